@@ -1,0 +1,1 @@
+"""Z3: terms of the law as formulas."""
