@@ -1,0 +1,66 @@
+# The front door. Every target makes .venv and installs what it needs on first use.
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
+DOCS_STAMP := $(STAMP)-docs
+MINUTES ?= 10
+JOBS    ?= 2
+ARGS    ?=
+
+# The first interpreter that is new enough; PYTHON=... chooses another.
+PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; exit; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help verify verify-deep test lint docs bench clean
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="--filter pad" to choose)
+	@$(BIN)/soundline verify --jobs $(JOBS) $(ARGS)
+
+verify-deep: $(STAMP) ## Change the law and the prover on purpose, and see that tests notice (MINUTES=10)
+	@$(BIN)/python -m soundline.verify.mutation --minutes $(MINUTES) $(ARGS)
+
+test: $(STAMP) ## Run every test and every example in the documentation strings
+	@$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+
+lint: $(STAMP) ## Check style, types, spelling and the import law
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict -p soundline
+	$(BIN)/codespell
+	$(BIN)/pytest -q tests/unit/test_import_law.py
+
+docs: $(DOCS_STAMP) ## Build the documentation into docs/_build/html
+	@$(BIN)/sphinx-build -W -n --keep-going -q -b html docs docs/_build/html
+	@echo "docs: open docs/_build/html/index.html"
+
+bench: $(STAMP) ## Measure prover, compiler and kernels; results go to benchmarks/results
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean: ## Remove .venv, caches and built documentation
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build docs/generated
+	find src -maxdepth 1 -name '*.egg-info' -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "soundline needs Python 3.11 or newer; found: $$(python3 --version 2>&1 || true)." >&2; \
+		echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; fi
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "soundline needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; exit 1; }
+	@echo "making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(STAMP): | $(VENV)/bin/python
+	@echo "installing soundline and its tools into $(VENV) (first use, or pyproject.toml changed)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@rm -f $(VENV)/.installed-*
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
