@@ -1,0 +1,96 @@
+"""
+Decisions on Spork
+==================
+
+S-01 to S-13: synchronization, hazards, the abstract machine and what counts as agreement with it.
+"""
+
+from __future__ import annotations
+
+from soundline.spec.decision_schema import Decision
+
+SPORK: tuple[Decision, ...] = (
+    Decision(
+        "S-01",
+        "Arrive and Await",
+        "What comes before the arrive, by its collective and in its first timeline, comes before what follows the "
+        "paired await, by its collective and in its second timeline.",
+        source="The guide's two lists attach the before-side to the await and the after-side to the arrive.",
+    ),
+    Decision(
+        "S-02",
+        "Hazards of a write",
+        "A write detects write-after-write and write-after-read hazards.",
+        source="The guide prints read-after-write for the second of the two.",
+    ),
+    Decision(
+        "S-03",
+        "Synchronizes-with",
+        "For a first timeline L1 and a collective C, a record synchronizes iff its visibility meets full(L1) × C and, "
+        "where L1 is not transitive, its original timeline is in L1. Write records gain the full second set, read "
+        "records the temporal one. An arrive snapshots the records that synchronize with it; the paired await "
+        "augments those and no later ones.",
+    ),
+    Decision(
+        "S-04",
+        "An access by several threads",
+        "An access by a collective makes one record per location and thread, and all must be visible; a "
+        "synchronization by part of the collective advances only that part's records. Only operands that are declared "
+        "convergent make one record for the whole collective.",
+        source="One joint record for the collective would let one lane read what another wrote without a barrier.",
+    ),
+    Decision(
+        "S-05",
+        "Counters of a barrier",
+        "An arrive stamps its records with the arrive count Q1 and increments it. Await with N ≥ 0 releases the "
+        "records below Q1 - N and never blocks. Await with N < 0 and lag ~N does nothing while fewer than lag awaits "
+        "went before, is an error where no arrive could ever meet it, and otherwise releases up to its own number "
+        "less the lag. Unequal counters when the barrier ends are an error.",
+        source="The guide counts from 0 for N ≥ 0 and from 1 for N < 0.",
+    ),
+    Decision(
+        "S-06",
+        "Lifetimes",
+        "Use before allocation, use after free, and freeing while an access is not yet visible to the freeing "
+        "collective are hazards. Records follow bytes, not names: storage that is used again carries its records.",
+    ),
+    Decision(
+        "S-07",
+        "Tasks",
+        "The tasks of one device function are unordered among themselves; each has fresh threads and fresh shared "
+        "memory, and only the end of the kernel orders them.",
+    ),
+    Decision(
+        "S-08",
+        "Write after read across proxies",
+        "Two policies, both documented: temporal, the default, under which a barrier suffices between a generic read "
+        "and a write of the asynchronous proxy; and strict, which asks for a proxy fence as well.",
+    ),
+    Decision(
+        "S-09",
+        "Uninitialized reads",
+        "Reading a location that was never written is an error of the sequential reading.",
+    ),
+    Decision(
+        "S-10",
+        "Adequacy of the machine",
+        "If the abstract machine accepts a program, every interleaving of the parallel reading ends in the sequential "
+        "result; an accepted program that differs under some interleaving is a defect of the highest rank. A rejected "
+        "program that never differs is counted and explained.",
+    ),
+    Decision(
+        "S-11",
+        "Zeroing an accumulator",
+        "Zeroing a wgmma accumulator is an access on the wgmma register timeline, so that a missing fence is seen.",
+    ),
+    Decision(
+        "S-12",
+        "Launch and end",
+        "The launch and the end of a device function order all timelines of CPU and device.",
+    ),
+    Decision(
+        "S-13",
+        "Atomic adds",
+        "An atomic add never races with another atomic add, only with plain accesses.",
+    ),
+)
