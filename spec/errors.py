@@ -1,0 +1,96 @@
+"""
+Errors
+======
+
+One tree of typed errors. An error names the rule of the language that was broken (`rule`, the same id that the
+documentation and the tests use), where it happened, and what to do about it. Tests match attributes, never text.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DOCUMENTATION: Final = "https://soundline.readthedocs.io/en/latest/errors.html"
+
+
+class SoundlineError(Exception):
+    """Base of every error that soundline raises on purpose."""
+
+    rule: Final[str | None]
+    """Id of the law that was broken, for example ``uop-reshape-c1``."""
+
+    where: Final[str | None]
+    """The op, statement or ``file:line`` the error is about."""
+
+    hint: Final[str | None]
+    """What the reader can do about it."""
+
+    def __init__(
+        self, message: str, *, rule: str | None = None, where: str | None = None, hint: str | None = None
+    ) -> None:
+        self.message = message
+        self.rule = rule
+        self.where = where
+        self.hint = hint
+        parts = [f"{where}: {message}" if where else message]
+        if rule:
+            parts[0] += f" [{rule}]"
+        if hint:
+            parts.append(f"  hint: {hint}")
+        super().__init__("\n".join(parts))
+
+    @property
+    def url(self) -> str:
+        """The anchored section of the documentation that explains this error."""
+        return f"{DOCUMENTATION}#{self.rule or type(self).__name__.lower()}"
+
+
+class IllFormed(SoundlineError):
+    """A node breaks a constraint of the op table and is refused at construction."""
+
+    def __init__(self, op: str, rule: str, *, given: str, wants: str, hint: str | None = None) -> None:
+        self.op = op
+        self.given = given
+        self.wants = wants
+        super().__init__(f"wants {wants}; given {given}", rule=rule, where=op, hint=hint)
+
+
+class EvaluationError(SoundlineError):
+    """A program has no value: an unbound Param, or an invalid element that reaches a use (U-01)."""
+
+
+class RuleError(SoundlineError):
+    """A rewrite rule is not a rule: bad syntax, unknown name, ill-typed sides, unbound variable, duplicate name."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        rule: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.file = file
+        self.line = line
+        where = f"{file}:{line}" if file and line else file
+        super().__init__(message, rule=rule, where=where, hint=hint)
+
+
+class UsageError(SoundlineError):
+    """The command line or an API call was given something that it cannot take."""
+
+
+class CompileError(SoundlineError):
+    """A program cannot be lowered or compiled; the message says which stage refused it and why."""
+
+
+class ToolchainError(CompileError):
+    """The C compiler is missing or failed; carries its command line and what it printed."""
+
+    def __init__(
+        self, message: str, *, command: tuple[str, ...] = (), stderr: str = "", hint: str | None = None
+    ) -> None:
+        self.command = command
+        self.stderr = stderr
+        super().__init__(message, where="C compiler", hint=hint)

@@ -1,0 +1,221 @@
+"""
+The node
+========
+
+A UOp is the tuple (op, src, arg, tag). Equal tuples are one object: nodes are interned by structure, and constants by
+dtype and bit pattern, so that ``1``, ``1.0``, ``True``, ``-0.0`` and NaN are five things (U-21). A node is immutable,
+is checked against the op table when it is made, and carries the properties that its construction had to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Union
+from weakref import WeakValueDictionary
+
+from soundline.spec.dtypes import DType, Element, to_bits
+from soundline.spec.op_schema import Op
+
+Device = str | tuple[str, ...] | None
+Size = Union[int, "UOp"]
+"""A size: a number, or an ``index`` expression that is not yet one."""
+Shape = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstArg:
+    """A constant's value and dtype; equal when the dtype and the bit pattern are."""
+
+    value: Element
+    dtype: DType
+
+    def _key(self) -> tuple[DType, int]:
+        return self.dtype, to_bits(self.dtype, self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstArg) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(frozen=True, slots=True)
+class ParamArg:
+    """Slot, dtype, and what a binding must have besides: device, address space, shard axis, bounds."""
+
+    slot: int
+    dtype: DType
+    device: Device = None
+    addrspace: str = "GLOBAL"
+    axis: int | None = None
+    bounds: tuple[ConstArg, ConstArg] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArg:
+    """Slot (the identity), number of elements, dtype, device and address space."""
+
+    slot: int
+    size: int
+    dtype: DType
+    device: Device = "CPU"
+    addrspace: str = "GLOBAL"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceArg:
+    """Number of elements and dtype of a Slice."""
+
+    size: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceArg:
+    """The operator of a Reduce and the axes it folds."""
+
+    op: Op
+    axes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadArg:
+    """Where a Load puts the value; None keeps the device or address space of its source."""
+
+    device: Device = None
+    addrspace: str | None = None
+
+
+class AxisType(Enum):
+    """The kind of a Range; the letter is the source's."""
+
+    GLOBAL = "g"
+    LOCAL = "l"
+    WARP = "w"
+    THREAD = "t"
+    LOOP = "L"
+    REDUCE = "R"
+    GROUP_REDUCE = "G"
+    UPCAST = "u"
+    UNROLL = "r"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeArg:
+    """The identity of a loop and its AxisType."""
+
+    id: int
+    type: AxisType = AxisType.LOOP
+
+
+@dataclass(frozen=True, slots=True)
+class WmmaArg:
+    """Dims (N, M, K), input dtype and accumulator dtype of a tensor core, and the device that has it."""
+
+    dims: tuple[int, int, int]
+    input: DType
+    accumulator: DType
+    device: str = "CUDA"
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The four derived properties that construction computes; min_max is computed on demand."""
+
+    dtype: DType
+    shape: Shape | None
+    device: Device
+    axis: int | None
+
+
+_INTERNED: WeakValueDictionary[tuple[object, ...], UOp] = WeakValueDictionary()
+
+
+class UOp:
+    """One node of a program; see the op table for what each op means.
+
+    Raises ``IllFormed``, with the id of the broken constraint, where the op table does not admit the tuple.
+    """
+
+    __slots__ = ("__weakref__", "arg", "axis", "device", "dtype", "op", "shape", "src", "tag")
+    laws: ClassVar[Callable[[Op, tuple[UOp, ...], Any], Properties]]
+    """Checks a tuple and derives its properties; set by `uop`, which joins constraints and laws."""
+
+    op: Op
+    src: tuple[UOp, ...]
+    arg: Any
+    tag: Any
+    dtype: DType
+    shape: Shape | None
+    device: Device
+    axis: int | None
+
+    def __new__(cls, op: Op, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
+        """The one node of this tuple."""
+        key = (op, tuple(map(id, src)), type(arg), arg, tag)
+        try:
+            known = _INTERNED.get(key)
+        except TypeError:  # an arg that cannot be hashed is no arg of any op: let the laws say so
+            known = None
+        if known is not None:
+            return known
+        properties = cls.laws(op, src, arg)
+        node = super().__new__(cls)
+        for name, value in (("op", op), ("src", src), ("arg", arg), ("tag", tag)):
+            object.__setattr__(node, name, value)
+        for name in ("dtype", "shape", "device", "axis"):
+            object.__setattr__(node, name, getattr(properties, name))
+        _INTERNED[key] = node
+        return node
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Nodes are immutable."""
+        raise AttributeError(f"a UOp is immutable: {name} cannot be set")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the tuple, so that a loaded node is interned again."""
+        return UOp, (self.op, self.src, self.arg, self.tag)
+
+    def __repr__(self) -> str:
+        return _text(self, depth=4)
+
+
+def _text(node: UOp, depth: int) -> str:
+    """The node as nested calls, cut where it gets deep."""
+    if node.op is Op.Const:
+        return f"{node.arg.value!r}:{node.dtype}"
+    inside = [_text(s, depth - 1) if depth else "…" for s in node.src]
+    if node.arg is not None:
+        inside.append(f"arg={node.arg!r}")
+    return f"{node.op.name}({', '.join(inside)})"
+
+
+def toposort(*roots: UOp) -> Iterator[UOp]:
+    """Every node that the roots reach, once each, sources before users."""
+    done: set[UOp] = set()
+    stack: list[tuple[UOp, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if node in done:
+            continue
+        if expanded:
+            done.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((s, False) for s in reversed(node.src) if s not in done)
+
+
+def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
+    """`root` with nodes replaced; every node above a replacement is made, and so checked, anew."""
+    new: dict[UOp, UOp] = {}
+    for node in toposort(root):
+        if node in replacements:
+            new[node] = replacements[node]
+        elif any(new[s] is not s for s in node.src):
+            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag)
+        else:
+            new[node] = node
+    return new[root]
