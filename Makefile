@@ -42,7 +42,7 @@ bench: $(STAMP) ## Measure prover, compiler and kernels; results go to benchmark
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## Remove .venv, caches and built documentation
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build docs/generated
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build
 	find src -maxdepth 1 -name '*.egg-info' -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -1,0 +1,42 @@
+"""The chapter Errata and decisions, from the table of decisions and the programs that show the findings."""
+
+from __future__ import annotations
+
+import findings_pages
+from citations import tests_by_citation
+from rst import escape, label, prose, title
+
+from soundline.spec.decisions import CHAPTERS, Decision, ops_under
+from soundline.spec.ops import TABLE
+
+
+def decisions() -> str:
+    """Every decision, by chapter."""
+    parts = [title("The findings", "-"), findings_pages.findings()]
+    for chapter, rows in CHAPTERS.items():
+        parts.append(title(escape(chapter), "-"))
+        parts += [_decision(d) for d in rows]
+    return "\n".join(parts)
+
+
+def _decision(decision: Decision) -> str:
+    mark = " — finding" if decision.is_finding else ""
+    lines = [label(decision.anchor), title(f"{decision.id} {escape(decision.title)}{mark}", "~")]
+    if decision.source:
+        lines.append(f"**As the source is written:** {prose(decision.source)}\n")
+    lines.append(f"**Law:** {prose(decision.law)}\n")
+    lines += findings_pages.shown_under(decision.id)
+    lines.append(_fields(decision))
+    return "\n".join(lines)
+
+
+def _fields(decision: Decision) -> str:
+    ops = ", ".join(f":ref:`{TABLE[op].title} <op-{TABLE[op].slug}>`" for op in ops_under(decision))
+    tests = tests_by_citation().get(decision.id, [])
+    held = ", ".join(f":source:`{t.name} <{t.path}:{t.line}>`" for t in tests[:8])
+    more = f" and {len(tests) - 8} more" if len(tests) > 8 else ""
+    fields = []
+    if ops:
+        fields.append(f":Ops: {ops}")
+    fields.append(f":Tests: {held}{more}" if tests else ":Tests: none cites this id yet")
+    return "\n".join(fields) + "\n"

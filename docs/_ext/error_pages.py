@@ -1,0 +1,63 @@
+"""The error index: every class of error and every constraint, each with the anchor that `error.url` leads to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from rst import escape, law, prose, table, title
+
+from soundline.spec import errors as tree
+from soundline.spec.decisions import DECISIONS
+from soundline.spec.ops import TABLE, Entry
+
+
+def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[type[tree.SoundlineError]]:
+    """The tree of errors, parents first."""
+    yield root
+    for child in root.__subclasses__():
+        yield from classes(child)
+
+
+def anchors() -> list[str]:
+    """Every anchor that the `url` of some error has: its rule's, or that of its class."""
+    ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
+    ids += [d.anchor for d in DECISIONS.values()]
+    return [*(c.__name__.lower() for c in classes()), *ids]
+
+
+def errors() -> str:
+    """The classes, then the constraints op by op, then the decisions that errors cite."""
+    parts = [title("By class", "-")]
+    parts += [_class(c) for c in classes()]
+    parts.append(title("By constraint", "-"))
+    parts.append("An ``IllFormed`` error names in ``.rule`` the constraint that a node broke.\n")
+    rows = [
+        (f":here:`{identifier}`", f":ref:`{e.title} <op-{e.slug}>`", prose(text))
+        for e in TABLE.values()
+        for identifier, text in _refusals(e)
+    ]
+    parts.append(table(("id", "op", "the node must satisfy"), rows, widths=(32, 18, 50)))
+    parts.append(title("By decision", "-"))
+    parts.append("Errors that no single constraint explains name the decision they rest on.\n")
+    rows = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}", "") for d in DECISIONS.values()]
+    parts.append(table(("id", "decision"), [row[:2] for row in rows], widths=(20, 80)))
+    return "\n".join(parts)
+
+
+def _refusals(entry: Entry) -> list[tuple[str, str]]:
+    """Every id under which a node of this op can be refused, and what it asks: the shape of the tuple, the numbered
+    constraints, and the derived properties on which the sources must agree."""
+    names = ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in entry.sources)
+    return [
+        (entry.law_id("src"), f"its sources are ({names})"),
+        (entry.law_id("arg"), f"its arg is: {entry.arg}"),
+        *((c.id, c.text) for c in entry.constraints),
+        *((entry.law_id(name), entry.laws[name]) for name in ("dtype", "shape", "device", "axis")),
+    ]
+
+
+def _class(error: type[tree.SoundlineError]) -> str:
+    parent = error.__mro__[1]
+    under = f" (a ``{parent.__name__}``)" if parent is not Exception else ""
+    return f":here:`{error.__name__}`{under}\n   {escape(inspect.getdoc(error) or '')}\n"

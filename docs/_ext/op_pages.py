@@ -1,0 +1,168 @@
+"""One page per op, every page in the same shape, from the entry in the op table; and the indexes of ops and ids."""
+
+from __future__ import annotations
+
+import special_cases
+import status_matrix
+from citations import Test, tests_by_citation
+from rst import block, bullets, code, escape, label, law, prose, table, title
+
+from soundline.spec.decisions import DECISIONS
+from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
+
+GROUPS = {
+    "source": "Source ops",
+    "movement": "Movement ops",
+    "reduce": "Reduce ops",
+    "call": "Call ops",
+    "load": "Load ops",
+    "store": "Store ops",
+    "ordering": "Ordering ops",
+    "elementwise": "Elementwise ops",
+    "decomposed": "Decomposed elementwise ops",
+    "marker": "Marker ops",
+    "codegen": "Codegen ops",
+}
+
+
+def pages() -> dict[str, str]:
+    """The text of every op's page, by file name."""
+    return {entry.slug: page(entry) for entry in TABLE.values()}
+
+
+def page(entry: Entry) -> str:
+    """The page of one op."""
+    parts = [
+        label(f"op-{entry.slug}"),
+        title(entry.title),
+        f"*{GROUPS[entry.group]}* · source: {escape(entry.section)}\n",
+        title("Semantics", "-"),
+        f":anchor:`{entry.law_id('sem')}`\n\n{_sentence(entry.semantics)}\n",
+        title("Inputs", "-"),
+        _inputs(entry),
+        title("Derived properties", "-"),
+        _properties(entry),
+        title("Constraints", "-"),
+        _constraints(entry),
+        title("Decomposition", "-"),
+        _decomposition(entry),
+        title("Special cases", "-"),
+        special_cases.section(entry.op),
+        title("Example", "-"),
+        block("pycon", entry.example),
+        title("Status", "-"),
+        status_matrix.row(entry.op),
+        title("Decisions", "-"),
+        _decisions(entry),
+        title("Source and tests", "-"),
+        _links(entry),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _sentence(text: str) -> str:
+    """Prose that begins with a capital where it begins with a word, and ends with a full stop."""
+    return prose(text if text.endswith(".") else f"{text}.")
+
+
+def _inputs(entry: Entry) -> str:
+    rows = []
+    for number, source in enumerate(entry.sources, 1):
+        many = "any number" if source.variadic else "optional" if source.optional else "one"
+        rows.append((f"I{number}", code(source.name), many, prose(source.doc)))
+    listed = (
+        table(("", "name", "how many", "what"), rows, widths=(8, 14, 18, 60)) if rows else "No sources.\n"
+    )
+    sources = f"A wrong number or kind of sources is refused under :anchor:`{entry.law_id('src')}`.\n"
+    arg = f"**arg:** {prose(entry.arg)} (:anchor:`{entry.law_id('arg')}`)\n"
+    return f"{listed}\n{sources}\n{arg}"
+
+
+def _properties(entry: Entry) -> str:
+    rows = [(name, prose(entry.laws[name]), f":anchor:`{entry.law_id(name)}`") for name in PROPERTIES]
+    return table(("property", "law", "id"), rows, widths=(15, 55, 30))
+
+
+def _constraints(entry: Entry) -> str:
+    if not entry.constraints:
+        return "None beyond the number and kind of its inputs.\n"
+    rows = [(f"C{n}", prose(c.text), f":anchor:`{c.id}`") for n, c in enumerate(entry.constraints, 1)]
+    return table(("", "condition", "id"), rows, widths=(8, 62, 30))
+
+
+def _decomposition(entry: Entry) -> str:
+    if entry.decomposition is None:
+        return "None: the op is a primitive.\n"
+    if entry.licences:
+        needs = "needs the licence " + " and ".join(code(name) for name in entry.licences)
+    else:
+        needs = "exact, under no licence"
+    return f"{prose(entry.decomposition)} — {needs} (:law:`U-09`).\n"
+
+
+def _decisions(entry: Entry) -> str:
+    if not entry.decisions:
+        return "The source is clear here.\n"
+    return bullets(f"{law(i)} {escape(DECISIONS[i].title)}" for i in entry.decisions)
+
+
+def _links(entry: Entry) -> str:
+    tests = tests_by_citation()
+    prefix = f"uop-{entry.slug}-"
+    citing = sorted({t for key, found in tests.items() if key.startswith(prefix) for t in found})
+    naming = [t for t in tests.get(f"Op.{entry.op.name}", []) if t not in citing]
+    lines = [f"Entry: {status_matrix.entry_link(entry)}"]
+    if citing:
+        lines.append("Tests that cite its ids: " + ", ".join(_test(t) for t in citing))
+    if naming:
+        shown = ", ".join(_test(t) for t in naming[:12])
+        more = f" and {len(naming) - 12} more" if len(naming) > 12 else ""
+        lines.append(f"Tests that use it: {shown}{more}")
+    if not citing and not naming:
+        lines.append("No test names it by itself; tests over the whole table cover it.")
+    return bullets(lines)
+
+
+def _test(test: Test) -> str:
+    return f":source:`{test.name} <{test.path}:{test.line}>`"
+
+
+def registered_ids() -> list[str]:
+    """Every id that the documentation must state: laws and constraints of ops, and decisions."""
+    ids = list(DECISIONS)
+    for entry in TABLE.values():
+        ids += [
+            *(entry.law_id(name) for name in ("sem", "src", "arg")),
+            *(entry.law_id(name) for name in PROPERTIES),
+        ]
+        ids += [c.id for c in entry.constraints]
+    return ids
+
+
+def _op_link(op: Op) -> str:
+    return f":ref:`{TABLE[op].title} <op-{TABLE[op].slug}>`"
+
+
+def index_of_ops() -> str:
+    """Every op by group, with its meaning in one line."""
+    parts = []
+    for group, name in GROUPS.items():
+        entries = [e for e in TABLE.values() if e.group == group]
+        rows = [(_op_link(e.op), _sentence(e.semantics)) for e in entries]
+        parts += [title(name, "-"), table(("op", "meaning"), rows, widths=(20, 80))]
+    parts.append(".. toctree::\n   :hidden:\n\n" + "".join(f"   ops/{e.slug}\n" for e in TABLE.values()))
+    return "\n".join(parts)
+
+
+def index_of_ids() -> str:
+    """Every id of the law in one table."""
+    rows = []
+    for entry in TABLE.values():
+        where = _op_link(entry.op)
+        rows.append((law(entry.law_id("sem")), where, "semantics"))
+        rows.append((law(entry.law_id("src")), where, "number and kind of sources"))
+        rows.append((law(entry.law_id("arg")), where, prose(f"arg: {entry.arg}")))
+        rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
+        rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
+    rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
+    return table(("id", "where", "what"), rows, widths=(30, 20, 50))

@@ -1,0 +1,168 @@
+"""
+The Sphinx extension
+====================
+
+Pages are generated from the tables and registries of the code: `generated` splices a computed part into a page,
+`law` links to the place where an id is stated, `anchor` states one, `here` is an anchor that is not a label (the error
+index repeats ids that the pages of the ops state). An id that is referenced and stated nowhere fails the build, and so
+does a registered id that no page states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chapter_pages
+import decision_pages
+import error_pages
+import op_pages
+import rule_pages
+import source_pages
+import status_matrix
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+logger = logging.getLogger(__name__)
+
+PARTS: dict[str, Callable[[], str]] = {
+    "chapters": chapter_pages.index,
+    "decisions": decision_pages.decisions,
+    "errors": error_pages.errors,
+    "op-index": op_pages.index_of_ops,
+    "id-index": op_pages.index_of_ids,
+    "rules": rule_pages.library,
+    "status": status_matrix.matrix,
+    "status-summary": status_matrix.summary,
+}
+
+
+class Generated(SphinxDirective):
+    """`.. generated:: NAME` splices in what the named part computes."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the computed text as if it stood here."""
+        name = self.arguments[0]
+        text = PARTS[name]()
+        lines = StringList(text.splitlines(), source=f"<generated {name}>")
+        self.env.note_reread()
+        return list(self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True))
+
+
+class Law(SphinxRole):
+    """A link to an id of the law, shown as the id."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Leave the resolution to the standard domain, which knows every label."""
+        from sphinx.addnodes import pending_xref
+
+        target = self.text.lower()
+        reference = pending_xref(
+            "",
+            nodes.literal("", self.text, classes=["law"]),
+            refdomain="std",
+            reftype="ref",
+            reftarget=target,
+            refexplicit=True,
+            refwarn=True,
+            refdoc=self.env.docname,
+        )
+        return [reference], []
+
+
+class Anchor(SphinxRole):
+    """States an id: a label that other pages reach, shown as a link to itself."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Register the label and show it."""
+        identifier = self.text.lower()
+        target = nodes.target("", "", ids=[identifier], names=[identifier])
+        self.inliner.document.note_explicit_target(target)
+        return [target, _self_link(identifier, self.text)], []
+
+
+class Here(SphinxRole):
+    """An HTML anchor only: the label of this id is stated on another page."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Show the id with its anchor, without a label."""
+        identifier = self.text.lower()
+        return [nodes.target("", "", ids=[identifier]), _self_link(identifier, self.text)], []
+
+
+class Colored(SphinxRole):
+    """Text with a class of the style sheet."""
+
+    def __init__(self, css: str) -> None:
+        super().__init__()
+        self.css = css
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """An inline of that class."""
+        return [nodes.inline("", self.text, classes=[self.css])], []
+
+
+def _self_link(identifier: str, text: str) -> nodes.reference:
+    link = nodes.reference("", "", internal=True, refid=identifier, classes=["law"])
+    link += nodes.literal("", text, classes=["law"])
+    return link
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the page of every op and of every chapter of the law, where its text changed."""
+    for name, pages in (("ops", op_pages.pages()), ("chapters", chapter_pages.pages())):
+        folder = Path(app.srcdir) / name
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob("*.rst"):
+            if old.stem not in pages:
+                old.unlink()
+        for page, text in pages.items():
+            path = folder / f"{page}.rst"
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+
+
+def plain_bars(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """In a docstring a bar is the sign of an absolute value, never a substitution."""
+    lines[:] = [re.sub(r"\|([^|`\s]+)\|", r"\\|\1\\|", line) for line in lines]
+
+
+def check_every_id_is_stated(app: Sphinx, env: Any) -> None:
+    """A registered id that no page states fails the build."""
+    stated = env.domains.standard_domain.anonlabels
+    for identifier in op_pages.registered_ids():
+        if identifier.lower() not in stated:
+            logger.warning("id %s is registered and no page states it", identifier)
+
+
+def check_error_anchors(app: Sphinx, exception: Exception | None) -> None:
+    """`error.url` of every error must lead to an anchor of errors.html."""
+    if exception is not None or app.builder.name != "html":
+        return
+    html = (Path(app.outdir) / "errors.html").read_text()
+    for identifier in error_pages.anchors():
+        if not re.search(rf'id="{re.escape(identifier)}"', html):
+            logger.warning("errors.html has no anchor %s, which error.url leads to", identifier)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register everything."""
+    app.add_directive("generated", Generated)
+    app.add_role("law", Law())
+    app.add_role("anchor", Anchor())
+    app.add_role("here", Here())
+    for word in ("yes", "no"):
+        app.add_role(word, Colored(word))
+    source_pages.setup(app)
+    app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("builder-inited", write_pages)
+    app.connect("env-check-consistency", check_every_id_is_stated)
+    app.connect("build-finished", check_error_anchors)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,89 @@
+"""The status matrix op × {typing, derived properties, evaluator, SMT, C, tests}, read from the live registries."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from citations import tests_by_citation
+from rst import table
+
+from soundline.spec import bounds, constraints, derived_props
+from soundline.spec.ops import TABLE, Entry, Op
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def typing(op: Op) -> str | None:
+    """Every constraint of the entry has its predicate."""
+    ids = [c.id for c in TABLE[op].constraints]
+    return f"{len(ids)} checked" if all(i in constraints.CHECKS for i in ids) else None
+
+
+def derived(op: Op) -> str | None:
+    """The laws that are functions; min_max has its own where it is not the dtype range."""
+    tables = (derived_props.DTYPE, derived_props.SHAPE, derived_props.DEVICE, derived_props.AXIS)
+    if not all(op in laws for laws in tables):
+        return None
+    return "4 laws + min_max" if op in bounds.MIN_MAX else "4 laws"
+
+
+COLUMNS: dict[str, Callable[[Op], str | None]] = {
+    "typing": typing,
+    "derived properties": derived,
+}
+
+
+def _cells(op: Op) -> list[str]:
+    return [_cell(column(op)) for column in COLUMNS.values()]
+
+
+def _cell(text: str | None) -> str:
+    return f":yes:`{text}`" if text else ":no:`not yet`"
+
+
+def row(op: Op) -> str:
+    """The row of one op, for its page."""
+    return table((*COLUMNS, "tests"), [(*_cells(op), _tests(TABLE[op]))], css="status")
+
+
+def matrix() -> str:
+    """All rows."""
+    rows = [(f":ref:`{e.title} <op-{e.slug}>`", *_cells(e.op), _tests(e)) for e in TABLE.values()]
+    return table(("op", *COLUMNS, "tests"), rows, css="status")
+
+
+def summary() -> str:
+    """How many ops have each column."""
+    rows = []
+    for name, column in COLUMNS.items():
+        have = [op for op in TABLE if column(op)]
+        lacking = ", ".join(TABLE[op].title for op in TABLE if op not in have)
+        rows.append(
+            (
+                name,
+                f"{len(have)} of {len(TABLE)}",
+                (inspect.getdoc(column) or "").split("\n")[0],
+                lacking or "—",
+            )
+        )
+    return table(("column", "ops", "means", "not yet"), rows, widths=(15, 12, 40, 33))
+
+
+def _tests(entry: Entry) -> str:
+    """How many tests cite an id of the entry, and how many use the op."""
+    found = tests_by_citation()
+    citing = {t for key, tests in found.items() if key.startswith(f"uop-{entry.slug}-") for t in tests}
+    naming = set(found.get(f"Op.{entry.op.name}", []))
+    return f"{len(citing | naming)}"
+
+
+def entry_link(entry: Entry) -> str:
+    """A link to the entry in the table: the first line of the table's files that opens with its op."""
+    for path in sorted((ROOT / "spec").glob("ops_*.py")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.match(rf"\W*(?:\w+\()?\(?Op\.{entry.op.name}\b", line) or f"(Op.{entry.op.name}, " in line:
+                return f":source:`spec/{path.name} <spec/{path.name}:{number}>`"
+    raise LookupError(f"no entry of {entry.op.name} in spec/ops_*.py")

@@ -1,0 +1,219 @@
+"""
+Findings
+========
+
+Where a source document is wrong or unsound as written, the counterexample is a program: it runs the source's version
+and the law's on the same inputs, through the evaluator, and both results are shown. The documentation computes these
+when it is built, and a test holds that the two differ and that each finding about UOps has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from soundline.spec.derived_props import Bounds, min_max
+from soundline.spec.dtypes import DType, Element, bfloat16, bool_, float32, index, int8, int32, uint16, uint32
+from soundline.spec.evaluate import evaluate
+from soundline.spec.ops import Op
+from soundline.spec.uop import (
+    LoadArg,
+    ReduceArg,
+    UOp,
+    buffer,
+    const,
+    expand,
+    loop,
+    pad,
+    param,
+    reshape,
+    tensor,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A counterexample as a reader sees it."""
+
+    title: str
+    inputs: str
+    by_the_source: str
+    by_the_law: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A decision and the program that shows why the source's version cannot stand."""
+
+    decision: str
+    run: Callable[[], Shown]
+
+
+def show(finding: Finding) -> Shown:
+    """Run the finding."""
+    return finding.run()
+
+
+def value_of(node: UOp) -> Element | tuple[Element, ...]:
+    """The elements of a closed program; the single element at rank 0."""
+    elements = evaluate(node).elements
+    return elements[0] if node.shape == () else elements
+
+
+def _values(title: str, inputs: str, source: UOp, law: UOp) -> Shown:
+    return Shown(title, inputs, repr(value_of(source)), repr(value_of(law)))
+
+
+def _shapes(title: str, inputs: str, source: tuple[object, ...], law: UOp) -> Shown:
+    return Shown(title, inputs, f"shape {source}", f"shape {law.shape}")
+
+
+def _interval(bounds: Bounds | None) -> str:
+    if bounds is None:
+        return "the empty interval"
+    return f"[{bounds.lo!r}, {bounds.hi!r}]" + (" or NaN" if bounds.maybe_nan else "")
+
+
+def _bounds(title: str, inputs: str, source: Bounds, node: UOp) -> Shown:
+    """An interval of the source beside the values that escape it, and the law's interval."""
+    values = f"value {value_of(node)!r}"
+    return Shown(title, inputs, f"{_interval(source)}; {values}", f"{_interval(min_max(node))}; {values}")
+
+
+# Values -----------------------------------------------------------------------------------------------------------
+
+
+def _greater_or_equal_on_nan() -> Shown:
+    a, b = const(float("nan"), float32), const(0.0, float32)
+    source = Op.CmpNe(Op.CmpLt(a, b), const(True, bool_))
+    return _values("CmpGe, by CmpNe(CmpLt(A, B), 1)", "a = NaN, b = 0.0 in float32", source, Op.CmpGe(a, b))
+
+
+def _less_or_equal_on_nan() -> Shown:
+    a, b = const(0.0, float32), const(float("nan"), float32)
+    source = Op.CmpNe(Op.CmpLt(b, a), const(True, bool_))
+    return _values("CmpLe, by CmpNe(CmpLt(B, A), 1)", "a = 0.0, b = NaN in float32", source, Op.CmpLe(a, b))
+
+
+def _quotient_by_reciprocal(a: float, b: float, dtype: DType) -> Shown:
+    x, y = const(a, dtype), const(b, dtype)
+    source = Op.Mul(x, Op.Recip(y))
+    return _values("Div, by Mul(A, Recip(B))", f"a = {a!r}, b = {b!r} in {dtype}", source, Op.Div(x, y))
+
+
+def _root_by_logarithm(a: float) -> Shown:
+    x = const(a, float32)
+    source = Op.Exp2(Op.Mul(const(0.5, float32), Op.Log2(x)))
+    return _values("Sqrt, by Exp2(0.5·Log2(A))", f"a = {a!r} in float32", source, Op.Sqrt(x))
+
+
+def _gather_by_product() -> Shown:
+    table, mask = [1.0, float("inf")], [True, False]
+    values, chosen = tensor(table, float32), tensor(mask, bool_)
+    fold = ReduceArg(Op.Add, (0,))
+    source = Op.Reduce(Op.Mul(values, Op.Cast(chosen, arg=float32)), arg=fold)
+    zero = expand(reshape(const(-0.0, float32), (1,)), (2,))
+    law = Op.Reduce(Op.Where(chosen, values, zero), arg=fold)
+    return _values("gather, by the product with a one-hot mask", "T = [1.0, inf], index 0", source, law)
+
+
+# Shapes and devices -----------------------------------------------------------------------------------------------
+
+
+def broadcast_of_the_source(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape rule as the source prints it: right-aligned, the elementwise maximum."""
+    rank = max(len(left), len(right))
+    padded = ((1,) * (rank - len(shape)) + shape for shape in (left, right))
+    return tuple(map(max, *padded))
+
+
+def _broadcast_of_nothing() -> Shown:
+    empty, one = param(0, float32, (0,)), param(1, float32, (1,))
+    law = Op.Add(empty, expand(one, (0,)))
+    source = broadcast_of_the_source((0,), (1,))
+    return _shapes("broadcast, by the maximum of the sizes", "shapes (0,) and (1,)", source, law)
+
+
+def _bitcast_keeps_bytes() -> Shown:
+    x = param(0, uint16, (2,))
+    law = Op.Bitcast(x, arg=uint32)
+    assert x.shape is not None
+    return _shapes("Bitcast, by src[0].shape", "uint16 of shape (2,), 4 bytes, to uint32", x.shape, law)
+
+
+def _collective_keeps_an_axis() -> Shown:
+    devices = ("CPU:0", "CPU:1")
+    x = param(0, float32, (3,))
+    copied = Op.Load(expand(reshape(x, (1, 3)), (2, 3)), arg=LoadArg(device=devices))
+    source = Op.Replicated(copied, arg=(0,))
+    law = reshape(source, (3,))
+    assert source.shape is not None
+    return _shapes("broadcast as listed, commented (s,)", "T of shape (3,), n = 2", source.shape, law)
+
+
+def _device_of_one_plus_x() -> Shown:
+    one, x = const(1.0, float32), param(0, float32, (), device="CPU")
+    law = Op.Add(one, x)
+    return Shown("device, by src[0].device", "1 + x, x on CPU", f"{one.device}", f"{law.device}")
+
+
+def _buffer_on_two_devices() -> Shown:
+    law = buffer(0, 4, float32, device=("CPU:0", "CPU:1"))
+    return _shapes("Buffer, by (size,)", "size 4 on each of 2 devices", (4,), law)
+
+
+# Bounds -----------------------------------------------------------------------------------------------------------
+
+
+def _sum_that_wraps() -> Shown:
+    a = const(100, int8)
+    return _bounds("min_max of Add, by [a+b, A+B]", "100 + 100 in int8", Bounds(200, 200), Op.Add(a, a))
+
+
+def _product_that_wraps() -> Shown:
+    a = const(16, int8)
+    return _bounds("min_max of Mul, by the products", "16 · 16 in int8", Bounds(256, 256), Op.Mul(a, a))
+
+
+def _zeros_of_pad() -> Shown:
+    x = tensor([5, 7], int32)
+    padded = pad(x, (1,), (4,))
+    return _bounds("min_max of Pad, by src[0]", "[5, 7] padded by one on each side", Bounds(5, 7), padded)
+
+
+def _others_of_stack() -> Shown:
+    stacked = Op.Stack(const(1, int32), const(9, int32))
+    return _bounds("min_max of Stack, by src[0]", "Stack(1, 9) in int32", Bounds(1, 1), stacked)
+
+
+def _cast_that_wraps() -> Shown:
+    cast = Op.Cast(const(300, int32), arg=int8)
+    return _bounds("min_max of Cast, clamped to the dtype", "300 from int32 to int8", Bounds(127, 127), cast)
+
+
+def _loop_of_nothing() -> Shown:
+    node = loop(const(0, index), 0)
+    return Shown("min_max of Range, by [0, n-1]", "n = 0", _interval(Bounds(0, -1)), _interval(min_max(node)))
+
+
+FINDINGS: tuple[Finding, ...] = (
+    Finding("U-07", _greater_or_equal_on_nan),
+    Finding("U-07", _less_or_equal_on_nan),
+    Finding("U-08", lambda: _quotient_by_reciprocal(5.0, 3.0, float32)),
+    Finding("U-08", lambda: _quotient_by_reciprocal(2.0**-149, 2.0**-149, float32)),
+    Finding("U-08", lambda: _quotient_by_reciprocal(5.0, 3.0, bfloat16)),
+    Finding("U-08", lambda: _root_by_logarithm(3.0)),
+    Finding("U-20", _broadcast_of_nothing),
+    Finding("U-23", _bitcast_keeps_bytes),
+    Finding("U-28", _collective_keeps_an_axis),
+    Finding("U-29", _device_of_one_plus_x),
+    Finding("U-30", _gather_by_product),
+    Finding("U-32", _buffer_on_two_devices),
+    Finding("U-40", _sum_that_wraps),
+    Finding("U-40", _product_that_wraps),
+    Finding("U-41", _zeros_of_pad),
+    Finding("U-41", _others_of_stack),
+    Finding("U-42", _cast_that_wraps),
+    Finding("U-44", _loop_of_nothing),
+)
+"""Every counterexample, by the decision that it shows. A decision may have several."""
