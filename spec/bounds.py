@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.dtypes import DType, Element, bool_, index, round_to, to_bits
+from soundline.spec.dtypes import DType, Element, bool_, index, round_to, to_bits, zero_of
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 
@@ -232,12 +232,6 @@ def _const(node: UOp, at: Callable[[UOp], Known]) -> Known:
     return dtype_range(node.dtype) if value != value else Bounds(value, value)
 
 
-def _zero(dtype: DType) -> Element:
-    if dtype is bool_:
-        return False
-    return 0.0 if dtype.is_float else 0
-
-
 def _of_sources(law: Callable[..., Bounds]) -> Callable[[UOp, Callable[[UOp], Known]], Known]:
     """A law on the bounds of the sources and the node's dtype; nothing comes of an empty source."""
 
@@ -255,7 +249,7 @@ def _compare(law: Callable[[Bounds, Bounds], Bounds]) -> Callable[[UOp, Callable
 MIN_MAX: dict[Op, Callable[[UOp, Callable[[UOp], Known]], Known]] = {
     Op.Param: _param,
     Op.Const: _const,
-    Op.Pad: lambda n, at: hull([at(n.src[0]), Bounds(_zero(n.dtype), _zero(n.dtype))]),
+    Op.Pad: lambda n, at: hull([at(n.src[0]), Bounds(zero_of(n.dtype), zero_of(n.dtype))]),
     Op.Stack: lambda n, at: hull([at(s) for s in n.src]),
     Op.Reduce: _reduce,
     Op.GetTuple: lambda n, at: at(n.src[0].src[n.arg]) if n.src[0].op is Op.Tuple else dtype_range(n.dtype),

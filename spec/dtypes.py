@@ -253,8 +253,9 @@ def _formats_nest(source: DType, target: DType) -> bool:
     return infinities and source.mantissa_bits <= target.mantissa_bits and finest and s_max <= t_max
 
 
-def check_dtype(value: object) -> DType:
-    """`value` as a DType; raises ``TypeError`` for anything else."""
-    if not isinstance(value, DType):
-        raise TypeError(f"a dtype is needed, not {value!r}")
-    return value
+def zero_of(dtype: DType) -> Element:
+    """The zero of a dtype: False, 0 or +0.0 (U-14)."""
+    if dtype is bool_:
+        return False
+    return 0.0 if dtype.is_float else 0
+

@@ -2,10 +2,8 @@
 The court
 =========
 
-Proofs, refutations and reports about what `soundline.spec` states and `soundline.impl` does. A rule file needs only
-this module: it offers the rule language (`rule`, `given`, the kinds of variables, the vocabulary) and the dtypes::
-
-    from soundline.verify import Const, Value, fits, given, index, ints, rule
+Proofs, refutations and reports about what `soundline.spec` states and `soundline.impl` does. This module is the
+vocabulary of rule files: ``from soundline.verify import *`` gives everything that a rewrite rule is written with.
 """
 
 from soundline.spec.dtypes import (

@@ -1,0 +1,538 @@
+"""
+Terms of a rewrite rule
+=======================
+
+A rule's two sides and its conditions are terms: one small tree per side, with variables at the leaves. A term is not
+yet typed; `instances` gives it dtypes, ranks and permutations and builds the UOps that it stands for.
+
+Terms have sorts. A *value* is what a UOp computes, elementwise or as a whole tensor. A *vector* is one index per axis
+(a shape or an offset). *Permutations*, *flags* and *dtypes* are known when a rule meets a program, and *static*
+conditions on them are decided then; conditions on values, sizes and bounds are bool values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from soundline.spec.dtypes import DType
+from soundline.spec.errors import RuleError
+from soundline.spec.op_schema import Op
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Term:
+    """A head and its arguments: terms, ops, numbers, names."""
+
+    head: str | Op
+    args: tuple[Any, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Refuse: while a rule is being stated, a condition has no truth value yet."""
+        raise RuleError(
+            f"the condition {self} has no truth value while the rule is stated",
+            hint="join conditions with & | ~ or several arguments of given(…), and split a < b < c in two",
+        )
+
+    def __str__(self) -> str:
+        return show(self)
+
+
+class Value(Term):
+    """An expression over values. As an annotation: any value of the rule's dtype, or of ``Value["s"]``, ``Value[int32]``."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __class_getitem__(cls, item: object) -> Variable:
+        """``Value["s"]`` has the dtype of the dtype variable s; ``Value[int32]`` has that dtype."""
+        return Variable(cls.__name__, item if isinstance(item, tuple) else (item,))
+
+    def __add__(self, other: object) -> Value:
+        return apply(Op.Add, self, other)
+
+    def __radd__(self, other: object) -> Value:
+        return apply(Op.Add, other, self)
+
+    def __sub__(self, other: object) -> Value:
+        return apply(Op.Sub, self, other)
+
+    def __rsub__(self, other: object) -> Value:
+        return apply(Op.Sub, other, self)
+
+    def __mul__(self, other: object) -> Value:
+        return apply(Op.Mul, self, other)
+
+    def __rmul__(self, other: object) -> Value:
+        return apply(Op.Mul, other, self)
+
+    def __truediv__(self, other: object) -> Value:
+        return apply(Op.Div, self, other)
+
+    def __rtruediv__(self, other: object) -> Value:
+        return apply(Op.Div, other, self)
+
+    def __floordiv__(self, other: object) -> Value:
+        return apply(Op.Idiv, self, other)
+
+    def __rfloordiv__(self, other: object) -> Value:
+        return apply(Op.Idiv, other, self)
+
+    def __mod__(self, other: object) -> Value:
+        return apply(Op.Mod, self, other)
+
+    def __rmod__(self, other: object) -> Value:
+        return apply(Op.Mod, other, self)
+
+    def __lshift__(self, other: object) -> Value:
+        return apply(Op.Shl, self, other)
+
+    def __rlshift__(self, other: object) -> Value:
+        return apply(Op.Shl, other, self)
+
+    def __rshift__(self, other: object) -> Value:
+        return apply(Op.Shr, self, other)
+
+    def __rrshift__(self, other: object) -> Value:
+        return apply(Op.Shr, other, self)
+
+    def __and__(self, other: object) -> Value:
+        return apply(Op.And, self, other)
+
+    def __rand__(self, other: object) -> Value:
+        return apply(Op.And, other, self)
+
+    def __or__(self, other: object) -> Value:
+        return apply(Op.Or, self, other)
+
+    def __ror__(self, other: object) -> Value:
+        return apply(Op.Or, other, self)
+
+    def __xor__(self, other: object) -> Value:
+        return apply(Op.Xor, self, other)
+
+    def __rxor__(self, other: object) -> Value:
+        return apply(Op.Xor, other, self)
+
+    def __lt__(self, other: object) -> Value:
+        return apply(Op.CmpLt, self, other)
+
+    def __gt__(self, other: object) -> Value:
+        return apply(Op.CmpGt, self, other)
+
+    def __le__(self, other: object) -> Value:
+        return apply(Op.CmpLe, self, other)
+
+    def __ge__(self, other: object) -> Value:
+        return apply(Op.CmpGe, self, other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return apply(Op.CmpEq, self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return apply(Op.CmpNe, self, other)
+
+    def __neg__(self) -> Value:
+        return apply(Op.Neg, self)
+
+    def __invert__(self) -> Value:
+        return apply(Op.Not, self)
+
+    def cast(self, dtype: DType | DTypeTerm) -> Value:
+        """This value converted to `dtype`."""
+        return Value(Op.Cast, (self, dtype))
+
+    def bitcast(self, dtype: DType | DTypeTerm) -> Value:
+        """This value's bytes read as `dtype`."""
+        return Value(Op.Bitcast, (self, dtype))
+
+    def recip(self) -> Value:
+        """1/x."""
+        return apply(Op.Recip, self)
+
+    def trunc(self) -> Value:
+        """The value rounded toward zero."""
+        return apply(Op.Trunc, self)
+
+    def sqrt(self) -> Value:
+        """The square root."""
+        return apply(Op.Sqrt, self)
+
+    def exp2(self) -> Value:
+        """Two to the power of this value."""
+        return apply(Op.Exp2, self)
+
+    def log2(self) -> Value:
+        """The logarithm to base two."""
+        return apply(Op.Log2, self)
+
+    def permute(self, order: Perm | tuple[int, ...]) -> Value:
+        """Reorder the axes."""
+        return Value(Op.Permute, (self, order))
+
+    def flip(self, flags: Flags | tuple[bool, ...]) -> Value:
+        """Reverse the flagged axes."""
+        return Value(Op.Flip, (self, flags))
+
+    def reshape(self, shape: Vector | tuple[Any, ...]) -> Value:
+        """The same elements in another shape."""
+        return Value(Op.Reshape, (self, vector(shape)))
+
+    def expand(self, shape: Vector | tuple[Any, ...]) -> Value:
+        """Repeat axes of size 1."""
+        return Value(Op.Expand, (self, vector(shape)))
+
+    def pad(self, offset: Vector | tuple[Any, ...], shape: Vector | tuple[Any, ...]) -> Value:
+        """Place at `offset` in a zero-filled `shape`."""
+        return Value(Op.Pad, (self, vector(offset), vector(shape)))
+
+    def shrink(self, offset: Vector | tuple[Any, ...], shape: Vector | tuple[Any, ...]) -> Value:
+        """Keep the part of this `shape` at `offset`."""
+        return Value(Op.Shrink, (self, vector(offset), vector(shape)))
+
+    def contiguous(self) -> Value:
+        """The marker Contiguous."""
+        return apply(Op.Contiguous, self)
+
+    @property
+    def shape(self) -> Vector:
+        """The shape, one size per axis."""
+        return Vector("shape of", (self,))
+
+    @property
+    def dtype(self) -> DTypeTerm:
+        """The dtype."""
+        return DTypeTerm("dtype of", (self,))
+
+    @property
+    def lo(self) -> Value:
+        """The least value that the variable can have: its min_max says so. Only for an Interval."""
+        return _bound(self, "lo")
+
+    @property
+    def hi(self) -> Value:
+        """The greatest value that the variable can have. Only for an Interval."""
+        return _bound(self, "hi")
+
+
+class Const(Value):
+    """A constant: any value of the rule's dtype, known when the rule is applied."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Interval(Value):
+    """A value with known bounds: `lo` ≤ value ≤ `hi`, and never NaN."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Bool(Value):
+    """A bool value."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Size(Value):
+    """An index ≥ 0: the size of an axis."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Tensor(Value):
+    """A tensor of any shape of any rank; ``Tensor["m", "n"]`` has these named sizes."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Vector(Term):
+    """One index per axis; arithmetic and comparisons are per axis, and a comparison means every axis."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __add__(self, other: object) -> Vector:
+        return Vector(Op.Add, (self, vector(other)))
+
+    def __radd__(self, other: object) -> Vector:
+        return Vector(Op.Add, (vector(other), self))
+
+    def __sub__(self, other: object) -> Vector:
+        return Vector(Op.Sub, (self, vector(other)))
+
+    def __rsub__(self, other: object) -> Vector:
+        return Vector(Op.Sub, (vector(other), self))
+
+    def __mul__(self, other: object) -> Vector:
+        return Vector(Op.Mul, (self, vector(other)))
+
+    def __rmul__(self, other: object) -> Vector:
+        return Vector(Op.Mul, (vector(other), self))
+
+    def __lt__(self, other: object) -> Value:
+        return Value("every axis", (Op.CmpLt, self, vector(other)))
+
+    def __gt__(self, other: object) -> Value:
+        return Value("every axis", (Op.CmpGt, self, vector(other)))
+
+    def __le__(self, other: object) -> Value:
+        return Value("every axis", (Op.CmpLe, self, vector(other)))
+
+    def __ge__(self, other: object) -> Value:
+        return Value("every axis", (Op.CmpGe, self, vector(other)))
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return Value("every axis", (Op.CmpEq, self, vector(other)))
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return apply(Op.Not, self == other)
+
+    def permute(self, order: Perm | tuple[int, ...]) -> Vector:
+        """Entry k of the result is entry order[k]."""
+        return Vector("permuted", (self, order))
+
+    def __getitem__(self, axis: int) -> Value:
+        """The entry of one axis, counted from the left, or from the right if negative."""
+        return Value("entry", (self, axis))
+
+
+class Shape(Vector):
+    """A shape: one size ≥ 0 per axis."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Offset(Vector):
+    """An offset: one index per axis."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class Static(Term):
+    """A condition that is decided when dtypes, ranks, permutations, flags and ops are known."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Static) -> Static:
+        return Static("and", (self, other))
+
+    def __or__(self, other: Static) -> Static:
+        return Static("or", (self, other))
+
+    def __invert__(self) -> Static:
+        return Static("not", (self,))
+
+
+class Perm(Term):
+    """A permutation of the axes."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Static:  # type: ignore[override]
+        return Static("same", (self, other))
+
+    def __ne__(self, other: object) -> Static:  # type: ignore[override]
+        return ~(self == other)
+
+
+class Flags(Term):
+    """One bool per axis."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __xor__(self, other: object) -> Flags:
+        return Flags("xor", (self, other))
+
+    def __invert__(self) -> Flags:
+        return Flags("not", (self,))
+
+    def __eq__(self, other: object) -> Static:  # type: ignore[override]
+        return Static("same", (self, other))
+
+    def __ne__(self, other: object) -> Static:  # type: ignore[override]
+        return ~(self == other)
+
+    def permute(self, order: Perm | tuple[int, ...]) -> Flags:
+        """Flag k of the result is flag order[k]."""
+        return Flags("permuted", (self, order))
+
+
+class DTypeTerm(Term):
+    """A dtype that is known when the rule is applied."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Static:  # type: ignore[override]
+        return Static("same", (self, other))
+
+    def __ne__(self, other: object) -> Static:  # type: ignore[override]
+        return ~(self == other)
+
+
+class DTypeVar(DTypeTerm):
+    """A dtype variable; its class is given by keyword: ``@rule(dtypes=ints, s=floats)``."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+class UnaryOp(Term):
+    """Any elementwise op of one operand that keeps the dtype."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Value) -> Value:
+        """The op applied to `x`."""
+        return Value("op", (self, x))
+
+
+class BinaryOp(Term):
+    """Any elementwise op of two operands that keeps the dtype."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Value, y: Value) -> Value:
+        """The op applied to `x` and `y`."""
+        return Value("op", (self, x, y))
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable's kind and what its annotation said in brackets."""
+
+    kind: str
+    inside: tuple[object, ...] = ()
+
+
+KINDS: dict[str, type[Term]] = {
+    k.__name__: k
+    for k in (
+        Value,
+        Const,
+        Interval,
+        Bool,
+        Size,
+        Tensor,
+        Shape,
+        Offset,
+        Perm,
+        Flags,
+        DTypeVar,
+        UnaryOp,
+        BinaryOp,
+    )
+}
+
+
+def apply(op: Op, *operands: object) -> Value:
+    """`op` on values; numbers become literals of the dtype beside them."""
+    return Value(op, tuple(value(x) for x in operands))
+
+
+def value(x: object) -> Value:
+    """`x` as a value term: a value, or a number."""
+    if isinstance(x, Value):
+        return x
+    if isinstance(x, bool | int | float):
+        return Value("literal", (x,))
+    raise RuleError(
+        f"a value is needed, not {_kind(x)}", hint="values are Value, Const, Interval, Bool, Size, Tensor"
+    )
+
+
+def vector(x: object) -> Vector:
+    """`x` as a vector term: a vector, a tuple of sizes, or one number for every axis."""
+    if isinstance(x, Vector):
+        return x
+    if isinstance(x, tuple | list):
+        return Vector("entries", tuple(value(e) for e in x))
+    if isinstance(x, int) or (isinstance(x, Value) and not isinstance(x, Tensor)):
+        return Vector("everywhere", (value(x),))
+    raise RuleError(f"a shape or an offset is needed, not {_kind(x)}", hint="annotate it Shape or Offset")
+
+
+def _bound(of: Value, end: str) -> Value:
+    if not isinstance(of, Interval):
+        raise RuleError(f"{of} has no known bounds", hint="annotate the variable Interval to use .lo and .hi")
+    return Value(end, (of,))
+
+
+def _kind(x: object) -> str:
+    return f"{x} ({type(x).__name__})" if isinstance(x, Term) else repr(x)
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """A term and all terms inside it, outermost first."""
+    yield term
+    for arg in term.args:
+        if isinstance(arg, Term):
+            yield from subterms(arg)
+
+
+_INFIX = {
+    Op.Add: "+",
+    Op.Sub: "-",
+    Op.Mul: "*",
+    Op.Div: "/",
+    Op.Idiv: "//",
+    Op.Mod: "%",
+    Op.Shl: "<<",
+    Op.Shr: ">>",
+    Op.And: "&",
+    Op.Or: "|",
+    Op.Xor: "^",
+    Op.CmpLt: "<",
+    Op.CmpGt: ">",
+    Op.CmpLe: "<=",
+    Op.CmpGe: ">=",
+    Op.CmpEq: "==",
+    Op.CmpNe: "!=",
+}
+_PREFIX = {Op.Neg: "-", Op.Not: "~", "not": "~"}
+_WORDS = {"and": "&", "or": "|", "xor": "^", "same": "=="}
+_METHODS = {"permuted": "permute"}
+_FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv: "cdiv", Op.CMod: "cmod"}
+
+
+def show(term: object) -> str:
+    """A term in the notation in which it was written."""
+    if not isinstance(term, Term):
+        return f"({', '.join(map(show, term))})" if isinstance(term, tuple) else str(term)
+    head, args = term.head, [show(a) for a in term.args]
+    if head in ("var", "literal", "everywhere"):
+        return args[0]
+    if head == "entries":
+        return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
+    if head == "every axis":
+        return f"{args[1]} {_INFIX[term.args[0]]} {args[2]}"
+    if head in ("shape of", "dtype of"):
+        return f"{args[0]}.{str(head).split()[0]}"
+    if head in ("lo", "hi"):
+        return f"{args[0]}.{head}"
+    if head == "entry":
+        return f"{args[0]}[{args[1]}]"
+    if head == "op":
+        return f"{args[0]}({', '.join(args[1:])})"
+    if head in _INFIX or head in _WORDS:
+        sign = _INFIX[head] if isinstance(head, Op) else _WORDS[head]
+        return f"({args[0]} {sign} {args[1]})"
+    if head in _PREFIX:
+        return f"{_PREFIX[head]}{args[0]}"
+    if head in _FUNCTIONS and isinstance(head, Op):
+        return f"{_FUNCTIONS[head]}({', '.join(args)})"
+    if isinstance(head, Op):
+        return f"{args[0]}.{head.name.lower()}({', '.join(args[1:])})"
+    if head in _METHODS:
+        return f"{args[0]}.{_METHODS[head]}({', '.join(args[1:])})"
+    return f"{head}({', '.join(args)})"
