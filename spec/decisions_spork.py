@@ -20,7 +20,8 @@ SPORK: tuple[Decision, ...] = (
     Decision(
         "S-02",
         "Hazards of a write",
-        "A write detects write-after-write and write-after-read hazards.",
+        "A write checks the records of earlier writes and of earlier reads: its hazards are write-after-write and "
+        "write-after-read.",
         source="The guide prints read-after-write for the second of the two.",
     ),
     Decision(

@@ -56,6 +56,21 @@ class Generated(SphinxDirective):
         return list(self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True))
 
 
+class Rules(SphinxDirective):
+    """`.. rules:: VERDICT` shows a rule file and the verdict of each rule in it, which the tests hold to."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """The code under a line that says its verdict."""
+        verdict = self.arguments[0]
+        said = nodes.paragraph("", "", classes=["verdict", verdict])
+        said += nodes.Text(f"verdict: {verdict}")
+        code = nodes.literal_block("\n".join(self.content), "\n".join(self.content), language="python")
+        return [nodes.container("", code, said, classes=["rules"])]
+
+
 class Law(SphinxRole):
     """A link to an id of the law, shown as the id."""
 
@@ -155,6 +170,7 @@ def check_error_anchors(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register everything."""
     app.add_directive("generated", Generated)
+    app.add_directive("rules", Rules)
     app.add_role("law", Law())
     app.add_role("anchor", Anchor())
     app.add_role("here", Here())

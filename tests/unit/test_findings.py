@@ -1,0 +1,64 @@
+"""Each finding's program shows what it says: exact expected results, so that a changed law or evaluator is noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from soundline.spec.decisions import DECISIONS
+from soundline.verify.findings import FINDINGS, broadcast_of_the_source, show
+
+EXPECTED = {
+    "CmpGe, by CmpNe(CmpLt(A, B), 1)": [("True", "False")],
+    "CmpLe, by CmpNe(CmpLt(B, A), 1)": [("True", "False")],
+    "Div, by Mul(A, Recip(B))": [
+        ("1.6666667461395264", "1.6666666269302368"),
+        ("inf", "1.0"),
+        ("1.671875", "1.6640625"),
+    ],
+    "broadcast, by the maximum of the sizes": [("shape (1,)", "shape (0,)")],
+    "Bitcast, by src[0].shape": [("shape (2,)", "shape (1,)")],
+    "broadcast as listed, commented (s,)": [("shape (1, 3)", "shape (3,)")],
+    "device, by src[0].device": [("None", "CPU")],
+    "gather, by the product with a one-hot mask": [("(nan,)", "(1.0,)")],
+    "Buffer, by (size,)": [("shape (4,)", "shape (8,)")],
+    "min_max of Add, by [a+b, A+B]": [("[200, 200]; value -56", "[-128, 127]; value -56")],
+    "min_max of Mul, by the products": [("[256, 256]; value 0", "[-128, 127]; value 0")],
+    "min_max of Pad, by src[0]": [("[5, 7]; value (0, 5, 7, 0)", "[0, 7]; value (0, 5, 7, 0)")],
+    "min_max of Stack, by src[0]": [("[1, 1]; value (1, 9)", "[1, 9]; value (1, 9)")],
+    "min_max of Cast, clamped to the dtype": [("[127, 127]; value 44", "[-128, 127]; value 44")],
+    "min_max of Range, by [0, n-1]": [("[0, -1]", "the empty interval")],
+}
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda f: f.decision)
+def test_the_source_and_the_law_differ(finding) -> None:
+    shown = show(finding)
+    assert shown.by_the_source != shown.by_the_law
+
+
+@pytest.mark.parametrize("title", EXPECTED)
+def test_a_finding_shows_exactly_this(title: str) -> None:
+    shown = [show(f) for f in FINDINGS]
+    assert [(s.by_the_source, s.by_the_law) for s in shown if s.title == title] == EXPECTED[title]
+
+
+def test_the_root_by_logarithm_is_wrong_in_the_last_places() -> None:
+    (shown,) = [show(f) for f in FINDINGS if show(f).title.startswith("Sqrt")]
+    source, law = float(shown.by_the_source), float(shown.by_the_law)
+    assert law == pytest.approx(3.0**0.5, rel=2**-24)
+    assert source != law
+    assert source == pytest.approx(law, rel=1e-5)
+
+
+def test_every_finding_about_uops_has_a_program() -> None:
+    shown = {f.decision for f in FINDINGS}
+    about_uops = {d.id for d in DECISIONS.values() if d.is_finding and d.id.startswith("U")}
+    assert about_uops <= shown
+    assert shown <= set(DECISIONS)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shape"), [((2, 1), (3,), (2, 3)), ((), (4,), (4,)), ((0,), (1,), (1,))]
+)
+def test_the_shape_rule_of_the_source_is_quoted_right(left, right, shape) -> None:
+    assert broadcast_of_the_source(left, right) == shape
