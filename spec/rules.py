@@ -150,6 +150,8 @@ def _declare(statement: _Statement, name: str, annotation: Any) -> Term:
             hint=f"the kinds are {', '.join(KINDS)}",
         )
     if name in statement.variables:
+        if kind == statement.kinds[name] == Variable("Size"):  # a Tensor["m", "n"] has named it already
+            return statement.variables[name]
         raise RuleError(f"variable {name} is declared twice")
     variable = KINDS[kind.kind]("var", (name,))
     statement.variables[name] = variable
