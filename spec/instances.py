@@ -26,7 +26,7 @@ from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
 from soundline.spec.sizes import add, as_node, as_size, every, multiply, product
 from soundline.spec.sizes import as_condition_node
-from soundline.spec.terms import Term, show
+from soundline.spec.terms import Static, Term, show
 from soundline.spec.uop import broadcast_to, const, element_of, param, shape_source
 
 MAX_RANK = 4
@@ -328,10 +328,10 @@ def goals(stated: Rule, dtype: DType, max_rank: int = MAX_RANK) -> Iterator[Goal
     side, or a condition, does not exist at a dtype for which the rule was declared.
     """
     for bound in _choices(stated, dtype, max_rank):
-        env = Env(dtype, bound)
-        static = [c for c in stated.given if type(c).__name__ == "Static"]
-        if all(decide(c, env) for c in static):
-            goal = _goal(stated, env)
+        leaves = _leaves(stated, Env(dtype, bound))
+        env = Env(dtype, {**bound, **leaves.bound})
+        if all(decide(c, env) for c in stated.given if isinstance(c, Static)):
+            goal = _goal(stated, env, leaves)
             if goal is not None:
                 yield goal
 
@@ -386,9 +386,7 @@ def _arrangements(kind: str, rank: int) -> list[tuple[Any, ...]]:
     return list(combinations((False, True), repeat=rank))
 
 
-def _goal(stated: Rule, env: Env) -> Goal | None:
-    leaves = _leaves(stated, env)
-    env = Env(env.dtype, {**env.bound, **leaves.bound})
+def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
     try:
         left = build(stated.left, env)
     except IllFormed as refusal:
@@ -399,7 +397,7 @@ def _goal(stated: Rule, env: Env) -> Goal | None:
         if not is_about_shapes(stated) or _is_typing(refusal):
             return _refused_left(stated, env, refusal)
         right = refusal
-    conditions = [c for c in stated.given if type(c).__name__ != "Static"]
+    conditions = [c for c in stated.given if not isinstance(c, Static)]
     fits = tuple(build(c.args[0], env) for c in conditions if c.head == "fits")
     try:
         assumed = tuple(build(c, env) for c in conditions if c.head != "fits")
@@ -417,7 +415,10 @@ def _is_typing(refusal: IllFormed) -> bool:
 
 def _refused_left(stated: Rule, env: Env, refusal: IllFormed) -> None:
     """No instance where the dtypes are every dtype, or the shape is refused; an ill-typed rule where they were named."""
-    if stated.dtypes is not None and (not is_about_shapes(stated) or _is_typing(refusal)):
+    declared = stated.dtypes is not None and all(
+        n in stated.dtype_classes for n, k in stated.kinds.items() if k.kind == "DTypeVar"
+    )
+    if declared and (not is_about_shapes(stated) or _is_typing(refusal)):
         raise RuleError(
             f"ill-typed at dtype {env.dtype}: {refusal.op} wants {refusal.wants}",
             file=stated.file,
