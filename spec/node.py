@@ -183,13 +183,21 @@ class UOp:
 
 
 def _text(node: UOp, depth: int) -> str:
-    """The node as nested calls, cut where it gets deep."""
+    """The node as the calls that build it, cut where it gets deep."""
     if node.op is Op.Const:
-        return f"{node.arg.value!r}:{node.dtype}"
+        return f"const({node.arg.value!r}, {node.dtype})"
+    if node.op is Op.Param and depth:
+        sizes = ", ".join(_size_text(s, depth - 1) for s in node.shape or ())
+        shape = f", ({sizes}{',' if len(node.shape or ()) == 1 else ''})" if sizes else ""
+        return f"param({node.arg.slot}, {node.dtype}{shape})"
     inside = [_text(s, depth - 1) if depth else "…" for s in node.src]
     if node.arg is not None:
         inside.append(f"arg={node.arg!r}")
-    return f"{node.op.name}({', '.join(inside)})"
+    return f"Op.{node.op.name}({', '.join(inside)})"
+
+
+def _size_text(size: Size, depth: int) -> str:
+    return _text(size, depth) if isinstance(size, UOp) else str(size)
 
 
 def toposort(*roots: UOp) -> Iterator[UOp]:
