@@ -4,7 +4,8 @@ From terms to UOps
 
 `build` turns a term into the UOp it stands for, given what each variable is bound to. There is one `build`: the prover
 calls it with Params for variables, a replay with numbers, and the engine with the nodes it matched, so that all three
-read a rule the same way. `goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags and ops.
+read a rule the same way. `goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags and
+ops.
 """
 
 from __future__ import annotations
@@ -17,15 +18,24 @@ from itertools import product as combinations
 from typing import Any
 
 from soundline.spec import ranks
-from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, lossless, same_value, zero_of
+from soundline.spec.dtypes import (
+    DType,
+    all_dtypes,
+    bool_,
+    float32,
+    index,
+    int32,
+    lossless,
+    same_value,
+    zero_of,
+)
 from soundline.spec.elementwise import ELEMENTWISE, scalar
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.node import Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.sizes import add, as_node, as_size, every, multiply, product
-from soundline.spec.sizes import as_condition_node
+from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
 from soundline.spec.terms import Static, Term, show
 from soundline.spec.uop import broadcast_to, const, element_of, param, shape_source
 
@@ -414,7 +424,7 @@ def _is_typing(refusal: IllFormed) -> bool:
 
 
 def _refused_left(stated: Rule, env: Env, refusal: IllFormed) -> None:
-    """No instance where the dtypes are every dtype, or the shape is refused; an ill-typed rule where they were named."""
+    """No instance where the dtypes are all dtypes or the shape is refused; an ill-typed rule where they were named."""
     declared = stated.dtypes is not None and all(
         n in stated.dtype_classes for n, k in stated.kinds.items() if k.kind == "DTypeVar"
     )

@@ -10,8 +10,9 @@ A rewrite rule is declared once, as a Python function over typed variables that 
         given(c != 0, fits(x * c))
         return (x * c) // c, x
 
-A rule means: for every instance (a dtype of its class, a rank, a permutation …) and all values of its variables, if the
-conditions hold and the left side is valid, then the right side is valid and has the same shape, dtype and values (U-01).
+A rule means: for every instance (a dtype of its class, a rank, a permutation …) and all values of its variables, if
+the conditions hold and the left side is valid, then the right side is valid and has the same shape, dtype and values
+(U-01).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Union, overload
+from typing import Any, overload
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_
 from soundline.spec.errors import RuleError
@@ -114,7 +115,7 @@ def collecting() -> Iterator[Collection]:
         _collection.reset(token)
 
 
-def given(*conditions: Union[Term, bool]) -> None:
+def given(*conditions: Term | bool) -> None:
     """State that the rule holds where all these conditions do."""
     statement = _statement.get()
     if statement is None:
@@ -142,7 +143,7 @@ def forall(kind: Any, name: str) -> Any:
 
 def _declare(statement: _Statement, name: str, annotation: Any) -> Term:
     kind = annotation if isinstance(annotation, Variable) else None
-    if kind is None and isinstance(annotation, type) and KINDS.get(annotation.__name__) is annotation:
+    if annotation in KINDS.values():
         kind = Variable(annotation.__name__)
     if kind is None:
         raise RuleError(
@@ -185,7 +186,7 @@ def rule(
     *,
     dtypes: Sequence[DType] | None = None,
     licences: str | Sequence[str] = (),
-    id: str | None = None,
+    id: str | None = None,  # noqa: A002  (the public keyword is the word that reports use)
     **classes: Sequence[DType],
 ) -> Rule | Callable[[Callable[..., Any]], Rule]:
     """Declare a rewrite rule.
@@ -292,8 +293,8 @@ def _two_sides(sides: object) -> tuple[Value, Value]:
     return left, right
 
 
-def _dtype_class(dtypes: Sequence[DType], what: str) -> tuple[DType, ...]:
-    members = (dtypes,) if isinstance(dtypes, DType) else tuple(dtypes)
+def _dtype_class(dtypes: object, what: str) -> tuple[DType, ...]:
+    members: tuple[Any, ...] = tuple(dtypes) if isinstance(dtypes, Sequence) else (dtypes,)
     bad = [d for d in members if not isinstance(d, DType)]
     if bad:
         raise RuleError(f"{what}={bad[0]!r} is no dtype", hint="for example dtypes=[index, *ints]")
@@ -356,14 +357,14 @@ def cmod(a: Any, b: Any) -> Value:
 
 def ediv(a: Any, b: Any) -> Value:
     """The Euclidean quotient: its remainder is never negative."""
-    a, b = value(a), value(b)
-    return where(b < 0, -(a // -b), a // b)
+    dividend, divisor = value(a), value(b)
+    return apply(Op.Where, divisor < 0, -(dividend // -divisor), dividend // divisor)
 
 
 def emod(a: Any, b: Any) -> Value:
     """The Euclidean remainder, 0 ≤ emod(a, b) < |b|."""
-    a, b = value(a), value(b)
-    return where(b < 0, a % -b, a % b)
+    dividend, divisor = value(a), value(b)
+    return apply(Op.Where, divisor < 0, dividend % -divisor, dividend % divisor)
 
 
 def fits(expression: Any) -> Value:

@@ -40,7 +40,11 @@ class Term:
 
 
 class Value(Term):
-    """An expression over values. As an annotation: any value of the rule's dtype, or of ``Value["s"]``, ``Value[int32]``."""
+    """An expression over values.
+
+    As an annotation, any value: of the rule's dtype, of a dtype variable (``Value["s"]``) or of one dtype
+    (``Value[int32]``).
+    """
 
     __slots__ = ()
     __hash__ = object.__hash__
