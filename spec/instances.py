@@ -356,15 +356,19 @@ def is_about_shapes(stated: Rule) -> bool:
     return any(k.kind in ("Tensor", "Shape", "Offset", "Perm", "Flags") for k in stated.kinds.values())
 
 
+def _names(stated: Rule, *kinds: str) -> list[str]:
+    """The variables of these kinds, in the order of their declaration."""
+    return [name for name, kind in stated.kinds.items() if kind.kind in kinds]
+
+
 def _choices(stated: Rule, dtype: DType, max_rank: int) -> Iterator[dict[str, Any]]:
     """Every way to choose dtype variables, ops, ranks, permutations and flags; ranks from 0 up."""
-    of_kind = lambda *kinds: [n for n, k in stated.kinds.items() if k.kind in kinds]  # noqa: E731
-    dtype_names, op_names = of_kind("DTypeVar"), of_kind("UnaryOp", "BinaryOp")
+    dtype_names, op_names = _names(stated, "DTypeVar"), _names(stated, "UnaryOp", "BinaryOp")
     ranked = ranks.rank_classes(stated)
     dtype_options = [stated.dtype_classes.get(n, all_dtypes) for n in dtype_names]
     op_options = [ops_for(stated.kinds[n].kind, dtype) for n in op_names]
     for chosen_ranks in ranks.assignments(ranked, max_rank):
-        shaped = of_kind("Perm", "Flags")
+        shaped = _names(stated, "Perm", "Flags")
         options = [_arrangements(stated.kinds[n].kind, chosen_ranks[n]) for n in shaped]
         for picked in combinations(*dtype_options, *op_options, *options):
             yield {
@@ -400,19 +404,22 @@ def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
     try:
         left = build(stated.left, env)
     except IllFormed as refusal:
-        return _refused_left(stated, env, refusal)
+        _refuse(stated, env, refusal)
+        return None
     try:
         right: UOp | IllFormed = build(stated.right, env, left)
     except IllFormed as refusal:
         if not is_about_shapes(stated) or _is_typing(refusal):
-            return _refused_left(stated, env, refusal)
+            _refuse(stated, env, refusal)
+            return None
         right = refusal
     conditions = [c for c in stated.given if not isinstance(c, Static)]
     fits = tuple(build(c.args[0], env) for c in conditions if c.head == "fits")
     try:
         assumed = tuple(build(c, env) for c in conditions if c.head != "fits")
     except IllFormed as refusal:
-        return _refused_left(stated, env, refusal)
+        _refuse(stated, env, refusal)
+        return None
     for condition, node in zip([c for c in conditions if c.head != "fits"], assumed, strict=True):
         if node.dtype is not bool_ or node.shape != ():
             raise RuleError(f"the condition {show(condition)} is {node.dtype}, not a bool scalar")
@@ -423,7 +430,7 @@ def _is_typing(refusal: IllFormed) -> bool:
     return "dtype" in refusal.wants or "bool" in refusal.wants or "float" in refusal.wants
 
 
-def _refused_left(stated: Rule, env: Env, refusal: IllFormed) -> None:
+def _refuse(stated: Rule, env: Env, refusal: IllFormed) -> None:
     """No instance where the dtypes are all dtypes or the shape is refused; an ill-typed rule where they were named."""
     declared = stated.dtypes is not None and all(
         n in stated.dtype_classes for n, k in stated.kinds.items() if k.kind == "DTypeVar"
