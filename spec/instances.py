@@ -1,16 +1,14 @@
 """
-From terms to UOps
-==================
+Instances of a rule
+===================
 
-`build` turns a term into the UOp it stands for, given what each variable is bound to. There is one `build`: the prover
-calls it with Params for variables, a replay with numbers, and the engine with the nodes it matched, so that all three
-read a rule the same way. `goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags and
-ops.
+`goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags and ops. An instance has Params
+for the rule's variables, so that proving it is a statement about two UOps under hypotheses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
@@ -18,37 +16,35 @@ from itertools import product as combinations
 from typing import Any
 
 from soundline.spec import ranks
-from soundline.spec.dtypes import (
-    DType,
-    all_dtypes,
-    bool_,
-    float32,
-    index,
-    int32,
-    lossless,
-    same_value,
-    zero_of,
-)
-from soundline.spec.elementwise import ELEMENTWISE, scalar
+from soundline.spec.building import Env, build, build_dtype, build_vector, decide
+from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
+from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.node import Shape, Size, UOp
+from soundline.spec.node import Shape, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.terms import Static, Term, show
-from soundline.spec.uop import broadcast_to, const, element_of, param, shape_source
+from soundline.spec.terms import Static, show
+from soundline.spec.uop import const, param
+
+__all__ = [
+    "MAX_RANK",
+    "Env",
+    "Goal",
+    "build",
+    "build_dtype",
+    "build_vector",
+    "conjunction",
+    "decide",
+    "dtypes_of",
+    "goals",
+    "is_about_shapes",
+    "ops_for",
+    "representative_dtypes",
+]
 
 MAX_RANK = 4
 """Symbolic-shape rules are instantiated at ranks 0 … MAX_RANK."""
-
-
-@dataclass(frozen=True)
-class Env:
-    """What the variables of a rule are bound to: UOps, shapes, permutations, flags, ops and dtypes."""
-
-    dtype: DType
-    bound: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,253 +75,6 @@ class Goal:
                 shape = self.env.bound[name].shape if kind.kind == "Tensor" else self.env.bound[name]
                 chosen.append(f"rank of {name} {len(shape)}")
         return ", ".join(chosen)
-
-
-# building ---------------------------------------------------------------------------------------------------------
-
-
-def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
-    """The UOp that a value term stands for. `like` gives a bare number its dtype and shape. Raises ``IllFormed``."""
-    head, args = term.head, term.args
-    if head == "literal":
-        return _literal(args[0], like.dtype if like is not None else env.dtype, like)
-    if head == "var":
-        return _shaped(env.bound[args[0]], like)
-    if head in ("lo", "hi"):
-        return _shaped(env.bound[f"{args[0].args[0]}.{head}"], like)
-    if head == "op":
-        return UOp(env.bound[args[0].args[0]], _operands(args[1:], env, None))
-    if head == "every axis":
-        return _every_axis(args[0], args[1], args[2], env)
-    if head == "entry":
-        return as_node(build_vector(args[0], env, None)[args[1]])
-    if head == "product":
-        return as_node(product(build_vector(args[0], env, None)))
-    if isinstance(head, Op):
-        return _node(head, args, env, like)
-    raise RuleError(f"{show(term)} is no value")
-
-
-def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
-    match op:
-        case Op.Cast | Op.Bitcast:
-            return UOp(op, (build(args[0], env),), build_dtype(args[1], env))
-        case Op.Permute:
-            return UOp(op, (build(args[0], env),), build_perm(args[1], env))
-        case Op.Flip:
-            return UOp(op, (build(args[0], env),), build_flags(args[1], env))
-        case Op.Reshape | Op.Expand | Op.Pad | Op.Shrink:
-            x = build(args[0], env)
-            assert x.shape is not None
-            rank = None if op is Op.Reshape else len(x.shape)
-            return UOp(op, (x, *(shape_source(build_vector(v, env, rank)) for v in args[1:])))
-        case _:
-            return UOp(
-                op, _operands(args, env, like if op in group_of("elementwise", "decomposed") else None, op)
-            )
-
-
-def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None = None) -> tuple[UOp, ...]:
-    """The operands of an elementwise op; numbers take dtype and shape from the operand beside them."""
-    alike = args[1:] if op is Op.Where else args
-    typed = [build(a, env) for a in alike if _has_dtype(a)]
-    peer = max(typed, key=lambda u: len(u.shape or ()), default=like)
-    shaped = _widest([build(a, env) for a in args if _has_dtype(a)] or ([like] if like is not None else []))
-    built = [build(a, env, peer) for a in alike]
-    if op is Op.Where:
-        built.insert(0, build(args[0], env, const(False, bool_)))
-    return tuple(_shaped(b, shaped) for b in built)
-
-
-def _has_dtype(term: Term) -> bool:
-    """Whether a term has a dtype of its own, which a bare number has not."""
-    if term.head == "literal":
-        return False
-    elementwise = isinstance(term.head, Op) and term.head in group_of("elementwise", "decomposed")
-    if not elementwise or term.head in (Op.Cast, *_COMPARISONS):
-        return True
-    return any(_has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
-
-
-_COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)
-
-
-def _widest(nodes: list[UOp]) -> UOp | None:
-    return max(nodes, key=lambda u: len(u.shape or ()), default=None)
-
-
-def _shaped(node: UOp, like: UOp | None) -> UOp:
-    """A scalar constant repeated to the shape of its peer; anything else as it is."""
-    if like is None or not like.shape or node.shape != () or node.op is not Op.Const:
-        return node
-    return broadcast_to(node, like.shape)
-
-
-def _literal(number: Any, dtype: DType, like: UOp | None) -> UOp:
-    if dtype is bool_ and number not in (0, 1):
-        raise RuleError(f"the number {number} is no bool")
-    if not dtype.is_float and isinstance(number, float) and not number.is_integer():
-        raise RuleError(f"the number {number} is no {dtype}")
-    return _shaped(const(element_of(number, dtype), dtype), like)
-
-
-def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:
-    rank = _rank_of(a, env) if _rank_of(a, env) is not None else _rank_of(b, env)
-    left, right = (build_vector(v, env, rank) for v in (a, b))
-    if len(left) != len(right):
-        raise RuleError(f"{show(a)} and {show(b)} have different ranks ({len(left)} and {len(right)})")
-    return as_condition_node(
-        every(UOp(op, (as_node(x), as_node(y))) for x, y in zip(left, right, strict=True))
-    )
-
-
-def _rank_of(term: Term, env: Env) -> int | None:
-    """The number of entries of a vector term; None for one number for every axis."""
-    match term.head:
-        case "everywhere":
-            return None
-        case "entries":
-            return len(term.args)
-        case "var":
-            return len(env.bound[term.args[0]])
-        case "shape of":
-            return len(build(term.args[0], env).shape or ())
-        case "where" | "permuted":
-            parts = term.args[1:] if term.head == "where" else term.args[:1]
-        case _:
-            parts = term.args
-    found = [r for p in parts if (r := _rank_of(p, env)) is not None]
-    if not found and term.head == "where":
-        return len(build_flags(term.args[0], env))
-    return found[0] if found else None
-
-
-def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
-    """The sizes that a vector term stands for; `rank` is needed where one number stands for every axis."""
-    head, args = term.head, term.args
-    if head == "everywhere":
-        if rank is None:
-            raise RuleError(f"{show(term)} needs a rank from the terms beside it")
-        return (as_size(build(args[0], env, const(0, index))),) * rank
-    if head == "entries":
-        return tuple(as_size(build(a, env, const(0, index))) for a in args)
-    if head == "var":
-        return tuple(env.bound[args[0]])
-    if head == "shape of":
-        return build(args[0], env).shape or ()
-    rank = rank if rank is not None else _rank_of(term, env)
-    if head == "permuted":
-        sizes = build_vector(args[0], env, rank)
-        return tuple(sizes[k] for k in build_perm(args[1], env))
-    if head == "where":
-        flags = build_flags(args[0], env)
-        a, b = (build_vector(v, env, len(flags)) for v in args[1:])
-        return tuple(x if f else y for f, x, y in zip(flags, a, b, strict=True))
-    a, b = (build_vector(v, env, rank) for v in args)
-    if len(a) != len(b):
-        raise RuleError(f"{show(term)} joins vectors of ranks {len(a)} and {len(b)}")
-    return tuple(_VECTOR_OPS[head](x, y) for x, y in zip(a, b, strict=True))
-
-
-_VECTOR_OPS: dict[Any, Callable[[Size, Size], Size]] = {
-    Op.Add: add,
-    Op.Sub: lambda x, y: add(x, multiply(y, -1)),
-    Op.Mul: multiply,
-}
-
-
-def build_perm(term: Any, env: Env) -> tuple[int, ...]:
-    """The permutation that a term stands for."""
-    if not isinstance(term, Term):
-        return tuple(term)
-    match term.head:
-        case "var":
-            return tuple(env.bound[term.args[0]])
-        case "compose":
-            p, q = (build_perm(a, env) for a in term.args)
-            if len(p) != len(q):
-                raise RuleError(f"{show(term)} composes permutations of {len(p)} and {len(q)} axes")
-            return tuple(p[k] for k in q)
-        case "inverse":
-            p = build_perm(term.args[0], env)
-            return tuple(p.index(k) for k in range(len(p)))
-    raise RuleError(f"{show(term)} is no permutation")
-
-
-def build_flags(term: Any, env: Env) -> tuple[bool, ...]:
-    """The flags that a term stands for."""
-    if not isinstance(term, Term):
-        return tuple(term)
-    match term.head:
-        case "var":
-            return tuple(env.bound[term.args[0]])
-        case "xor":
-            f, g = (build_flags(a, env) for a in term.args)
-            return tuple(x != y for x, y in zip(f, g, strict=True))
-        case "not":
-            return tuple(not x for x in build_flags(term.args[0], env))
-        case "permuted":
-            flags = build_flags(term.args[0], env)
-            return tuple(flags[k] for k in build_perm(term.args[1], env))
-    raise RuleError(f"{show(term)} is no vector of flags")
-
-
-def build_dtype(term: Any, env: Env) -> DType:
-    """The dtype that a term stands for."""
-    if isinstance(term, DType):
-        return term
-    if isinstance(term, Term) and term.head == "var":
-        bound = env.bound[term.args[0]]
-        assert isinstance(bound, DType)
-        return bound
-    if isinstance(term, Term) and term.head == "dtype of":
-        return build(term.args[0], env).dtype
-    raise RuleError(f"{show(term)} is no dtype")
-
-
-def decide(condition: Term, env: Env) -> bool:
-    """A static condition, decided."""
-    head, args = condition.head, condition.args
-    match head:
-        case "and":
-            return all(decide(a, env) for a in args)
-        case "or":
-            return any(decide(a, env) for a in args)
-        case "not":
-            return not decide(args[0], env)
-        case "same":
-            return bool(_known(args[0], env) == _known(args[1], env))
-        case "is_identity":
-            p = build_perm(args[0], env)
-            return p == tuple(range(len(p)))
-        case "no_flags":
-            return not any(build_flags(args[0], env))
-        case "lossless":
-            return lossless(build_dtype(args[0], env), build_dtype(args[1], env))
-        case "bits_at_most":
-            return build_dtype(args[0], env).bits <= build_dtype(args[1], env).bits
-        case "is_float":
-            return build_dtype(args[0], env).is_float
-        case "is_signed":
-            return build_dtype(args[0], env).signed
-        case "preserves_zero":
-            return _preserves_zero(env.bound[args[0].args[0]], env.dtype, args[0])
-    raise RuleError(f"{show(condition)} is no condition")
-
-
-def _known(term: Any, env: Env) -> object:
-    """The value of a permutation, flags or dtype term."""
-    if not isinstance(term, Term):
-        return term
-    sort = type(term).__name__
-    reader = build_perm if sort == "Perm" else build_flags if sort == "Flags" else build_dtype
-    return reader(term, env)
-
-
-def _preserves_zero(op: Op, dtype: DType, term: Term) -> bool:
-    zero = zero_of(dtype)
-    operands = (zero,) * (1 if type(term).__name__ == "UnaryOp" else 2)
-    return same_value(dtype, scalar(op, dtype, *operands), zero)
 
 
 # instances --------------------------------------------------------------------------------------------------------
