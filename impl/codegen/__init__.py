@@ -1,0 +1,1 @@
+"""Renderers: linear UOps to source text."""

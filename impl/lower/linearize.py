@@ -1,0 +1,155 @@
+"""
+Linearize
+=========
+
+Topologically sort the graph and determine execution order.
+
+Input: a Linear of Sinks. Output: a Linear of Linears, one sequence of instructions per kernel. A Range opens a loop and
+the End of it closes the loop; a Reduce becomes a register, set to the identity before its loops and folded inside them
+(ascending, so the order of the law is kept; the identity of a float Add is ``-0.0``, which changes no bit). Constants,
+places and After are operands of instructions and are not listed.
+
+*Invariant*: every instruction comes after those whose results it uses, inside exactly the loops it depends on or in
+loops around which it could be hoisted; executing the sequence stores what the Sink stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.scalars import identity_of
+from soundline.spec.uop import Op, UOp, buffer, toposort
+
+_OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice))
+
+
+def linearize(kernels: UOp) -> UOp:
+    """Order the instructions of every kernel."""
+    slots = [n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer]
+    return Op.Linear(*(_Linearizer(max(slots, default=-1) + 1).kernel(k) for k in kernels.src))
+
+
+def nest_of(effect: UOp) -> tuple[list[UOp], UOp]:
+    """The Ranges of a nest, outermost first, and what it repeats."""
+    ranges: list[UOp] = []
+    while effect.op is Op.End:
+        ranges.append(effect.src[1])
+        effect = effect.src[0]
+    return ranges, effect
+
+
+class _Linearizer:
+    """The sequence under construction, and which loops are open at its end."""
+
+    def __init__(self, first_register: int) -> None:
+        self.sequence: list[UOp] = []
+        self.placed: dict[UOp, UOp] = {}
+        self.open: set[UOp] = set()
+        self.next_register = first_register
+
+    def kernel(self, sink: UOp) -> UOp:
+        """The sequence of a kernel's nests, one after the other."""
+        for effect in sink.src:
+            ranges, body = nest_of(effect)
+            for r in ranges:
+                self.hoist(body)
+                self.enter(r)
+            done = self.effect(body)
+            for r in reversed(ranges):
+                done = self.leave(done, r)
+        return Op.Linear(*self.sequence)
+
+    def effect(self, body: UOp) -> UOp:
+        """Place a Store, or each of a Group, after what it stores."""
+        if body.op is Op.Group:
+            return Op.Group(*(self.effect(s) for s in body.src))
+        self.place(body)
+        return self.placed[body]
+
+    def enter(self, r: UOp) -> None:
+        """Open a loop."""
+        self.sequence.append(r)
+        self.placed[r] = r
+        self.open.add(r)
+
+    def leave(self, body: UOp, r: UOp) -> UOp:
+        """Close a loop."""
+        end = Op.End(body, r)
+        self.sequence.append(end)
+        self.open.remove(r)
+        return end
+
+    def hoist(self, root: UOp) -> None:
+        """Place everything under `root` that no loop still to be opened changes."""
+        for node in toposort(root):
+            if node.shape is not None and node not in self.placed and arith.ranges_of(node) <= self.open:
+                self.place(node)
+
+    def place(self, root: UOp) -> None:
+        """Place a node whose loops are open, after all that it uses."""
+        for node in self.waiting(root):
+            if node in self.placed:
+                continue
+            if node.op is Op.Reduce:
+                self.placed[node] = self.fold(node)
+            else:
+                self.append(node)
+
+    def append(self, node: UOp) -> None:
+        """Place a node whose sources are placed."""
+        made = UOp(node.op, tuple(self.placed[s] for s in node.src), node.arg, node.tag) if node.src else node
+        self.placed[node] = made
+        if made.op not in _OPERANDS and not is_global(made):
+            self.sequence.append(made)
+
+    def waiting(self, root: UOp) -> Iterator[UOp]:
+        """What `root` uses and is not placed, sources before users; what a Reduce folds is its own affair."""
+        done: set[UOp] = set()
+        stack: list[tuple[UOp, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done or node in self.placed:
+                continue
+            if ready or node.op is Op.Reduce:
+                done.add(node)
+                yield node
+            else:
+                stack.append((node, True))
+                stack.extend((s, False) for s in reversed(node.src))
+
+    def fold(self, node: UOp) -> UOp:
+        """A Reduce as a register and loops; the value is the load after them."""
+        body, ranges = node.src[0], node.src[1:]
+        self.hoist(body)
+        register = buffer(self.next_register, 1, node.dtype, addrspace="REG")
+        self.next_register += 1
+        start = Op.Store(_cell(register), identity_of(node.arg.op, node.dtype))
+        self.sequence += [register, start]
+        for r in ranges:
+            self.hoist(body)
+            self.enter(r)
+        self.place(body)
+        so_far = Op.Load(_cell(Op.After(register, start, *ranges)))
+        total = UOp(node.arg.op, (so_far, self.placed[body]))
+        done = Op.Store(_cell(register), total)
+        self.sequence += [so_far, total, done]
+        for r in reversed(ranges):
+            done = self.leave(done, r)
+        result = Op.Load(_cell(Op.After(register, done)))
+        self.sequence.append(result)
+        return result
+
+
+def _cell(register: UOp) -> UOp:
+    return Op.Index(register, arith.number(0))
+
+
+def is_global(node: UOp) -> bool:
+    """Whether a node is storage that outlives its kernel."""
+    return node.op is Op.Buffer and node.arg.addrspace == "GLOBAL"
+
+
+def instructions(kernels: UOp) -> Iterable[UOp]:
+    """All instructions of all kernels."""
+    return (i for kernel in kernels.src for i in kernel.src)

@@ -1,0 +1,83 @@
+"""
+Register/Memory Plan
+====================
+
+Allocate and reuse storage for values with non-overlapping lifetimes.
+
+Input and output: a Linear of Linears. Temporaries, the global buffers that are neither arguments nor outputs, become
+Slices of one arena of bytes. A temporary lives from the first kernel that names it to the last; two share bytes only
+if they never live at once. Registers stay with the C compiler, which allocates them.
+
+*Invariant*: no kernel finds a byte of one live temporary in another; every offset is a multiple of 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.linearize import is_global
+from soundline.spec.dtypes import uint8
+from soundline.spec.uop import Op, SliceArg, UOp, buffer, toposort
+
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a temporary lies in the arena, and the first and last kernel of its life."""
+
+    storage: UOp
+    offset: int
+    size: int
+    first: int
+    last: int
+
+
+def placements(kernels: UOp, first_temporary: int) -> list[Placement]:
+    """An arena layout of the buffers with slots from `first_temporary` on: largest first, at the lowest free place."""
+    lives: dict[UOp, tuple[int, int]] = {}
+    for position, kernel in enumerate(kernels.src):
+        for node in toposort(kernel):
+            if is_global(node) and node.arg.slot >= first_temporary:
+                lives[node] = (lives.get(node, (position, 0))[0], position)
+    found: list[Placement] = []
+    for storage in sorted(lives, key=lambda b: (-b.arg.size * b.dtype.itemsize, b.arg.slot)):
+        first, last = lives[storage]
+        size = _rounded(storage.arg.size * storage.dtype.itemsize)
+        busy = sorted((p for p in found if p.first <= last and first <= p.last), key=lambda p: p.offset)
+        offset = 0
+        for p in busy:
+            if offset + size <= p.offset:
+                break
+            offset = max(offset, p.offset + p.size)
+        found.append(Placement(storage, offset, size, first, last))
+    return found
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def plan(kernels: UOp, first_temporary: int) -> UOp:
+    """Put the temporaries into one arena, the buffer of slot `first_temporary`."""
+    layout = placements(kernels, first_temporary)
+    if not layout:
+        return kernels
+    arena = buffer(first_temporary, max(p.offset + p.size for p in layout), uint8)
+    views = {
+        p.storage: Op.Slice(arena, arith.number(p.offset), arg=SliceArg(p.storage.arg.size, p.storage.dtype))
+        for p in layout
+    }
+    return substituted(kernels, views)
+
+
+def substituted(kernels: UOp, replacements: dict[UOp, UOp]) -> UOp:
+    """The program with storage replaced."""
+    new: dict[UOp, UOp] = {}
+    for node in toposort(kernels):
+        if node in replacements:
+            new[node] = replacements[node]
+        else:
+            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    return new[kernels]

@@ -1,0 +1,324 @@
+"""
+Rangeify
+========
+
+Determine the kernel split of the function, and break everything down to shape ``()``.
+
+Input: a Function over flat buffers (`callify`). Output: a Linear of Sinks, one per kernel, in execution order. In it
+every value is a scalar: what had a shape is a nest of Ranges, and what moved data is index arithmetic. Buffers 0 … are
+the function's arguments, then its outputs, then temporaries.
+
+*Invariant*: executing the Sinks in order leaves in the output buffers the values of the function; every element of
+every output and temporary is stored exactly once before it is read; every Load is inside its buffer wherever its gate
+is open.
+
+A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce cannot run once inside the
+loops of its reader, and where a costly expression would be computed more often than it has elements. All else is
+computed where it is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.scalars import identity_of, joined_bitcast, split_bitcast, zero
+from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view
+from soundline.spec.dtypes import DType, bool_, index, uint8
+from soundline.spec.errors import CompileError
+from soundline.spec.ops import group_of
+from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
+
+ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
+_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6}
+_CHEAP = 8
+"""Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
+
+_Reading = tuple[UOp, View]
+
+
+@dataclass(slots=True)
+class _Kernel:
+    """A realized value: its storage, its loops, and how it reads itself."""
+
+    node: UOp
+    storage: UOp
+    view: View
+    ranges: tuple[UOp, ...]
+
+
+@dataclass(slots=True)
+class _Rangeifier:
+    """The state of one run: what is read where, and what is realized."""
+
+    arguments: dict[int, UOp]
+    outputs: dict[UOp, UOp]
+    next_slot: int
+    costs: dict[UOp, int]
+    kernels: list[_Kernel] = field(default_factory=list)
+    views: dict[UOp, dict[View, None]] = field(default_factory=dict)
+    reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
+    folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
+    loops: int = 0
+
+    def fresh(self, size: int, kind: AxisType) -> UOp:
+        """A new Range, or the constant 0 where it would run once."""
+        if size == 1:
+            return arith.number(0)
+        self.loops += 1
+        return loop(size, self.loops - 1, kind)
+
+    def realize(self, node: UOp) -> _Kernel:
+        """Give a value a kernel and storage of its own."""
+        if node.dtype is index:
+            raise CompileError(
+                "a value of dtype index cannot be stored", where=node.op.name, hint="cast it to int64"
+            )
+        shape = shape_of(node)
+        storage = self.outputs.get(node)
+        if storage is None:
+            dtype = uint8 if node.dtype is bool_ else node.dtype  # bytes of the arena cannot be read as bool
+            storage = buffer(self.next_slot, math.prod(shape), dtype)
+            self.next_slot += 1
+        coordinates = tuple(self.fresh(s, AxisType.LOOP) for s in shape)
+        ranges = tuple(c for c in coordinates if c.op is Op.Range)
+        kernel = _Kernel(node, storage, View(len(self.kernels), coordinates), ranges)
+        self.kernels.append(kernel)
+        return kernel
+
+    def must_realize(self, node: UOp) -> bool:
+        """Whether a value is stored rather than computed where it is read."""
+        if node in self.outputs:
+            return True
+        if node.op in (Op.Param, Op.Const) or node.op in MOVEMENT or node.op is Op.Stack:
+            return False
+        if node.op is Op.Contiguous:
+            return True
+        views = self.views[node]
+        elements = math.prod(shape_of(node))
+        if node.op is Op.Reduce:
+            return len(views) > 1 or not self.runs_once(next(iter(views)), elements)
+        again = sum(v.evaluations for v in views) - elements
+        return again > 0 and self.costs[node] > _CHEAP
+
+    def runs_once(self, view: View, elements: int) -> bool:
+        """Whether a Reduce that is computed where it is read is computed once per element.
+
+        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run.
+        """
+        ranges = view.ranges
+        outer = self.kernels[view.kernel].ranges[: len(ranges)]
+        return not view.in_reduction and view.evaluations == elements and ranges == frozenset(outer)
+
+    def visit(self, node: UOp) -> None:
+        """Decide about a value whose readers are all known, and note what it reads in turn."""
+        views: Iterable[View] = self.views.get(node, {})
+        if self.must_realize(node):
+            views = [self.realize(node).view]
+        for view in views:
+            reads = self.sources(node, view)
+            self.reads[node, view] = reads
+            for source, at in reads:
+                self.views.setdefault(source, {})[at] = None
+
+    def sources(self, node: UOp, view: View) -> list[_Reading]:
+        """What one scalar of a value is computed from."""
+        if node.op in (Op.Const, Op.Param):
+            return []
+        if node.op in MOVEMENT:
+            return [(node.src[0], source_view(node, view))]
+        if node.op is Op.Reduce:
+            return [(node.src[0], self.folded_view(node, view))]
+        if node.op is Op.Stack:
+            return _stack_sources(node, view)
+        if node.op is Op.Index:
+            return [(node.src[0], self.indexed_view(node, view))]
+        if node.op is Op.Bitcast:
+            return [(node.src[0], v) for v in _bitcast_views(node, view)]
+        if node.op in ELEMENTWISE or node.op is Op.Contiguous:
+            return [(s, view) for s in node.src]
+        raise CompileError(f"rangeify has no scalar form of {node.op.name}", where=node.op.name)
+
+    def folded_view(self, node: UOp, view: View) -> View:
+        """The source of a Reduce, with a loop for each reduced axis."""
+        if len(node.src) > 1:
+            raise CompileError("a Reduce over Ranges is no part of a tensor program", where="Reduce")
+        shape = shape_of(node.src[0])
+        found = [
+            self.fresh(size, AxisType.REDUCE) if axis in node.arg.axes else c
+            for axis, (size, c) in enumerate(zip(shape, view.coordinates, strict=True))
+        ]
+        self.folds[node, view] = tuple(found[a] for a in sorted(node.arg.axes) if found[a].op is Op.Range)
+        return view.at(found)
+
+    def indexed_view(self, node: UOp, view: View) -> View:
+        """The source of an Index: each index is computed on the spot, and stands for its axis."""
+        coordinates = list(view.coordinates)
+        found: list[UOp] = []
+        for i in node.src[1:]:
+            taken = [coordinates.pop(0)] if i.shape else []
+            found.append(self.inline(i, view.at(taken)))
+        return view.at([*found, *coordinates])
+
+    def inline(self, node: UOp, view: View) -> UOp:
+        """The scalar of a value that is not realized at all, such as an index."""
+        if node.op is Op.Reduce:
+            raise CompileError("an index that needs a reduction is not lowered", where="Index")
+        values = [self.inline(s, at) for s, at in self.sources(node, view)]
+        return self.scalar(node, view, values)
+
+    def scalar(self, node: UOp, view: View, values: Sequence[UOp]) -> UOp:
+        """One scalar of a value, from the scalars that `sources` names."""
+        if node.op is Op.Const:
+            return node
+        if node.op is Op.Param:
+            return loaded(self.arguments[node.arg.slot], view, shape_of(node))
+        if node.op is Op.Pad:
+            gate = pad_gate(node, view)
+            return values[0] if gate is None else Op.Where(gate, values[0], zero(node.dtype))
+        if node.op is Op.Reduce:
+            ranges = self.folds[node, view]
+            return Op.Reduce(values[0], *ranges, arg=ReduceArg(node.arg.op)) if ranges else values[0]
+        if node.op is Op.Stack:
+            return _selected(view.coordinates[0], values)
+        if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
+            if len(values) > 1:
+                return joined_bitcast(values, node.dtype)
+            return split_bitcast(values[0], _part(node, view), node.dtype)
+        if node.op in ELEMENTWISE or node.op is Op.Bitcast:
+            return UOp(node.op, tuple(values), node.arg)
+        return values[0]  # movement and Contiguous: the scalar is the source's
+
+    def nests(self, order: Sequence[UOp]) -> list[UOp]:
+        """The kernels as store nests, in execution order; `order` has sources before users."""
+        scalars: dict[_Reading, UOp] = {}
+        kernel_of = {k.node: k for k in self.kernels}
+        found: list[UOp] = []
+        for node in order:
+            kernel = kernel_of.get(node)
+            for view in [kernel.view] if kernel else self.views.get(node, {}):
+                values = [scalars[r] for r in self.reads[node, view]]
+                scalars[node, view] = self.scalar(node, view, values)
+            if kernel:
+                found.append(_stored(kernel, scalars[node, kernel.view], shape_of(node)))
+                for view in self.views.get(node, {}):
+                    scalars[node, view] = _as(node.dtype, loaded(kernel.storage, view, shape_of(node)))
+        return found
+
+
+def loaded(storage: UOp, view: View, shape: Sequence[int]) -> UOp:
+    """The element of a row-major buffer at a view; zero where its gate is closed."""
+    place = Op.Index(storage, arith.flatten(view.coordinates, shape))
+    return Op.Load(place) if view.gate is None else Op.Load(place, zero(storage.dtype), view.gate)
+
+
+def _stored(kernel: _Kernel, value: UOp, shape: Sequence[int]) -> UOp:
+    place = Op.Index(kernel.storage, arith.flatten(kernel.view.coordinates, shape))
+    effect: UOp = Op.Store(place, _as(kernel.storage.dtype, value))
+    for r in reversed(kernel.ranges):
+        effect = Op.End(effect, r)
+    return Op.Sink(effect)
+
+
+def _as(dtype: DType, value: UOp) -> UOp:
+    return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
+
+
+def _stack_sources(node: UOp, view: View) -> list[_Reading]:
+    first, rest = view.coordinates[0], view.at(view.coordinates[1:])
+    if first.op is Op.Const:
+        return [(node.src[first.arg.value], rest)]
+    return [(s, rest) for s in node.src]
+
+
+def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
+    """The value whose number is `position`, which is one of them."""
+    chosen = values[-1]
+    for k in reversed(range(len(values) - 1)):
+        chosen = Op.Where(Op.CmpEq(position, arith.number(k)), values[k], chosen)
+    return chosen
+
+
+def _bitcast_views(node: UOp, view: View) -> list[View]:
+    """What an element of a Bitcast reads: itself, several narrower elements, or one wider one."""
+    old, new = node.src[0].dtype.itemsize, node.dtype.itemsize
+    if old == new:
+        return [view]
+    *outer, last = view.coordinates
+    if old > new:
+        return [view.at([*outer, arith.div(last, old // new)])]
+    k = new // old
+    first = arith.mul(last, arith.number(k))
+    return [view.at([*outer, arith.add(first, arith.number(part))]) for part in range(k)]
+
+
+def _part(node: UOp, view: View) -> UOp:
+    """Which part of the wider element a Bitcast to a narrower dtype takes."""
+    return arith.mod(view.coordinates[-1], node.src[0].dtype.itemsize // node.dtype.itemsize)
+
+
+def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
+    """An estimate, in simple operations, of computing one scalar of each value from what is likely stored."""
+    found: dict[UOp, int] = {}
+    for node in order:
+        own = _COSTS.get(node.op, 1) if node.op in ELEMENTWISE else 0
+        inherited = 0 if node.op is Op.Reduce else sum(found[s] for s in node.src)
+        found[node] = min(own + inherited, 1_000_000)
+    return found
+
+
+def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
+    """The outputs with every value that is known to be constant because a source of it has no elements (U-10)."""
+    new: dict[UOp, UOp] = {}
+    for node in toposort(*outputs):
+        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg) if node.src else node
+        if made.shape is not None and made.op in (Op.Reduce, Op.Pad):
+            source, result = math.prod(shape_of(made.src[0])), math.prod(shape_of(made))
+            if source == 0 and result > 0:
+                value = identity_of(made.arg.op, made.dtype, empty=True) if made.op is Op.Reduce else zero(made.dtype)
+                made = filled(value, shape_of(made))
+        new[node] = made
+    return [new[o] for o in outputs]
+
+
+def filled(value: UOp, shape: Sequence[int]) -> UOp:
+    """A scalar value in every place of a shape."""
+    from soundline.spec.uop import broadcast_to
+
+    return broadcast_to(value, tuple(shape))
+
+
+def _distinct(outputs: Sequence[UOp]) -> list[UOp]:
+    """Outputs that are pairwise different nodes and no leaves, so that each can have storage of its own."""
+    found: list[UOp] = []
+    for node in outputs:
+        while node in found or node.op in (Op.Param, Op.Const):
+            node = Op.Contiguous(node)
+        found.append(node)
+    return found
+
+
+def rangeify(function: UOp) -> UOp:
+    """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form."""
+    arguments = function.src[1:]
+    outputs = _distinct(_without_empty_parts(function.src[0].src))
+    storage = {
+        node: buffer(len(arguments) + k, math.prod(shape_of(node)), node.dtype)
+        for k, node in enumerate(outputs)
+        if node.dtype is not index
+    }
+    live = [node for node in outputs if math.prod(shape_of(node)) > 0]
+    order = [n for n in toposort(*live) if n.shape is not None and n.op is not Op.Tuple]
+    state = _Rangeifier(
+        arguments={k: a for k, a in enumerate(arguments)},
+        outputs={n: storage[n] for n in live if n in storage},
+        next_slot=len(arguments) + len(outputs),
+        costs=_costs(order),
+    )
+    roots = set(live)
+    for node in reversed(order):
+        if node in roots or node in state.views:
+            state.visit(node)
+    return Op.Linear(*state.nests(order))

@@ -1,0 +1,71 @@
+"""
+Instruction Selection
+=====================
+
+Replace what the target has no instruction for by what it has.
+
+Input and output: a Linear of Sinks of scalars. For C that means: ``Exp2``, ``Log2`` become the law's own programs and
+``Mulacc`` its two roundings, so that the compiled result is the evaluator's; floor division by a positive divisor of a
+dividend that is proved non-negative becomes C's division; and every index expression is proved to fit 64 bits, which
+is how C holds ``index``.
+
+*Invariant*: the values of all stores are unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from soundline.impl.lower import arith
+from soundline.spec.decompositions import exp2, log2
+from soundline.spec.dtypes import index, int64
+from soundline.spec.errors import CompileError
+from soundline.spec.uop import Op, UOp, toposort
+
+_TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
+
+
+def select(kernels: UOp) -> UOp:
+    """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
+    return Op.Linear(*(_selected(kernel) for kernel in kernels.src))
+
+
+def _selected(kernel: UOp) -> UOp:
+    new: dict[UOp, UOp] = {}
+    for node in toposort(kernel):
+        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+        new[node] = _instruction(made)
+    return new[kernel]
+
+
+def _instruction(node: UOp) -> UOp:
+    if node.op is Op.Exp2:
+        return exp2(node.src[0])
+    if node.op is Op.Log2:
+        return log2(node.src[0])
+    if node.op is Op.Mulacc:
+        return Op.Add(Op.Mul(node.src[0], node.src[1]), node.src[2])
+    if node.op in (Op.Sin, Op.Pow, Op.Threefry, Op.Wmma):
+        raise CompileError(f"{node.op.name} has no C form yet", where=node.op.name)
+    if node.op in _TRUNCATING and _non_negative(node.src[0]) and _positive(node.src[1]):
+        node = UOp(_TRUNCATING[node.op], node.src)
+    if node.dtype is index and node.shape is not None:
+        _check_width(node)
+    return node
+
+
+def _non_negative(node: UOp) -> bool:
+    known = arith.bounds(node)
+    return known is not None and known.lo >= 0
+
+
+def _positive(node: UOp) -> bool:
+    known = arith.bounds(node)
+    return known is not None and known.lo >= 1
+
+
+def _check_width(node: UOp) -> None:
+    """C holds an index in 64 bits; an index that may need more is refused (U-02)."""
+    known = arith.bounds(node)
+    if known is not None and not (int64.min <= known.lo and known.hi <= int64.max):
+        raise CompileError(
+            f"an index expression may need more than 64 bits: [{known.lo}, {known.hi}]", rule="U-02", where="select"
+        )

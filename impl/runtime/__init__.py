@@ -1,0 +1,1 @@
+"""What runs compiled programs: toolchains, the compile cache, devices."""

@@ -1,0 +1,114 @@
+"""
+Toolchain
+=========
+
+The C compiler: which one there is, what it is, and how it is called. ``$CC`` is taken first, then ``cc``, ``gcc``,
+``clang``, then the compiler that the Python package ``ziglang`` brings.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from soundline.spec.errors import ToolchainError
+
+FLAGS = (
+    "-std=c11",
+    "-O3",
+    "-fPIC",
+    "-shared",
+    "-ffp-contract=off",  # no operation of the program is merged with another
+    "-fno-fast-math",
+    "-fno-math-errno",
+    "-fno-trapping-math",  # floating-point exceptions are not observed; values are
+    "-fno-strict-aliasing",  # temporaries of several types share the arena
+    "-w",
+)
+_INSTALL = (
+    "install a C compiler (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
+    "anywhere: pip install ziglang), or name one in the environment variable CC"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C compiler: how it is called, what it says it is, and the flags for this machine."""
+
+    command: tuple[str, ...]
+    version: str
+    flags: tuple[str, ...]
+
+    def build(self, source: Path, library: Path) -> None:
+        """Compile one C file to a shared library; raises `ToolchainError` with what the compiler printed."""
+        command = (*self.command, *self.flags, "-o", str(library), str(source), "-lm")
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise ToolchainError(f"cannot be started: {error}", command=command, hint=_INSTALL) from error
+        if done.returncode != 0:
+            raise ToolchainError(
+                f"exit status {done.returncode} from: {shlex.join(command)}\n{done.stderr.strip()}",
+                command=command,
+                stderr=done.stderr,
+                hint="the compiler must accept C11 and GCC's options; name another in the environment variable CC",
+            )
+
+
+def machine_flags() -> tuple[str, ...]:
+    """What lets the compiler use all of this processor."""
+    if platform.machine() in ("x86_64", "AMD64"):
+        return ("-march=native", "-mprefer-vector-width=512")
+    return ("-mcpu=native",)
+
+
+def _candidates() -> Iterator[tuple[str, ...]]:
+    named = os.environ.get("CC", "").strip()
+    if named:
+        yield tuple(shlex.split(named))
+    for name in ("cc", "gcc", "clang"):
+        yield (name,)
+    if importlib.util.find_spec("ziglang") is not None:
+        yield (sys.executable, "-m", "ziglang", "cc")
+
+
+@functools.cache
+def _version(command: tuple[str, ...], _path: str | None) -> str | None:
+    """The first line of ``--version``, or None where the command does not run."""
+    try:
+        done = subprocess.run((*command, "--version"), capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.partition("\n")[0] if done.returncode == 0 else None
+
+
+def find_compiler() -> Compiler:
+    """The first compiler that runs; raises `ToolchainError` that says what to install where none does."""
+    tried: list[str] = []
+    for command in _candidates():
+        where = shutil.which(command[0])
+        version = _version(command, where) if where else None
+        if version is not None:
+            return Compiler(command, version, (*FLAGS, *machine_flags()))
+        tried.append(shlex.join(command))
+    raise ToolchainError(f"no C compiler found; tried {', '.join(tried)}", hint=_INSTALL)
+
+
+@functools.cache
+def machine() -> str:
+    """What of this machine decides whether a library built here runs on it: the processor and its features."""
+    info = Path("/proc/cpuinfo")
+    features = ""
+    if info.is_file():
+        lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
+        features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return f"{platform.system()} {platform.machine()} {features}"
