@@ -7,22 +7,43 @@ What a Function asks of its body (U-31): it is closed, it binds exactly its own 
 
 from __future__ import annotations
 
-from soundline.spec.node import ParamArg, Shape, Size, UOp, substitute, toposort
+from soundline.spec.node import ParamArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import Condition, as_node, as_size, every, same_shape
 
 
-def own_nodes(body: UOp) -> list[UOp]:
-    """The nodes of a body, without the bodies of the Functions and Calls nested in it."""
-    seen: set[UOp] = set()
-    stack = [body]
+def own_sources(node: UOp) -> tuple[UOp, ...]:
+    """The sources that belong to the same body as the node: not the body of a Function or Call."""
+    return node.src[1:] if node.op in (Op.Function, Op.Call) else node.src
+
+
+def own_nodes(*roots: UOp) -> list[UOp]:
+    """The nodes of a body, sources before users, without the bodies of the Functions and Calls nested in it."""
+    order: dict[UOp, None] = {}
+    stack: list[tuple[UOp, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            nested = node.op in (Op.Function, Op.Call)
-            stack.extend(node.src[1:] if nested else node.src)
-    return list(seen)
+        node, expanded = stack.pop()
+        if node in order:
+            continue
+        if expanded:
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((s, False) for s in reversed(own_sources(node)) if s not in order)
+    return list(order)
+
+
+def bind(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
+    """`root` with some of its own nodes replaced; every node above a replacement is checked anew."""
+    new: dict[UOp, UOp] = {}
+    for node in own_nodes(root):
+        body = node.src[: len(node.src) - len(own_sources(node))]
+        sources = (*body, *(new[s] for s in own_sources(node)))
+        if node in replacements:
+            new[node] = replacements[node]
+        else:
+            new[node] = node if sources == node.src else UOp(node.op, sources, node.arg, node.tag)
+    return new[root]
 
 
 def params(body: UOp) -> list[UOp]:
@@ -42,18 +63,21 @@ def is_closed(body: UOp) -> bool:
 
 
 def free_ranges(root: UOp) -> frozenset[UOp]:
-    """The Ranges that a node depends on and that neither a Reduce nor an End below it has closed."""
+    """The loop indices (Ranges and Specials) that a node depends on and that nothing below it has closed."""
+    return free_by_node(root)[root]
+
+
+def free_by_node(*roots: UOp) -> dict[UOp, frozenset[UOp]]:
+    """The free loop indices of every own node: a Reduce closes its ranges, an End the one it names."""
     free: dict[UOp, frozenset[UOp]] = {}
-    for node in toposort(root):
-        inside = frozenset().union(*(free[s] for s in node.src))
-        if node.op is Op.Range:
+    for node in own_nodes(*roots):
+        inside = frozenset[UOp]().union(*(free[s] for s in own_sources(node)))
+        if node.op in (Op.Range, Op.Special):
             inside |= {node}
-        elif node.op is Op.Reduce:
-            inside = free[node.src[0]] - set(node.src[1:])
-        elif node.op is Op.End:
-            inside = free[node.src[0]] - {node.src[1]}
+        elif node.op in (Op.Reduce, Op.End):
+            inside -= set(node.src[1:])
         free[node] = inside
-    return free[root]
+    return free
 
 
 def arguments_match(body: UOp, arguments: tuple[UOp, ...], *, strict: bool) -> Condition:
@@ -89,7 +113,7 @@ def substituted_size(size: Size, body: UOp, arguments: tuple[UOp, ...]) -> Size:
     """A size of the body with its Params replaced by the arguments."""
     if isinstance(size, int):
         return size
-    return as_size(substitute(as_node(size), {p: arguments[p.arg.slot] for p in params(body)}))
+    return as_size(bind(as_node(size), {p: arguments[p.arg.slot] for p in params(body)}))
 
 
 def elements(node: UOp) -> tuple[UOp, ...] | None:

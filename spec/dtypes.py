@@ -143,10 +143,12 @@ def exponent_range(dtype: DType) -> tuple[int, int]:
 def largest_finite(dtype: DType) -> float:
     """The greatest finite number of a float format."""
     _, e_max = exponent_range(dtype)
-    ulps = (2 << dtype.mantissa_bits) - 1
-    if not dtype.has_infinity:  # E4M3FN gives its topmost significand to NaN.
-        ulps -= 1
-    return math.ldexp(ulps, e_max - dtype.mantissa_bits)
+    return math.ldexp(_greatest_significand(dtype), e_max - dtype.mantissa_bits)
+
+
+def _greatest_significand(dtype: DType) -> int:
+    """The significand of the greatest finite number, in ulps; E4M3FN gives the topmost one to NaN."""
+    return (2 << dtype.mantissa_bits) - (1 if dtype.has_infinity else 2)
 
 
 def wrap(dtype: DType, value: int) -> int:
@@ -162,25 +164,39 @@ def round_to(dtype: DType, value: float | Fraction) -> float:
 
     Subnormals are kept. What rounds past the largest finite number is an infinity, or NaN in E4M3FN.
     """
-    if isinstance(value, float) and (math.isnan(value) or value == 0.0):
-        return value
-    if isinstance(value, float) and math.isinf(value):
-        return value if dtype.has_infinity else math.nan
-    exact = Fraction(value)
-    if exact == 0:
+    if isinstance(value, float):
+        if value == 0.0 or math.isnan(value):
+            return value
+        if math.isinf(value):
+            return _overflowed(dtype, value)
+    elif value == 0:
         return 0.0
-    e_min, _ = exponent_range(dtype)
-    ulp = max(_floor_log2(abs(exact)), e_min) - dtype.mantissa_bits
-    multiple = round(exact * Fraction(2) ** -ulp)  # Fraction rounds half to even
-    if abs(multiple) * Fraction(2) ** ulp > Fraction(largest_finite(dtype)):
-        return math.copysign(math.inf, exact) if dtype.has_infinity else math.nan
-    return math.copysign(math.ldexp(abs(multiple), ulp), exact)
+    e_min, e_max = exponent_range(dtype)
+    m = dtype.mantissa_bits
+    ulp = max(_floor_log2(value), e_min) - m
+    multiple = abs(_round_half_even(value, ulp))
+    if (ulp, multiple) > (e_max - m, _greatest_significand(dtype)):
+        return _overflowed(dtype, value)
+    return math.copysign(math.ldexp(multiple, ulp), value)
 
 
-def _floor_log2(value: Fraction) -> int:
-    """The e with 2^e ≤ value < 2^(e+1)."""
-    e = value.numerator.bit_length() - value.denominator.bit_length()
-    return e if Fraction(2) ** e <= value else e - 1
+def _overflowed(dtype: DType, value: float | Fraction) -> float:
+    return math.copysign(math.inf, value) if dtype.has_infinity else math.nan
+
+
+def _floor_log2(value: float | Fraction) -> int:
+    """The e with 2^e ≤ |value| < 2^(e+1)."""
+    if isinstance(value, float):
+        return math.frexp(value)[1] - 1
+    e = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    return e if Fraction(2) ** e <= abs(value) else e - 1
+
+
+def _round_half_even(value: float | Fraction, ulp: int) -> int:
+    """The integer nearest to value / 2^ulp; Python rounds half to even, and the scaling is exact."""
+    if isinstance(value, float):
+        return round(math.ldexp(value, -ulp))
+    return round(value * Fraction(2) ** -ulp)
 
 
 def to_bits(dtype: DType, value: Element) -> int:

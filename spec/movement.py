@@ -16,7 +16,6 @@ from soundline.spec.arrays import (
     Cell,
     Invalid,
     Position,
-    offset_of,
     positions,
     same_cell,
 )
@@ -158,30 +157,9 @@ def bitcast(source: Array, dtype: DType) -> Array:
 
 
 def sliced(source: Array, offset: int, size: int, dtype: DType) -> Array:
-    """`size` elements of `dtype` from the byte where element `offset` begins (U-23)."""
+    """`size` elements of `dtype` from the byte where element `offset` begins; outside the source, ⊥ (U-23)."""
+    stored = stored_bytes(source)
     start = offset * source.dtype.itemsize
-    return Array(
-        dtype,
-        (size,),
-        from_stored_bytes(stored_bytes(source)[start : start + size * dtype.itemsize], dtype),
-    )
-
-
-__all__ = [
-    "bitcast",
-    "element_of_bytes",
-    "expand",
-    "flip",
-    "from_stored_bytes",
-    "indexed",
-    "offset_of",
-    "pad",
-    "permute",
-    "replicated",
-    "reshape",
-    "shrink",
-    "sliced",
-    "stack",
-    "stored_bytes",
-    "zero_of",
-]
+    window = range(start, start + size * dtype.itemsize)
+    taken = [stored[b] if 0 <= b < len(stored) else INVALID for b in window]
+    return Array(dtype, (size,), from_stored_bytes(taken, dtype))

@@ -1,0 +1,415 @@
+"""
+Memory and effects
+==================
+
+Memory is bytes. A *place* is an array of the addresses of its elements' bytes, so that every view of a place, a Bitcast
+included, is the same movement that it is on values.
+
+Nothing is ever overwritten in the meaning of a program: a node names a *version* of memory. A Buffer by itself names
+what memory holds in its frame; ``After(buf, deps)`` names that with the effects of `deps`, and whatever those come
+after, laid over it (U-26). Effects of which neither comes after the other are unordered, and may not write one place.
+
+A loop starts when everything that it comes after has happened. The iterations of an ordered axis each see what those
+before them wrote; those of an unordered axis see none of each other's writes, and it is an error if one touches what
+another writes. Two AtomicAdds never conflict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from soundline.spec.arrays import INVALID, Array, Cell, Invalid
+from soundline.spec.dtypes import DType, index, to_bits
+from soundline.spec.elementwise import add
+from soundline.spec.errors import EvaluationError
+from soundline.spec.frames import VIEWS, Frame, Program, base_of
+from soundline.spec.movement import element_of_bytes, stored_bytes
+from soundline.spec.node import AxisType, BufferArg, UOp
+from soundline.spec.op_schema import Op
+
+Byte = int | Invalid
+Address = tuple[int, ...]
+"""The addresses of the bytes of one element, least significant first."""
+
+ORDERED = (AxisType.LOOP, AxisType.REDUCE, AxisType.UNROLL, AxisType.UPCAST)
+"""The axes whose iterations run one after the other, in ascending order."""
+
+_WORKGROUP_AXES = (AxisType.GLOBAL, AxisType.THREAD)
+"""The axes whose iterations each have their own LOCAL storage; REG storage belongs to one iteration of any axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Where a Buffer or a written Param lies: its first address and its number of elements."""
+
+    node: UOp
+    start: int
+    size: int
+
+    @property
+    def width(self) -> int:
+        """Bytes of one element."""
+        return self.node.dtype.itemsize
+
+    @property
+    def addresses(self) -> range:
+        """Every address of the storage."""
+        return range(self.start, self.start + self.size * self.width)
+
+    def private_to(self, axis: AxisType) -> bool:
+        """Whether every iteration of an axis has its own copy."""
+        space = self.node.arg.addrspace
+        return axis not in ORDERED and (space == "REG" or (space == "LOCAL" and axis in _WORKGROUP_AXES))
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """The bytes at addresses: what this version changes, over the version below."""
+
+    below: Memory | None = None
+    changes: dict[int, Byte] = field(default_factory=dict)
+
+    def byte(self, address: int) -> Byte:
+        """The byte at an address; ⊥ where nothing was ever written."""
+        memory: Memory | None = self
+        while memory is not None:
+            if address in memory.changes:
+                return memory.changes[address]
+            memory = memory.below
+        return INVALID
+
+    def element(self, address: Address, dtype: DType) -> Cell:
+        """The element whose bytes are at these addresses."""
+        return element_of_bytes([self.byte(a) for a in address], dtype)
+
+    def put(self, write: Write) -> None:
+        """Change what a write changes."""
+        value = write.value
+        if write.adds:
+            old = self.element(write.address, write.dtype)
+            if isinstance(old, Invalid):
+                raise EvaluationError("an AtomicAdd adds to an invalid element", rule="U-01")
+            value = add(write.dtype, old, value)
+        stored = to_bits(write.dtype, value).to_bytes(len(write.address), "little")
+        self.changes.update(zip(write.address, stored, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One element that an effect stores, or adds."""
+
+    address: Address
+    dtype: DType
+    value: bool | int | float
+    storage: Storage
+    adds: bool = False
+
+
+Step = tuple[set[int], list[Write]]
+"""One iteration: the addresses it read, and what it wrote."""
+
+# Places -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The addresses of an array's elements; ⊥ outside the storage."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    addresses: tuple[Address | Invalid, ...]
+    storage: Storage
+    numbers: Array
+    """An array of the same shape that numbers the addresses: moving it moves them."""
+
+    @staticmethod
+    def of(
+        shape: tuple[int, ...], dtype: DType, addresses: tuple[Address | Invalid, ...], storage: Storage
+    ) -> Place:
+        """The place with these addresses."""
+        numbers = Array(index, shape, tuple(range(len(addresses))))
+        return Place(shape, dtype, addresses, storage, numbers)
+
+
+def in_memory(frame: Frame, node: UOp) -> bool:
+    """Whether a node is a view of storage, rather than of a computed value."""
+    return base_of(node) in frame.program.storage
+
+
+def place(frame: Frame, node: UOp) -> Place:
+    """The place that a view of storage names.
+
+    Movement is the same on addresses as on elements: the law of the view is asked where each number goes.
+    """
+    while frame.parent is not None and node not in frame.places and not frame.moves(node):
+        frame = frame.parent
+    if node not in frame.places:
+        frame.places[node] = _place(frame, node)
+    return frame.places[node]
+
+
+def _place(frame: Frame, node: UOp) -> Place:
+    if node.op is Op.After:
+        reads_memory = frame.program.moving[node][1]
+        return place(version(frame, node.src[1:]) if reads_memory else frame, node.src[0])
+    storage = frame.program.storage.get(node)
+    if storage is not None:
+        width = storage.width
+        firsts = range(storage.start, storage.start + storage.size * width, width)
+        addresses = tuple(tuple(range(a, a + width)) for a in firsts)
+        return Place.of(frame.shape(node.shape), node.dtype, addresses, storage)
+    under = place(frame, node.src[0])
+    if node.op in (Op.Slice, Op.Bitcast):
+        return _reinterpreted(frame, node, under)
+    moved = Frame.movement[node.op](frame, node, under.numbers)
+    taken = tuple(INVALID if isinstance(n, Invalid) else under.addresses[int(n)] for n in moved.elements)
+    return Place.of(moved.shape, under.dtype, taken, under.storage)
+
+
+def _reinterpreted(frame: Frame, node: UOp, under: Place) -> Place:
+    """A Slice or Bitcast: the bytes of the elements, taken together anew."""
+    shape = frame.shape(node.shape)
+    flat: list[Byte] = []
+    for address in under.addresses:
+        flat += [INVALID] * under.dtype.itemsize if isinstance(address, Invalid) else address
+    first = frame.number(node.src[1]) * under.dtype.itemsize if node.op is Op.Slice else 0
+    width = node.dtype.itemsize
+    starts = range(first, first + width * math.prod(shape), width)
+    return Place.of(shape, node.dtype, tuple(_joined(flat, k, width) for k in starts), under.storage)
+
+
+def _joined(flat: Sequence[Byte], start: int, width: int) -> Address | Invalid:
+    """The address whose bytes are these; ⊥ where one of them is outside."""
+    inside = [flat[b] for b in range(start, start + width) if 0 <= b < len(flat)]
+    known = tuple(b for b in inside if not isinstance(b, Invalid))
+    return known if len(known) == width else INVALID
+
+
+def memory_of(frame: Frame, node: UOp) -> Memory:
+    """The version of memory that a view of storage names."""
+    while node.op in VIEWS:
+        if node.op is Op.After:
+            frame = version(frame, node.src[1:])
+        node = node.src[0]
+    return frame.memory
+
+
+def read(frame: Frame, node: UOp, wanted: Sequence[bool] | None = None) -> Array:
+    """The elements of a place; where `wanted` is False the place is not touched, and the element is ⊥."""
+    where, memory = place(frame, node), memory_of(frame, node)
+    cells: list[Cell] = []
+    for k, address in enumerate(where.addresses):
+        if isinstance(address, Invalid) or (wanted is not None and not wanted[k]):
+            cells.append(INVALID)
+            continue
+        for touched in frame.program.reads:
+            touched.update(address)
+        cells.append(memory.element(address, where.dtype))
+    return Array(where.dtype, where.shape, tuple(cells))
+
+
+# Effects ----------------------------------------------------------------------------------------------------------
+
+
+def version(frame: Frame, roots: tuple[UOp, ...]) -> Frame:
+    """The frame in which everything that the roots come after has happened."""
+    frame.program.learn(*roots)
+    todo = _not_yet(frame, roots)
+    if not todo:
+        return frame
+    key = frozenset(todo)
+    if key not in frame.versions:
+        memory = Memory(frame.memory)
+        happen(frame, todo, memory)
+        frame.versions[key] = Frame(frame.program, memory, frame, happened=frame.happened | key)
+    return frame.versions[key]
+
+
+def _not_yet(frame: Frame, roots: Iterable[UOp]) -> list[UOp]:
+    """The effects of the roots that memory does not show, in order."""
+    effects = frame.program.effects
+    todo = [e for e in {e: None for r in roots for e in effects[r]} if e not in frame.happened]
+    if todo and frame.sequential:
+        raise EvaluationError(
+            f"{todo[0].op.name} is needed before its turn", rule="uop-linear-sem", where="Linear"
+        )
+    return todo
+
+
+def happen(frame: Frame, effects: Sequence[UOp], memory: Memory) -> list[Write]:
+    """Lay the writes of effects over memory, each after those that it comes after; unordered ones may not meet."""
+    last: dict[int, tuple[UOp, bool]] = {}
+    done: list[Write] = []
+    for effect in effects:
+        before = {e for s in effect.src for e in frame.program.effects.get(s, ())}
+        for write in writes(frame, effect):
+            for address in write.address:
+                other, added = last.get(address, (effect, False))
+                if other is not effect and other not in before and not (added and write.adds):
+                    raise _conflict("two unordered effects write", write.storage)
+                last[address] = (effect, write.adds)
+            memory.put(write)
+            done.append(write)
+    return done
+
+
+def _conflict(what: str, storage: Storage) -> EvaluationError:
+    return EvaluationError(f"{what} one place of {storage.node!r}", rule="U-26", where=storage.node.op.name)
+
+
+def writes(frame: Frame, effect: UOp) -> list[Write]:
+    """What an effect writes, in order."""
+    if effect not in frame.written:
+        match effect.op:
+            case Op.Store | Op.AtomicAdd:
+                found = _store(frame, effect)
+            case Op.End:
+                found = _loop(frame, effect)
+            case Op.Call:
+                found = Frame.invoked(frame, effect)
+            case _:
+                raise EvaluationError(
+                    "this op means something to a machine only",
+                    rule=f"uop-{effect.op.name.lower()}-sem",
+                    where=effect.op.name,
+                )
+        frame.written[effect] = found
+    return frame.written[effect]
+
+
+def _store(frame: Frame, effect: UOp) -> list[Write]:
+    """The writes of a Store or AtomicAdd: only where its gate is True, and all of its value is read first."""
+    where = place(frame, effect.src[0])
+    values = frame.value(effect.src[1])
+    open_gate = gate(frame, effect.src[2] if len(effect.src) > 2 else None, len(values.elements))
+    found: list[Write] = []
+    taken: set[int] = set()
+    for address, value, wanted in zip(where.addresses, values.elements, open_gate, strict=True):
+        if not wanted:
+            continue
+        if isinstance(address, Invalid) or isinstance(value, Invalid):
+            what = "place" if isinstance(address, Invalid) else "value"
+            raise EvaluationError(f"a {what} that is stored is invalid", rule="U-01", where=effect.op.name)
+        if effect.op is Op.Store and not taken.isdisjoint(address):
+            raise _conflict("a Store writes twice", where.storage)
+        taken.update(address)
+        found.append(Write(address, where.dtype, value, where.storage, effect.op is Op.AtomicAdd))
+    return found
+
+
+def gate(frame: Frame, node: UOp | None, count: int) -> list[bool]:
+    """For each of `count` elements, whether the place may be touched."""
+    if node is None:
+        return [True] * count
+    cells = frame.value(node).elements
+    if INVALID in cells:
+        raise EvaluationError("a gate is invalid", rule="U-01")
+    return [bool(c) for c in (cells * count if node.shape == () else cells)]
+
+
+# Loops ------------------------------------------------------------------------------------------------------------
+
+
+def _loop(frame: Frame, end: UOp) -> list[Write]:
+    """The writes of all iterations of an End."""
+    body, loop = end.src
+    before = tuple(e for e in frame.program.effects[end] if e is not end)
+    start = version(frame, before)
+    count = start.number(loop.src[0])
+    if loop.arg.type in ORDERED:
+        return _ordered(start, body, loop, count)
+    return _unordered(start, body, loop, count)
+
+
+def _iterate(frame: Frame, body: UOp) -> list[Write]:
+    """The writes of one iteration, laid over the memory of its frame."""
+    return happen(frame, _not_yet(frame, (body,)), Memory(frame.memory))
+
+
+def _ordered(start: Frame, body: UOp, loop: UOp, count: int) -> list[Write]:
+    """Ascending iterations, each of which sees what those before it wrote."""
+    memory = Memory(start.memory)
+    done: list[Write] = []
+    for at in range(count):
+        step = _iterate(start.iteration(loop, at, memory), body)
+        for write in step:
+            memory.put(write)
+        done += step
+    return done
+
+
+def _unordered(start: Frame, body: UOp, loop: UOp, count: int) -> list[Write]:
+    """Iterations that all see the same memory, and of which none touches what another writes."""
+    steps: list[Step] = []
+    for at in range(count):
+        touched: set[int] = set()
+        start.program.reads.append(touched)
+        found = _iterate(start.iteration(loop, at, Memory(start.memory)), body)
+        start.program.reads.pop()
+        steps.append((touched, found))
+    shared = without_private(steps, start.program, loop.arg.type)
+    check_unordered(shared, start.program)
+    return [write for _, found in shared for write in found]
+
+
+def without_private(steps: Sequence[Step], program: Program, axis: AxisType) -> list[Step]:
+    """Iterations without what each does to its own copy of storage."""
+    own = {a for s in program.storage.values() if s.private_to(axis) for a in s.addresses}
+    return [(reads - own, [w for w in found if not w.storage.private_to(axis)]) for reads, found in steps]
+
+
+def check_unordered(steps: Sequence[Step], program: Program) -> None:
+    """Refuse iterations of which one reads or writes what another writes; AtomicAdds do not conflict."""
+    writer: dict[int, tuple[int, bool]] = {}
+    for at, (_, found) in enumerate(steps):
+        for write in found:
+            for address in write.address:
+                other, added = writer.setdefault(address, (at, write.adds))
+                if other != at and not (added and write.adds):
+                    raise _conflict("two iterations of an unordered loop write", write.storage)
+    for at, (touched, _) in enumerate(steps):
+        for address in touched & writer.keys():
+            if writer[address][0] != at:
+                owner = next(s for s in program.storage.values() if address in s.addresses)
+                raise _conflict("an iteration of an unordered loop reads what another writes:", owner)
+
+
+# The memory of a program ------------------------------------------------------------------------------------------
+
+
+def lay_out(lengths: Mapping[UOp, int]) -> dict[UOp, Storage]:
+    """Storage for Buffers and written Params of these lengths, one after the other."""
+    found: dict[UOp, Storage] = {}
+    slots: dict[tuple[Op, int], UOp] = {}
+    start = 0
+    for node, length in lengths.items():
+        if slots.setdefault((node.op, node.arg.slot), node) is not node:
+            raise EvaluationError(
+                f"two {node.op.name}s have the slot {node.arg.slot}", rule="U-21", where=node.op.name
+            )
+        found[node] = Storage(node, start, length)
+        start += length * node.dtype.itemsize
+    return found
+
+
+def initial(storage: Mapping[UOp, Storage], contents: Mapping[UOp, Array]) -> Memory:
+    """Memory that holds these contents; what is not among them was never written."""
+    memory = Memory()
+    for node, array in contents.items():
+        memory.changes.update(zip(storage[node].addresses, stored_bytes(array), strict=True))
+    return memory
+
+
+def contents(memory: Memory, storage: Storage, shape: tuple[int, ...]) -> Array:
+    """What memory holds at a storage."""
+    firsts = range(0, len(storage.addresses), storage.width)
+    addresses = (tuple(storage.addresses[k : k + storage.width]) for k in firsts)
+    cells = tuple(memory.element(a, storage.node.dtype) for a in addresses)
+    return Array(storage.node.dtype, shape, cells)
+
+
+def buffer_length(arg: BufferArg) -> int:
+    """The number of elements of a Buffer on all its devices (U-32)."""
+    return arg.size * (len(arg.device) if isinstance(arg.device, tuple) else 1)
