@@ -20,7 +20,7 @@ from soundline.spec.node import Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.terms import Term, show
+from soundline.spec.terms import Tensor, Term, show, subterms
 from soundline.spec.uop import broadcast_to, const, element_of, shape_source
 
 
@@ -33,14 +33,21 @@ class Env:
 
 
 def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
-    """The UOp that a value term stands for. `like` gives a bare number its dtype and shape. Raises ``IllFormed``."""
+    """The UOp that a value term stands for. `like` gives a bare number its dtype, and a scalar its shape.
+
+    A scalar beside a tensor is repeated to its shape: whatever is built without a Tensor. Raises ``IllFormed``.
+    """
+    return _repeated(_built(term, env, like), term, like)
+
+
+def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     head, args = term.head, term.args
     if head == "literal":
-        return _literal(args[0], like.dtype if like is not None else env.dtype, like)
+        return _literal(args[0], like.dtype if like is not None else env.dtype)
     if head == "var":
-        return _shaped(env.bound[args[0]], like)
+        return _bound_node(env, args[0])
     if head in ("lo", "hi"):
-        return _shaped(env.bound[f"{args[0].args[0]}.{head}"], like)
+        return _bound_node(env, f"{args[0].args[0]}.{head}")
     if head == "op":
         return UOp(env.bound[args[0].args[0]], _operands(args[1:], env, None))
     if head == "every axis":
@@ -52,6 +59,12 @@ def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
     if isinstance(head, Op):
         return _node(head, args, env, like)
     raise RuleError(f"{show(term)} is no value")
+
+
+def _bound_node(env: Env, name: str) -> UOp:
+    node = env.bound[name]
+    assert isinstance(node, UOp)
+    return node
 
 
 def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
@@ -76,23 +89,23 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
 def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None = None) -> tuple[UOp, ...]:
     """The operands of an elementwise op; numbers take dtype and shape from the operand beside them."""
     alike = args[1:] if op is Op.Where else args
-    typed = [build(a, env) for a in alike if _has_dtype(a)]
+    typed = [build(a, env) for a in alike if has_dtype(a)]
     peer = max(typed, key=lambda u: len(u.shape or ()), default=like)
-    shaped = _widest([build(a, env) for a in args if _has_dtype(a)] or ([like] if like is not None else []))
+    shaped = _widest([build(a, env) for a in args if has_dtype(a)] or ([like] if like is not None else []))
     built = [build(a, env, peer) for a in alike]
     if op is Op.Where:
         built.insert(0, build(args[0], env, const(False, bool_)))
-    return tuple(_shaped(b, shaped) for b in built)
+    return tuple(_repeated(b, a, shaped) for a, b in zip(args, built, strict=True))
 
 
-def _has_dtype(term: Term) -> bool:
+def has_dtype(term: Term) -> bool:
     """Whether a term has a dtype of its own, which a bare number has not."""
     if term.head == "literal":
         return False
     elementwise = isinstance(term.head, Op) and term.head in group_of("elementwise", "decomposed")
     if not elementwise or term.head in (Op.Cast, *_COMPARISONS):
         return True
-    return any(_has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
+    return any(has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
 
 
 _COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)
@@ -102,19 +115,24 @@ def _widest(nodes: list[UOp]) -> UOp | None:
     return max(nodes, key=lambda u: len(u.shape or ()), default=None)
 
 
-def _shaped(node: UOp, like: UOp | None) -> UOp:
-    """A scalar constant repeated to the shape of its peer; anything else as it is."""
-    if like is None or not like.shape or node.shape != () or node.op is not Op.Const:
+def _repeated(node: UOp, term: Term, like: UOp | None) -> UOp:
+    """A scalar repeated to the shape of its peer; anything else as it is."""
+    if (
+        like is None
+        or not like.shape
+        or node.shape != ()
+        or any(isinstance(t, Tensor) for t in subterms(term))
+    ):
         return node
     return broadcast_to(node, like.shape)
 
 
-def _literal(number: Any, dtype: DType, like: UOp | None) -> UOp:
+def _literal(number: Any, dtype: DType) -> UOp:
     if dtype is bool_ and number not in (0, 1):
         raise RuleError(f"the number {number} is no bool")
     if not dtype.is_float and isinstance(number, float) and not number.is_integer():
         raise RuleError(f"the number {number} is no {dtype}")
-    return _shaped(const(element_of(number, dtype), dtype), like)
+    return const(element_of(number, dtype), dtype)
 
 
 def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:

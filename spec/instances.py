@@ -24,7 +24,7 @@ from soundline.spec.node import Shape, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.terms import Static, show
+from soundline.spec.terms import Static, Variable, named_sizes, show
 from soundline.spec.uop import const, param
 
 __all__ = [
@@ -218,7 +218,7 @@ def _leaves(stated: Rule, env: Env) -> _Leaves:
     leaves = _Leaves()
     chosen_ranks = env.bound["rank of"]
     for name, kind in stated.kinds.items():
-        dtype = _declared_dtype(kind.inside, env) if kind.kind != "Tensor" else env.dtype
+        dtype = declared_dtype(kind, env)
         match kind.kind:
             case "Value" | "Const":
                 leaves.bound[name] = leaves.param(name, dtype)
@@ -233,8 +233,8 @@ def _leaves(stated: Rule, env: Env) -> _Leaves:
                 leaves.bound[name] = leaves.sizes(name, chosen_ranks[name], natural=kind.kind == "Shape")
     for name, kind in stated.kinds.items():
         if kind.kind == "Tensor":
-            sizes = _tensor_sizes(leaves, name, kind.inside, chosen_ranks[name])
-            leaves.bound[name] = leaves.param(name, env.dtype, sizes)
+            sizes = _tensor_sizes(leaves, name, named_sizes(kind), chosen_ranks[name])
+            leaves.bound[name] = leaves.param(name, declared_dtype(kind, env), sizes)
     return leaves
 
 
@@ -250,13 +250,14 @@ def _interval(leaves: _Leaves, name: str, dtype: DType) -> None:
     leaves.hypotheses += [UOp(Op.CmpLe, (lo, x)), UOp(Op.CmpLe, (x, hi))]
 
 
-def _declared_dtype(inside: tuple[object, ...], env: Env) -> DType:
-    if not inside:
+def declared_dtype(kind: Variable, env: Env) -> DType:
+    """The dtype of a variable: what its annotation says, else that of the rule."""
+    named = [n for n in kind.inside if isinstance(n, DType)]
+    if named:
+        return named[0]
+    if kind.kind == "Tensor" or not kind.inside:
         return env.dtype
-    (named,) = inside
-    if isinstance(named, DType):
-        return named
-    bound = env.bound[str(named)]
+    bound = env.bound[str(kind.inside[0])]
     assert isinstance(bound, DType)
     return bound
 

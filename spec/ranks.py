@@ -15,7 +15,7 @@ from typing import Any
 from soundline.spec.errors import RuleError
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, show
+from soundline.spec.terms import Term, named_sizes, show
 
 RANKED = ("Tensor", "Shape", "Offset", "Perm", "Flags")
 
@@ -52,8 +52,8 @@ def rank_classes(stated: Rule) -> dict[str, str | int]:
     for name, kind in stated.kinds.items():
         if kind.kind in RANKED:
             classes.find(name)
-        if kind.kind == "Tensor" and kind.inside:
-            classes.join(name, len(kind.inside), stated.left)
+        if kind.kind == "Tensor" and named_sizes(kind):
+            classes.join(name, len(named_sizes(kind)), stated.left)
     for term in (stated.left, stated.right, *stated.given):
         _rank(term, classes, stated)
     return {name: classes.find(name) for name, kind in stated.kinds.items() if kind.kind in RANKED}

@@ -249,7 +249,7 @@ class Size(Value):
 
 
 class Tensor(Value):
-    """A tensor of any shape of any rank; ``Tensor["m", "n"]`` has these named sizes."""
+    """A tensor of any shape of any rank; ``Tensor["m", "n"]`` has these named sizes, ``Tensor[bool_]`` that dtype."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -417,6 +417,11 @@ class Variable:
 
     kind: str
     inside: tuple[object, ...] = ()
+
+
+def named_sizes(kind: Variable) -> tuple[object, ...]:
+    """The sizes in the brackets of a Tensor: names and numbers, apart from a dtype."""
+    return tuple(n for n in kind.inside if not isinstance(n, DType))
 
 
 KINDS: dict[str, type[Term]] = {
