@@ -202,7 +202,7 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-08", lambda: _quotient_by_reciprocal(5.0, 3.0, float32)),
     Finding("U-08", lambda: _quotient_by_reciprocal(2.0**-149, 2.0**-149, float32)),
     Finding("U-08", lambda: _quotient_by_reciprocal(5.0, 3.0, bfloat16)),
-    Finding("U-08", lambda: _root_by_logarithm(3.0)),
+    Finding("U-08", lambda: _root_by_logarithm(12.0)),
     Finding("U-20", _broadcast_of_nothing),
     Finding("U-23", _bitcast_keeps_bytes),
     Finding("U-28", _collective_keeps_an_axis),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import probes
 from citations import tests_by_citation
 from rst import table
 
@@ -30,9 +31,17 @@ def derived(op: Op) -> str | None:
     return "4 laws + min_max" if op in bounds.MIN_MAX else "4 laws"
 
 
+def evaluator(op: Op) -> str | None:
+    """The evaluator gives a smallest program with the op its value, or its effect on memory."""
+    if not probes.evaluates(op):
+        return None
+    return "effect" if op in probes.EFFECTS else "value"
+
+
 COLUMNS: dict[str, Callable[[Op], str | None]] = {
     "typing": typing,
     "derived properties": derived,
+    "evaluator": evaluator,
 }
 
 

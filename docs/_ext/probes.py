@@ -1,0 +1,137 @@
+"""
+Probes
+======
+
+For every op that a program can contain, the smallest program that contains it. The status matrix asks of each layer
+(the evaluator, the renderer of C) whether it handles the probe, instead of believing a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from soundline.spec.dtypes import bool_, float32, index, int32, uint32, uint64
+from soundline.spec.errors import SoundlineError
+from soundline.spec.evaluate import evaluate, execute
+from soundline.spec.ops import TABLE, Op
+from soundline.spec.uop import (
+    ReduceArg,
+    SliceArg,
+    UOp,
+    buffer,
+    const,
+    expand,
+    loop,
+    pad,
+    param,
+    reshape,
+    shrink,
+    tensor,
+)
+
+ELEMENTWISE = ("elementwise", "decomposed")
+_X = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], float32)
+_B = buffer(0, 2, int32)
+_ONE = const(1, int32)
+_STORE = Op.Store(_B, tensor([7, 8], int32))
+_PLACE = Op.Index(_B, const(0, index))
+
+
+def _in_a_function(call: Op) -> UOp:
+    p = param(0, int32)
+    return Op.GetTuple(call(Op.Tuple(Op.Add(p, p)), _ONE), arg=0)
+
+
+VALUES: dict[Op, Callable[[], UOp]] = {
+    Op.Param: lambda: param(0, int32, (2,)),
+    Op.Buffer: lambda: Op.Load(_B),
+    Op.Const: lambda: _ONE,
+    Op.Binary: lambda: Op.Binary(arg=b"\x01\x02"),
+    Op.BinaryCode: lambda: Op.BinaryCode(arg=b"\x01"),
+    Op.Permute: lambda: Op.Permute(_X, arg=(1, 0)),
+    Op.Flip: lambda: Op.Flip(_X, arg=(True, False)),
+    Op.Reshape: lambda: reshape(_X, (6,)),
+    Op.Expand: lambda: expand(reshape(_X, (2, 3, 1)), (2, 3, 2)),
+    Op.Pad: lambda: pad(_X, (1, 0), (4, 3)),
+    Op.Shrink: lambda: shrink(_X, (0, 1), (2, 2)),
+    Op.Index: lambda: Op.Index(_X, const(1, index)),
+    Op.Stack: lambda: Op.Stack(_ONE, _ONE),
+    Op.Replicated: lambda: Op.Replicated(Op.Stack(_ONE, _ONE), arg=(0,)),
+    Op.Slice: lambda: Op.Slice(tensor([1, 2, 3], int32), const(1, index), arg=SliceArg(2, int32)),
+    Op.Bitcast: lambda: Op.Bitcast(_X, arg=uint32),
+    Op.Reduce: lambda: Op.Reduce(_X, arg=ReduceArg(Op.Add, (1,))),
+    Op.Function: lambda: _in_a_function(Op.Function),
+    Op.Call: lambda: _in_a_function(Op.Call),
+    Op.Tuple: lambda: _in_a_function(Op.Function),
+    Op.GetTuple: lambda: _in_a_function(Op.Function),
+    Op.CustomFunction: lambda: Op.GetTuple(Op.Call(Op.CustomFunction(_ONE, arg="probe"), _ONE), arg=0),
+    Op.Load: lambda: Op.Load(_B),
+    Op.After: lambda: Op.Load(Op.After(_B, _STORE)),
+    Op.Range: lambda: Op.Reduce(Op.Cast(loop(3, 0), arg=int32), loop(3, 0), arg=ReduceArg(Op.Add)),
+    Op.Special: lambda: Op.Special(const(8, index), arg="gidx0"),
+    Op.Cast: lambda: Op.Cast(_X, arg=int32),
+    Op.Where: lambda: Op.Where(const(True, bool_), _ONE, _ONE),
+    Op.Contiguous: lambda: Op.Contiguous(_X),
+    Op.ContiguousBackward: lambda: Op.ContiguousBackward(_X),
+    Op.Detach: lambda: Op.Detach(_X),
+}
+"""Programs that have a value."""
+
+_CODE = Op.Source(arg=""), Op.BinaryCode(arg=b"")
+
+EFFECTS: dict[Op, Callable[[], UOp]] = {
+    Op.Store: lambda: Op.Sink(_STORE),
+    Op.Sink: lambda: Op.Sink(_STORE),
+    Op.Group: lambda: Op.Sink(Op.Group(_STORE)),
+    Op.End: lambda: Op.Sink(Op.End(Op.Store(Op.Index(_B, loop(2, 0)), _ONE), loop(2, 0))),
+    Op.AtomicAdd: lambda: Op.Sink(Op.AtomicAdd(_PLACE, _ONE)),
+    Op.Linear: lambda: Op.Linear(_STORE),
+    Op.If: lambda: _conditional(),  # noqa: PLW0108  # defined below
+    Op.Endif: lambda: _conditional(),  # noqa: PLW0108
+    Op.Program: lambda: Op.Sink(Op.Call(_kernel(), _B)),
+    Op.Barrier: lambda: Op.Linear(_STORE, Op.Barrier(_STORE)),
+}
+"""Programs that leave something in memory."""
+
+
+def _kernel() -> UOp:
+    written = param(0, int32, (2,))
+    return Op.Program(Op.Linear(Op.Store(written, tensor([7, 8], int32))), *_CODE)
+
+
+def _conditional() -> UOp:
+    opened = Op.If(const(True, bool_))
+    return Op.Linear(opened, _STORE, Op.Endif(opened))
+
+
+def _operands(op: Op) -> Iterator[UOp]:
+    """The elementwise op on constants of the first dtype that admits it."""
+    for dtype, value in ((float32, 2.0), (int32, 2), (bool_, True), (uint64, 2)):
+        try:
+            yield op(*(const(value, dtype) for _ in TABLE[op].sources))
+        except SoundlineError:
+            continue
+
+
+def value_probe(op: Op) -> UOp | None:
+    """The probe that has a value, if the op has one."""
+    if op in VALUES:
+        return VALUES[op]()
+    if TABLE[op].group in ELEMENTWISE or op in (Op.CDiv, Op.CMod):
+        return next(_operands(op), None)
+    return None
+
+
+def evaluates(op: Op) -> bool:
+    """Whether the evaluator gives the op's probe its meaning."""
+    try:
+        if op in EFFECTS:
+            return bool(execute(EFFECTS[op](), {0: [0, 0]}))
+        probe = value_probe(op)
+        if probe is None:
+            return False
+        params = {0: [1, 2]} if op is Op.Param else {}
+        evaluate(probe, params, {0: [1, 2]}, ranges={"gidx0": 3}, functions={"probe": lambda x: x})
+    except SoundlineError:
+        return False
+    return True
