@@ -122,23 +122,42 @@ def _clamped(x: UOp, home: Format) -> UOp:
     return _where(_less(high, x), high, x)
 
 
-def _split(x: UOp, home: Format) -> tuple[UOp, UOp]:
-    """The integer n nearest to x, and x - n, which is exact.
+def _rounded_to_multiple(x: UOp, exponent: int, home: Format) -> UOp:
+    """x plus 1.5·2^m·2^exponent, m being the width of the significand.
 
-    Adding 1.5·2^m to x, where m is the width of the significand, rounds x to an integer in the low bits of the sum.
+    The sum has 2^exponent for its last place: x is now rounded to a multiple of that.
     """
-    magic = 1.5 * 2.0**home.float.mantissa_bits
-    shifted = _add(x, like(x, magic))
-    n = _sub(_bits(shifted, home.int), like(x, to_bits(home.float, magic), home.int))
-    return n, _sub(x, _sub(shifted, like(x, magic)))
+    return _add(x, like(x, _shifter(exponent, home)))
+
+
+def _shifter(exponent: int, home: Format) -> float:
+    return 1.5 * 2.0 ** (home.float.mantissa_bits + exponent)
+
+
+def _split(x: UOp, home: Format) -> tuple[UOp, UOp]:
+    """The integer n nearest to x, which is read from the bits of a sum, and x - n, which is exact."""
+    shifter = _shifter(0, home)
+    shifted = _rounded_to_multiple(x, 0, home)
+    n = _sub(_bits(shifted, home.int), like(x, to_bits(home.float, shifter), home.int))
+    return n, _sub(x, _sub(shifted, like(x, shifter)))
 
 
 def _exp2_of_fraction(r: UOp, home: Format) -> UOp:
-    """2^r by the Taylor series Σ (r·ln 2)^k / k!; the leading 1 is added last, so that little is lost."""
-    series = [
-        round_to(home.float, LN2**k / math.factorial(k)) for k in range(1, home.exp2_terms)
-    ]
-    return _add(like(r, 1.0), _mul(r, polynomial(r, series)))
+    """2^r by the Taylor series Σ (r·ln 2)^k / k!.
+
+    Of the term r·ln 2 the product of a short leading part of each factor is exact, and so is its sum with 1. All that
+    is rounded before the last sum is small.
+    """
+    width = home.float.mantissa_bits
+    bits = 2 * width // 5
+    c_high = Fraction(round(LN2 * 2**bits), 2**bits)
+    shifter = like(r, _shifter(bits - width, home))
+    r_high = _sub(_rounded_to_multiple(r, bits - width, home), shifter)
+    r_low = _sub(r, r_high)
+    lead = _add(like(r, 1.0), _mul(r_high, like(r, float(c_high))))
+    rest = _add(_mul(r_low, like(r, float(c_high))), _mul(r, like(r, round_to(home.float, LN2 - c_high))))
+    series = [round_to(home.float, LN2**k / math.factorial(k)) for k in range(2, home.exp2_terms)]
+    return _add(lead, _add(rest, _mul(_mul(r, r), polynomial(r, series))))
 
 
 def _times_power_of_two(x: UOp, n: UOp, home: Format) -> UOp:
