@@ -68,7 +68,7 @@ def _sum(*parts: tuple[dict[_Monomial, int], int]) -> dict[_Monomial, int]:
     return {term: n for term, n in total.items() if n}
 
 
-def _difference(a: Size, b: Size) -> int | None:
+def difference(a: Size, b: Size) -> int | None:
     """a - b where it is one number for all values of the symbols."""
     terms = _sum((polynomial(a), 1), (polynomial(b), -1))
     return None if set(terms) - {()} else terms.get((), 0)
@@ -94,13 +94,13 @@ def product(sizes: Iterable[Size]) -> Size:
 
 def equal(a: Size, b: Size) -> Condition:
     """a = b."""
-    gap = _difference(a, b)
+    gap = difference(a, b)
     return gap == 0 if gap is not None else Op.CmpEq(as_node(a), as_node(b))
 
 
 def at_most(a: Size, b: Size) -> Condition:
     """a ≤ b."""
-    gap = _difference(a, b)
+    gap = difference(a, b)
     return gap <= 0 if gap is not None else Op.CmpLe(as_node(a), as_node(b))
 
 

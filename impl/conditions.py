@@ -1,0 +1,122 @@
+"""
+Deciding a rule's conditions
+============================
+
+A rule is applied where its conditions are known to hold of the nodes that were matched. Static conditions are decided
+by the law; conditions on constants are computed by the scalar laws; conditions on bounds, sizes and other values are
+decided by intervals and by comparing sizes as polynomials. What cannot be decided does not hold.
+"""
+
+from __future__ import annotations
+
+import math
+
+from soundline.impl.facts import Facts
+from soundline.spec import sizes
+from soundline.spec.bounds import Bounds
+from soundline.spec.building import Env, build, decide
+from soundline.spec.dtypes import DType, index
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.terms import Static, Term
+
+Ends = tuple[int, int]
+"""The ends of an interval of mathematical integers."""
+
+
+def holds(condition: Term, env: Env, facts: Facts) -> bool:
+    """Whether a condition of a rule is known to hold of what the variables are bound to."""
+    if isinstance(condition, Static):
+        return decide(condition, env)
+    if condition.head == "fits":
+        return _exact_ends(condition.args[0], env, facts) is not None
+    return is_always(build(condition, env), True, facts)
+
+
+def is_always(node: UOp, value: bool, facts: Facts) -> bool:
+    """Whether every element of a bool node is known to be `value`."""
+    known = facts.bounds(node)
+    if known is not None and known.lo == known.hi == value:
+        return True
+    match node.op:
+        case Op.Not:
+            return is_always(node.src[0], not value, facts)
+        case Op.And | Op.Or:
+            every = (node.op is Op.And) is value
+            return (all if every else any)(is_always(s, value, facts) for s in node.src)
+    if node.op in _BY_GAP and node.src[0].dtype is index and node.shape == ():
+        return _by_gap(node) is value
+    return False
+
+
+_BY_GAP = {
+    Op.CmpLt: lambda gap: gap < 0,
+    Op.CmpLe: lambda gap: gap <= 0,
+    Op.CmpGt: lambda gap: gap > 0,
+    Op.CmpGe: lambda gap: gap >= 0,
+    Op.CmpEq: lambda gap: gap == 0,
+    Op.CmpNe: lambda gap: gap != 0,
+}
+
+
+def _by_gap(node: UOp) -> bool | None:
+    """A comparison of sizes, where they differ by a number that is the same for all values of their symbols."""
+    gap = sizes.difference(*node.src)
+    return None if gap is None else bool(_BY_GAP[node.op](gap))
+
+
+# fits -------------------------------------------------------------------------------------------------------------
+
+
+def _exact_ends(term: Term, env: Env, facts: Facts) -> Ends | None:
+    """An interval of the exact value of an integer expression in which no operation can wrap; None if one might."""
+    node = build(term, env)
+    known = _ends(facts.bounds(node))
+    if node.dtype is index:
+        return known or (0, 0)
+    if not isinstance(term.head, Op):
+        return known
+    if term.head in (Op.Cast, Op.Bitcast):
+        return None  # a conversion may wrap, and joins two dtypes
+    inside = [_exact_ends(a, env, facts) for a in term.args]
+    ends = [e for e in inside if e is not None]
+    if len(ends) < len(inside):
+        return None
+    return _in_range(_combined(term.head, ends, known, node.dtype), node.dtype)
+
+
+def _ends(known: Bounds | None) -> Ends | None:
+    if known is None or math.isinf(known.lo) or math.isinf(known.hi):
+        return None
+    return int(known.lo), int(known.hi)
+
+
+def _in_range(ends: Ends | None, dtype: DType) -> Ends | None:
+    return ends if ends is not None and dtype.min <= ends[0] and ends[1] <= dtype.max else None
+
+
+def _combined(op: Op, ends: list[Ends], known: Ends | None, dtype: DType) -> Ends | None:
+    """The exact ends of an op from those of its operands; `known` bounds its value, wrapped or not."""
+    (a, b), (c, d) = ends[0], ends[-1]
+    match op:
+        case Op.Add:
+            return a + c, b + d
+        case Op.Sub:
+            return a - d, b - c
+        case Op.Neg:
+            return -b, -a
+        case Op.Mul:
+            return _product(ends[0], ends[1])
+        case Op.Mulacc:
+            product = _in_range(_product(ends[0], ends[1]), dtype)
+            return (product[0] + c, product[1] + d) if product is not None else None
+        case Op.Idiv:
+            return None if a == dtype.min and c <= -1 <= d else known
+        case Op.Mod | Op.CMod | Op.Max | Op.And | Op.Or | Op.Xor:
+            return known  # these never leave the range of their operands' dtype
+    return None
+
+
+def _product(first: Ends, second: Ends) -> Ends:
+    corners = [x * y for x in first for y in second]
+    return min(corners), max(corners)

@@ -1,0 +1,123 @@
+"""
+What the engine knows of a node
+===============================
+
+Answers that a rule's conditions need, each computed once per node and kept as long as the `Facts` live: bounds,
+whether a node is one constant repeated, whether it can hold an invalid element, and whether it has an effect. Every
+answer is on the safe side: *not known* is always allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from soundline.spec.bounds import MIN_MAX, Bounds, Known
+from soundline.spec.dtypes import index, to_bits
+from soundline.spec.elementwise import ELEMENTWISE, operand_dtype, scalar
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
+
+T = TypeVar("T")
+
+REPEATING = (Op.Reshape, Op.Expand, Op.Permute, Op.Flip, Op.Shrink)
+"""Views whose every element is an element of their source, so that a view of a repeated scalar repeats it."""
+
+EFFECTS = (Op.Store, Op.AtomicAdd, Op.Call, Op.Custom, Op.CustomFunction, Op.Ins)
+"""Ops that do something besides having a value."""
+
+_TOTAL = frozenset(
+    {*group_of("elementwise", "decomposed", "marker"), Op.CDiv, Op.CMod}
+    | {Op.Const, Op.Binary, Op.Range, Op.Special, Op.Stack, Op.Bitcast}
+    | {Op.Permute, Op.Flip, Op.Reshape, Op.Expand, Op.Pad, Op.Shrink}
+)
+"""Ops whose elements are valid where those of all sources are (U-01)."""
+
+
+def repeated_scalar(node: UOp) -> UOp | None:
+    """The scalar that every element of a node repeats, seen through views; a scalar is its own."""
+    while node.op in REPEATING and node.shape != ():
+        node = node.src[0]
+    return node if node.shape == () else None
+
+
+def repeated_constant(node: UOp) -> UOp | None:
+    """The Const that every element of a node repeats, if that is what it is."""
+    while node.op in REPEATING:
+        node = node.src[0]
+    return node if node.op is Op.Const else None
+
+
+class Facts:
+    """Memory of what is known of nodes."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[UOp, Known] = {}
+        self._valid: dict[UOp, bool] = {}
+        self._effects: dict[UOp, bool] = {}
+
+    def bounds(self, node: UOp) -> Known:
+        """An interval that holds every value; tighter than `min_max` where all operands are single values."""
+        return _remembered(node, self._bounds, _bounds_of)
+
+    def always_valid(self, node: UOp) -> bool:
+        """Whether no element can be invalid, whatever the program is run on."""
+        return _remembered(node, self._valid, _valid_of)
+
+    def has_effect(self, node: UOp) -> bool:
+        """Whether computing a node may store something, so that the node must not be dropped."""
+        return _remembered(node, self._effects, _effect_of)
+
+
+def _remembered(node: UOp, memory: dict[UOp, T], law: Callable[[UOp, Callable[[UOp], T]], T]) -> T:
+    """The law's answer for a node, from its answers for all sources; without recursion, for deep programs."""
+    if node in memory:
+        return memory[node]
+    stack = [node]
+    while stack:
+        top = stack[-1]
+        open_sources = [s for s in top.src if s not in memory]
+        if open_sources:
+            stack.extend(open_sources)
+            continue
+        stack.pop()
+        if top not in memory:
+            memory[top] = law(top, memory.__getitem__)
+    return memory[node]
+
+
+def _bounds_of(node: UOp, at: Callable[[UOp], Known]) -> Known:
+    if node.shape is None:
+        return None
+    exact = _single_value(node, at)
+    return exact if exact is not None else MIN_MAX[node.op](node, at)
+
+
+def _single_value(node: UOp, at: Callable[[UOp], Known]) -> Known:
+    """The bounds of an elementwise node whose operands have one value each: computed by its scalar law."""
+    if node.op not in ELEMENTWISE:
+        return None
+    values = []
+    for source in node.src:
+        known = at(source)
+        if known is None or not is_single(source, known):
+            return None
+        values.append(known.lo)
+    value = scalar(node.op, operand_dtype(node), *values, arg=node.arg)
+    return None if value != value else Bounds(value, value)
+
+
+def is_single(node: UOp, known: Bounds) -> bool:
+    """Whether bounds leave one value: the same bits at both ends, and no NaN (U-43)."""
+    if known.maybe_nan or known.lo != known.hi:
+        return False
+    return node.dtype is index or to_bits(node.dtype, known.lo) == to_bits(node.dtype, known.hi)
+
+
+def _valid_of(node: UOp, at: Callable[[UOp], bool]) -> bool:
+    return node.op in _TOTAL and all(at(s) for s in node.src)
+
+
+def _effect_of(node: UOp, at: Callable[[UOp], bool]) -> bool:
+    return node.op in EFFECTS or any(at(s) for s in node.src)
