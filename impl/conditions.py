@@ -68,6 +68,13 @@ def _by_gap(node: UOp) -> bool | None:
 # fits -------------------------------------------------------------------------------------------------------------
 
 
+_NEVER_WRAP = (Op.Mod, Op.CMod, Op.Max, Op.And, Op.Or, Op.Xor)
+"""Ops whose value lies in the range of their operands' dtype."""
+
+_EXACT = (Op.Add, Op.Sub, Op.Neg, Op.Mul, Op.Mulacc, Op.Idiv, *_NEVER_WRAP)
+"""The ops whose exact ends are known here."""
+
+
 def _exact_ends(term: Term, env: Env, facts: Facts) -> Ends | None:
     """An interval of the exact value of an integer expression in which no operation can wrap; None if one might."""
     node = build(term, env)
@@ -76,8 +83,8 @@ def _exact_ends(term: Term, env: Env, facts: Facts) -> Ends | None:
         return known or (0, 0)
     if not isinstance(term.head, Op):
         return known
-    if term.head in (Op.Cast, Op.Bitcast):
-        return None  # a conversion may wrap, and joins two dtypes
+    if term.head not in _EXACT:
+        return None  # a conversion, for example, may wrap, and joins two dtypes
     inside = [_exact_ends(a, env, facts) for a in term.args]
     ends = [e for e in inside if e is not None]
     if len(ends) < len(inside):
@@ -112,9 +119,7 @@ def _combined(op: Op, ends: list[Ends], known: Ends | None, dtype: DType) -> End
             return (product[0] + c, product[1] + d) if product is not None else None
         case Op.Idiv:
             return None if a == dtype.min and c <= -1 <= d else known
-        case Op.Mod | Op.CMod | Op.Max | Op.And | Op.Or | Op.Xor:
-            return known  # these never leave the range of their operands' dtype
-    return None
+    return known
 
 
 def _product(first: Ends, second: Ends) -> Ends:

@@ -56,6 +56,9 @@ LICENCES = (
 )
 """The licences of U-09."""
 
+Sides = tuple[Any, Any]
+"""What the function of a rule returns, for those who annotate it: its left and its right side."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rule:
