@@ -45,7 +45,9 @@ def order() -> list[str]:
 
 def pages() -> dict[str, str]:
     """The text of every chapter's page, by file name."""
-    return {name: f".. automodule:: {PACKAGE}.{name}\n   :members:\n" for name in order()}
+    return {
+        name: f".. automodule:: {PACKAGE}.{name}\n   :members:\n   :ignore-module-all:\n" for name in order()
+    }
 
 
 def index() -> str:

@@ -10,6 +10,7 @@ does a registered id that no page states.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -144,8 +145,17 @@ def write_pages(app: Sphinx) -> None:
                 path.write_text(text)
 
 
-def plain_bars(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """In a docstring a bar is the sign of an absolute value, never a substitution."""
+def plain_docstrings(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """In a docstring a bar is the sign of an absolute value; a cited
+    decision is a link; and a type alias does not speak for its origin."""
+    origin = getattr(obj, "__origin__", None)
+    if origin is not None and lines:
+        inherited = [inspect.getdoc(origin) or "", inspect.getdoc(type(obj)) or ""]
+        if lines[0] in "\n".join(inherited).splitlines():
+            lines.clear()
+    lines[:] = [re.sub(r"\(([US]-\d\d)\)", r"(:law:`\1`)", line) for line in lines]
     lines[:] = [re.sub(r"\|([^|`\s]+)\|", r"\\|\1\\|", line) for line in lines]
 
 
@@ -177,7 +187,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for word in ("yes", "no"):
         app.add_role(word, Colored(word))
     source_pages.setup(app)
-    app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-process-docstring", plain_docstrings)
     app.connect("builder-inited", write_pages)
     app.connect("env-check-consistency", check_every_id_is_stated)
     app.connect("build-finished", check_error_anchors)
