@@ -1,0 +1,100 @@
+"""
+Basic indexing
+==============
+
+``x[…]`` with integers, slices, ``None`` and ``...``, as movement ops: shrink, flip, and for a step above 1 a reshape
+into rows of one step, of which the first element is kept.
+"""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any
+
+from soundline.spec.errors import UsageError
+from soundline.spec.uop import Op, UOp, pad, reshape, shrink
+
+Selector = int | slice | None | EllipsisType
+
+
+def selectors(index: Any, rank: int) -> list[Selector]:
+    """An index expression as one selector per axis, and None where an axis of size 1 is added."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    for item in given:
+        if isinstance(item, bool) or not (item is None or item is ... or isinstance(item, int | slice)):
+            raise UsageError(
+                f"{item!r} is no basic index", hint="index with integers, slices, None and ...; arrays are no indices"
+            )
+    axes = sum(1 for item in given if item is not None and item is not ...)
+    if axes > rank or sum(1 for item in given if item is ...) > 1:
+        raise UsageError(f"{axes} indices for a tensor of rank {rank}")
+    at = next((k for k, item in enumerate(given) if item is ...), len(given))
+    return [*given[:at], *[slice(None)] * (rank - axes), *given[at + 1 :]]
+
+
+def indexed(x: UOp, index: Any) -> UOp:
+    """`x[index]`."""
+    assert x.shape is not None
+    chosen = selectors(index, len(x.shape))
+    axis = 0
+    shape: list[int] = []
+    for selector in chosen:
+        if selector is None:
+            shape.append(1)
+            continue
+        size = _size(x, axis)
+        if isinstance(selector, slice):
+            start, stop, step = selector.indices(size)
+            count = len(range(start, stop, step))
+            x = _sliced(x, axis, start, count, step)
+            shape.append(count)
+        elif isinstance(selector, int):
+            if not -size <= selector < size:
+                raise UsageError(f"index {selector} is outside an axis of size {size}")
+            x = _part(x, axis, selector % size, 1)
+        axis += 1
+    return x if x.shape == tuple(shape) else reshape(x, tuple(shape))
+
+
+def _size(x: UOp, axis: int) -> int:
+    assert x.shape is not None
+    size = x.shape[axis]
+    assert isinstance(size, int)
+    return size
+
+
+def _with(x: UOp, axis: int, here: int, *, elsewhere: int | None = None) -> tuple[int, ...]:
+    """The sizes of x with one replaced; the others are kept, or all `elsewhere`."""
+    assert x.shape is not None
+    sizes = [_size(x, k) if elsewhere is None else elsewhere for k in range(len(x.shape))]
+    sizes[axis] = here
+    return tuple(sizes)
+
+
+def _part(x: UOp, axis: int, start: int, count: int) -> UOp:
+    if (start, count) == (0, _size(x, axis)):
+        return x
+    return shrink(x, _with(x, axis, start, elsewhere=0), _with(x, axis, count))
+
+
+def _sliced(x: UOp, axis: int, start: int, count: int, step: int) -> UOp:
+    """Elements start, start + step, … of an axis, `count` of them."""
+    if count == 0:
+        return _part(x, axis, 0, 0)
+    if step < 0:
+        last = start + (count - 1) * step
+        x = _part(x, axis, last, start - last + 1)
+        flipped = Op.Flip(x, arg=tuple(k == axis for k in range(len(_with(x, axis, 0)))))
+        return _every(flipped, axis, count, -step)
+    return _every(_part(x, axis, start, (count - 1) * step + 1), axis, count, step)
+
+
+def _every(x: UOp, axis: int, count: int, step: int) -> UOp:
+    """Every step-th element of an axis from the first to the last."""
+    if step == 1:
+        return x
+    full = _with(x, axis, count * step)
+    rows = pad(x, _with(x, axis, 0, elsewhere=0), full)
+    rows = reshape(rows, (*full[:axis], count, step, *full[axis + 1 :]))
+    kept = _part(rows, axis + 1, 0, 1)
+    return reshape(kept, _with(x, axis, count))

@@ -1,0 +1,100 @@
+"""
+Callify
+=======
+
+Transform the Tensor graph into a single stateless function.
+
+Input: the graphs of the outputs, over Buffers. Output: a Function whose body is a Tuple of the outputs over flat Params,
+and whose arguments are the Buffers: first those named, in their order, then those that the graphs captured. Functions
+and Calls inside are replaced by their bodies; Load on the same device, Detach and ContiguousBackward, which are
+identities, are dropped.
+
+*Invariant*: ``GetTuple(result, k)`` has the value of output k; the body has no Buffer, Function, Call or Load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from soundline.spec.closed import elements
+from soundline.spec.errors import CompileError
+from soundline.spec.uop import Op, UOp, param, toposort
+
+_IDENTITIES = (Op.Detach, Op.ContiguousBackward)
+_FOREIGN = (Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Custom, Op.Ins, Op.Wmma)
+
+
+def callify(outputs: Sequence[UOp], arguments: Sequence[UOp] = ()) -> UOp:
+    """The function of the outputs; `arguments` are the Buffers that come first among its arguments."""
+    flat = inlined(outputs)
+    found = dict.fromkeys(arguments)
+    found.update(dict.fromkeys(n for n in toposort(*flat) if n.op is Op.Buffer))
+    storages = list(found)
+    params = {b: param(k, b.dtype, (b.arg.size,)) for k, b in enumerate(storages)}
+    body = _rebuilt(flat, params)
+    return Op.Function(Op.Tuple(*body), *storages)
+
+
+def _rebuilt(roots: Sequence[UOp], replacements: dict[UOp, UOp]) -> list[UOp]:
+    new: dict[UOp, UOp] = {}
+    for node in toposort(*roots):
+        if node in replacements:
+            new[node] = replacements[node]
+        elif any(new[s] is not s for s in node.src):
+            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag)
+        else:
+            new[node] = node
+    return [new[r] for r in roots]
+
+
+def inlined(roots: Sequence[UOp], bound: dict[int, UOp] | None = None) -> list[UOp]:
+    """Graphs without Functions, Calls and identities; `bound` gives the values of the Params by slot."""
+    new: dict[UOp, UOp] = {}
+    stack: list[tuple[UOp, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node in new:
+            continue
+        if not ready:
+            stack.append((node, True))
+            stack.extend((s, False) for s in reversed(_inner(node)) if s not in new)
+        else:
+            new[node] = _inlined_node(node, new, bound or {})
+    return [new[r] for r in roots]
+
+
+def _inner(node: UOp) -> tuple[UOp, ...]:
+    """The sources that belong to the same function as a node: not the body that it calls."""
+    if node.op is Op.GetTuple:
+        called = node.src[0]
+        return called.src[1:] if called.op in (Op.Function, Op.Call) else (called.src[node.arg],)
+    return node.src
+
+
+def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp]) -> UOp:
+    if node.op in _FOREIGN or node.device not in (None, "CPU"):
+        raise CompileError(f"{node.op.name} on {node.device} is no part of a tensor program", where="callify")
+    if node.op is Op.Param:
+        return bound.get(node.arg.slot, node)
+    if node.op is Op.GetTuple:
+        return _called(node, new)
+    if node.op in _IDENTITIES or (node.op is Op.Load and len(node.src) == 1):
+        return new[node.src[0]]
+    if node.op is Op.Load:
+        value, alternative, gate = (new[s] for s in node.src)
+        if gate.shape != value.shape:
+            raise CompileError("a Load with one gate for many elements is not lowered", where="callify")
+        return Op.Where(gate, value, alternative)
+    return UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+
+
+def _called(node: UOp, new: dict[UOp, UOp]) -> UOp:
+    """One result of a Tuple, or of a Function or Call with its arguments for its Params."""
+    called = node.src[0]
+    if called.op is Op.Tuple:
+        return new[called.src[node.arg]]
+    if called.src[0].op is not Op.Tuple:
+        raise CompileError(f"a Call of a {called.src[0].op.name} has no body to compile", where="Call")
+    arguments = {slot: new[a] for slot, a in enumerate(called.src[1:])}
+    (result,) = inlined([(elements(called) or ())[node.arg]], arguments)
+    return result

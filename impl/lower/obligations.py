@@ -1,0 +1,131 @@
+"""
+Obligations
+===========
+
+What must hold of a lowered program for its memory accesses to be right, and how each obligation is discharged. For every
+Index into storage: the index lies inside it, *proved* by the interval of the index, or *guarded*, which means that the
+interval lies inside once the gate of the access is assumed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from soundline.impl.lower import arith
+from soundline.spec.bounds import Bounds
+from soundline.spec.dtypes import index
+from soundline.spec.errors import CompileError
+from soundline.spec.uop import Op, UOp, param, substitute, toposort
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One access: its kernel, whether it reads or writes, the storage, and how it is known to stay inside."""
+
+    kernel: int
+    access: str
+    slot: int
+    size: int
+    how: str
+    """``proved``: by the interval of the index; ``guarded``: by that interval where the gate is open."""
+    interval: tuple[int, int] | None
+    """The index lies in this interval; None where it has no value."""
+
+    def __str__(self) -> str:
+        where = "never reached" if self.interval is None else f"index in [{self.interval[0]}, {self.interval[1]}]"
+        return f"kernel {self.kernel}: {self.access} of buffer {self.slot}[{self.size}]: {where}, {self.how}"
+
+
+def obligations(kernels: UOp) -> list[Obligation]:
+    """The obligations of every access of a Linear of Sinks, all discharged; raises `CompileError` where one is not."""
+    found: dict[Obligation, None] = {}
+    for number, kernel in enumerate(kernels.src):
+        for access, place, gate in _accesses(kernel):
+            found[_discharged(number, access, place, gate)] = None
+    return list(found)
+
+
+def _accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
+    for node in toposort(kernel):
+        if node.op is Op.Load and node.src[0].op is Op.Index:
+            yield "load", node.src[0], node.src[2] if len(node.src) > 2 else None
+        elif node.op is Op.Store:
+            yield "store", node.src[0], node.src[2] if len(node.src) > 2 else None
+
+
+def _discharged(kernel: int, access: str, place: UOp, gate: UOp | None) -> Obligation:
+    storage, at = place.src[0], place.src[1]
+    size = storage.arg.size
+    known = arith.bounds(at)
+    if _fits(known, size):
+        return Obligation(kernel, access, storage.arg.slot, size, "proved", _ends(known))
+    if gate is not None:
+        known = arith.bounds(assuming(gate, at)) if not _contradictory(gate) else None
+        if _fits(known, size):
+            return Obligation(kernel, access, storage.arg.slot, size, "guarded", _ends(known))
+    raise CompileError(
+        f"cannot prove that {access} {at!r} stays inside {size} elements; its interval is {known}",
+        rule="U-01",
+        where=f"kernel {kernel}",
+        hint="clamp the index, or give the Param that it comes from bounds",
+    )
+
+
+def _fits(known: Bounds | None, size: int) -> bool:
+    return known is None or (known.lo >= 0 and known.hi < size)
+
+
+def _ends(known: Bounds | None) -> tuple[int, int] | None:
+    return None if known is None else (int(known.lo), int(known.hi))
+
+
+def _conjuncts(gate: UOp) -> Iterator[UOp]:
+    if gate.op is Op.And:
+        for part in gate.src:
+            yield from _conjuncts(part)
+    else:
+        yield gate
+
+
+def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:
+    """The intervals that a gate's comparisons with constants leave to the expressions in it."""
+    found: dict[UOp, tuple[float, float]] = {}
+    for part in _conjuncts(gate):
+        if part.op not in (Op.CmpLe, Op.CmpLt) or part.src[0].dtype is not index:
+            continue
+        a, b = part.src
+        strict = part.op is Op.CmpLt
+        if arith.is_number(a):
+            low = a.arg.value + strict
+            lo, hi = found.get(b, _interval(b))
+            found[b] = (max(lo, low), hi)
+        elif arith.is_number(b):
+            high = b.arg.value - strict
+            lo, hi = found.get(a, _interval(a))
+            found[a] = (lo, min(hi, high))
+    return found
+
+
+def _interval(node: UOp) -> tuple[float, float]:
+    known = arith.bounds(node)
+    return (1, 0) if known is None else (known.lo, known.hi)
+
+
+def _contradictory(gate: UOp) -> bool:
+    """Whether a gate is never open: it says so, or it leaves an expression no value."""
+    if any(part.op is Op.Const and not part.arg.value for part in _conjuncts(gate)):
+        return True
+    return any(lo > hi for lo, hi in _limits(gate).values())
+
+
+def assuming(gate: UOp, expression: UOp) -> UOp:
+    """`expression` with every part that the gate bounds replaced by a value of which only those bounds are known."""
+    slots = itertools.count()
+    replacements = {
+        part: param(next(slots), index, bounds=(int(lo), int(hi)))
+        for part, (lo, hi) in _limits(gate).items()
+        if abs(lo) != float("inf") and abs(hi) != float("inf")
+    }
+    return substitute(expression, replacements)
