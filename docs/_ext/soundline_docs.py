@@ -10,7 +10,6 @@ does a registered id that no page states.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -148,14 +147,10 @@ def write_pages(app: Sphinx) -> None:
 def plain_docstrings(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """In a docstring a bar is the sign of an absolute value; a cited
-    decision is a link; and a type alias does not speak for its origin."""
-    origin = getattr(obj, "__origin__", None)
-    if origin is not None and lines:
-        inherited = [inspect.getdoc(origin) or "", inspect.getdoc(type(obj)) or ""]
-        if lines[0] in "\n".join(inherited).splitlines():
-            lines.clear()
+    """Docstrings are written to be read in the code: a bar is the sign of an absolute value, never a substitution, a
+    star before a name is Python's, and a cited decision is a link."""
     lines[:] = [re.sub(r"\(([US]-\d\d)\)", r"(:law:`\1`)", line) for line in lines]
+    lines[:] = [re.sub(r"(?<![\w*\\`])\*(?=\w+[,)\]])", r"\\*", line) for line in lines]
     lines[:] = [re.sub(r"\|([^|`\s]+)\|", r"\\|\1\\|", line) for line in lines]
 
 
