@@ -91,10 +91,12 @@ class Array:
 
     @staticmethod
     def from_numpy(array: npt.NDArray[Any], dtype: DType | None = None) -> Array:
-        """The array that numpy holds; `dtype` chooses ``index`` for an array of integers."""
-        own = from_numpy(array.dtype) if dtype is not index else index
-        if dtype is not None and own is not dtype:
-            raise EvaluationError(f"a value of dtype {own} is given where {dtype} is wanted")
+        """The array that numpy holds, in its own dtype; integers may be asked for as ``index``."""
+        if dtype is index:
+            if array.dtype.kind not in "iuO":
+                raise EvaluationError(f"numpy's {array.dtype} holds no index", rule="uop-param-dtype")
+            return Array.of(array.tolist(), index)
+        own = numpy_dtype(array.dtype)
         wide = array.astype(np.float64) if own.is_float else array
         return Array(own, array.shape, tuple(wide.ravel().tolist()))
 
@@ -103,6 +105,14 @@ class Array:
         """Nested sequences of Python numbers, or one number, as an array; floats are rounded into the dtype."""
         shape = _nested_shape(values)
         return Array(dtype, shape, tuple(_element(v, dtype) for v in _flat(values, len(shape))))
+
+
+def numpy_dtype(dtype: np.dtype[Any]) -> DType:
+    """The dtype of a numpy array; raises `EvaluationError` where soundline has none."""
+    try:
+        return from_numpy(dtype)
+    except KeyError:
+        raise EvaluationError(f"numpy's {dtype} is no dtype here", rule="uop-param-dtype") from None
 
 
 def same_cell(dtype: DType, a: Cell, b: Cell) -> bool:
@@ -117,7 +127,7 @@ def _nested_shape(values: Any) -> tuple[int, ...]:
         return ()
     inner = {_nested_shape(v) for v in values}
     if len(inner) > 1:
-        raise EvaluationError("the nested sequences are ragged")
+        raise EvaluationError("the nested sequences are ragged", rule="uop-stack-c1")
     return (len(values), *(inner.pop() if inner else ()))
 
 
@@ -139,7 +149,7 @@ def _element(value: Any, dtype: DType) -> Element:
         return value
     if type(value) is int and (dtype is index or (dtype.is_int and dtype.min <= value <= dtype.max)):
         return value
-    raise EvaluationError(f"{value!r} is no value of dtype {dtype}")
+    raise EvaluationError(f"{value!r} is no value of dtype {dtype}", rule="uop-const-c1")
 
 
 def positions(shape: Sequence[int]) -> Iterator[Position]:

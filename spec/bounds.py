@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
 
-from soundline.spec.dtypes import DType, Element, bool_, index, round_to, to_bits, zero_of
+from soundline.spec.dtypes import DType, Element, bool_, index, order, round_to, to_bits, zero_of
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 
@@ -36,11 +36,6 @@ Sources = tuple[UOp, ...]
 def dtype_range(dtype: DType) -> Bounds:
     """The widest bounds of a dtype."""
     return Bounds(dtype.min, dtype.max, dtype.is_float)
-
-
-def order(value: Element) -> tuple[Element, float]:
-    """A sort key that puts ``-0.0`` below ``+0.0``."""
-    return value, math.copysign(1.0, value) if isinstance(value, float) else 0.0
 
 
 def least(values: Iterable[Element]) -> Element:
@@ -65,26 +60,42 @@ def hull(parts: Iterable[Known]) -> Known:
 def _spans(ends: list[Element], dtype: DType, *, nan: bool) -> Bounds:
     """The interval of `ends` where it fits the dtype, else the dtype range (U-40).
 
-    For a float, an end that is NaN leaves the value unbounded; an exact end is rounded, which keeps the order.
+    The ends of a float interval are rounded as the values are, which keeps the order.
     """
     if dtype.is_float:
-        rounded = [round_to(dtype, float(e)) for e in ends]
-        if any(math.isnan(e) for e in rounded):
-            return dtype_range(dtype)
-        return Bounds(least(rounded), greatest(rounded), nan)
+        return _rounded([float(e) for e in ends], dtype, nan=nan)
     lo, hi = least(ends), greatest(ends)
     return Bounds(lo, hi) if dtype.min <= lo and hi <= dtype.max else dtype_range(dtype)
 
 
+def _rounded(ends: Iterable[float | Fraction], dtype: DType, *, nan: bool) -> Bounds:
+    """The interval of exact ends rounded into a float dtype; an end that becomes NaN leaves the value unbounded."""
+    rounded = [round_to(dtype, e) for e in ends]
+    if any(math.isnan(e) for e in rounded):
+        return dtype_range(dtype)
+    return Bounds(least(rounded), greatest(rounded), nan)
+
+
+def _is_infinite(end: Element) -> bool:
+    return end in (-math.inf, math.inf)
+
+
 def _infinite(bounds: Bounds) -> bool:
-    return math.isinf(bounds.lo) or math.isinf(bounds.hi)
+    return _is_infinite(bounds.lo) or _is_infinite(bounds.hi)
+
+
+def _plus(x: Element, y: Element) -> Element:
+    """x + y; of an infinite end of index and an integer, which may be beyond any float, the infinite end."""
+    if isinstance(x, float) == isinstance(y, float):
+        return x + y
+    return x if isinstance(x, float) else y
 
 
 def _add(a: Bounds, b: Bounds, dtype: DType) -> Bounds:
     clash = dtype.is_float and (
         (a.hi == math.inf and b.lo == -math.inf) or (a.lo == -math.inf and b.hi == math.inf)
     )
-    return _spans([a.lo + b.lo, a.hi + b.hi], dtype, nan=a.maybe_nan or b.maybe_nan or clash)
+    return _spans([_plus(a.lo, b.lo), _plus(a.hi, b.hi)], dtype, nan=a.maybe_nan or b.maybe_nan or clash)
 
 
 def _negated(a: Bounds) -> Bounds:
@@ -92,8 +103,12 @@ def _negated(a: Bounds) -> Bounds:
 
 
 def _times(x: Element, y: Element, dtype: DType) -> Element:
-    """x·y; on index an infinite end times zero is zero."""
-    return 0 if not dtype.is_float and 0 in (x, y) else x * y
+    """x·y; on index an infinite end times zero is zero, and times any other number infinite."""
+    if isinstance(x, float) == isinstance(y, float):
+        return x * y
+    if x == 0 or y == 0:
+        return 0
+    return math.inf if (x > 0) == (y > 0) else -math.inf
 
 
 def _mul(a: Bounds, b: Bounds, dtype: DType) -> Bounds:
@@ -112,9 +127,9 @@ def _max(a: Bounds, b: Bounds, dtype: DType) -> Bounds:
 
 def _floor_quotient(x: Element, y: Element) -> Element:
     """⌊x/y⌋ for y ≠ 0, where either may be infinite."""
-    if math.isinf(y):
+    if _is_infinite(y):
         return 0 if x == 0 or (x > 0) == (y > 0) else -1
-    if math.isinf(x):
+    if _is_infinite(x):
         return x if y > 0 else -x
     return x // y
 
@@ -122,15 +137,15 @@ def _floor_quotient(x: Element, y: Element) -> Element:
 def _idiv(a: Bounds, b: Bounds, dtype: DType) -> Bounds:
     if b.lo <= 0 <= b.hi:
         return dtype_range(dtype)
-    corners = [_floor_quotient(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    if any(math.isinf(x) for x in (a.lo, a.hi)) and any(math.isinf(y) for y in (b.lo, b.hi)):
+    if _infinite(a) and _infinite(b):
         return dtype_range(dtype)
+    corners = [_floor_quotient(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     return _spans(corners, dtype, nan=False)
 
 
 def _mod(a: Bounds, b: Bounds, dtype: DType) -> Bounds:
     if b.lo >= 1:
-        return a if 0 <= a.lo and a.hi < b.lo else Bounds(0, b.hi - 1)
+        return a if a.lo >= 0 and a.hi < b.lo else Bounds(0, b.hi - 1)
     if b.hi <= -1:
         return a if b.hi < a.lo and a.hi <= 0 else Bounds(b.lo + 1, 0)
     return dtype_range(dtype)
@@ -167,7 +182,7 @@ def _bitwise(op: Op, a: Bounds, b: Bounds, dtype: DType) -> Bounds:
 
 
 def _trunc(a: Bounds, dtype: DType) -> Bounds:
-    return Bounds(*(_toward_zero(float(e)) for e in (a.lo, a.hi)), a.maybe_nan)
+    return Bounds(_toward_zero(float(a.lo)), _toward_zero(float(a.hi)), a.maybe_nan)
 
 
 def _toward_zero(x: float) -> float:
@@ -177,20 +192,19 @@ def _toward_zero(x: float) -> float:
 def _sqrt(a: Bounds, dtype: DType) -> Bounds:
     if a.lo < 0:
         return Bounds(-0.0, dtype.max, True)
-    return Bounds(*(round_to(dtype, math.sqrt(e)) for e in (a.lo, a.hi)), a.maybe_nan)
+    return Bounds(round_to(dtype, math.sqrt(a.lo)), round_to(dtype, math.sqrt(a.hi)), a.maybe_nan)
 
 
 def _cast(a: Bounds, source: DType, target: DType) -> Bounds:
     if target is bool_:
         return _unequal(a, Bounds(0, 0))
     if target.is_float:
-        spread = _spans([a.lo, a.hi], target, nan=a.maybe_nan)
-        return spread if source.is_float or not math.isnan(float(spread.lo)) else dtype_range(target)
+        ends = (a.lo, a.hi) if source.is_float else (Fraction(a.lo), Fraction(a.hi))
+        return _rounded(ends, target, nan=a.maybe_nan)
     if source.is_float:
-        ends = [_saturated(float(e), target) for e in (a.lo, a.hi)] + ([0] if a.maybe_nan else [])
-        return Bounds(least(ends), greatest(ends))
-    lo, hi = (int(e) if isinstance(e, bool) else e for e in (a.lo, a.hi))
-    return Bounds(lo, hi) if target.min <= lo and hi <= target.max else dtype_range(target)
+        found = [_saturated(float(e), target) for e in (a.lo, a.hi)] + ([0] if a.maybe_nan else [])
+        return Bounds(least(found), greatest(found))
+    return _spans([int(e) if isinstance(e, bool) else e for e in (a.lo, a.hi)], target, nan=False)
 
 
 def _saturated(x: float, target: DType) -> Element:
@@ -212,13 +226,6 @@ def _reduce(node: UOp, at: Callable[[UOp], Known]) -> Known:
         b is not None and b.lo >= 1 for b in bounds
     )
     return at(node.src[0]) if node.arg.op is Op.Max and runs else dtype_range(node.dtype)
-
-
-def _after(node: UOp, at: Callable[[UOp], Known]) -> Known:
-    stored = [s.src[1] for s in toposort(*node.src[1:]) if s.op is Op.Store and s.dtype is not node.dtype]
-    return hull(
-        [at(node.src[0]), *(at(v) if v.dtype is node.dtype else dtype_range(node.dtype) for v in stored)]
-    )
 
 
 def _param(node: UOp, at: Callable[[UOp], Known]) -> Known:
@@ -254,7 +261,6 @@ MIN_MAX: dict[Op, Callable[[UOp, Callable[[UOp], Known]], Known]] = {
     Op.Reduce: _reduce,
     Op.GetTuple: lambda n, at: at(n.src[0].src[n.arg]) if n.src[0].op is Op.Tuple else dtype_range(n.dtype),
     Op.Load: lambda n, at: hull([at(n.src[0]), *(at(s) for s in n.src[1:2])]),
-    Op.After: _after,
     Op.Range: _loop,
     Op.Special: _loop,
     Op.Trunc: _of_sources(_trunc),
@@ -297,6 +303,7 @@ MIN_MAX: dict[Op, Callable[[UOp, Callable[[UOp], Known]], Known]] = {
             Op.Contiguous,
             Op.ContiguousBackward,
             Op.Detach,
+            Op.After,
         ),
         lambda n, at: at(n.src[0]),
     ),
@@ -326,7 +333,7 @@ MIN_MAX: dict[Op, Callable[[UOp, Callable[[UOp], Known]], Known]] = {
 
 def min_max(node: UOp) -> Known:
     """Bounds of the values of a node; None where it can have none."""
-    found: dict[UOp, Any] = {}
+    found: dict[UOp, Known] = {}
     for n in toposort(node):
         if n.shape is not None:
             found[n] = MIN_MAX[n.op](n, found.__getitem__)

@@ -7,6 +7,7 @@ What a Function asks of its body (U-31): it is closed, it binds exactly its own 
 
 from __future__ import annotations
 
+from soundline.spec.dtypes import order
 from soundline.spec.node import ParamArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import Condition, as_node, as_size, every, same_shape
@@ -106,7 +107,11 @@ def _placed_alike(arg: ParamArg, argument: UOp) -> bool:
         return True
     lo, hi = arg.bounds
     inside = min_max(argument)
-    return inside is None or (lo.value <= inside.lo and inside.hi <= hi.value and not inside.maybe_nan)
+    if inside is None:
+        return True
+    return (
+        order(lo.value) <= order(inside.lo) and order(inside.hi) <= order(hi.value) and not inside.maybe_nan
+    )
 
 
 def substituted_size(size: Size, body: UOp, arguments: tuple[UOp, ...]) -> Size:

@@ -13,7 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 from soundline.spec import closed
-from soundline.spec.dtypes import DType, bool_, floats, ieee_floats, index, round_to, to_bits, uint64, void
+from soundline.spec.dtypes import (
+    DType,
+    bool_,
+    floats,
+    ieee_floats,
+    index,
+    order,
+    round_to,
+    to_bits,
+    uint64,
+    void,
+)
 from soundline.spec.node import (
     BufferArg,
     ConstArg,
@@ -150,7 +161,9 @@ def _bounds_in_order(arg: ParamArg) -> bool:
     if arg.bounds is None:
         return True
     lo, hi = arg.bounds
-    return lo.dtype is arg.dtype and hi.dtype is arg.dtype and lo.value <= hi.value
+    if lo.dtype is not arg.dtype or hi.dtype is not arg.dtype:
+        return False
+    return not any(e.value != e.value for e in (lo, hi)) and order(lo.value) <= order(hi.value)
 
 
 def _slice_stays_inside(src: tuple[UOp, ...], arg: SliceArg) -> Condition:
@@ -185,7 +198,7 @@ def _castable(source: DType, target: DType) -> bool:
 
 
 def _is_place(node: UOp) -> bool:
-    """Whether a node names storage: a Buffer or Param under views, casts of address and After."""
+    """Whether a node names storage: a Buffer, or a Param that promises no bounds, under views and After."""
     while node.op in (
         Op.After,
         Op.Reshape,
@@ -198,7 +211,7 @@ def _is_place(node: UOp) -> bool:
         Op.Bitcast,
     ):
         node = node.src[0]
-    return node.op in (Op.Buffer, Op.Param)
+    return node.op is Op.Buffer or (node.op is Op.Param and node.arg.bounds is None)
 
 
 def _gate(src: tuple[UOp, ...], position: int) -> Condition:
@@ -278,9 +291,9 @@ CHECKS: dict[str, Predicate] = {
     "uop-slice-c3": lambda src, arg: (
         arg.dtype is src[0].dtype or (_stored(arg.dtype) and bool_ not in (arg.dtype, src[0].dtype))
     ),
-    "uop-slice-c4": lambda src, arg: _slice_stays_inside(src, arg),
+    "uop-slice-c4": _slice_stays_inside,
     "uop-bitcast-c1": lambda src, arg: all(d.is_int or d.is_float for d in (src[0].dtype, arg)),
-    "uop-bitcast-c2": lambda src, arg: _bitcast_divides(src, arg),
+    "uop-bitcast-c2": _bitcast_divides,
     "uop-reduce-c1": lambda src, arg: arg.op in (Op.Add, Op.Max, Op.Mul),
     "uop-reduce-c2": lambda src, arg: (
         _distinct_axes(arg.axes, len(_shape(src[0]))) and not (len(src) > 1 and arg.axes)
@@ -299,6 +312,7 @@ CHECKS: dict[str, Predicate] = {
             and closed.arguments_match(src[0], src[1:], strict=False)
         )
     ),
+    "uop-call-c3": lambda src, arg: src[0].op is not Op.Tuple or closed.is_closed(src[0]),
     "uop-gettuple-c1": lambda src, arg: closed.elements(src[0]) is not None,
     "uop-gettuple-c2": lambda src, arg: 0 <= arg < len(closed.elements(src[0]) or ()),
     "uop-load-c1": lambda src, arg: len(src) != 2,
@@ -306,7 +320,7 @@ CHECKS: dict[str, Predicate] = {
         len(src) < 3 or (src[1].dtype is src[0].dtype and same_shape(_shape(src[1]), _shape(src[0])))
     ),
     "uop-load-c3": lambda src, arg: _gate(src, 2),
-    "uop-load-c4": lambda src, arg: _divides_devices(src, arg),
+    "uop-load-c4": _divides_devices,
     "uop-store-c1": lambda src, arg: _is_place(src[0]),
     "uop-store-c2": lambda src, arg: same_shape(_shape(src[0]), _shape(src[1])),
     "uop-store-c3": lambda src, arg: src[0].dtype is src[1].dtype,
@@ -333,6 +347,7 @@ CHECKS: dict[str, Predicate] = {
     "uop-atomicadd-c1": lambda src, arg: same_shape(_shape(src[0]), _shape(src[1])),
     "uop-atomicadd-c2": lambda src, arg: src[0].dtype is src[1].dtype,
     "uop-atomicadd-c3": lambda src, arg: _number(src[0].dtype),
+    "uop-atomicadd-c4": lambda src, arg: _is_place(src[0]),
     "uop-customfunction-c1": lambda src, arg: type(arg) is str,
     "uop-program-c1": lambda src, arg: tuple(s.op for s in src) == (Op.Linear, Op.Source, Op.BinaryCode),
     "uop-source-c1": lambda src, arg: type(arg) is str,

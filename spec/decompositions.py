@@ -12,6 +12,7 @@ chapter `accuracy` states how far the programs are from the real functions.
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,11 +88,11 @@ class Format:
 
     float: DType
     int: DType
-    exp2_terms: int
-    log2_terms: int
+    exp2_terms: builtins.int
+    log2_terms: builtins.int
 
     @property
-    def exponent_one(self) -> int:
+    def exponent_one(self) -> builtins.int:
         """The exponent field of 1.0."""
         return to_bits(self.float, 1.0) >> self.float.mantissa_bits
 

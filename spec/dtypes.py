@@ -230,7 +230,7 @@ def from_bits(dtype: DType, pattern: int) -> Element:
     m = dtype.mantissa_bits
     sign = -1.0 if pattern >> (dtype.bits - 1) & 1 else 1.0
     field, units = pattern >> m & ((1 << dtype.exponent_bits) - 1), pattern & ((1 << m) - 1)
-    e_min, e_max = exponent_range(dtype)
+    e_min, _ = exponent_range(dtype)
     if dtype.has_infinity and field == (1 << dtype.exponent_bits) - 1:
         return math.nan if units else math.copysign(math.inf, sign)
     if not dtype.has_infinity and pattern & ((1 << (dtype.bits - 1)) - 1) == (1 << (dtype.bits - 1)) - 1:
@@ -243,6 +243,11 @@ def from_bits(dtype: DType, pattern: int) -> Element:
 def same_value(dtype: DType, a: Element, b: Element) -> bool:
     """Whether two elements of `dtype` are observably equal: NaN is NaN, and -0.0 is not +0.0 (U-05)."""
     return to_bits(dtype, a) == to_bits(dtype, b)
+
+
+def order(value: Element) -> tuple[Element, float]:
+    """A sort key of the elements that are not NaN; it puts ``-0.0`` below ``+0.0``."""
+    return value, math.copysign(1.0, value) if isinstance(value, float) else 0.0
 
 
 def lossless(source: DType, target: DType) -> bool:
@@ -274,4 +279,3 @@ def zero_of(dtype: DType) -> Element:
     if dtype is bool_:
         return False
     return 0.0 if dtype.is_float else 0
-

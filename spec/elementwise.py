@@ -90,8 +90,8 @@ def maximum(dtype: DType, a: Any, b: Any) -> Element:
     if a != a or b != b:
         return math.nan
     if a == b and dtype.is_float:
-        return a if math.copysign(1.0, a) > 0 else b
-    return a if a > b else b
+        return a if math.copysign(1.0, a) > 0 else b  # type: ignore[no-any-return]
+    return max(a, b)  # type: ignore[no-any-return]
 
 
 # Division of integers ---------------------------------------------------------------------------------------------
@@ -186,9 +186,7 @@ def run(program: UOp, x: Element) -> Element:
         elif node.op is Op.Bitcast:
             found[node] = bitcast(node.src[0].dtype, found[node.src[0]], node.arg)
         elif node.shape is not None and node.op is not Op.Stack:
-            found[node] = scalar(
-                node.op, operand_dtype(node), *(found[s] for s in node.src), arg=node.arg
-            )
+            found[node] = scalar(node.op, operand_dtype(node), *(found[s] for s in node.src), arg=node.arg)
     return found[program]
 
 

@@ -40,9 +40,14 @@ class SoundlineError(Exception):
         super().__init__("\n".join(parts))
 
     @property
+    def anchor(self) -> str:
+        """The anchor of this error in the index of errors: that of its law, else that of its class."""
+        return (self.rule or type(self).__name__).lower()
+
+    @property
     def url(self) -> str:
         """The anchored section of the documentation that explains this error."""
-        return f"{DOCUMENTATION}#{self.rule or type(self).__name__.lower()}"
+        return f"{DOCUMENTATION}#{self.anchor}"
 
 
 class IllFormed(SoundlineError):
@@ -75,6 +80,12 @@ class RuleError(SoundlineError):
         self.line = line
         where = f"{file}:{line}" if file and line else file
         super().__init__(message, rule=rule, where=where, hint=hint)
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of the class, because `rule` may be the id of a reader's own rule."""
+        law = self.rule is not None and self.rule.startswith("uop-")
+        return self.rule if law and self.rule else type(self).__name__.lower()
 
 
 class UsageError(SoundlineError):

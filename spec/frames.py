@@ -44,7 +44,6 @@ VIEWS = (
 """The ops through which a place may be named: reading one of them over storage reads only what is asked for."""
 
 
-
 def is_effect(node: UOp) -> bool:
     """Whether a node does something: it writes memory, repeats what does, or means something to a machine only."""
     if node.op is Op.Call:

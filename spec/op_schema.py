@@ -114,11 +114,16 @@ class Op(Enum):
 
     def __call__(self, *src: Any, arg: Any = None, tag: Any = None) -> Any:
         """Build the node of this op with these sources; raises ``IllFormed`` where a constraint is broken."""
-        return node_constructor(self, src, arg, tag)
+        return constructor.make(self, src, arg, tag)
 
 
-node_constructor: Callable[[Op, tuple[Any, ...], Any, Any], Any]
-"""Set by `uop`, which defines the node; it stands here so that an op can be called."""
+class Constructor:
+    """Makes the node of an op. `uop`, which defines nodes, sets it; it stands here so that an op can be called."""
+
+    make: Callable[[Op, tuple[Any, ...], Any, Any], Any]
+
+
+constructor = Constructor()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,19 +21,46 @@ _FLOAT = "the dtype is a float"
 _COMPARISON = alu_laws(dtype="bool", min_max="from the intervals, where they decide it and NaN is excluded")
 
 
-def _unary(op: Op, semantics: str, wants: str, example: str, **more: object) -> Entry:
-    return entry(op, "elementwise", (_X,), semantics, constraints=(wants,), example=example, **_filled(more))
-
-
-def _binary(op: Op, semantics: str, wants: str, example: str, **more: object) -> Entry:
-    constraints = (_SAME_SHAPE, _SAME_DTYPE, wants)
+def _unary(
+    op: Op,
+    semantics: str,
+    wants: str,
+    example: str,
+    *,
+    laws: dict[str, str] | None = None,
+    decisions: tuple[str, ...] = (),
+) -> Entry:
     return entry(
-        op, "elementwise", (_A, _B), semantics, constraints=constraints, example=example, **_filled(more)
+        op,
+        "elementwise",
+        (_X,),
+        semantics,
+        constraints=(wants,),
+        example=example,
+        laws=laws or alu_laws(),
+        decisions=decisions,
     )
 
 
-def _filled(more: dict[str, object]) -> dict[str, object]:
-    return {"laws": alu_laws(), **more}
+def _binary(
+    op: Op,
+    semantics: str,
+    wants: str,
+    example: str,
+    *,
+    laws: dict[str, str] | None = None,
+    decisions: tuple[str, ...] = (),
+) -> Entry:
+    return entry(
+        op,
+        "elementwise",
+        (_A, _B),
+        semantics,
+        constraints=(_SAME_SHAPE, _SAME_DTYPE, wants),
+        example=example,
+        laws=laws or alu_laws(),
+        decisions=decisions,
+    )
 
 
 def _bitwise(op: Op, sign: str, name: str) -> Entry:
@@ -154,8 +181,8 @@ _BINARY: tuple[Entry, ...] = (
     _bitwise(Op.And, "&", "and"),
     _binary(
         Op.Shr,
-        "a ≫ b: arithmetic for signed dtypes, logical for unsigned ones. The count is read as unsigned; a count ≥ width "
-        "gives the sign fill. On index it is ⌊a/2^b⌋ for a constant b ≥ 0",
+        "a ≫ b: arithmetic for signed dtypes, logical for unsigned ones. The count is read as unsigned; a count ≥ "
+        "width gives the sign fill. On index it is ⌊a/2^b⌋ for a constant b ≥ 0",
         "the dtype is an integer, or index with a constant count ≥ 0",
         ">>> scalar(Op.Shr, int8, -128, 9)\n-1",
         decisions=("U-02", "U-04", "U-14"),
@@ -191,21 +218,22 @@ def _decomposed(
     decomposition: str,
     wants: str,
     example: str,
-    **more: object,
+    *,
+    laws: dict[str, str] | None = None,
+    licences: tuple[str, ...] = (),
+    decisions: tuple[str, ...] = (),
 ) -> Entry:
-    constraints = {1: (wants,), 2: (_SAME_SHAPE, _SAME_DTYPE, wants), 3: (_SAME_SHAPE, _SAME_DTYPE, wants)}[
-        operands
-    ]
-    sources = {1: (_X,), 2: (_A, _B), 3: (_A, _B, _C)}[operands]
     return entry(
         op,
         "decomposed",
-        sources,
+        (_X,) if operands == 1 else (_A, _B, _C)[:operands],
         semantics,
-        constraints=constraints,
+        constraints=(wants,) if operands == 1 else (_SAME_SHAPE, _SAME_DTYPE, wants),
         decomposition=decomposition,
         example=example,
-        **_filled(more),
+        laws=laws or alu_laws(),
+        licences=licences,
+        decisions=decisions,
     )
 
 

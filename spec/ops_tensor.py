@@ -252,9 +252,9 @@ _REDUCE_OPS: tuple[Entry, ...] = (
         Op.Reduce,
         "reduce",
         (_T, source("r", "ranges to reduce over, in the range form", variadic=True)),
-        "Fold T with Add, Max or Mul along axes (which stay, with size 1) or over ranges. A float fold is ascending and "
-        "starts at its first element; several axes are one fold in row-major order; the first range is the outermost. "
-        "The empty reduce is 0, 1, or the dtype's least value.",
+        "Fold T with Add, Max or Mul along axes (which stay, with size 1) or over ranges. A float fold is "
+        "ascending and starts at its first element; several axes are one fold in row-major order; the first range is "
+        "the outermost. The empty reduce is 0, 1, or the dtype's least value.",
         arg="op (Add, Max or Mul), axes",
         constraints=(
             "op is Add, Max or Mul",
@@ -299,6 +299,7 @@ _CALL_OPS: tuple[Entry, ...] = (
         constraints=(
             "the body is a Tuple, a Program or a CustomFunction",
             "each argument has the dtype and shape of its Param",
+            "a Tuple as body is closed: no free Range, no Buffer, no Store",
         ),
         laws=void_laws(),
         example=">>> evaluate(Op.GetTuple(Op.Call(Op.Tuple(Op.Add(p, p)), const(3, int32)), arg=0)).elements\n(6,)",

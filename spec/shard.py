@@ -8,6 +8,7 @@ with a null axis holds n replicas.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from soundline.spec.node import Shape, UOp
@@ -20,7 +21,7 @@ class Disagreement(Exception):
     """Two sources name different devices, or different shard axes."""
 
 
-def agreed(values: list[_T | None]) -> _T | None:
+def agreed(values: Sequence[_T]) -> _T | None:
     """The one value that is not null, or null; raises `Disagreement` where there are two."""
     found = [v for v in values if v is not None]
     if any(v != found[0] for v in found):
@@ -30,7 +31,8 @@ def agreed(values: list[_T | None]) -> _T | None:
 
 def reshaped_axis(source: UOp, new: Shape) -> int | None:
     """The last new axis that begins where the shard axis began and whose size the number of devices divides."""
-    assert source.shape is not None and source.axis is not None
+    assert source.shape is not None
+    assert source.axis is not None
     devices = len(source.device) if isinstance(source.device, tuple) else 1
     before = product(source.shape[: source.axis])
     for axis in reversed(range(len(new))):

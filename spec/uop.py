@@ -137,7 +137,7 @@ def _construct(op: Op, src: tuple[Any, ...], arg: Any, tag: Any) -> UOp:
 
 
 UOp.laws = staticmethod(laws)
-op_schema.node_constructor = _construct
+op_schema.constructor.make = _construct
 
 
 def obligations(root: UOp) -> list[tuple[str, UOp]]:
