@@ -390,8 +390,9 @@ class _Compiler:
         if term.head == "var":
             name = term.args[0]
             self.binds.add(name)
-            return lambda sizes, bound: len(sizes) <= MAX_RANK and (
-                bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True
+            return lambda sizes, bound: (
+                len(sizes) <= MAX_RANK
+                and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
             )
         if term.head == "entries":
             steps = [self._entry(e, path, position, k) for k, e in enumerate(term.args)]

@@ -3,18 +3,19 @@ Rewriting
 =========
 
 `rewrite` applies rules to a program, sources before users, until none applies. What it applies is the `Rule` that the
-court proves: `matching` compares its left side with a node, and `instances.build` makes its right side from the same
+court proves: `matching` compares its left side with a node, and `building.build` makes its right side from the same
 terms. Operations on constants are evaluated on the way.
 
 What the engine keeps as it is: Params, Ranges and Specials, which are names; the sizes of movement ops; the bodies of
-Functions and Calls; and the place that a Store, an AtomicAdd or a Load names, in which only indices are rewritten.
+Functions and Calls; and the place that a Store, Load, After or Call names, in which only indices are rewritten.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from soundline.impl.facts import Facts
 from soundline.impl.folding import fold
@@ -23,17 +24,30 @@ from soundline.spec.building import build
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.sizes import same_shape
 
 Watcher = Callable[[Rule, UOp, UOp], None]
 """Called with each rule that is applied, the node before and the node after."""
 
-_NAMES = (Op.Param, Op.Range, Op.Special)
-_SIZED = (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink)
-_PLACED = (Op.Store, Op.AtomicAdd, Op.Load)
-_PLACES = (Op.After, Op.Reshape, Op.Permute, Op.Flip, Op.Shrink, Op.Expand, Op.Index, Op.Slice, Op.Bitcast)
+_WHOLE = frozenset((Op.Param, Op.Range, Op.Special, Op.Linear, Op.Program))
+"""Names, and lists whose order has been fixed: nothing inside them is rewritten."""
+
+_VALUES = frozenset(
+    (*group_of("elementwise", "decomposed", "movement", "marker"), Op.Reduce, Op.CDiv, Op.CMod, Op.Wmma)
+)
+"""Ops that read their sources' values; any other op may mean the place that a source names."""
+
+_FIRST_ONLY = frozenset((Op.Reshape, Op.Expand, Op.Pad, Op.Shrink, Op.Reduce, Op.End))
+"""Ops of whose sources only the first is a value: the rest are sizes, or the Ranges that they close."""
+
+_VIEWS = frozenset(
+    (Op.After, Op.Reshape, Op.Permute, Op.Flip, Op.Shrink, Op.Expand, Op.Index, Op.Slice, Op.Bitcast)
+)
 _STORAGE = (Op.Buffer, Op.Param)
+_INDEXED = (Op.After, Op.Index, Op.Slice)
+"""Views of a place whose other sources are values or effects; those of the rest are sizes."""
 
 
 class RewriteError(SoundlineError):
@@ -68,26 +82,34 @@ def rewrite(
     A rule that needs a licence is used only where `licences` grants it. `limit` bounds the number of applications; it
     grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever.
     """
-    granted = [r for r in rules if set(r.licences) <= set(licences)]
+    granted = tuple(r for r in rules if set(r.licences) <= set(licences))
     if limit is None:
         limit = 10_000 + 100 * sum(1 for _ in toposort(root))
-    run = _Run(_by_root([pattern_of(r) for r in granted]), limit, watch)
+    run = _Run(_by_root(granted), limit, watch)
     result = run.normal_form(root)
     return Rewritten(result, tuple(sorted(run.applied.items())), run.folded)
 
 
-def _by_root(patterns: Sequence[Pattern]) -> dict[Op, tuple[Pattern, ...]]:
+@lru_cache(maxsize=64)
+def _by_root(rules: tuple[Rule, ...]) -> dict[Op, tuple[Pattern, ...]]:
     """The patterns that can match at a node of each op, in their order."""
+    patterns = [pattern_of(r) for r in rules]
     return {op: tuple(p for p in patterns if p.roots is None or op in p.roots) for op in Op}
 
 
 @dataclass(slots=True)
-class _Waiting:
-    """A node whose normal form is being computed; `by` is the rule whose result it now waits for."""
+class _Frame:
+    """A node whose normal form is being computed."""
 
     node: UOp
+    wanted: Iterator[UOp]
+    """What must be finished first: the operands, then the result of a step."""
+    rebuilt: UOp | None = None
+    """The node on finished operands."""
     result: UOp | None = None
+    """What the step made of it."""
     by: str = ""
+    """The rule of that step."""
 
 
 @dataclass(slots=True)
@@ -99,40 +121,165 @@ class _Run:
     watch: Watcher | None
     facts: Facts = field(default_factory=Facts)
     applied: Counter[str] = field(default_factory=Counter)
-    steps: int = 0
     folded: int = 0
+    steps: int = 0
     done: dict[UOp, UOp] = field(default_factory=dict)
-    """The normal form of every node that has been finished."""
+    """The normal form of every node that is finished."""
     places: dict[UOp, UOp] = field(default_factory=dict)
-    """The same place with its indices in normal form."""
+    """A place with its indices in normal form."""
 
     def normal_form(self, root: UOp) -> UOp:
-        """The normal form of a node, by an explicit stack: a program may be deeper than Python's."""
-        stack = [_Waiting(root)]
-        active: set[UOp] = {root}
-        done = self.done
+        """The normal form of a node. The stack is explicit, because a program may be deeper than Python's."""
+        done, active = self.done, {root}
+        stack = [_Frame(root, self._operands(root))]
         while stack:
-            top = stack[-1]
-            wanted = self._next(top)
-            if wanted is None:
-                active.discard(top.node)
-                stack.pop()
-            elif wanted in active:
-                raise _circle(stack, wanted)
-            elif wanted not in done:
+            frame = stack[-1]
+            wanted = next((n for n in frame.wanted if n not in done), None)
+            if wanted is not None:
+                if wanted in active:
+                    raise _circle(stack, wanted)
                 active.add(wanted)
-                stack.append(_Waiting(wanted))
+                stack.append(_Frame(wanted, self._operands(wanted)))
+            elif frame.rebuilt is None:
+                self._step(frame)
+            else:
+                self._finish(frame)
+                active.discard(frame.node)
+                stack.pop()
         return done[root]
 
-    def _next(self, top: _Waiting) -> UOp | None:
-        """What must be finished before the node on top can go on; None when it is finished itself."""
+    def _finish(self, frame: _Frame) -> None:
+        assert frame.rebuilt is not None
+        final = frame.rebuilt if frame.result is None else self.done[frame.result]
+        self.done[frame.node] = self.done[frame.rebuilt] = self.done[final] = final
+
+    def _step(self, frame: _Frame) -> None:
+        """Rebuild a node on its finished operands, and apply to it what applies first."""
+        node = frame.rebuilt = self._rebuilt(frame.node)
+        if node is not frame.node:
+            frame.result = node if node in self.done else None
+        if frame.result is None:
+            folded = fold(node)
+            if folded is not None:
+                self.folded += 1
+                frame.result = folded
+            else:
+                frame.result, frame.by = self._applied(node)
+        if frame.result is not None:
+            frame.wanted = iter((frame.result,))
+
+    def _applied(self, node: UOp) -> tuple[UOp | None, str]:
+        """The right side of the first rule that applies to a node, and the rule's name."""
+        for pattern in self.patterns[node.op]:
+            for match in pattern.match(node, self.facts):
+                right = _right_side(pattern.rule, match, node)
+                if right is not None:
+                    self._count(pattern.rule, match, node, right)
+                    return right, pattern.rule.id
+        return None, ""
+
+    def _count(self, rule: Rule, match: Match, node: UOp, right: UOp) -> None:
+        self.steps += 1
+        self.applied.update((rule.id, *match.exchanged))
+        if self.watch is not None:
+            self.watch(rule, node, right)
+        if self.steps > self.limit:
+            often = tuple(name for name, _ in self.applied.most_common(3))
+            raise RewriteError(
+                f"more than {self.limit} applications; most often {', '.join(often)}",
+                often,
+                hint="these rules make each other match again; orient them, or raise limit=",
+            )
+
+    # which parts of a node are rewritten
+
+    def _operands(self, node: UOp) -> Iterator[UOp]:
+        """The nodes that are rewritten before a node is."""
+        if node.op in _WHOLE:
+            return iter(())
+        if node.op in _FIRST_ONLY:
+            return iter(node.src[:1])
+        if node.op in _VALUES:
+            return iter(node.src)
+        own = node.src[1:] if node.op in (Op.Function, Op.Call) else node.src
+        return (n for s in own for n in (self._inside_place(s) if _is_place(s) else (s,)))
+
+    def _rebuilt(self, node: UOp) -> UOp:
+        """A node on its finished operands; itself where they are ill-formed together."""
         done = self.done
-        if top.result is None:
-            for source in self._operands(top.node):
-                if source not in done:
-                    return source
-            top.result, top.by = self._step(top.node)
-        if top.by and top.result not in done:
-            return top.result
-        done[top.node] = done[top.result] if top.by else top.result
+        if not node.src or node.op in _WHOLE:
+            return node
+        if node.op in _FIRST_ONLY:
+            return _made(node, (done[node.src[0]], *node.src[1:]))
+        if node.op in _VALUES:
+            return _made(node, tuple([done[s] for s in node.src]))
+        body = node.src[:1] if node.op in (Op.Function, Op.Call) else ()
+        own = node.src[len(body) :]
+        return _made(node, (*body, *(self._place(s) if _is_place(s) else done[s] for s in own)))
+
+    def _inside_place(self, place: UOp) -> Iterator[UOp]:
+        """The indices and effects in a place that has not been met before."""
+        while place.op in _VIEWS and place not in self.places:
+            if place.op in _INDEXED:
+                yield from place.src[1:]
+            place = place.src[0]
+
+    def _place(self, place: UOp) -> UOp:
+        """A place with its indices and effects in normal form."""
+        spine = []
+        while place.op in _VIEWS and place not in self.places:
+            spine.append(place)
+            place = place.src[0]
+        new = self.places.get(place, place)
+        for view in reversed(spine):
+            rest = view.src[1:]
+            new = _made(view, (new, *((self.done[s] for s in rest) if view.op in _INDEXED else rest)))
+            self.places[view] = new
+        return new
+
+
+def _is_place(node: UOp) -> bool:
+    """Whether a node names storage: a Buffer or Param under views."""
+    while node.op in _VIEWS:
+        node = node.src[0]
+    return node.op in _STORAGE
+
+
+def _made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """A node with other sources. Where the laws refuse them, as for an argument whose bounds got wider, the old one."""
+    if all(a is b for a, b in zip(src, node.src, strict=True)):
+        return node
+    try:
+        return UOp(node.op, src, node.arg, node.tag)
+    except IllFormed:
+        return node
+
+
+def _right_side(rule: Rule, match: Match, node: UOp) -> UOp | None:
+    """The right side of a match, if it is another node, at the same place, of known shape."""
+    try:
+        right = build(rule.right, match.env, node)
+    except IllFormed:  # this dtype or device has no instance of the rule
         return None
+    assert right.shape is not None
+    assert node.shape is not None
+    alike = same_shape(right.shape, node.shape)
+    if right.dtype is not node.dtype or alike is False:
+        raise RewriteError(
+            f"{rule.id} makes {right.dtype}{list(right.shape)} of {node.dtype}{list(node.shape)}",
+            (rule.id,),
+            hint="the rule is wrong; prove it before it is used",
+        )
+    same_place = right.device == node.device and right.axis == node.axis
+    return right if right is not node and alike is True and same_place else None
+
+
+def _circle(stack: list[_Frame], wanted: UOp) -> RewriteError:
+    """The error for rules that lead from a node back to itself."""
+    start = next(k for k, frame in enumerate(stack) if frame.node is wanted)
+    names = tuple(dict.fromkeys(frame.by for frame in stack[start:] if frame.by))
+    return RewriteError(
+        f"rewriting {wanted} leads back to it by {', '.join(names)}",
+        names,
+        hint="leave one of these rules out, or give it a direction by a condition",
+    )
