@@ -9,7 +9,7 @@ from rst import escape, law, prose, table, title
 
 from soundline.spec import errors as tree
 from soundline.spec.decisions import DECISIONS
-from soundline.spec.ops import TABLE, Entry
+from soundline.spec.ops import PROPERTIES, TABLE, Entry
 
 
 def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[type[tree.SoundlineError]]:
@@ -53,7 +53,8 @@ def _refusals(entry: Entry) -> list[tuple[str, str]]:
         (entry.law_id("src"), f"its sources are ({names})"),
         (entry.law_id("arg"), f"its arg is: {entry.arg}"),
         *((c.id, c.text) for c in entry.constraints),
-        *((entry.law_id(name), entry.laws[name]) for name in ("dtype", "shape", "device", "axis")),
+        *((entry.law_id(name), entry.laws[name]) for name in PROPERTIES),
+        (entry.law_id("sem"), entry.semantics),
     ]
 
 

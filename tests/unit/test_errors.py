@@ -1,0 +1,89 @@
+"""Every error leads to an anchor of the index of errors, and errors name ids that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from soundline.spec.decisions import DECISIONS
+from soundline.spec.dtypes import float32, int8, int32
+from soundline.spec.errors import (
+    DOCUMENTATION,
+    EvaluationError,
+    IllFormed,
+    RuleError,
+    SoundlineError,
+    ToolchainError,
+    UsageError,
+)
+from soundline.spec.evaluate import evaluate
+from soundline.spec.ops import PROPERTIES, TABLE, Op
+from soundline.spec.uop import const, param, reshape, tensor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def known_ids() -> set[str]:
+    """Every id that an error may carry: laws and constraints of the op table, and decisions."""
+    ids = {e.law_id(name) for e in TABLE.values() for name in ("sem", "src", "arg", *PROPERTIES)}
+    return ids | {c.id for e in TABLE.values() for c in e.constraints} | set(DECISIONS)
+
+
+def test_a_refused_node_names_constraint_place_and_page() -> None:
+    with pytest.raises(IllFormed) as caught:
+        reshape(tensor([1, 2, 3]), (2, 2))
+    assert caught.value.rule == "uop-reshape-c2"
+    assert caught.value.where == "Reshape"
+    assert caught.value.url == f"{DOCUMENTATION}#uop-reshape-c2"
+    assert "[uop-reshape-c2]" in str(caught.value)
+
+
+def test_a_decision_is_an_anchor_in_small_letters() -> None:
+    assert EvaluationError("no value", rule="U-01").url == f"{DOCUMENTATION}#u-01"
+
+
+def test_an_error_without_a_law_leads_to_its_class() -> None:
+    assert UsageError("no").url == f"{DOCUMENTATION}#usageerror"
+    assert ToolchainError("no compiler").url == f"{DOCUMENTATION}#toolchainerror"
+
+
+def test_the_id_of_a_readers_rule_is_no_anchor() -> None:
+    error = RuleError("no side", file="mine.py", line=3, rule="my_rule")
+    assert error.url == f"{DOCUMENTATION}#ruleerror"
+    assert error.where == "mine.py:3"
+    assert RuleError("ill-typed", rule="uop-add-c3").url == f"{DOCUMENTATION}#uop-add-c3"
+
+
+def test_hint_is_shown_on_a_line_of_its_own() -> None:
+    assert str(SoundlineError("wrong", where="x.py:1", hint="do that")) == "x.py:1: wrong\n  hint: do that"
+
+
+@pytest.mark.parametrize(
+    ("build", "rule"),
+    [
+        (lambda: Op.Add(const(1, int8), const(1, int32)), "uop-add-c2"),
+        (lambda: Op.Add(const(1, int8)), "uop-add-src"),
+        (lambda: Op.Cast(const(1, int8)), "uop-cast-arg"),
+        (lambda: Op.Add(param(0, int8, (), device="A"), param(1, int8, (), device="B")), "uop-add-device"),
+        (lambda: evaluate(param(0, float32)), "U-01"),
+    ],
+    ids=["constraint", "sources", "arg", "property", "meaning"],
+)
+def test_errors_of_every_kind_carry_a_known_id(build, rule: str) -> None:
+    with pytest.raises(SoundlineError) as caught:
+        build()
+    assert caught.value.rule == rule
+    assert rule in known_ids()
+
+
+def test_every_id_written_in_the_code_exists() -> None:
+    """An id in a string of the three folders is one that the tables have."""
+    known = known_ids()
+    unknown = []
+    for layer in ("spec", "impl", "verify"):
+        for path in sorted((ROOT / layer).rglob("*.py")):
+            cited = re.findall(r"[\"'`](uop-[a-z0-9]+(?:-[a-z0-9]+)+)[\"'`]", path.read_text())
+            unknown += [f"{path.relative_to(ROOT)}: {c}" for c in cited if c not in known]
+    assert not unknown, "\n".join(unknown)
