@@ -32,11 +32,12 @@ def _selected(kernel: UOp) -> UOp:
     new: dict[UOp, UOp] = {}
     for node in toposort(kernel):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        new[node] = _instruction(made)
+        new[node] = _instruction(made, node)
     return new[kernel]
 
 
-def _instruction(node: UOp) -> UOp:
+def _instruction(node: UOp, original: UOp) -> UOp:
+    """What replaces a node whose sources are replaced; its bounds are those of the original."""
     if node.op is Op.Exp2:
         return exp2(node.src[0])
     if node.op is Op.Log2:
@@ -45,10 +46,10 @@ def _instruction(node: UOp) -> UOp:
         return Op.Add(Op.Mul(node.src[0], node.src[1]), node.src[2])
     if node.op in (Op.Sin, Op.Pow, Op.Threefry, Op.Wmma):
         raise CompileError(f"{node.op.name} has no C form yet", where=node.op.name)
-    if node.op in _TRUNCATING and _non_negative(node.src[0]) and _positive(node.src[1]):
-        node = UOp(_TRUNCATING[node.op], node.src)
     if node.dtype is index and node.shape is not None:
-        _check_width(node)
+        _check_width(original)
+    if node.op in _TRUNCATING and _non_negative(original.src[0]) and _positive(original.src[1]):
+        return UOp(_TRUNCATING[node.op], node.src)
     return node
 
 
