@@ -1,0 +1,271 @@
+"""
+The campaign
+============
+
+Every rule of many files, layer by layer, on several workers. A file that does not end, a goal that does not come back,
+a solver that crashes: each costs its own verdict and nothing else. Results are told as they come, and the final
+report has one order whatever the workers did.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from soundline.verify.cache import Cache, Effort, Key
+from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
+from soundline.verify.problems import Problem, displayed
+from soundline.verify.report import Listener, Report, Silence
+from soundline.verify.rule_files import Found
+from soundline.verify.verdict_json import layer_from_json
+from soundline.verify.verdicts import LayerResult, RuleReport
+from soundline.verify.workers import Job, Outcome, Pool
+
+PROVER = "soundline.verify.rules"
+"""The module whose `prove_layer` decides."""
+
+OFFLINE = "not in the cache (offline)"
+EXHAUSTED = "budget exhausted"
+RETRIES = 1
+"""How often a goal whose process died is tried again."""
+SKIPS = 5
+"""How many statements of one file may block or end its process before the rest of the file is given up."""
+
+BUDGETS = {
+    "quick": Effort(rlimit=5_000_000, seconds=5.0),
+    "normal": Effort(rlimit=30_000_000, seconds=30.0),
+    "deep": Effort(rlimit=300_000_000, seconds=300.0),
+}
+"""What one goal may cost, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a campaign runs."""
+
+    jobs: int = 1
+    effort: Effort = BUDGETS["normal"]
+    offline: bool = False
+    cache: Cache | None = None
+    filters: tuple[str, ...] = ()
+    reading_seconds: float = 30.0
+    prover: str = PROVER
+
+
+def verify(found: Found, settings: Settings, listener: Listener | None = None) -> Report:
+    """Read the files and judge their rules; after Ctrl-C, report what is known by then."""
+    began, interrupted = time.monotonic(), False
+    with Campaign(settings, listener) as campaign:
+        try:
+            campaign.read(found, judge=True)
+            campaign.look_for_duplicates()
+            campaign.look_for_nothing()
+        except KeyboardInterrupt:
+            interrupted = True
+        return Report(campaign.reports(), campaign.mistakes(), time.monotonic() - began, interrupted)
+
+
+class Campaign:
+    """Readings and judgements on one pool of workers. Use it as a context: leaving it ends the workers."""
+
+    def __init__(self, settings: Settings, listener: Listener | None = None) -> None:
+        self.settings = settings
+        self.listener = listener or Silence()
+        self.pool = Pool(settings.jobs, settings.prover)
+        self.cases: list[Case] = []
+        self._read = 0
+        self._judging = False
+        self._problems: dict[tuple[str, int | None, str], tuple[int, Problem]] = {}
+
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+
+    def read(self, found: Found, *, judge: bool) -> None:
+        """Read files, and judge each rule as soon as it is known if that is wanted."""
+        self._judging = judge
+        for problem in found.problems:
+            self._met(problem, -1)
+        for place, file in enumerate(found.files):
+            self._submit_reading(Reading(file, place))
+        self._work()
+
+    def judge(self, case: Case) -> RuleReport | Problem:
+        """Judge one rule that was read; a rule that turns out to be none is a problem."""
+        self._begin(case)
+        self._work()
+        return case.problem or case.report()
+
+    def look_for_duplicates(self) -> None:
+        """Note every id that is used twice."""
+        for case, problem in duplicates(self.cases):
+            self._met(problem, case.reading.place)
+
+    def look_for_nothing(self) -> None:
+        """Note a filter that leaves no rule."""
+        if self.settings.filters and self._read and not self.cases:
+            message = f"no rule matches {' or '.join(self.settings.filters)} ({self._read} were read)"
+            self._met(Problem("no-rules", "--filter", None, message), -1)
+
+    def reports(self) -> tuple[RuleReport, ...]:
+        """What is known of every rule, in the order of files and lines."""
+        return tuple(c.report() for c in sorted(self.cases, key=lambda c: c.order) if not c.problem)
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """What is wrong with the input, in the same order."""
+        found = sorted(self._problems.values(), key=lambda p: (p[0], p[1].line or 0))
+        return tuple(p for _, p in found)
+
+    def _work(self) -> None:
+        while not self.pool.idle:
+            self.listener.works_on([j.owner[0].id for j in self.pool.running if _solves(j)])
+            self._ended(self.pool.next())
+
+    def _ended(self, outcome: Outcome) -> None:
+        if _solves(outcome.job):
+            self._solved(outcome)
+        else:
+            self._listed(outcome)
+
+    def _met(self, problem: Problem, place: int) -> None:
+        shown = replace(problem, file=displayed(problem.file))
+        key = (shown.file, shown.line, shown.message)
+        if key not in self._problems:
+            self._problems[key] = (place, shown)
+            self.listener.met(shown)
+
+    # reading ------------------------------------------------------------------------------------------------------
+
+    def _submit_reading(self, reading: Reading, *, first: bool = False) -> None:
+        limit = self.settings.reading_seconds
+        self.pool.submit(Job(reading.request("list"), limit, limit, reading), first=first)
+
+    def _listed(self, outcome: Outcome) -> None:
+        reading: Reading = outcome.job.owner
+        if outcome.end != "done":
+            self._blocked(outcome, reading)
+            return
+        said = outcome.answer
+        reading.digest = said["digest"]
+        if said["printed"]:
+            self.listener.printed(displayed(reading.file.path), said["printed"])
+        problems = [Problem.from_json(p) for p in said["problems"]]
+        for problem in problems:
+            self._met(problem, reading.place)
+        if not (said["rules"] or problems or reading.skip) and reading.file.expected:
+            self._met(no_rules(reading.file.path, said["imported"]), reading.place)
+        self._read += len(said["rules"])
+        chosen = [Case(reading, r) for r in said["rules"] if matches(r["id"], self.settings.filters)]
+        self.cases += chosen
+        self.listener.expects([c.id for c in self.cases])
+        for case in chosen if self._judging else ():
+            self._begin(case)
+
+    def _blocked(self, outcome: Outcome, reading: Reading) -> None:
+        """A statement never ended, or ended the process: report it, and read the file without it."""
+        if outcome.end == "overran":
+            what = f"reading did not end within {outcome.job.reading_seconds:g} s"
+            problem = Problem("timeout", reading.file.path, outcome.reached, what)
+        else:
+            what = f"reading ended the process ({outcome.status})"
+            problem = Problem("crash", reading.file.path, outcome.reached, what)
+        self._met(problem, reading.place)
+        if outcome.reached is not None and len(reading.skip) < SKIPS:
+            skip = (*reading.skip, outcome.reached)
+            self._submit_reading(Reading(reading.file, reading.place, skip), first=True)
+
+    # proving ------------------------------------------------------------------------------------------------------
+
+    def _begin(self, case: Case) -> None:
+        """Answer from the cache what it knows, and ask the workers for the rest."""
+        for n, (name, dtype) in enumerate(case.layers):
+            known = self._known(case, n)
+            if known is not None:
+                case.results[n] = known
+            elif self.settings.offline:
+                case.results[n] = LayerResult(name, "unknown", "", detail=OFFLINE)
+                case.fresh += 1
+            else:
+                case.fresh += 1
+                self.pool.submit(self._proof(case, n, dtype))
+        self._tell(case)
+
+    def _proof(self, case: Case, n: int, dtype: str) -> Job:
+        effort = self.settings.effort
+        budget = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
+        request = {
+            **case.reading.request("prove"),
+            "digest": case.reading.digest,
+            "ordinal": case.said["ordinal"],
+            "dtype": dtype,
+            "budget": budget,
+        }
+        return Job(request, self.settings.reading_seconds, limit_of_layer(effort), (case, n))
+
+    def _solved(self, outcome: Outcome) -> None:
+        case, n = outcome.job.owner
+        case.seconds += outcome.seconds
+        if case.problem:
+            return
+        if outcome.end == "crashed" and outcome.job.attempt <= RETRIES:
+            self.pool.submit(replace(outcome.job, attempt=outcome.job.attempt + 1), first=True)
+            return
+        if "problem" in outcome.answer:
+            self._refused(case, Problem.from_json(outcome.answer["problem"]))
+            return
+        result = self._result(outcome, case.layers[n][0])
+        case.results[n] = result
+        if result is not None and outcome.end == "done" and "layer" in outcome.answer:
+            self._remember(case, n, result, outcome.seconds)
+        self._tell(case)
+
+    def _result(self, outcome: Outcome, layer: str) -> LayerResult | None:
+        if outcome.end == "done" and "layer" in outcome.answer:
+            found = outcome.answer["layer"]
+            return None if found is None else layer_from_json(found)
+        if outcome.end == "done":
+            detail = f"the prover failed: {outcome.answer['failure']}"
+        elif outcome.end == "overran":
+            detail = f"{EXHAUSTED}: stopped after {outcome.seconds:.0f} s"
+        else:
+            detail = f"the prover's process died {RETRIES + 1} times ({outcome.status})"
+        return LayerResult(layer, "unknown", "", detail=detail)
+
+    def _refused(self, case: Case, problem: Problem) -> None:
+        """A rule that has no types is no rule: its other layers are not asked for."""
+        case.problem = problem
+        self._met(problem, case.reading.place)
+        waiting = [j for j in self.pool.waiting if not (_solves(j) and j.owner[0] is case)]
+        self.pool.waiting.clear()
+        self.pool.waiting.extend(waiting)
+
+    def _tell(self, case: Case) -> None:
+        if case.complete and not case.problem:
+            self.listener.decided(case.report(), case.seconds)
+
+    # the cache ----------------------------------------------------------------------------------------------------
+
+    def _key(self, case: Case, n: int) -> Key:
+        name, dtype = case.layers[n]
+        return Key(case.said["structure"], name, dtype, case.id, self.settings.effort.seed)
+
+    def _known(self, case: Case, n: int) -> LayerResult | None:
+        cache = self.settings.cache
+        return None if cache is None else cache.get(self._key(case, n), self.settings.effort)
+
+    def _remember(self, case: Case, n: int, result: LayerResult, seconds: float) -> None:
+        """Keep a result, unless the clock decided it, which another machine might not repeat."""
+        cache, effort = self.settings.cache, self.settings.effort
+        if cache is not None and not (result.verdict == "unknown" and seconds >= effort.seconds):
+            cache.put(self._key(case, n), effort, result)
+
+
+def _solves(job: Job) -> bool:
+    return isinstance(job.owner, tuple)
+
+
+def limit_of_layer(effort: Effort) -> float:
+    """After how many seconds work on one layer is stopped: it may hold many goals, most of them small."""
+    return 2 + 3 * effort.seconds

@@ -1,0 +1,230 @@
+"""
+``soundline verify``
+====================
+
+Reads the options of the command, runs the campaign with progress on the terminal, and writes the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+
+from soundline.spec.errors import UsageError
+from soundline.verify.cache import Cache, Effort
+from soundline.verify.campaign import BUDGETS, Settings, verify
+from soundline.verify.progress import Lines, Live
+from soundline.verify.report import Report
+from soundline.verify.report_text import WIDTH, last_line, show
+from soundline.verify.rule_files import named, published
+
+FORMATS = ("text", "json", "sarif", "junit")
+
+DESCRIPTION = """\
+Prove rewrite rules for all inputs, or show the smallest input on which they are wrong.
+
+Without a path, all published rules are judged: those that soundline ships, and those of installed packages
+that name them under the entry-point group soundline.rules. A path is a rule file, or a folder whose rule
+files are found. A rule file is plain Python:
+
+    from soundline.verify import Const, Value, fits, given, index, ints, rule
+
+    @rule(dtypes=[index, *ints])
+    def mul_div_cancel(x: Value, c: Const):
+        given(c != 0, fits(x * c))
+        return (x * c) // c, x
+"""
+
+EPILOG = """\
+verdicts:
+  proved     right at every layer, for everything that the layer covers
+  refuted    wrong; the counterexample was evaluated by the law before it is shown
+  unknown    neither, within the budget
+  vacuous    the rule says nothing: it never applies, or both sides are the same
+
+exit codes:
+  0  every rule is proved           2  bad input or wrong use; the other rules were still judged
+  1  a rule is refuted or vacuous   3  nothing worse than unknown
+  130  interrupted; what was known by then is reported
+
+examples:
+  soundline verify my_rules.py
+  soundline verify rules/ --filter 'pad_*' --filter shrink
+  soundline verify --format sarif --output soundline.sarif
+  soundline verify --offline                    # from the cache alone, as a check that misses nothing
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = DESCRIPTION
+    parser.epilog = EPILOG
+    parser.add_argument("paths", nargs="*", metavar="FILE|DIR", help="rule files, or folders of them")
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only rules whose id contains TEXT, or fits it where it has * or ?; may be repeated",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="of the report (default: text)")
+    parser.add_argument("--output", metavar="FILE", help="write the report there instead of standard output")
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=_processors(),
+        metavar="N",
+        help="processes (default: one per processor)",
+    )
+    parser.add_argument(
+        "--budget",
+        type=_budget,
+        default=BUDGETS["normal"],
+        metavar="SECONDS|NAME",
+        help=f"what one goal may cost: seconds, or {', '.join(BUDGETS)} (default: normal, 30 s)",
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="of the solver's choices (default: 0)"
+    )
+    parser.add_argument("--offline", action="store_true", help="solve nothing: what is not cached is unknown")
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write cached verdicts")
+    parser.add_argument(
+        "--reading-time",
+        type=_positive,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long reading one rule file may take (default: 30)",
+    )
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of the text")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress and no table: only findings and the last line"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge the rules and write the report; the exit code says how it went."""
+    if options.offline and options.no_cache:
+        raise UsageError("--offline and --no-cache leave nothing to report")
+    target = _target(options.output)
+    on_stdout = options.format == "text" and target is None
+    console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
+    cache = None if options.no_cache else Cache()
+    effort = Effort(options.budget.rlimit, options.budget.seconds, options.seed)
+    settings = Settings(
+        jobs=options.jobs,
+        effort=effort,
+        offline=options.offline,
+        cache=cache,
+        filters=tuple(options.filter),
+        reading_seconds=options.reading_time,
+    )
+    found = named(options.paths) if options.paths else published()
+    with _progress(console, options.quiet) as progress:
+        report = verify(found, settings, progress)
+    if on_stdout:
+        show(report, console, table=not options.quiet)
+    else:
+        _write(_rendered(report, options.format), target)
+        console.print(last_line(report), style="bold", soft_wrap=True, highlight=False)
+    if cache is not None and cache.broken:
+        print(f"soundline: note: verdicts could not be cached ({cache.broken})", file=sys.stderr)
+    return report.exit_code
+
+
+def _progress(console: Console, quiet: bool) -> Lines:
+    live = console.is_terminal and console.file.isatty() and not console.is_dumb_terminal
+    return (Live if live else Lines)(console, lines=not quiet)
+
+
+def _console(stream: TextIO, color: str) -> Console:
+    """A console on a stream; where that is no terminal, lines are as wide as in a file."""
+    wide = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    force = True if color == "always" else None
+    plain = color == "never"
+    return Console(file=stream, width=wide, force_terminal=force, no_color=plain or None, highlight=False)
+
+
+def _rendered(report: Report, form: str) -> str:
+    match form:
+        case "json":
+            from soundline.verify.report_json import render
+        case "sarif":
+            from soundline.verify.report_sarif import render
+        case "junit":
+            from soundline.verify.report_junit import render
+        case _:
+            from soundline.verify.report_text import render
+    return render(report)
+
+
+def _target(output: str | None) -> Path | None:
+    """Where the report goes; refused before any work where nothing can be written there."""
+    if output is None or output == "-":
+        return None
+    target = Path(output)
+    if target.is_dir():
+        raise UsageError(f"--output {output} is a folder")
+    if not target.parent.is_dir():
+        raise UsageError(f"--output {output}: there is no folder {target.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise UsageError(f"--output {output} cannot be written")
+    return target
+
+
+def _write(text: str, target: Path | None) -> None:
+    if target is None:
+        sys.stdout.write(text)
+        return
+    try:
+        target.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"--output {target} cannot be written: {error.strerror}") from error
+
+
+# option values ----------------------------------------------------------------------------------------------------
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed: a whole number below 2**32 is")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = math.nan
+    if not (0 < seconds < 10**6):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
+
+
+def _budget(text: str) -> Effort:
+    if text in BUDGETS:
+        return BUDGETS[text]
+    try:
+        seconds = _positive(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither seconds nor one of {', '.join(BUDGETS)}"
+        ) from None
+    return Effort(max(1, int(seconds * 1_000_000)), seconds)

@@ -1,0 +1,250 @@
+"""
+``soundline explain``
+=====================
+
+What an id means, in the words of the law itself: a rewrite rule, an op, a constraint or derived property of an op, a
+decision, a class or kind of error, a verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from soundline.spec import errors
+from soundline.spec.decisions import DECISIONS, ops_under
+from soundline.spec.errors import SoundlineError, UsageError
+from soundline.spec.ops import PROPERTIES, TABLE, Entry
+from soundline.verify.problems import KINDS
+
+WIDTH = 100
+
+DESCRIPTION = """\
+Say what an id means, in the words of the law. The id may be
+
+  a rewrite rule           soundline explain permute_permute
+                           soundline explain my_rules.py::my_rule
+  an op                    soundline explain Reshape
+  a law of an op           soundline explain uop-reshape-c2
+                           soundline explain uop-add-min-max
+  a decision               soundline explain U-07
+  an error                 soundline explain IllFormed
+                           soundline explain unknown-name
+  a verdict                soundline explain vacuous
+"""
+
+VERDICTS = {
+    "proved": "The rule is right at every layer, for everything that the layer covers: for all values of its "
+    "variables that meet its conditions, if the left side is valid, the right side is, and they are equal.",
+    "refuted": "The rule is wrong at some layer. The counterexample is the smallest that was found, and the law's own "
+    "evaluator has computed both sides of it before it is shown.",
+    "unknown": "Neither proved nor refuted within the budget. The report says what was covered and which goal "
+    "resisted; a larger --budget may decide it.",
+    "vacuous": "The rule says nothing: its conditions exclude every input, both sides are the same term, no dtype "
+    "admits it, or only empty tensors match. It does not count as proved.",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = DESCRIPTION
+    parser.add_argument("id", metavar="ID", help="what is to be explained")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the explanation; an id that nothing has is wrong use."""
+    text = explanation(options.id)
+    sys.stdout.write(text + "\n")
+    return 0
+
+
+def explanation(wanted: str) -> str:
+    """The explanation of an id. Raises ``UsageError`` where there is no such id."""
+    if "::" in wanted or wanted.endswith(".py"):
+        return _rule(*wanted.partition("::")[::2])
+    readers: Sequence[Callable[[str], Iterator[str] | None]] = (_op, _law, _decision, _error, _kind, _verdict)
+    for reader in readers:
+        lines = reader(wanted)
+        if lines is not None:
+            return "\n".join(lines)
+    return _rule("", wanted)
+
+
+def _filled(text: str, indent: int = 2) -> str:
+    """Prose at the usual width; marks of code are dropped."""
+    pad = " " * indent
+    plain = text.replace("``", "")
+    return "\n".join(
+        textwrap.fill(p, WIDTH, initial_indent=pad, subsequent_indent=pad) for p in plain.split("\n")
+    )
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        pad = " " * (width + 4)
+        yield textwrap.fill(text, WIDTH, initial_indent=f"  {name:<{width}}  ", subsequent_indent=pad)
+
+
+# the law ----------------------------------------------------------------------------------------------------------
+
+
+def _op(wanted: str) -> Iterator[str] | None:
+    entry = next((e for e in TABLE.values() if e.slug == wanted.lower()), None)
+    return None if entry is None else _entry(entry)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    names = ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in entry.sources)
+    yield f"{entry.title}({names})    {entry.group} op; {entry.section}"
+    yield ""
+    yield _filled(entry.semantics)
+    if entry.sources or entry.arg != "none":
+        yield "\nsources"
+        arg = [("arg", entry.arg)] if entry.arg != "none" else []
+        yield from _rows([*((s.name, s.doc) for s in entry.sources), *arg])
+    if entry.constraints:
+        yield "\nconstraints"
+        yield from _rows([(c.id, c.text) for c in entry.constraints])
+    yield "\nderived properties"
+    yield from _rows([(entry.law_id(p), entry.laws[p]) for p in PROPERTIES])
+    if entry.decomposition:
+        licences = f" (licences: {', '.join(entry.licences)})" if entry.licences else ""
+        yield f"\ndecomposition{licences}"
+        yield _filled(entry.decomposition)
+    if entry.decisions:
+        yield "\ndecisions"
+        yield from _rows([(d, DECISIONS[d].title) for d in entry.decisions if d in DECISIONS])
+    yield "\nexample"
+    yield textwrap.indent(entry.example, "  ")
+
+
+def _law(wanted: str) -> Iterator[str] | None:
+    for entry in TABLE.values():
+        laws = dict(_laws(entry))
+        if wanted.lower() in laws:
+            return iter((f"{wanted.lower()}    a law of {entry.title}", "", _filled(laws[wanted.lower()])))
+    return None
+
+
+def _laws(entry: Entry) -> Iterator[tuple[str, str]]:
+    names = ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in entry.sources)
+    yield from ((c.id, c.text) for c in entry.constraints)
+    yield from ((entry.law_id(p), f"{p}: {entry.laws[p]}") for p in PROPERTIES)
+    yield entry.law_id("sem"), entry.semantics
+    yield entry.law_id("src"), f"its sources are ({names})"
+    yield entry.law_id("arg"), f"its arg is: {entry.arg}"
+
+
+def _decision(wanted: str) -> Iterator[str] | None:
+    decision = DECISIONS.get(wanted.upper())
+    return None if decision is None else _decided(decision)
+
+
+def _decided(decision: Any) -> Iterator[str]:
+    yield f"{decision.id}    {decision.title}"
+    yield ""
+    yield _filled(decision.law)
+    if decision.source:
+        yield "\nthe source says"
+        yield _filled(decision.source)
+    ops = ops_under(decision)
+    if ops:
+        yield "\nops that rest on it"
+        yield _filled(", ".join(op.name for op in ops))
+
+
+def _error(wanted: str) -> Iterator[str] | None:
+    found = next((e for e in _errors(SoundlineError) if e.__name__.lower() == wanted.lower()), None)
+    if found is None:
+        return None
+    parent = found.__mro__[1]
+    kind = "an error" if parent is Exception else f"a {parent.__name__}"
+    address = f"{errors.DOCUMENTATION}#{found.__name__.lower()}"
+    return iter((f"{found.__name__}    {kind}", "", _filled(inspect.getdoc(found) or ""), "", f"  {address}"))
+
+
+def _errors(root: type[SoundlineError]) -> Iterator[type[SoundlineError]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from _errors(child)
+
+
+def _kind(wanted: str) -> Iterator[str] | None:
+    text = next((t for k, t in KINDS.items() if k == wanted.lower()), None)
+    return None if text is None else iter((f"{wanted.lower()}    a mistake in the input", "", _filled(text)))
+
+
+def _verdict(wanted: str) -> Iterator[str] | None:
+    text = VERDICTS.get(wanted.lower())
+    return None if text is None else iter((f"{wanted.lower()}    a verdict", "", _filled(text)))
+
+
+# rewrite rules ----------------------------------------------------------------------------------------------------
+
+
+def _rule(file: str, name: str) -> str:
+    """A rule of a file, or a published one."""
+    from soundline.verify.campaign import Campaign, Settings
+    from soundline.verify.rule_files import named, published
+
+    with Campaign(Settings()) as campaign:
+        campaign.read(named([file]) if file else published(), judge=False)
+    rules = [c.said for c in sorted(campaign.cases, key=lambda c: c.order)]
+    problems = campaign.mistakes()
+    if file and problems and not rules:
+        raise UsageError(f"{problems[0].place}: {problems[0].message}", hint=problems[0].hint)
+    if not name:
+        return "\n\n".join("\n".join(_stated(r)) for r in rules)
+    chosen = [r for r in rules if r["id"] == name]
+    if not chosen:
+        close = _closest(name, [r["id"] for r in rules], everything=not file)
+        raise UsageError(f"nothing is called {name}", hint=close)
+    return "\n\n".join("\n".join(_stated(r)) for r in chosen)
+
+
+def _stated(said: dict[str, Any]) -> Iterator[str]:
+    from soundline.verify.problems import displayed
+
+    yield f"{said['id']}    a rewrite rule; {displayed(said['file'])}:{said['line']}"
+    yield ""
+    yield _filled(said["statement"])
+    if said["doc"]:
+        yield ""
+        yield _filled(said["doc"])
+    if said["licences"]:
+        yield f"\nlicences: {', '.join(said['licences'])}"
+    yield "\nlayers"
+    known = _known(said)
+    yield from _rows([(name, known.get(name, "not judged yet")) for name, _ in said["layers"]])
+    if len(known) < len(said["layers"]):
+        yield f"\njudge it: soundline verify --filter {said['id']}"
+
+
+def _known(said: dict[str, Any]) -> dict[str, str]:
+    """The verdicts that the cache has for the layers of a rule."""
+    from soundline.verify.cache import Cache, Key
+    from soundline.verify.campaign import BUDGETS
+
+    found = {}
+    for layer, dtype in said["layers"]:
+        key = Key(said["structure"], layer, dtype, said["id"], 0)
+        result = Cache().get(key, BUDGETS["normal"])
+        if result is not None:
+            found[layer] = f"{result.verdict}: {result.covered}" if result.covered else result.verdict
+    return found
+
+
+def _closest(wanted: str, rules: Sequence[str], *, everything: bool) -> str | None:
+    known = list(rules)
+    if everything:
+        known += [e.title for e in TABLE.values()] + list(DECISIONS) + list(KINDS) + list(VERDICTS)
+        known += [i for e in TABLE.values() for i, _ in _laws(e)]
+        known += [e.__name__ for e in _errors(SoundlineError)]
+    close = difflib.get_close_matches(wanted, known, n=1)
+    return f"did you mean {close[0]}?" if close else None

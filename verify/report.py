@@ -1,0 +1,86 @@
+"""
+What a campaign reports
+=======================
+
+The result of a campaign as data, the same for every format, and the interface by which a campaign is watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from soundline.verify.problems import Problem
+from soundline.verify.verdicts import RuleReport
+
+ALL_GOOD, FINDINGS, BAD_INPUT, ONLY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 130
+"""The exit codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a campaign found, rules and mistakes in the order of their files and lines."""
+
+    rules: tuple[RuleReport, ...]
+    problems: tuple[Problem, ...]
+    seconds: float
+    interrupted: bool = False
+
+    def count(self, verdict: str) -> int:
+        """How many rules have this verdict."""
+        return sum(r.verdict == verdict for r in self.rules)
+
+    @property
+    def cached(self) -> int:
+        """How many rules came whole from the cache."""
+        return sum(r.cached for r in self.rules)
+
+    @property
+    def exit_code(self) -> int:
+        """Bad input weighs most, because the run is then incomplete; unknown weighs least."""
+        if self.interrupted:
+            return INTERRUPTED
+        if self.problems:
+            return BAD_INPUT
+        if self.count("refuted") or self.count("vacuous"):
+            return FINDINGS
+        return ONLY_UNKNOWN if self.count("unknown") else ALL_GOOD
+
+
+class Listener(Protocol):
+    """Hears of a campaign while it runs."""
+
+    def expects(self, rules: Sequence[str]) -> None:
+        """These rules are known by now."""
+
+    def decided(self, report: RuleReport, seconds: float) -> None:
+        """A rule has its verdict, after so much work."""
+
+    def met(self, problem: Problem) -> None:
+        """Something is wrong with the input."""
+
+    def printed(self, file: str, text: str) -> None:
+        """A rule file printed this while it was read."""
+
+    def works_on(self, rules: Sequence[str]) -> None:
+        """These rules are being solved now."""
+
+
+class Silence:
+    """A listener that does not care."""
+
+    def expects(self, rules: Sequence[str]) -> None:
+        """Nothing."""
+
+    def decided(self, report: RuleReport, seconds: float) -> None:
+        """Nothing."""
+
+    def met(self, problem: Problem) -> None:
+        """Nothing."""
+
+    def printed(self, file: str, text: str) -> None:
+        """Nothing."""
+
+    def works_on(self, rules: Sequence[str]) -> None:
+        """Nothing."""

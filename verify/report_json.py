@@ -1,0 +1,89 @@
+"""
+The report as JSON
+==================
+
+Schema 1, for programs that read the verdicts::
+
+    {"schema": 1, "rules": [{"id", "file", "line", "statement", "verdict", "layers": {name: verdict},
+     "counterexample": null | {"instance", "bindings", "left", "right", "test", "note"},
+     "covered", "detail", "cached"}],
+     "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…}}
+
+`verdict` is ``proved`` iff every layer is, ``refuted`` iff any is. Names are only ever added to a schema; one that is
+renamed or removed makes the next.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from soundline.verify.problems import Problem
+from soundline.verify.report import Report
+from soundline.verify.verdicts import Counterexample, RuleReport
+
+SCHEMA = 1
+
+
+def render(report: Report) -> str:
+    """The report as JSON text."""
+    return json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as JSON data."""
+    return {
+        "schema": SCHEMA,
+        "rules": [_rule(r) for r in report.rules],
+        "errors": [_error(p) for p in report.problems],
+        "summary": {
+            "proved": report.count("proved"),
+            "refuted": report.count("refuted"),
+            "unknown": report.count("unknown"),
+            "vacuous": report.count("vacuous"),
+            "errors": len(report.problems),
+            "cached": report.cached,
+            "interrupted": report.interrupted,
+            "seconds": round(report.seconds, 3),
+            "exit_code": report.exit_code,
+        },
+    }
+
+
+def _rule(rule: RuleReport) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "file": rule.file,
+        "line": rule.line,
+        "statement": rule.statement,
+        "verdict": rule.verdict,
+        "layers": {x.layer: x.verdict for x in rule.layers},
+        "counterexample": _counterexample(rule.counterexample),
+        "covered": rule.covered,
+        "detail": {x.layer: x.detail for x in rule.layers if x.detail},
+        "cached": rule.cached,
+    }
+
+
+def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "instance": found.instance,
+        "bindings": dict(found.bindings),
+        "left": found.left,
+        "right": found.right,
+        "test": found.test,
+        "note": found.note,
+    }
+
+
+def _error(problem: Problem) -> dict[str, Any]:
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "kind": problem.kind,
+        "message": problem.message,
+        "hint": problem.hint,
+        "rule": problem.rule,
+    }

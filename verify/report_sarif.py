@@ -1,0 +1,102 @@
+"""
+The report as SARIF
+===================
+
+SARIF 2.1.0, the form that code hosts read to show findings beside the lines they are about. Results are what a reader
+must act on: refuted, vacuous and unknown rules. Mistakes in the input are notifications of the run, which then was not
+successful. Proved rules are listed as rules and have no result.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from soundline import __version__
+from soundline.verify.problems import Problem
+from soundline.verify.report import Report
+from soundline.verify.report_text import explanation
+from soundline.verify.verdicts import RuleReport
+
+DOCUMENTATION = "https://soundline.readthedocs.io/en/latest"
+LEVELS = {"refuted": "error", "vacuous": "warning", "unknown": "note"}
+
+
+def render(report: Report) -> str:
+    """The report as SARIF text."""
+    return json.dumps(as_sarif(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_sarif(report: Report) -> dict[str, Any]:
+    """The report as SARIF data."""
+    ids = list(dict.fromkeys(r.id for r in report.rules))
+    first = {r.id: r for r in reversed(report.rules)}
+    driver = {
+        "name": "soundline",
+        "version": __version__,
+        "informationUri": f"{DOCUMENTATION}/check_your_rules.html",
+        "rules": [_descriptor(first[name]) for name in ids],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not report.problems and not report.interrupted,
+                "exitCode": report.exit_code,
+                "toolConfigurationNotifications": [_notification(p) for p in report.problems],
+            }
+        ],
+        "results": [_result(r, ids.index(r.id)) for r in report.rules if r.verdict in LEVELS],
+    }
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+
+
+def _descriptor(rule: RuleReport) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.statement},
+        "helpUri": f"{DOCUMENTATION}/check_your_rules.html#verdicts",
+        "properties": {"verdict": rule.verdict, "layers": {x.layer: x.verdict for x in rule.layers}},
+    }
+
+
+def _result(rule: RuleReport, index: int) -> dict[str, Any]:
+    found = rule.counterexample
+    properties = {"verdict": rule.verdict, "layers": {x.layer: x.verdict for x in rule.layers}}
+    return {
+        "ruleId": rule.id,
+        "ruleIndex": index,
+        "level": LEVELS[rule.verdict],
+        "message": {"text": "\n".join([f"{rule.verdict}: {rule.statement}", *explanation(rule)])},
+        "locations": [_location(rule.file, rule.line)],
+        "properties": properties if found is None else {**properties, "test": found.test},
+    }
+
+
+def _notification(problem: Problem) -> dict[str, Any]:
+    text = problem.message if problem.hint is None else f"{problem.message} (hint: {problem.hint})"
+    return {
+        "descriptor": {"id": problem.kind},
+        "level": "error",
+        "message": {"text": text},
+        "locations": [_location(problem.file, problem.line)],
+    }
+
+
+def _location(file: str, line: int | None) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file)}}
+    if line:
+        physical["region"] = {"startLine": line}
+    return {"physicalLocation": physical}
+
+
+def _uri(file: str) -> str:
+    path = Path(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
