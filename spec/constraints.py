@@ -8,7 +8,6 @@ bool node where the answer depends on symbolic sizes; such an *obligation* is ch
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,13 +18,13 @@ from soundline.spec.dtypes import (
     floats,
     ieee_floats,
     index,
+    is_element,
     order,
-    round_to,
-    to_bits,
     uint64,
     void,
 )
 from soundline.spec.node import (
+    AxisType,
     BufferArg,
     ConstArg,
     LoadArg,
@@ -111,6 +110,46 @@ def is_hashable(arg: object) -> bool:
     return True
 
 
+def _is_device(device: object) -> bool:
+    names = device if isinstance(device, tuple) else (device,)
+    return device is None or all(isinstance(name, str) for name in names)
+
+
+def _are(kind: type, *fields: object) -> bool:
+    """Whether fields have a type; an int is not a bool here."""
+    return all(isinstance(f, kind) and not (kind is int and isinstance(f, bool)) for f in fields)
+
+
+def has_field_types(arg: object) -> bool:
+    """Whether the fields of an arg have the types that its class declares."""
+    match arg:
+        case ParamArg():
+            ends = () if arg.bounds is None else arg.bounds
+            numbers = () if arg.axis is None else (arg.axis,)
+            return (
+                _are(DType, arg.dtype)
+                and _is_device(arg.device)
+                and _are(int, *numbers)
+                and _are(ConstArg, *ends)
+            )
+        case BufferArg():
+            return _are(DType, arg.dtype) and _is_device(arg.device) and _are(int, arg.slot)
+        case ConstArg():
+            return _are(DType, arg.dtype)
+        case SliceArg():
+            return _are(DType, arg.dtype) and _are(int, arg.size)
+        case ReduceArg():
+            return _are(tuple, arg.axes)
+        case LoadArg():
+            return _is_device(arg.device)
+        case RangeArg():
+            return _are(int, arg.id) and _are(AxisType, arg.type)
+        case WmmaArg():
+            return _are(DType, arg.input, arg.accumulator)
+        case _:
+            return True
+
+
 def _is_index_scalar(node: UOp) -> bool:
     return node.dtype is index and node.shape == ()
 
@@ -141,22 +180,6 @@ def _offsets_of_rank(src: tuple[UOp, ...]) -> bool:
     return _is_shape(src[1], rank=rank) and _is_shape(src[2], rank=rank)
 
 
-def _is_value_of(value: object, dtype: DType) -> bool:
-    """Whether a Python object is an element of `dtype`, in the one representation that an element has."""
-    if dtype is bool_:
-        return type(value) is bool
-    if dtype.is_float:
-        return type(value) is float and (math.isnan(value) or _held_exactly(dtype, value))
-    if dtype is void or type(value) is not int:
-        return False
-    return dtype is index or bool(dtype.min <= value <= dtype.max)
-
-
-def _held_exactly(dtype: DType, value: float) -> bool:
-    rounded = round_to(dtype, value)
-    return to_bits(dtype, rounded) == to_bits(dtype, value) and rounded == value
-
-
 def _bounds_in_order(arg: ParamArg) -> bool:
     if arg.bounds is None:
         return True
@@ -167,15 +190,15 @@ def _bounds_in_order(arg: ParamArg) -> bool:
 
 
 def _slice_stays_inside(src: tuple[UOp, ...], arg: SliceArg) -> Condition:
-    offset = src[1].arg.value if src[1].op is Op.Const else None
-    if offset is None:
-        return True
+    if arg.size < 0 or src[1].op is not Op.Const:
+        return arg.size >= 0
+    offset = src[1].arg.value
     start = offset * src[0].dtype.itemsize
     length = _shape(src[0])[0]
     inside = (
         not isinstance(length, int) or start + arg.size * arg.dtype.itemsize <= length * src[0].dtype.itemsize
     )
-    return arg.size >= 0 and start >= 0 and start % arg.dtype.itemsize == 0 and inside
+    return start >= 0 and start % arg.dtype.itemsize == 0 and inside
 
 
 def _bitcast_divides(src: tuple[UOp, ...], arg: DType) -> Condition:
@@ -252,7 +275,7 @@ CHECKS: dict[str, Predicate] = {
     "uop-param-c3": lambda src, arg: _bounds_in_order(arg),
     "uop-buffer-c1": lambda src, arg: type(arg.size) is int and arg.size >= 0,
     "uop-buffer-c2": lambda src, arg: _stored(arg.dtype),
-    "uop-const-c1": lambda src, arg: _is_value_of(arg.value, arg.dtype),
+    "uop-const-c1": lambda src, arg: is_element(arg.dtype, arg.value),
     "uop-binary-c1": lambda src, arg: type(arg) is bytes,
     "uop-permute-c1": lambda src, arg: (
         _distinct_axes(arg, len(_shape(src[0]))) and len(arg) == len(_shape(src[0]))

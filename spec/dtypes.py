@@ -250,6 +250,17 @@ def order(value: Element) -> tuple[Element, float]:
     return value, math.copysign(1.0, value) if isinstance(value, float) else 0.0
 
 
+def is_element(dtype: DType, value: object) -> bool:
+    """Whether a Python object is an element of `dtype`, in the one representation that an element has."""
+    if dtype is bool_:
+        return type(value) is bool
+    if dtype.is_float:
+        return type(value) is float and (math.isnan(value) or round_to(dtype, value) == value)
+    if type(value) is not int:
+        return False
+    return dtype is index or (dtype.is_int and bool(dtype.min <= value <= dtype.max))
+
+
 def lossless(source: DType, target: DType) -> bool:
     """Whether every value of `source` is a value of `target`, so that the cast there and back is the identity."""
     if source == target:

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, ClassVar, Union
 from weakref import WeakValueDictionary
 
-from soundline.spec.dtypes import DType, Element, to_bits
+from soundline.spec.dtypes import DType, Element, is_element, to_bits
 from soundline.spec.op_schema import Op
 
 Device = str | tuple[str, ...] | None
@@ -31,8 +31,10 @@ class ConstArg:
     value: Element
     dtype: DType
 
-    def _key(self) -> tuple[DType, int]:
-        return self.dtype, to_bits(self.dtype, self.value)
+    def _key(self) -> tuple[object, ...]:
+        if isinstance(self.dtype, DType) and is_element(self.dtype, self.value):
+            return self.dtype, to_bits(self.dtype, self.value)
+        return self.dtype, type(self.value), self.value  # no constant, but not to be taken for one
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConstArg) and self._key() == other._key()

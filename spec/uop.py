@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from soundline.spec import op_schema
-from soundline.spec.constraints import ARGS, CHECKS, is_hashable
+from soundline.spec.constraints import ARGS, CHECKS, has_field_types, is_hashable
 from soundline.spec.derived_props import derive
 from soundline.spec.dtypes import DType, Element, bool_, int32, round_to, wrap
 from soundline.spec.errors import IllFormed
@@ -93,6 +93,7 @@ def _check_arg(entry: Entry, arg: Any) -> None:
     if (
         not isinstance(arg, admitted)
         or not is_hashable(arg)
+        or not has_field_types(arg)
         or (entry.op is Op.GetTuple and isinstance(arg, bool))
     ):
         raise IllFormed(

@@ -239,13 +239,12 @@ def bind_sizes(root: UOp, params: Bindings) -> UOp:
 
 def _get_tuple(frame: Frame, node: UOp) -> Array:
     """An element of a tuple; of a Function or Call, its element with the arguments for the Params."""
-    called = node.src[0]
+    called, position = node.src[0], int(node.arg)
     if called.op is Op.Tuple:
-        return frame.value(called.src[node.arg])
+        return frame.value(called.src[position])
     if called.src[0].op is Op.CustomFunction:
-        return _custom(frame, called)[node.arg]
-    body: UOp = called.src[0].src[node.arg]
-    return apply(frame, body, called.src[1:])
+        return _custom(frame, called)[position]
+    return apply(frame, called.src[0].src[position], called.src[1:])
 
 
 def apply(frame: Frame, body: UOp, arguments: tuple[UOp, ...]) -> Array:
