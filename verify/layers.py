@@ -41,7 +41,9 @@ def dtypes_in_layer(stated: Rule, dtype: DType) -> tuple[DType, ...]:
     if is_about_shapes(stated) and stated.dtypes is None:
         return representative_dtypes()
     name = layer_name(stated, dtype)
-    return tuple(d for d in sorted(dtypes_of(stated), key=_ORDER.__getitem__) if layer_name(stated, d) == name)
+    return tuple(
+        d for d in sorted(dtypes_of(stated), key=_ORDER.__getitem__) if layer_name(stated, d) == name
+    )
 
 
 def has_instance(stated: Rule, dtype: DType) -> bool:

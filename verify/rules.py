@@ -1,0 +1,59 @@
+"""
+Judging rules
+=============
+
+A rule is judged layer by layer. Each layer has its typed instances; scalar ones are decided in `smt.scalars`, those
+about tensors of symbolic shapes in `smt.tensors`. What is proved here is the object that a rewrite engine runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from soundline.spec.dtypes import DType
+from soundline.spec.instances import Goal, goals, is_about_shapes
+from soundline.spec.node import UOp
+from soundline.spec.rules import Rule
+from soundline.verify.layers import dtypes_in_layer, layer_name, layers_of
+from soundline.verify.smt import scalars
+from soundline.verify.smt.solving import Budget
+from soundline.verify.verdicts import LayerResult, RuleReport
+
+
+def prove(rule: Rule, *, budget: Budget | None = None) -> RuleReport:
+    """All that can be shown of a rule. Raises ``RuleError`` where it is ill-typed."""
+    budget = budget or Budget()
+    layers = [prove_layer(rule, dtype, budget) for _, dtype in layers_of(rule)]
+    if not layers:
+        layers = [
+            LayerResult("instances", "vacuous", "", None, "no dtype admits the rule and its conditions")
+        ]
+    return RuleReport(rule.id, rule.file, rule.line, str(rule), tuple(layers))
+
+
+def prove_layer(rule: Rule, dtype: DType, budget: Budget | None = None) -> LayerResult:
+    """What can be shown of a rule at the layer of one dtype. Raises ``RuleError`` where it is ill-typed."""
+    budget = budget or Budget()
+    layer = layer_name(rule, dtype)
+    instances = _instances(rule, dtypes_in_layer(rule, dtype))
+    if is_about_shapes(rule):
+        from soundline.verify.smt import tensors
+
+        return tensors.prove_goals(rule, instances, layer, budget)
+    return scalars.prove_goals(instances, layer, budget)
+
+
+def _instances(rule: Rule, dtypes: Iterable[DType]) -> Iterator[Goal]:
+    for dtype in dtypes:
+        yield from goals(rule, dtype)
+
+
+def equivalent(
+    left: UOp, right: UOp, hypotheses: Sequence[UOp] = (), *, budget: Budget | None = None
+) -> LayerResult:
+    """Whether two scalar programs have the same value wherever the hypotheses hold, for all values of their leaves.
+
+    A leaf is a Param, a Range, or any other node that is not an elementwise op: of that, nothing is known but its dtype
+    and bounds, and that equal nodes have equal values.
+    """
+    return scalars.equivalent(left, right, tuple(hypotheses), budget or Budget())

@@ -1,0 +1,33 @@
+"""
+Which ops the solver knows
+==========================
+
+The registry that the status matrix reads: for each op, the algebras that have a law for it.
+"""
+
+from __future__ import annotations
+
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.algebra import BOOL_LAWS
+from soundline.verify.smt.bits import BIT_LAWS
+from soundline.verify.smt.ieee import FLOAT_LAWS, bitcast, uninterpreted
+from soundline.verify.smt.integers import INTEGER_LAWS
+
+FAMILIES = {"bool": BOOL_LAWS, "Int": INTEGER_LAWS, "bit vectors": BIT_LAWS, "IEEE": FLOAT_LAWS}
+"""The laws of each algebra, by the sort of Z3 that it uses."""
+
+BY_EVERY_DTYPE = {Op.Bitcast: bitcast, Op.Threefry: uninterpreted, Op.Param: None, Op.Const: None}
+"""Ops whose law does not depend on the kind of their operands; leaves are variables and literals."""
+
+UNINTERPRETED = tuple(op for op, law in {**FLOAT_LAWS, **BY_EVERY_DTYPE}.items() if law is uninterpreted)
+"""Ops of which the solver knows only that equal operands give equal results."""
+
+
+def families(op: Op) -> tuple[str, ...]:
+    """The names of the algebras that have a law for an op."""
+    found = tuple(name for name, laws in FAMILIES.items() if op in laws)
+    return found or (("all",) if op in BY_EVERY_DTYPE else ())
+
+
+SMT: dict[Op, tuple[str, ...]] = {op: families(op) for op in Op if families(op)}
+"""Every op that has a translation, and the algebras that have it."""

@@ -1,0 +1,378 @@
+"""
+Integers and their residues
+===========================
+
+``index`` is Z3's Int. An integer of fixed width w is an integer modulo 2^w: sums and products stay unreduced, and are
+brought into the range of the dtype, as e - 2^w·k with a fresh k, only where an op looks at the value itself: a
+comparison, a division, a widening cast. So polynomial identities hold by algebra, whatever the width, and nonlinear
+division is never bit-blasted.
+
+Each quotient ⌊a/b⌋ is a pair of fresh integers q and r with a = q·b + r and r between 0 and b, shared by all quotients
+and remainders of the same a and b; a div 0 = 0 and a mod 0 = a (U-03).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import z3
+
+from soundline.spec.dtypes import DType, Element, bool_, index
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.algebra import Algebra, Law, Outside
+from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """An Int term and whether it is the element itself, not just congruent to it."""
+
+    term: Any
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """a = q·b + r, the floor division."""
+
+    a: Any
+    b: Any
+    q: Any
+    r: Any
+
+
+class Integers(Algebra):
+    """Whole numbers as Int, fixed widths as residues, bools as Bool."""
+
+    NAME: ClassVar[str] = "integers"
+
+    def __init__(self, obligation: Obligation) -> None:
+        super().__init__(obligation)
+        self.quotients: list[Quotient] = []
+        self.variables: list[Any] = []
+        self._quotients: dict[tuple[int, int], Quotient] = {}
+        self._truncated: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._fitting = frozenset(wrapping_nodes(obligation.fits))
+
+    # elements -----------------------------------------------------------------------------------------------------
+
+    def constant(self, dtype: DType, value: Element) -> Any:
+        """A number, or a truth value."""
+        if dtype is bool_:
+            return self.truth(bool(value))
+        if dtype.is_float:
+            raise Outside("floats among the integers")
+        return Residue(self.int(int(value)), True)
+
+    def variable(self, name: str, dtype: DType) -> Any:
+        """An Int in the range of its dtype, or a Bool."""
+        if dtype is bool_:
+            return z3.Bool(name, self.ctx)
+        if dtype.is_float:
+            raise Outside("floats among the integers")
+        x = z3.Int(name, self.ctx)
+        self.variables.append(x)
+        self._in_range(dtype, x)
+        return Residue(x, True)
+
+    def int(self, value: int) -> Any:
+        """A number."""
+        return z3.IntVal(value, self.ctx)
+
+    def fresh(self, stem: str) -> Any:
+        """A fresh Int."""
+        return z3.Int(self.fresh_name(stem), self.ctx)
+
+    def _in_range(self, dtype: DType, x: Any) -> None:
+        if dtype is not index:
+            self.facts += [int(dtype.min) <= x, x <= int(dtype.max)]
+
+    def residue(self, node: UOp) -> Any:
+        """Some Int congruent to a whole node that is already translated; a Bool as it is."""
+        found = self._terms[node]
+        return found.term if isinstance(found, Residue) else found
+
+    def value(self, node: UOp) -> Any:
+        """The element of a node that is already translated."""
+        found = self._terms[node]
+        if not isinstance(found, Residue):
+            return found
+        if not found.exact:
+            found = self._terms[node] = Residue(self._reduced(node.dtype, found.term), True)
+        return found.term
+
+    def found(self, node: UOp) -> Any:
+        """What stands for a node that is already translated: a residue or a Bool."""
+        return self._terms[node]
+
+    def choice(self, p: Any, a: Any, b: Any) -> Any:
+        """a where p, else b."""
+        if not isinstance(a, Residue):
+            return z3.If(p, a, b)
+        return Residue(z3.If(p, a.term, b.term), a.exact and b.exact)
+
+    def _reduced(self, dtype: DType, e: Any) -> Any:
+        """The integer congruent to e in the range of the dtype."""
+        literal = _literal(e)
+        if literal is not None:
+            low = int(dtype.min)
+            return self.int((literal - low) % (1 << dtype.bits) + low)
+        x, k = self.fresh("wrapped"), self.fresh("wraps")
+        self.facts.append(e == x + k * (1 << dtype.bits))
+        self._in_range(dtype, x)
+        return x
+
+    def element(self, model: Any, node: UOp) -> Element:
+        """The element of a variable in a model."""
+        term = self.value(node)
+        if node.dtype is bool_:
+            return self.bool_element(model, term)
+        return int(model.eval(term, model_completion=True).as_long())
+
+    # conditions ---------------------------------------------------------------------------------------------------
+
+    def equal(self, dtype: DType, left: UOp, right: UOp) -> Any:
+        """Equality of elements; of residues, that their difference is a multiple of 2^w."""
+        a, b = self._terms[left], self._terms[right]
+        if not isinstance(a, Residue):
+            return a == b
+        if a.exact and b.exact:
+            return a.term == b.term
+        gap = z3.simplify(a.term - b.term, som=True)
+        k, r = self.fresh("wraps"), self.fresh("apart")
+        self.facts += [gap == k * (1 << dtype.bits) + r, r >= 0, r < (1 << dtype.bits)]
+        return r == 0
+
+    def no_wrap(self, node: UOp) -> Any:
+        """That the exact result lies in the range of the dtype."""
+        low, high = int(node.dtype.min), int(node.dtype.max)
+        exact = self._exact(node)
+        within = [low <= exact, exact <= high]
+        if node.op is Op.Mulacc:
+            a, b, _ = (self.value(s) for s in node.src)
+            within += [low <= a * b, a * b <= high]
+        return z3.And(*within)
+
+    def _exact(self, node: UOp) -> Any:
+        """The exact result of an operation that is assumed not to wrap."""
+        if node not in self._terms:
+            self.term(node)
+        found = self._terms[node]
+        assert isinstance(found, Residue)
+        return found.term
+
+    def law(self, node: UOp) -> Law | None:
+        """The law of a node; inside `fits`, its exact result."""
+        if node in self._fitting:
+            return lambda algebra, n: Residue(EXACT[n.op](algebra, n), True)
+        return INTEGER_LAWS.get(node.op)
+
+    # division -----------------------------------------------------------------------------------------------------
+
+    def divide(self, a: Any, b: Any) -> Quotient:
+        """The floor quotient and remainder of two Ints."""
+        key = (a.get_id(), b.get_id())
+        if key not in self._quotients:
+            self._quotients[key] = self._divided(a, b)
+        return self._quotients[key]
+
+    def _divided(self, a: Any, b: Any) -> Quotient:
+        number = _literal(b)
+        if number == 0:
+            return Quotient(a, b, self.int(0), a)
+        found = Quotient(a, b, self.fresh("quotient"), self.fresh("remainder"))
+        q, r = found.q, found.r
+        self.quotients.append(found)
+        if number is not None:
+            below = z3.And(r >= 0, r < b) if number > 0 else z3.And(b < r, r <= 0)
+            self.facts += [a == q * b + r, below]
+            return found
+        self.facts += [
+            a == q * b + r,
+            z3.Implies(b > 0, z3.And(r >= 0, r < b)),
+            z3.Implies(b < 0, z3.And(b < r, r <= 0)),
+            z3.Implies(b == 0, q == 0),
+        ]
+        return found
+
+    def truncated(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """The quotient rounded toward zero, and its remainder: from the floor quotient of the magnitudes."""
+        key = (a.get_id(), b.get_id())
+        if key not in self._truncated:
+            found = self.divide(_magnitude(a), _magnitude(b))
+            q = z3.If((a < 0) == (b < 0), found.q, -found.q)
+            self._truncated[key] = q, z3.If(a < 0, -found.r, found.r)
+        return self._truncated[key]
+
+
+def _magnitude(x: Any) -> Any:
+    return z3.If(x < 0, -x, x)
+
+
+def _literal(term: Any) -> int | None:
+    """The number that an Int term is."""
+    return int(term.as_long()) if z3.is_int_value(term) else None
+
+
+# Laws -------------------------------------------------------------------------------------------------------------
+
+
+def _ring(function: Callable[..., Any]) -> Law:
+    """A sum or product: of residues where the dtype wraps."""
+
+    def law(algebra: Integers, node: UOp) -> Residue:
+        if node.dtype is index:
+            return Residue(function(*(algebra.value(s) for s in node.src)), True)
+        return Residue(function(*(algebra.residue(s) for s in node.src)), False)
+
+    return law
+
+
+def _exactly(function: Callable[..., Any]) -> Callable[[Integers, UOp], Any]:
+    """The exact result, from the elements of the operands."""
+    return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
+
+
+def _comparison(function: Callable[..., Any]) -> Law:
+    return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
+
+
+def _maximum(algebra: Integers, node: UOp) -> Residue:
+    a, b = (algebra.value(s) for s in node.src)
+    return Residue(z3.If(a > b, a, b), True)
+
+
+def _where(algebra: Integers, node: UOp) -> Any:
+    return algebra.choice(algebra.value(node.src[0]), *(algebra.found(s) for s in node.src[1:]))
+
+
+def _idiv(algebra: Integers, node: UOp) -> Residue:
+    a, b = (algebra.value(s) for s in node.src)
+    return _quotient(node, b, algebra.divide(a, b).q)
+
+
+def _cdiv(algebra: Integers, node: UOp) -> Residue:
+    a, b = (algebra.value(s) for s in node.src)
+    return _quotient(node, b, algebra.truncated(a, b)[0])
+
+
+def _quotient(node: UOp, b: Any, q: Any) -> Residue:
+    """A quotient leaves the range only as the least value by -1."""
+    number = _literal(b)
+    never = not node.dtype.signed or node.dtype is index or (number is not None and number != -1)
+    return Residue(q, never)
+
+
+def _mod(algebra: Integers, node: UOp) -> Residue:
+    return Residue(algebra.divide(*(algebra.value(s) for s in node.src)).r, True)
+
+
+def _cmod(algebra: Integers, node: UOp) -> Residue:
+    return Residue(algebra.truncated(*(algebra.value(s) for s in node.src))[1], True)
+
+
+def _shift_count(node: UOp) -> int:
+    """The constant count of a shift, read as unsigned and at most the width."""
+    count = node.src[1]
+    if count.op is not Op.Const:
+        raise Outside("a shift by a variable among the integers")
+    n = int(count.arg.value)
+    return n if node.dtype is index else min(n % (1 << node.dtype.bits), node.dtype.bits)
+
+
+def _shl(algebra: Integers, node: UOp) -> Residue:
+    scale = algebra.int(1 << _shift_count(node))
+    if node.dtype is index:
+        return Residue(algebra.value(node.src[0]) * scale, True)
+    return Residue(algebra.residue(node.src[0]) * scale, False)
+
+
+def _exact_shl(algebra: Integers, node: UOp) -> Any:
+    return algebra.value(node.src[0]) * algebra.int(1 << _shift_count(node))
+
+
+def _shr(algebra: Integers, node: UOp) -> Residue:
+    scale = algebra.int(1 << _shift_count(node))
+    return Residue(algebra.divide(algebra.value(node.src[0]), scale).q, True)
+
+
+def _and(algebra: Integers, node: UOp) -> Residue:
+    """A mask of low bits is a remainder."""
+    for mask, other in (node.src, node.src[::-1]):
+        if mask.op is Op.Const:
+            bits = int(mask.arg.value) % (1 << node.dtype.bits) + 1
+            if bits & (bits - 1) == 0 and bits.bit_length() <= node.dtype.bits + (not node.dtype.signed):
+                return Residue(algebra.divide(algebra.value(other), algebra.int(bits)).r, True)
+    raise Outside("And of variables among the integers")
+
+
+def _cast(algebra: Integers, node: UOp) -> Any:
+    (source,) = node.src
+    if node.arg is bool_:
+        return algebra.value(source) != 0
+    if node.arg.is_float or not is_whole(source.dtype):
+        raise Outside("casts of floats among the integers")
+    if _contains(node.arg, source.dtype):
+        return Residue(algebra.value(source), True)
+    if source.dtype is not index and node.arg.bits > source.dtype.bits:
+        return Residue(algebra.value(source), False)
+    return Residue(algebra.residue(source), False)
+
+
+def _contains(target: DType, source: DType) -> bool:
+    if target is index:
+        return True
+    return source is not index and target.min <= source.min and source.max <= target.max
+
+
+def _bitcast(algebra: Integers, node: UOp) -> Residue:
+    (source,) = node.src
+    if not (source.dtype.is_int and node.arg.is_int):
+        raise Outside("bitcasts of floats among the integers")
+    return Residue(algebra.residue(source), False)
+
+
+def _mulacc(a: Any, b: Any, c: Any) -> Any:
+    return a * b + c
+
+
+INTEGER_LAWS: dict[Op, Law] = {
+    Op.Add: _ring(lambda a, b: a + b),
+    Op.Sub: _ring(lambda a, b: a - b),
+    Op.Mul: _ring(lambda a, b: a * b),
+    Op.Neg: _ring(lambda x: -x),
+    Op.Mulacc: _ring(_mulacc),
+    Op.Max: _maximum,
+    Op.Idiv: _idiv,
+    Op.Mod: _mod,
+    Op.CDiv: _cdiv,
+    Op.CMod: _cmod,
+    Op.Shl: _shl,
+    Op.Shr: _shr,
+    Op.And: _and,
+    Op.CmpLt: _comparison(lambda a, b: a < b),
+    Op.CmpGt: _comparison(lambda a, b: a > b),
+    Op.CmpLe: _comparison(lambda a, b: a <= b),
+    Op.CmpGe: _comparison(lambda a, b: a >= b),
+    Op.CmpEq: _comparison(lambda a, b: a == b),
+    Op.CmpNe: _comparison(lambda a, b: a != b),
+    Op.Where: _where,
+    Op.Cast: _cast,
+    Op.Bitcast: _bitcast,
+}
+
+EXACT: dict[Op, Callable[[Integers, UOp], Any]] = {
+    Op.Add: _exactly(lambda a, b: a + b),
+    Op.Sub: _exactly(lambda a, b: a - b),
+    Op.Mul: _exactly(lambda a, b: a * b),
+    Op.Neg: _exactly(lambda x: -x),
+    Op.Mulacc: _exactly(_mulacc),
+    Op.Shl: _exact_shl,
+    Op.Idiv: lambda algebra, node: algebra.divide(*(algebra.value(s) for s in node.src)).q,
+    Op.CDiv: lambda algebra, node: algebra.truncated(*(algebra.value(s) for s in node.src))[0],
+    Op.Cast: _exactly(lambda x: x),
+}
+"""The exact result of every operation that may wrap; inside `fits` it is the element."""

@@ -1,0 +1,110 @@
+"""
+The machine's numbers
+=====================
+
+The exact algebra of everything that has bits: integers as bit vectors, floats as floating-point terms, bools. A second
+one, `Structure`, forgets what the arithmetic of floats computes and keeps only that equal operands give equal results:
+rules that move operations around without changing them need no more, and multiplication is never bit-blasted for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import z3
+
+from soundline.spec.dtypes import DType, Element, bool_, float8_e4m3fn
+from soundline.spec.elementwise import operand_dtype
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.verify.smt import bits, ieee
+from soundline.verify.smt.algebra import Algebra, Law, Outside
+from soundline.verify.smt.points import not_nan
+
+
+class Machine(Algebra):
+    """Bit vectors and floating-point terms."""
+
+    NAME: ClassVar[str] = "bit vectors and floats"
+
+    def constant(self, dtype: DType, value: Element) -> Any:
+        """A literal."""
+        if dtype is bool_:
+            return self.truth(bool(value))
+        if dtype.is_float:
+            return ieee.number(self, dtype, float(value))
+        if not dtype.is_int:
+            raise Outside("index among the bit vectors")
+        return z3.BitVecVal(int(value), dtype.bits, self.ctx)
+
+    def variable(self, name: str, dtype: DType) -> Any:
+        """A variable of the sort of its dtype."""
+        if dtype is bool_:
+            return z3.Bool(name, self.ctx)
+        if dtype.is_float:
+            return ieee.variable(self, name, dtype)
+        if not dtype.is_int:
+            raise Outside("index among the bit vectors")
+        return z3.BitVec(name, dtype.bits, self.ctx)
+
+    def element(self, model: Any, node: UOp) -> Element:
+        """The element of a variable in a model."""
+        term, dtype = self.value(node), node.dtype
+        if dtype is bool_:
+            return self.bool_element(model, term)
+        if dtype.is_float:
+            return ieee.element(self, model, dtype, term)
+        found = model.eval(term, model_completion=True)
+        return int(found.as_signed_long() if dtype.signed else found.as_long())
+
+    def equal(self, dtype: DType, left: UOp, right: UOp) -> Any:
+        """The same observable value, up to the sign of a zero where that is licensed."""
+        a, b = self.value(left), self.value(right)
+        if not dtype.is_float:
+            return a == b
+        same = ieee.same(self, a, b)
+        if "no_signed_zero" in self.obligation.licences:
+            same = z3.Or(same, z3.And(z3.fpIsZero(a, self.ctx), z3.fpIsZero(b, self.ctx)))
+        return same
+
+    def no_wrap(self, node: UOp) -> Any:
+        """That this operation does not wrap."""
+        return bits.no_wrap(self, node)
+
+    def premises(self) -> list[Any]:
+        """The hypotheses, that nothing of `fits` wraps, and under `no_nan` that the left side meets no NaN."""
+        numbers = not_nan(self.obligation)
+        return super().premises() + [z3.Not(z3.fpIsNaN(self.term(n), self.ctx)) for n in numbers]
+
+    def law(self, node: UOp) -> Law | None:
+        """The law of a node, by the kind of its operands."""
+        if node.op is Op.Bitcast:
+            return ieee.bitcast
+        if node.op is Op.Threefry:
+            return ieee.uninterpreted
+        dtype = operand_dtype(node)
+        if node.op is Op.Cast and dtype.is_int and node.arg.is_float:
+            return ieee.cast_from_bits
+        laws = ieee.FLOAT_LAWS if dtype.is_float else bits.BIT_LAWS if dtype.is_int else {}
+        return laws.get(node.op)
+
+
+class Structure(Machine):
+    """As `Machine`, but float arithmetic is uninterpreted; what is unsatisfiable here is so there."""
+
+    NAME: ClassVar[str] = "uninterpreted float arithmetic"
+
+    FORGOTTEN: ClassVar[frozenset[Op]] = frozenset(
+        (Op.Add, Op.Sub, Op.Mul, Op.Div, Op.Recip, Op.Sqrt, Op.Mulacc)
+    )
+
+    def variable(self, name: str, dtype: DType) -> Any:
+        """A variable; that it lies in E4M3FN is forgotten too."""
+        if dtype is float8_e4m3fn:
+            return z3.FP(name, ieee.sort(self, dtype), self.ctx)
+        return super().variable(name, dtype)
+
+    def law(self, node: UOp) -> Law | None:
+        """The law of a node; none of float arithmetic."""
+        forgotten = node.op in self.FORGOTTEN and node.dtype.is_float
+        return ieee.uninterpreted if forgotten else super().law(node)

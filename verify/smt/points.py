@@ -1,0 +1,145 @@
+"""
+Trying points
+=============
+
+An obligation evaluated at one choice of values, by the law's own scalar functions. A point that meets the premises and
+at which the sides differ is a refutation; a point that meets them at all shows that the obligation is not vacuous.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from soundline.spec.dtypes import DType, Element, index, same_value
+from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
+
+OUT, HOLDS, FAILS = range(3)
+"""What a point shows: the premises do not hold, the sides agree, the sides differ."""
+
+Point = tuple[Element, ...]
+"""One element for each variable of the obligation, in their order."""
+
+Values = dict[UOp, Element]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node to compute: law(dtype, *sources, *extra)."""
+
+    node: UOp
+    law: Callable[..., Any]
+    dtype: DType
+    sources: tuple[UOp, ...]
+    extra: tuple[Any, ...]
+
+
+class Points:
+    """Evaluates an obligation at points. `evaluable` is False where an op has no scalar law or a leaf no value."""
+
+    def __init__(self, obligation: Obligation, laws: Mapping[Op, Callable[..., Any]] = ELEMENTWISE) -> None:
+        self.obligation = obligation
+        self.laws = laws
+        self.variables = tuple(obligation.variables.values())
+        self._done: set[UOp] = set(self.variables)
+        self._constants: Values = {}
+        known = set(self.variables)
+        self.evaluable = all(leaf in known for leaf in obligation.leaves()) and all(
+            n.op in laws or n.op in (Op.Const, Op.Bitcast) or n in known for n in obligation.nodes()
+        )
+        if self.evaluable:
+            self._hypotheses = [(h, self._steps(h)) for h in obligation.hypotheses]
+            self._fits = [(n, self._steps(n)) for n in wrapping_nodes(obligation.fits)]
+            self._left = self._steps(obligation.left)
+            self._right = self._steps(obligation.right)
+        self._not_nan = not_nan(obligation)
+
+    def _steps(self, root: UOp) -> list[Step]:
+        """The steps to a node that no earlier steps have taken."""
+        steps = []
+        for node in scalar_nodes(root):
+            if node in self._done:
+                continue
+            self._done.add(node)
+            if node.op is Op.Const:
+                self._constants[node] = node.arg.value
+            else:
+                steps.append(self._step(node))
+        return steps
+
+    def _step(self, node: UOp) -> Step:
+        if node.op is Op.Bitcast:
+            return Step(node, bitcast, node.src[0].dtype, node.src, (node.arg,))
+        extra = (node.arg,) if node.op is Op.Cast else ()
+        return Step(node, self.laws[node.op], operand_dtype(node), node.src, extra)
+
+    def at(self, point: Sequence[Element]) -> int:
+        """What this point shows."""
+        values = dict(zip(self.variables, point, strict=True))
+        values.update(self._constants)
+        for hypothesis, steps in self._hypotheses:
+            _run(steps, values)
+            if not values[hypothesis]:
+                return OUT
+        for node, steps in self._fits:
+            _run(steps, values)
+            if wraps(node, values):
+                return OUT
+        _run(self._left, values)
+        if any(math.isnan(values[n]) for n in self._not_nan):
+            return OUT
+        _run(self._right, values)
+        return HOLDS if self.agree(values) else FAILS
+
+    def sides(self, point: Sequence[Element]) -> tuple[Element, Element]:
+        """The values of both sides."""
+        values = {**dict(zip(self.variables, point, strict=True)), **self._constants}
+        everything = [steps for _, steps in (*self._hypotheses, *self._fits)]
+        for steps in (*everything, self._left, self._right):
+            _run(steps, values)
+        return values[self.obligation.left], values[self.obligation.right]
+
+    def agree(self, values: Values) -> bool:
+        """Whether the sides are the same value, up to the sign of a zero where that is licensed."""
+        left, right = values[self.obligation.left], values[self.obligation.right]
+        if "no_signed_zero" in self.obligation.licences and left == right == 0:
+            return True
+        return same_value(self.obligation.left.dtype, left, right)
+
+
+def _run(steps: list[Step], values: Values) -> None:
+    for step in steps:
+        values[step.node] = step.law(step.dtype, *[values[s] for s in step.sources], *step.extra)
+
+
+def not_nan(obligation: Obligation) -> list[UOp]:
+    """The nodes that the licence `no_nan` promises to be numbers: all float values of the left side."""
+    if "no_nan" not in obligation.licences:
+        return []
+    return [n for n in scalar_nodes(obligation.left) if n.dtype.is_float]
+
+
+def wraps(node: UOp, values: Mapping[UOp, Element]) -> bool:
+    """Whether the exact result of an operation lies outside its dtype."""
+    return overflows(node.op, node.dtype, [values[s] for s in node.src], values[node])
+
+
+def overflows(op: Op, dtype: DType, operands: Sequence[Any], result: Element) -> bool:
+    """Whether the exact result of an op on these operands lies outside the dtype in which it is held."""
+    if op is Op.Cast:
+        return int(result) != int(operands[0])
+    if op is Op.Shl:
+        value, count = operands[0], operands[1] % (1 << dtype.bits)
+        return value != 0 and (count >= dtype.bits or _outside(dtype, value << count))
+    if op is Op.Mulacc and _outside(dtype, operands[0] * operands[1]):
+        return True
+    return _outside(dtype, ELEMENTWISE[op](index, *operands))
+
+
+def _outside(dtype: DType, exact: Any) -> bool:
+    return not dtype.min <= exact <= dtype.max

@@ -1,0 +1,66 @@
+"""
+Asking the solver
+=================
+
+One question, one answer. Each question stands in a Z3 context of its own, with a fixed seed and a limit on Z3's own
+count of work, so that the answer does not depend on the machine or on what was asked before. Wall-clock time is only
+an outer safety: it is set far above what the work limit takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import z3
+
+Status = Literal["sat", "unsat", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a proof may cost: Z3 work units per goal, seconds as an outer safety, and the seed of every choice."""
+
+    rlimit: int = 30_000_000
+    seconds: float = 30.0
+    seed: int = 0
+
+    def share(self, part: float) -> Budget:
+        """A part of the work; the outer safety stays."""
+        return replace(self, rlimit=max(1, int(self.rlimit * part)))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the solver said: a model where the formulas can be satisfied, the reason where it gave up."""
+
+    status: Status
+    model: Any = None
+    reason: str = ""
+
+
+def check(formulas: Sequence[Any], ctx: Any, budget: Budget) -> Answer:
+    """Whether all formulas can hold at once."""
+    solver = z3.Solver(ctx=ctx)
+    solver.set("random_seed", budget.seed)
+    solver.set("rlimit", budget.rlimit)
+    solver.set("timeout", max(1, int(budget.seconds * 1000)))
+    try:
+        solver.add(*formulas)
+        status = solver.check()
+        if status == z3.unsat:
+            return Answer("unsat")
+        if status == z3.sat:
+            return Answer("sat", solver.model())
+        return Answer("unknown", reason=_reason(solver.reason_unknown()))
+    except z3.Z3Exception as error:  # a limit that is met inside preprocessing surfaces as an exception
+        return Answer("unknown", reason=_reason(str(error)))
+
+
+def _reason(text: str) -> str:
+    if "resource" in text or "max." in text or "rlimit" in text:
+        return "the work limit was reached"
+    if "timeout" in text or "canceled" in text:
+        return "the time limit was reached"
+    return f"the solver gave up ({text})"
