@@ -42,6 +42,8 @@ class Finding:
     """What was done, for the line that says what is covered."""
     counterexample: Counterexample | None = None
     detail: str = ""
+    point: Point | None = None
+    """The values at which the sides differ, where the verdict is refuted."""
 
 
 @dataclass(slots=True)
@@ -207,7 +209,7 @@ def _refuted(state: _Attempt, point: Point, *, smallest: bool) -> Finding:
     shown = counterexamples.replay(state.obligation, point)
     if shown is None:
         return Finding("unknown", "", detail="internal: replay disagrees")
-    return Finding("refuted", "a counterexample, evaluated", shown)
+    return Finding("refuted", "a counterexample, evaluated", shown, point=point)
 
 
 def _give_up(state: _Attempt) -> Finding:
