@@ -6,69 +6,74 @@ Proofs, refutations and reports about what `soundline.spec` states and `soundlin
 vocabulary of rule files: ``from soundline.verify import *`` gives everything that a rewrite rule is written with.
 """
 
-from soundline.spec.dtypes import (
-    all_dtypes,
-    bfloat16,
-    bool_,
-    float8_e4m3fn,
-    float8_e5m2,
-    float16,
-    float32,
-    float64,
-    floats,
-    ieee_floats,
-    index,
-    int8,
-    int16,
-    int32,
-    int64,
-    ints,
-    sints,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    uints,
-)
-from soundline.spec.rules import (
-    Rule,
-    bits_at_most,
-    cdiv,
-    cmod,
-    compose,
-    ediv,
-    emod,
-    fits,
-    forall,
-    given,
-    inverse,
-    is_float,
-    is_identity,
-    is_signed,
-    lossless,
-    maximum,
-    mulacc,
-    no_flags,
-    preserves_zero,
-    product,
-    rule,
-    where,
-)
-from soundline.spec.terms import (
-    BinaryOp,
-    Bool,
-    Const,
-    DTypeVar,
-    Flags,
-    Interval,
-    Offset,
-    Perm,
-    Shape,
-    Size,
-    Tensor,
-    UnaryOp,
-    Value,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soundline.spec.dtypes import (
+        all_dtypes,
+        bfloat16,
+        bool_,
+        float8_e4m3fn,
+        float8_e5m2,
+        float16,
+        float32,
+        float64,
+        floats,
+        ieee_floats,
+        index,
+        int8,
+        int16,
+        int32,
+        int64,
+        ints,
+        sints,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        uints,
+    )
+    from soundline.spec.rules import (
+        Rule,
+        bits_at_most,
+        cdiv,
+        cmod,
+        compose,
+        ediv,
+        emod,
+        fits,
+        forall,
+        given,
+        inverse,
+        is_float,
+        is_identity,
+        is_signed,
+        lossless,
+        maximum,
+        mulacc,
+        no_flags,
+        preserves_zero,
+        product,
+        rule,
+        where,
+    )
+    from soundline.spec.terms import (
+        BinaryOp,
+        Bool,
+        Const,
+        DTypeVar,
+        Flags,
+        Interval,
+        Offset,
+        Perm,
+        Shape,
+        Size,
+        Tensor,
+        UnaryOp,
+        Value,
+    )
 
 __all__ = [
     "BinaryOp",
@@ -129,3 +134,19 @@ __all__ = [
     "uints",
     "where",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Find a word of the vocabulary where it is defined, on first use: pytest imports this package for its plugin,
+        and those who do not use the plugin should not wait for the law to be read.
+        """
+        if name in __all__:
+            from importlib import import_module
+
+            for home in ("soundline.spec.rules", "soundline.spec.terms", "soundline.spec.dtypes"):
+                found = getattr(import_module(home), name, None)
+                if found is not None:
+                    globals()[name] = found
+                    return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soundline.verify.effort import Effort
 from soundline.verify.identity import digest, fingerprint
 from soundline.verify.verdict_json import layer_from_json, layer_to_json
 from soundline.verify.verdicts import LayerResult
@@ -24,19 +25,6 @@ from soundline.verify.verdicts import LayerResult
 SCHEMA = 1
 FOLDER_VARIABLE = "SOUNDLINE_CACHE_DIR"
 """The environment variable that names another folder for the cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What a layer may cost: the resource limit of a goal, seconds as a backstop, and the solver's seed."""
-
-    rlimit: int
-    seconds: float
-    seed: int = 0
-
-    def covers(self, other: Effort) -> bool:
-        """Whether this is at least as much as `other`."""
-        return self.rlimit >= other.rlimit and self.seconds >= other.seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ report has one order whatever the workers did.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from soundline.verify.cache import Cache, Effort, Key
+from soundline.verify.cache import Cache, Key
 from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
+from soundline.verify.effort import BUDGETS, Effort
 from soundline.verify.problems import Problem, displayed
 from soundline.verify.report import Listener, Report, Silence
-from soundline.verify.rule_files import Found
+from soundline.verify.rule_files import Found, named
 from soundline.verify.verdict_json import layer_from_json
 from soundline.verify.verdicts import LayerResult, RuleReport
 from soundline.verify.workers import Job, Outcome, Pool
@@ -31,13 +32,6 @@ RETRIES = 1
 SKIPS = 5
 """How many statements of one file may block or end its process before the rest of the file is given up."""
 
-BUDGETS = {
-    "quick": Effort(rlimit=5_000_000, seconds=5.0),
-    "normal": Effort(rlimit=30_000_000, seconds=30.0),
-    "deep": Effort(rlimit=300_000_000, seconds=300.0),
-}
-"""What one goal may cost, by name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -49,7 +43,7 @@ class Settings:
     cache: Cache | None = None
     filters: tuple[str, ...] = ()
     reading_seconds: float = 30.0
-    prover: str = PROVER
+    prover: str = field(default_factory=lambda: PROVER)
 
 
 def verify(found: Found, settings: Settings, listener: Listener | None = None) -> Report:
@@ -91,6 +85,13 @@ class Campaign:
         for place, file in enumerate(found.files):
             self._submit_reading(Reading(file, place))
         self._work()
+
+    def read_one(self, file: str) -> tuple[list[Case], list[Problem]]:
+        """Read one more file: its rules, and what is wrong with it."""
+        known = len(self.cases), len(self._problems)
+        self.read(named([file]), judge=False)
+        fresh = sorted(self.cases[known[0] :], key=lambda c: c.order)
+        return fresh, [p for _, p in list(self._problems.values())[known[1] :]]
 
     def judge(self, case: Case) -> RuleReport | Problem:
         """Judge one rule that was read; a rule that turns out to be none is a problem."""
@@ -256,9 +257,10 @@ class Campaign:
         return None if cache is None else cache.get(self._key(case, n), self.settings.effort)
 
     def _remember(self, case: Case, n: int, result: LayerResult, seconds: float) -> None:
-        """Keep a result, unless the clock decided it, which another machine might not repeat."""
+        """Keep a result, unless the clock had a part in it, which another run might not repeat."""
         cache, effort = self.settings.cache, self.settings.effort
-        if cache is not None and not (result.verdict == "unknown" and seconds >= effort.seconds):
+        by_the_clock = seconds >= effort.seconds or "time limit" in result.detail
+        if cache is not None and not (result.verdict == "unknown" and by_the_clock):
             cache.put(self._key(case, n), effort, result)
 
 

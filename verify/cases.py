@@ -17,6 +17,7 @@ from soundline.verify.rule_files import RuleFile
 from soundline.verify.verdicts import LayerResult, RuleReport
 
 INTERRUPTED = "interrupted"
+NO_INSTANCE = "no dtype admits the rule and its conditions"
 
 
 @dataclass(eq=False)
@@ -71,7 +72,7 @@ class Case:
         found = [self.results[n] for n in range(len(self.layers)) if n in self.results]
         layers = tuple(x for x in found if x is not None)
         if self.complete and not layers:
-            layers = (LayerResult("no layer", "vacuous", "", detail="no dtype admits the rule"),)
+            layers = (LayerResult("instances", "vacuous", "", detail=NO_INSTANCE),)
         missing = [name for n, (name, _) in enumerate(self.layers) if n not in self.results]
         layers += tuple(LayerResult(name, "unknown", "", detail=INTERRUPTED) for name in missing)
         return RuleReport(

@@ -8,17 +8,18 @@ Reads the options of the command, runs the campaign with progress on the termina
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 
 from soundline.spec.errors import UsageError
-from soundline.verify.cache import Cache, Effort
-from soundline.verify.campaign import BUDGETS, Settings, verify
+from soundline.verify.cache import Cache
+from soundline.verify.campaign import Settings, verify
+from soundline.verify.effort import BUDGETS, effort_of, processes_of, processors, seconds_of, seed_of
 from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, last_line, show
@@ -77,27 +78,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", help="write the report there instead of standard output")
     parser.add_argument(
         "--jobs",
-        type=_jobs,
-        default=_processors(),
         metavar="N",
         help="processes (default: one per processor)",
     )
     parser.add_argument(
         "--budget",
-        type=_budget,
-        default=BUDGETS["normal"],
+        default="normal",
         metavar="SECONDS|NAME",
         help=f"what one goal may cost: seconds, or {', '.join(BUDGETS)} (default: normal, 30 s)",
     )
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="of the solver's choices (default: 0)"
-    )
+    parser.add_argument("--seed", default="0", metavar="N", help="of the solver's choices (default: 0)")
     parser.add_argument("--offline", action="store_true", help="solve nothing: what is not cached is unknown")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write cached verdicts")
     parser.add_argument(
         "--reading-time",
-        type=_positive,
-        default=30.0,
+        default="30",
         metavar="SECONDS",
         help="how long reading one rule file may take (default: 30)",
     )
@@ -115,14 +110,13 @@ def run(options: argparse.Namespace) -> int:
     on_stdout = options.format == "text" and target is None
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
     cache = None if options.no_cache else Cache()
-    effort = Effort(options.budget.rlimit, options.budget.seconds, options.seed)
     settings = Settings(
-        jobs=options.jobs,
-        effort=effort,
+        jobs=processes_of(options.jobs) if options.jobs else processors(),
+        effort=replace(effort_of(options.budget), seed=seed_of(options.seed)),
         offline=options.offline,
         cache=cache,
         filters=tuple(options.filter),
-        reading_seconds=options.reading_time,
+        reading_seconds=seconds_of(options.reading_time),
     )
     found = named(options.paths) if options.paths else published()
     with _progress(console, options.quiet) as progress:
@@ -185,46 +179,3 @@ def _write(text: str, target: Path | None) -> None:
         target.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"--output {target} cannot be written: {error.strerror}") from error
-
-
-# option values ----------------------------------------------------------------------------------------------------
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed: a whole number below 2**32 is")
-    return int(text)
-
-
-def _positive(text: str) -> float:
-    try:
-        seconds = float(text.removesuffix("s"))
-    except ValueError:
-        seconds = math.nan
-    if not (0 < seconds < 10**6):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return seconds
-
-
-def _budget(text: str) -> Effort:
-    if text in BUDGETS:
-        return BUDGETS[text]
-    try:
-        seconds = _positive(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither seconds nor one of {', '.join(BUDGETS)}"
-        ) from None
-    return Effort(max(1, int(seconds * 1_000_000)), seconds)

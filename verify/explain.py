@@ -229,7 +229,7 @@ def _stated(said: dict[str, Any]) -> Iterator[str]:
 def _known(said: dict[str, Any]) -> dict[str, str]:
     """The verdicts that the cache has for the layers of a rule."""
     from soundline.verify.cache import Cache, Key
-    from soundline.verify.campaign import BUDGETS
+    from soundline.verify.effort import BUDGETS
 
     found = {}
     for layer, dtype in said["layers"]:

@@ -14,7 +14,6 @@ from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -44,9 +43,8 @@ def show(report: Report, console: Console, *, table: bool = True) -> None:
         if rule.verdict != "proved":
             _show_finding(rule, console)
     if table and report.rules:
-        console.print()
-        console.print(_table(report.rules, console))
-    elif report.problems or report.exit_code:
+        _show_table(_table(report.rules, console), console)
+    elif report.exit_code:
         console.print()
     console.print(Text(last_line(report), style="bold"), soft_wrap=True)
 
@@ -78,9 +76,9 @@ def _show_problem(problem: Problem, console: Console) -> None:
     console.print()
     named = f" ({problem.rule})" if problem.rule and problem.rule not in problem.message else ""
     console.print(Text.assemble(("error", "bold red"), "  ", (problem.place, "bold"), named), soft_wrap=True)
-    console.print(Padding(Text(problem.message), (0, 0, 0, 4)))
+    _indented(problem.message, console)
     if problem.hint:
-        console.print(Padding(Text(f"hint: {problem.hint}", style="dim"), (0, 0, 0, 4)))
+        _indented(f"hint: {problem.hint}", console, style="dim")
 
 
 def _show_finding(rule: RuleReport, console: Console) -> None:
@@ -88,10 +86,19 @@ def _show_finding(rule: RuleReport, console: Console) -> None:
     head = Text.assemble(mark(rule.verdict, console), " ", (rule.id, "bold"), "  ")
     console.print(head.append(f"{rule.file}:{rule.line}", style="dim"), soft_wrap=True)
     for line in (rule.statement, *explanation(rule)):
-        console.print(Padding(Text(line), (0, 0, 0, 4)))
+        _indented(line, console)
     if rule.counterexample is not None and rule.counterexample.test:
         console.print()
         console.print(Text(rule.counterexample.test.strip("\n"), style="dim"), soft_wrap=True)
+
+
+def _indented(line: str, console: Console, *, style: str = "") -> None:
+    """A line under a heading, folded to the width; what was indented stays so."""
+    inner = len(line) - len(line.lstrip())
+    pad = " " * (4 + inner)
+    for part in Text(line.strip(), style=style).wrap(console, max(20, console.width - len(pad))):
+        part.rstrip()
+        console.print(Text(pad if part else "").append_text(part), soft_wrap=True)
 
 
 def explanation(rule: RuleReport) -> list[str]:
@@ -141,6 +148,17 @@ def _family(layer: str) -> str:
 
 
 # the table --------------------------------------------------------------------------------------------------------
+
+
+def _show_table(table: Table, console: Console) -> None:
+    """Print the table; outside a terminal without the blanks that fill its last column."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    text = io.StringIO()
+    Console(file=text, width=console.width, color_system=None, highlight=False).print(table)
+    for line in text.getvalue().splitlines():
+        console.print(Text(line.rstrip()), soft_wrap=True)
 
 
 def _table(rules: Sequence[RuleReport], console: Console) -> Table:
