@@ -124,14 +124,10 @@ def has_field_types(arg: object) -> bool:
     """Whether the fields of an arg have the types that its class declares."""
     match arg:
         case ParamArg():
-            ends = () if arg.bounds is None else arg.bounds
+            ends: tuple[object, ...] = () if arg.bounds is None else arg.bounds
+            paired = len(ends) in (0, 2) and _are(ConstArg, *ends)
             numbers = () if arg.axis is None else (arg.axis,)
-            return (
-                _are(DType, arg.dtype)
-                and _is_device(arg.device)
-                and _are(int, *numbers)
-                and _are(ConstArg, *ends)
-            )
+            return _are(DType, arg.dtype) and _is_device(arg.device) and _are(int, *numbers) and paired
         case BufferArg():
             return _are(DType, arg.dtype) and _is_device(arg.device) and _are(int, arg.slot)
         case ConstArg():

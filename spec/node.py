@@ -32,8 +32,9 @@ class ConstArg:
     dtype: DType
 
     def _key(self) -> tuple[object, ...]:
-        if isinstance(self.dtype, DType) and is_element(self.dtype, self.value):
-            return self.dtype, to_bits(self.dtype, self.value)
+        dtype: object = self.dtype
+        if isinstance(dtype, DType) and is_element(dtype, self.value):
+            return dtype, to_bits(dtype, self.value)
         return self.dtype, type(self.value), self.value  # no constant, but not to be taken for one
 
     def __eq__(self, other: object) -> bool:
@@ -132,6 +133,15 @@ class Properties:
     axis: int | None
 
 
+def _types(arg: object) -> object:
+    """The types inside an arg: Python takes True and 1 for equal, but one is no arg where the other is."""
+    if isinstance(arg, tuple):
+        return tuple(_types(a) for a in arg)
+    if isinstance(arg, ParamArg | BufferArg | SliceArg | ReduceArg | LoadArg | RangeArg | WmmaArg):
+        return type(arg), *(type(getattr(arg, name)) for name in arg.__slots__)
+    return type(arg)
+
+
 _INTERNED: WeakValueDictionary[tuple[object, ...], UOp] = WeakValueDictionary()
 
 
@@ -156,7 +166,7 @@ class UOp:
 
     def __new__(cls, op: Op, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
         """The one node of this tuple."""
-        key = (op, tuple(map(id, src)), type(arg), arg, tag)
+        key = (op, tuple(map(id, src)), _types(arg), arg, tag)
         try:
             known = _INTERNED.get(key)
         except TypeError:  # an arg that cannot be hashed is no arg of any op: let the laws say so
