@@ -177,11 +177,15 @@ def round_to(dtype: DType, value: float | Fraction) -> float:
     multiple = abs(_round_half_even(value, ulp))
     if (ulp, multiple) > (e_max - m, _greatest_significand(dtype)):
         return _overflowed(dtype, value)
-    return math.copysign(math.ldexp(multiple, ulp), value)
+    return _signed(math.ldexp(multiple, ulp), value)
 
 
 def _overflowed(dtype: DType, value: float | Fraction) -> float:
-    return math.copysign(math.inf, value) if dtype.has_infinity else math.nan
+    return _signed(math.inf, value) if dtype.has_infinity else math.nan
+
+
+def _signed(magnitude: float, value: float | Fraction) -> float:
+    return -magnitude if value < 0 else magnitude
 
 
 def _floor_log2(value: float | Fraction) -> int:
