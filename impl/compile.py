@@ -63,7 +63,8 @@ def lower(function: UOp, profile: str) -> Lowered:
     stages = {"callify": function}
     stages["rangeify"] = rangeify(function)
     discharged = obligations(stages["rangeify"])
-    stages["optimize"], applied = optimize(stages["rangeify"], licences)
+    applied: list[tuple[str, int]] = []
+    stages["optimize"] = optimize(stages["rangeify"], licences)
     stages["expand"] = expand(stages["optimize"])
     stages["select"] = select(stages["expand"])
     stages["linearize"] = linearize(stages["select"])
@@ -136,7 +137,9 @@ class Program:
         takes = ", ".join(map(str, self.inputs)) or "nothing"
         gives = ", ".join(map(str, self.outputs))
         head = f"{self.name}: {takes} -> {gives} on {self.device}"
-        size = f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
+        size = (
+            f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
+        )
         return "\n".join([head, size, str(self.certificate)])
 
     def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:
@@ -237,7 +240,8 @@ def _compiled(
 def _contents_of(captured: UOp) -> Arrays:
     if not storage.holds(captured):
         raise UsageError(
-            "the function uses a tensor of another trace", hint="return it from there, or pass it as an argument"
+            "the function uses a tensor of another trace",
+            hint="return it from there, or pass it as an argument",
         )
     return storage.contents(captured)
 

@@ -7,8 +7,9 @@ fixed blocked association, written as UOps (U-10): its error grows with the loga
 length, and its lanes are independent, so that a processor adds many at once without changing one bit.
 
 A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th on,
-ascending; then the lanes are added, ascending; and the sums of the blocks are a row that is summed the same way. The
-last block is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT elements is added ascending.
+ascending; then the lanes are added in the same way, in GROUPS groups; then what is left, ascending; and the sums of the
+blocks are a row that is summed like the first. The last block is filled up with ``-0.0``, the exact identity of addition.
+A row of at most SHORT elements is added ascending.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, res
 
 LANES: Final = 64
 DEPTH: Final = 32
+GROUPS: Final = 4
 SHORT: Final = 256
 
 
@@ -58,7 +60,8 @@ def _blocked(rows: UOp) -> UOp:
     rows = _filled(rows, blocks * LANES * depth)
     rows = reshape(rows, (*outer, blocks, depth, LANES))
     lanes = fold(rows, Op.Add, [len(outer) + 1])
-    sums = fold(lanes, Op.Add, [len(outer) + 2])
+    groups = fold(reshape(lanes, (*outer, blocks, GROUPS, LANES // GROUPS)), Op.Add, [len(outer) + 1])
+    sums = fold(groups, Op.Add, [len(outer) + 2])
     return _blocked(reshape(sums, (*outer, blocks)))
 
 

@@ -11,12 +11,15 @@ in loops of known length that the C compiler unrolls or vectorizes.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
 from soundline.impl.codegen import c_expressions as c
+from soundline.impl.codegen import c_lanes as lanes
 from soundline.impl.codegen.c_prelude import HEADERS, helpers_for
 from soundline.impl.lower.linearize import is_global
+from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import Op, UOp, toposort
@@ -38,7 +41,7 @@ _ENTRY_TAIL = """    fesetenv(&environment);
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    kernels = [_Kernel(k, f"kernel_{n}") for n, k in enumerate(program.src)]
+    kernels = [Kernel(k, f"kernel_{n}") for n, k in enumerate(program.src)]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(k.call() for k in kernels)
     return HEADERS + helpers_for(functions) + functions + _ENTRY_HEAD + calls + _ENTRY_TAIL
@@ -52,7 +55,7 @@ def storage_of(place: UOp) -> UOp:
 
 
 @dataclass(slots=True)
-class _Kernel:
+class Kernel:
     """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
 
     linear: UOp
@@ -62,14 +65,13 @@ class _Kernel:
     depth: int = 1
     variables: int = 0
     uses: Counter[UOp] = field(default_factory=Counter)
+    lanes: set[int] = field(default_factory=set)
+    """The axes over which a loop is open."""
 
     def text(self) -> str:
         """The function."""
-        for node in self.linear.src:
+        for node in toposort(*self.linear.src):
             self.uses.update(node.src)
-        for node in toposort(self.linear):
-            if node.op is Op.Index:
-                self.uses.update(node.src)
         for node in self.linear.src:
             self.instruction(node)
         head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
@@ -79,7 +81,7 @@ class _Kernel:
         """The memory that the kernel touches, in order of first use."""
         found: dict[UOp, None] = {}
         for node in toposort(self.linear):
-            if node.op is Op.Index and not _is_register(storage_of(node)):
+            if node.op is Op.Index and not is_register(storage_of(node)):
                 found[storage_of(node)] = None
         return list(found)
 
@@ -91,7 +93,7 @@ class _Kernel:
         """The parameter list."""
         written = self.written()
         return ", ".join(
-            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {_name(s)}" for s in self.storages()
+            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}" for s in self.storages()
         )
 
     def call(self) -> str:
@@ -106,7 +108,7 @@ class _Kernel:
         """Render one instruction."""
         match node.op:
             case Op.Buffer:
-                self.line(f"{c.value_type(node.dtype)} {_name(node)}[{node.arg.size}];")
+                self.line(f"{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
                 bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
                 self.texts[node] = name
@@ -115,9 +117,13 @@ class _Kernel:
             case Op.End:
                 self.depth -= 1
                 self.line("}")
+            case Op.Store if node.src[1].shape:
+                lanes.store(self, node)
             case Op.Store:
                 self.store(node)
-            case _:
+            case Op.Reduce if self.scalar_of(node):
+                lanes.fold(self, node)
+            case _ if not node.shape:
                 self.value(node)
 
     def value(self, node: UOp) -> None:
@@ -125,11 +131,15 @@ class _Kernel:
         text = self.computed(node)
         if node.op is not Op.Load and len(text) <= _INLINE and self.uses[node] <= 1:
             self.texts[node] = text
-            return
+        else:
+            self.line(f"const {c.value_type(node.dtype)} {self.named(node)} = {text};")
+
+    def named(self, node: UOp) -> str:
+        """A fresh variable for a value."""
         name = f"{'i' if node.dtype is index else 'v'}{self.variables}"
         self.variables += 1
         self.texts[node] = name
-        self.line(f"const {c.value_type(node.dtype)} {name} = {text};")
+        return name
 
     def computed(self, node: UOp) -> str:
         """The expression of a value."""
@@ -141,19 +151,29 @@ class _Kernel:
         """An operand: a constant or what an earlier instruction computed."""
         if node.op is Op.Const:
             return c.literal(node.arg.value, node.dtype)
+        if node not in self.texts and node.op in (Op.Reshape, Op.Expand):
+            return self.operand(node.src[0])
         if node not in self.texts:
             raise CompileError(f"{node.op.name} is used before it is computed", where="render")
         return self.texts[node]
 
+    def scalar_of(self, fold: UOp) -> bool:
+        """Whether a fold of lanes leaves one element."""
+        return math.prod(shape_of(fold)) == 1
+
+    def storage_name(self, place: UOp) -> str:
+        """The C name of the storage of a place."""
+        return name_of(storage_of(place))
+
     def place(self, place: UOp) -> str:
         """The C lvalue of a place."""
-        return f"{_name(storage_of(place))}[{self.operand(place.src[1])}]"
+        return f"{name_of(storage_of(place))}[{self.operand(place.src[1])}]"
 
     def load(self, node: UOp) -> str:
         """A read, which a gate may replace by its alternative."""
         storage = storage_of(node.src[0])
         place = self.place(node.src[0])
-        value = place if _is_register(storage) else c.loaded(node.dtype, place)
+        value = place if is_register(storage) else c.loaded(node.dtype, place)
         if len(node.src) == 1:
             return value
         alternative, gate = (self.operand(s) for s in node.src[1:])
@@ -162,16 +182,18 @@ class _Kernel:
     def store(self, node: UOp) -> None:
         """A write."""
         storage, value = storage_of(node.src[0]), self.operand(node.src[1])
-        text = value if _is_register(storage) else c.stored(node.src[1].dtype, value)
+        text = value if is_register(storage) else c.stored(node.src[1].dtype, value)
         statement = f"{self.place(node.src[0])} = {text};"
         self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
 
 
-def _is_register(storage: UOp) -> bool:
+def is_register(storage: UOp) -> bool:
+    """Whether storage belongs to one kernel."""
     return storage.op is Op.Buffer and not is_global(storage)
 
 
-def _name(storage: UOp) -> str:
+def name_of(storage: UOp) -> str:
+    """The C name of storage."""
     if storage.op is Op.Slice:
         return f"t{storage.src[1].arg.value}"
     return f"{'b' if is_global(storage) else 'acc'}{storage.arg.slot}"

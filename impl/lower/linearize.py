@@ -15,13 +15,15 @@ loops around which it could be hoisted; executing the sequence stores what the S
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.scalars import identity_of
-from soundline.spec.uop import Op, UOp, buffer, toposort
+from soundline.impl.lower.scalars import filled, identity_of
+from soundline.impl.lower.views import shape_of
+from soundline.spec.uop import Op, UOp, buffer, reshape, toposort
 
-_OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice))
+_OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice, Op.Reshape, Op.Expand))
 
 
 def linearize(kernels: UOp) -> UOp:
@@ -91,7 +93,7 @@ class _Linearizer:
         for node in self.waiting(root):
             if node in self.placed:
                 continue
-            if node.op is Op.Reduce:
+            if node.op is Op.Reduce and len(node.src) > 1:
                 self.placed[node] = self.fold(node)
             else:
                 self.append(node)
@@ -111,7 +113,7 @@ class _Linearizer:
             node, ready = stack.pop()
             if node in done or node in self.placed:
                 continue
-            if ready or node.op is Op.Reduce:
+            if ready or (node.op is Op.Reduce and len(node.src) > 1):
                 done.add(node)
                 yield node
             else:
@@ -122,27 +124,37 @@ class _Linearizer:
         """A Reduce as a register and loops; the value is the load after them."""
         body, ranges = node.src[0], node.src[1:]
         self.hoist(body)
-        register = buffer(self.next_register, 1, node.dtype, addrspace="REG")
+        shape = shape_of(node)
+        register = buffer(self.next_register, math.prod(shape), node.dtype, addrspace="REG")
         self.next_register += 1
-        start = Op.Store(_cell(register), identity_of(node.arg.op, node.dtype))
+        start = Op.Store(_cell(register, shape), filled(identity_of(node.arg.op, node.dtype), _flat(shape)))
         self.sequence += [register, start]
         for r in ranges:
             self.hoist(body)
             self.enter(r)
         self.place(body)
-        so_far = Op.Load(_cell(Op.After(register, start, *ranges)))
-        total = UOp(node.arg.op, (so_far, self.placed[body]))
-        done = Op.Store(_cell(register), total)
+        so_far = Op.Load(_cell(Op.After(register, start, *ranges), shape))
+        total = UOp(node.arg.op, (_shaped(so_far, shape), self.placed[body]))
+        done = Op.Store(_cell(register, shape), _shaped(total, _flat(shape)))
         self.sequence += [so_far, total, done]
         for r in reversed(ranges):
             done = self.leave(done, r)
-        result = Op.Load(_cell(Op.After(register, done)))
+        result = Op.Load(_cell(Op.After(register, done), shape))
         self.sequence.append(result)
-        return result
+        return _shaped(result, shape)
 
 
-def _cell(register: UOp) -> UOp:
-    return Op.Index(register, arith.number(0))
+def _cell(register: UOp, shape: Sequence[int]) -> UOp:
+    """The place of a register: its one element, or for a value with axes all of it."""
+    return register if shape else Op.Index(register, arith.number(0))
+
+
+def _flat(shape: Sequence[int]) -> tuple[int, ...]:
+    return (math.prod(shape),) if shape else ()
+
+
+def _shaped(value: UOp, shape: Sequence[int]) -> UOp:
+    return value if value.shape == tuple(shape) else reshape(value, tuple(shape))
 
 
 def is_global(node: UOp) -> bool:

@@ -24,8 +24,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.scalars import identity_of, joined_bitcast, split_bitcast, zero
-from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view
+from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
+from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.ops import group_of
@@ -35,6 +35,8 @@ ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMo
 _COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
+_LANES = 64
+"""A reduction of at most so many elements may have reductions inside: `optimize` makes lanes of its loop."""
 
 _Reading = tuple[UOp, View]
 
@@ -106,11 +108,13 @@ class _Rangeifier:
     def runs_once(self, view: View, elements: int) -> bool:
         """Whether a Reduce that is computed where it is read is computed once per element.
 
-        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run.
+        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run. It
+        may stand inside another reduction that is short enough to become lanes.
         """
-        ranges = view.ranges
-        outer = self.kernels[view.kernel].ranges[: len(ranges)]
-        return not view.in_reduction and view.evaluations == elements and ranges == frozenset(outer)
+        loops = {r for r in view.ranges if r.arg.type is AxisType.LOOP}
+        around = math.prod(trip_count(r) for r in view.ranges - loops)
+        outermost = loops == set(self.kernels[view.kernel].ranges[: len(loops)])
+        return view.evaluations == elements and outermost and around <= _LANES
 
     def visit(self, node: UOp) -> None:
         """Decide about a value whose readers are all known, and note what it reads in turn."""
@@ -281,13 +285,6 @@ def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
                 made = filled(value, shape_of(made))
         new[node] = made
     return [new[o] for o in outputs]
-
-
-def filled(value: UOp, shape: Sequence[int]) -> UOp:
-    """A scalar value in every place of a shape."""
-    from soundline.spec.uop import broadcast_to
-
-    return broadcast_to(value, tuple(shape))
 
 
 def _distinct(outputs: Sequence[UOp]) -> list[UOp]:

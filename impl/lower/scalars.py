@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from soundline.impl.lower import arith
 from soundline.spec.dtypes import DType, Element, bool_, uint8, uint16, uint32, uint64
-from soundline.spec.uop import Op, UOp, const
+from soundline.spec.uop import Op, UOp, broadcast_to, const
 
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
@@ -61,3 +61,8 @@ def split_bitcast(value: UOp, part: UOp, dtype: DType) -> UOp:
     count = Op.Cast(arith.mul(part, arith.number(dtype.bits)), arg=wide)
     narrow = Op.Cast(Op.Shr(_bits(value), count), arg=unsigned_of(dtype))
     return _reread(narrow, dtype)
+
+
+def filled(value: UOp, shape: Sequence[int]) -> UOp:
+    """A scalar value in every place of a shape."""
+    return broadcast_to(value, tuple(shape))

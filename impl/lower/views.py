@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from soundline.impl.lower import arith
 from soundline.spec.errors import CompileError
 from soundline.spec.sizes import sizes_of
-from soundline.spec.uop import AxisType, Op, UOp
+from soundline.spec.uop import Op, UOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,6 @@ class View:
     def evaluations(self) -> int:
         """How often the value is computed if it is computed where it is read."""
         return math.prod(trip_count(r) for r in self.ranges)
-
-    @property
-    def in_reduction(self) -> bool:
-        """Whether the reading happens inside a reduction's loop."""
-        return any(r.arg.type is AxisType.REDUCE for r in self.ranges)
 
     def at(self, coordinates: Sequence[UOp]) -> View:
         """The same reading at other coordinates."""
