@@ -24,7 +24,7 @@ from soundline.spec.node import Shape, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.terms import Static, Variable, named_sizes, show
+from soundline.spec.terms import Static, Tensor, Term, Variable, named_sizes, show
 from soundline.spec.uop import const, param
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "goals",
     "is_about_shapes",
     "ops_for",
-    "representative_dtypes",
+    "shape_dtypes",
 ]
 
 MAX_RANK = 4
@@ -262,9 +262,32 @@ def declared_dtype(kind: Variable, env: Env) -> DType:
     return bound
 
 
-def representative_dtypes() -> tuple[DType, ...]:
-    """One dtype of each kind, for rules whose elements stay uninterpreted."""
-    return (int32, float32, bool_)
+def shape_dtypes(stated: Rule) -> tuple[DType, ...]:
+    """The dtypes whose instances stand for all: one where a rule only moves elements, else every one.
+
+    A rule that only moves elements looks at none of them, so a proof at one dtype is a proof at each.
+    """
+    kinds = {kind.kind for kind in stated.kinds.values()} <= {
+        "Tensor",
+        "Shape",
+        "Offset",
+        "Perm",
+        "Flags",
+        "Size",
+    }
+    if kinds and _only_moves(stated.left) and _only_moves(stated.right):
+        return (int32,)
+    return (int32, float32, bool_, *(d for d in all_dtypes if d not in (int32, float32, bool_)))
+
+
+def _only_moves(term: Term) -> bool:
+    """Whether a value term is a tensor under movement ops and markers."""
+    if term.head == "var":
+        return isinstance(term, Tensor)
+    return term.head in (*_VIEWS, *group_of("marker")) and _only_moves(term.args[0])
+
+
+_VIEWS = (Op.Permute, Op.Flip, Op.Reshape, Op.Expand, Op.Pad, Op.Shrink)
 
 
 def conjunction(conditions: tuple[UOp, ...]) -> UOp:

@@ -10,7 +10,7 @@ Simplest first.
 from __future__ import annotations
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index, ints
-from soundline.spec.instances import dtypes_of, goals, is_about_shapes, representative_dtypes
+from soundline.spec.instances import dtypes_of, goals, is_about_shapes, shape_dtypes
 from soundline.spec.rules import Rule
 
 OVER_REALS = ("reassociate", "contract", "reciprocal", "approx", "tensor_core", "tf32")
@@ -27,7 +27,7 @@ def layers_of(stated: Rule) -> tuple[tuple[str, DType], ...]:
     A dtype at which the rule has no instance gives no layer. Raises ``RuleError`` where the rule is ill-typed.
     """
     if is_about_shapes(stated) and stated.dtypes is None:
-        return ((SYMBOLIC, representative_dtypes()[0]),)
+        return ((SYMBOLIC, shape_dtypes(stated)[0]),)
     found: dict[str, DType] = {}
     for dtype in sorted(dtypes_of(stated), key=_ORDER.__getitem__):
         name = layer_name(stated, dtype)
@@ -39,7 +39,7 @@ def layers_of(stated: Rule) -> tuple[tuple[str, DType], ...]:
 def dtypes_in_layer(stated: Rule, dtype: DType) -> tuple[DType, ...]:
     """The dtypes that the layer of this dtype covers."""
     if is_about_shapes(stated) and stated.dtypes is None:
-        return representative_dtypes()
+        return shape_dtypes(stated)
     name = layer_name(stated, dtype)
     return tuple(
         d for d in sorted(dtypes_of(stated), key=_ORDER.__getitem__) if layer_name(stated, d) == name

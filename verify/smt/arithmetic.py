@@ -1,0 +1,107 @@
+"""
+Deciding conditions on sizes
+============================
+
+Questions over the integers for Z3, each in a context of its own and bounded by a resource limit, so that an answer
+depends on the question alone. Questions are remembered by their text: the instances of a rule ask few different ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import z3
+
+from soundline.verify.smt.formulas import Formula, negation, to_z3
+from soundline.verify.smt.solving import Budget
+
+Answer = Literal["sat", "unsat", "unknown"]
+
+
+class Arithmetic:
+    """Answers questions about integers within a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.asked = 0
+        self._answers: dict[tuple[str, ...], Answer] = {}
+
+    def satisfiable(self, formulas: Iterable[Formula]) -> Answer:
+        """Whether some integers meet all conditions."""
+        needed = {f.key: f for f in formulas if f.kind != "true"}
+        question = tuple(sorted(needed))
+        if question not in self._answers:
+            self.asked += 1
+            self._answers[question] = Question(needed.values(), self.budget).check()
+        return self._answers[question]
+
+    def entails(self, facts: Iterable[Formula], goal: Formula) -> Answer:
+        """``unsat`` where the goal follows from the facts, ``sat`` where it does not."""
+        return self.satisfiable([*facts, negation(goal)])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Values of the atoms, and of the opaque elements; names that do not matter are left out."""
+
+    ints: Mapping[str, int]
+    truths: Mapping[str, bool]
+
+
+class Question:
+    """Conditions in one Z3 solver, to which bounds can be added; for counterexamples, which are minimised."""
+
+    def __init__(self, formulas: Iterable[Formula], budget: Budget) -> None:
+        self.context = z3.Context()
+        self.solver = z3.SimpleSolver(ctx=self.context)
+        self.solver.set("rlimit", budget.rlimit)
+        self.solver.set("random_seed", budget.seed)
+        self.solver.set("timeout", max(1, int(budget.seconds * 1000)))
+        self._ints: dict[str, Any] = {}
+        self._bools: dict[str, Any] = {}
+        for formula in sorted(formulas, key=lambda f: f.key):
+            self.add(formula)
+
+    def add(self, formula: Formula) -> None:
+        """Demand one more condition."""
+        self.solver.add(to_z3(formula, z3, self._int, self._number, self._bool, self.context))
+
+    def check(self) -> Answer:
+        """Whether the conditions can be met."""
+        return _answer(self.solver.check())
+
+    def solution(self, *more: Formula) -> Solution | None:
+        """Integers and truths that meet the conditions, and these besides; None where none is found."""
+        self.solver.push()
+        for formula in more:
+            self.add(formula)
+        found = self._model() if self.solver.check() == z3.sat else None
+        self.solver.pop()
+        return found
+
+    def _model(self) -> Solution:
+        model = self.solver.model()
+        ints = {name: model.eval(term, model_completion=True) for name, term in self._ints.items()}
+        return Solution(
+            {name: v.as_long() for name, v in ints.items()},
+            {name: z3.is_true(model.eval(term)) for name, term in self._bools.items()},
+        )
+
+    def _int(self, name: str) -> Any:
+        if name not in self._ints:
+            self._ints[name] = z3.Int(name, self.context)
+        return self._ints[name]
+
+    def _bool(self, name: str) -> Any:
+        if name not in self._bools:
+            self._bools[name] = z3.Bool(name, self.context)
+        return self._bools[name]
+
+    def _number(self, value: int) -> Any:
+        return z3.IntVal(value, self.context)
+
+
+def _answer(found: Any) -> Answer:
+    return "sat" if found == z3.sat else "unsat" if found == z3.unsat else "unknown"

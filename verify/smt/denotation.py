@@ -1,0 +1,357 @@
+"""
+What an expression denotes
+==========================
+
+A tensor expression denotes a shape, conditions under which it is valid, and a function from positions to elements. The
+function is computed here on symbolic positions: movement ops map the position and go on to their source, elementwise
+ops apply at the same position, and an input is read where the position has arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from soundline.spec.dtypes import DType, bool_, index, zero_of
+from soundline.spec.node import Size, UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
+from soundline.spec.sizes import sizes_of
+from soundline.verify.smt.elements import (
+    CONNECTIVES,
+    Bools,
+    Bottom,
+    Choice,
+    Constant,
+    Element,
+    Number,
+    Read,
+    Truth,
+    Unsupported,
+    choice,
+    constant,
+    operation,
+)
+from soundline.verify.smt.formulas import (
+    TRUE,
+    Formula,
+    at_least_zero,
+    at_most,
+    conjunction,
+    disjunction,
+    equal,
+    implies,
+    is_zero,
+    less,
+    negation,
+)
+from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+
+
+class Reader:
+    """Reads the expressions of one instance of a rule; what it learns of positions goes to the space."""
+
+    def __init__(self, space: Space, names: dict[UOp, str]) -> None:
+        self.space = space
+        self.names = names
+        self.bools = Bools()
+        self.by_law = False
+        """Whether an op was computed on constants by its scalar law, which is that of one dtype."""
+        self._elements: dict[tuple[UOp, Index, Path], Element] = {}
+
+    # scalars ----------------------------------------------------------------------------------------------------
+
+    def size(self, size: Size) -> Poly:
+        """A size as a polynomial."""
+        return Poly.of(size) if isinstance(size, int) else self.number(self.element(size, (), ALWAYS))
+
+    def shape(self, node: UOp) -> Index:
+        """The shape of a value, in normal form."""
+        return self._sizes(node.shape)
+
+    def condition(self, node: UOp) -> Formula:
+        """A bool scalar as a condition."""
+        return self.bools.formula(self.element(node, (), ALWAYS))
+
+    def number(self, element: Element) -> Poly:
+        """An element of dtype ``index`` as a polynomial; a choice becomes an atom that the space knows about."""
+        if isinstance(element, Number):
+            return element.poly
+        if isinstance(element, Choice):
+            chosen = Poly.of(element.key)
+            then, otherwise = self.number(element.then), self.number(element.otherwise)
+            self.space.learn(ALWAYS, implies(element.condition, equal(chosen, then)))
+            self.space.learn(ALWAYS, implies(negation(element.condition), equal(chosen, otherwise)))
+            return chosen
+        if isinstance(element, Bottom):
+            raise Unsupported("an index that may itself be invalid has no meaning for the prover")
+        return Poly.of(element.key)
+
+    def _sizes(self, sizes: tuple[Size, ...] | None) -> Index:
+        return tuple(self.space.equations.reduce(self.size(s)) for s in sizes or ())
+
+    def named(self, source: UOp) -> Index:
+        """The sizes or offsets that a shape source holds, in normal form."""
+        return self._sizes(sizes_of(source))
+
+    # elements ---------------------------------------------------------------------------------------------------
+
+    def element(self, node: UOp, at: Index, path: Path) -> Element:
+        """The element of a value at a position that lies in its shape along the path."""
+        place = (node, at, path)
+        if place not in self._elements:
+            law = LAWS.get(node.op)
+            if law is None:
+                raise Unsupported(f"{node.op.name} has no meaning for the prover yet")
+            self._elements[place] = law(self, node, at, path)
+        return self._elements[place]
+
+    def at_same(self, node: UOp, at: Index, path: Path) -> Element:
+        """The element of the first source at the same position."""
+        return self.element(node.src[0], at, path)
+
+    def operation(self, op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
+        """An op on elements; remembers whether it was computed."""
+        made = operation(op, dtype, operands)
+        self.by_law |= isinstance(made, Constant)
+        return made
+
+    def guarded(self, condition: Formula, path: Path) -> tuple[Formula, Path]:
+        """What is left of a condition where the path is known, and the path along which it holds."""
+        parts = condition.parts if condition.kind == "and" else (condition,)
+        left = conjunction(p for p in map(self.space.reduced, parts) if not self.space.plainly(path, p))
+        return left, path if left == TRUE else path | {left}
+
+
+# inputs -----------------------------------------------------------------------------------------------------------
+
+
+def _param(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    name = reader.names[node]
+    if node.dtype is index:
+        return Number(index, Poly.of(Read(index, name, at, reader.shape(node)).key if at else name))
+    return Read(node.dtype, name, at, reader.shape(node))
+
+
+def _const(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    return constant(node.dtype, node.arg.value)
+
+
+# movement ---------------------------------------------------------------------------------------------------------
+
+
+def _permute(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    return reader.element(node.src[0], tuple(at[node.arg.index(k)] for k in range(len(at))), path)
+
+
+def _flip(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    rows = zip(at, reader.shape(node), node.arg, strict=True)
+    return reader.element(node.src[0], tuple(size - 1 - i if flag else i for i, size, flag in rows), path)
+
+
+def _reshape(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    source = node.src[0]
+    moved = reader.space.unflatten(at, reader.shape(node), reader.shape(source), path)
+    return reader.element(source, moved, path)
+
+
+def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    source = node.src[0]
+    sizes = reader.shape(source)
+    rows = zip(at, sizes, reader.shape(node), strict=True)
+    moved = tuple(reader.space.chosen(i, size, new, path) for i, size, new in rows)
+    reader.space.inside(path, moved, sizes)
+    return reader.element(source, moved, path)
+
+
+def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    source = node.src[0]
+    moved = tuple(i - o for i, o in zip(at, reader.named(node.src[1]), strict=True))
+    rows = zip(moved, reader.shape(source), strict=True)
+    inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
+    condition, within = reader.guarded(inside, path)
+    return choice(condition, reader.element(source, moved, within), constant(node.dtype, zero_of(node.dtype)))
+
+
+def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    source = node.src[0]
+    moved = tuple(i + o for i, o in zip(at, reader.named(node.src[1]), strict=True))
+    reader.space.inside(path, moved, reader.shape(source))
+    return reader.element(source, moved, path)
+
+
+def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    source, indices = node.src[0], node.src[1:]
+    sizes = reader.shape(source)
+    chosen: list[Poly] = []
+    rest = at
+    for i in indices:
+        here, rest = rest[: len(i.shape or ())], rest[len(i.shape or ()) :]
+        chosen.append(reader.number(reader.element(i, here, path)))
+    rows = zip(chosen, sizes, strict=False)
+    inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
+    condition, within = reader.guarded(inside, path)
+    return choice(condition, reader.element(source, (*chosen, *rest), within), Bottom(node.dtype))
+
+
+def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    first = reader.space.equations.reduce(at[0])
+    if first.constant is not None and 0 <= first.constant < len(node.src):
+        return reader.element(node.src[first.constant], at[1:], path)
+    found: Element = Bottom(node.dtype)
+    for k in reversed(range(len(node.src))):
+        condition, within = reader.guarded(equal(first, Poly.of(k)), path)
+        found = choice(condition, reader.element(node.src[k], at[1:], within), found)
+    return found
+
+
+def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    """A fold of one element is that element (U-10)."""
+    sizes = reader.shape(node.src[0])
+    if len(node.src) > 1 or any(sizes[k] != ONE for k in node.arg.axes):
+        raise Unsupported("Reduce of an axis whose size is not 1 has no meaning for the prover yet")
+    return reader.element(node.src[0], at, path)
+
+
+# elementwise ------------------------------------------------------------------------------------------------------
+
+
+def _elementwise(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    operands = tuple(reader.element(s, at, path) for s in node.src)
+    if any(isinstance(o, Bottom) for o in operands):
+        return Bottom(node.dtype)
+    if node.src[0].dtype is index and node.op in INDEX_LAWS:
+        return INDEX_LAWS[node.op](reader, *(reader.number(o) for o in operands))
+    if any(isinstance(o, Truth) for o in operands) and node.op in CONNECTIVES:
+        return reader.bools.element(CONNECTIVES[node.op](*map(reader.bools.formula, operands)))
+    return reader.operation(node.op, node.dtype, operands)
+
+
+def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    """Only the selected element is needed (U-01)."""
+    selector = reader.element(node.src[0], at, path)
+    if isinstance(selector, Bottom):
+        return Bottom(node.dtype)
+    condition = reader.space.reduced(reader.bools.formula(selector))
+    ways = [path if c == TRUE else path | {c} for c in (condition, negation(condition))]
+    then, otherwise = (reader.element(s, at, way) for s, way in zip(node.src[1:], ways, strict=True))
+    return choice(condition, then, otherwise)
+
+
+def _cast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    """Casts to and from ``index`` are the identity on numbers; others are ops like any other."""
+    source = reader.element(node.src[0], at, path)
+    if source.dtype is node.arg or isinstance(source, Bottom):
+        return Bottom(node.dtype) if isinstance(source, Bottom) else source
+    if source.dtype is index and node.arg is bool_:
+        return reader.bools.element(negation(is_zero(reader.number(source))))
+    if source.dtype is bool_ and node.arg is index:
+        return choice(reader.bools.formula(source), constant(index, 1), constant(index, 0))
+    cast = operation(Op.Cast, node.arg, (source,))
+    return Number(index, reader.number(cast)) if node.arg is index else cast
+
+
+def _bitcast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    if node.src[0].dtype.itemsize != node.arg.itemsize:
+        raise Unsupported("Bitcast between item sizes has no meaning for the prover yet")
+    return operation(Op.Bitcast, node.arg, (reader.element(node.src[0], at, path),))
+
+
+# arithmetic of indices --------------------------------------------------------------------------------------------
+
+
+def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it."""
+    q = Poly.of(f"({a} // {b})")
+    rest = a - b * q
+    below = conjunction((at_least_zero(rest), less(rest, b)))
+    above = conjunction((at_most(rest, ZERO), less(b, rest)))
+    for sign, law in ((less(ZERO, b), below), (less(b, ZERO), above), (is_zero(b), is_zero(q))):
+        reader.space.learn(ALWAYS, implies(sign, law))
+    return q
+
+
+def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
+    q = Poly.of(f"({a} ÷ {b})")
+    rest = a - b * q
+    small = disjunction(
+        (
+            conjunction(
+                (at_least_zero(a), at_least_zero(rest), disjunction((less(rest, b), less(rest, -b))))
+            ),
+            conjunction(
+                (at_most(a, ZERO), at_most(rest, ZERO), disjunction((less(-rest, b), less(-rest, -b))))
+            ),
+        )
+    )
+    reader.space.learn(ALWAYS, implies(negation(is_zero(b)), small))
+    reader.space.learn(ALWAYS, implies(is_zero(b), is_zero(q)))
+    return q
+
+
+def _maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
+    m = Poly.of(f"max({a}, {b})")
+    reader.space.learn(
+        ALWAYS, conjunction((at_most(a, m), at_most(b, m), disjunction((equal(a, m), equal(b, m)))))
+    )
+    return m
+
+
+def _shifted(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """2^b for the constant count b."""
+    assert b.constant is not None
+    return Poly.of(1 << b.constant)
+
+
+def _number(law: Callable[..., Poly]) -> Callable[..., Element]:
+    return lambda reader, *operands: Number(index, law(reader, *operands))
+
+
+def _comparison(law: Callable[[Poly, Poly], Formula]) -> Callable[..., Element]:
+    return lambda reader, a, b: reader.bools.element(law(a, b))
+
+
+INDEX_LAWS: dict[Op, Callable[..., Element]] = {
+    Op.Add: _number(lambda reader, a, b: a + b),
+    Op.Sub: _number(lambda reader, a, b: a - b),
+    Op.Mul: _number(lambda reader, a, b: a * b),
+    Op.Neg: _number(lambda reader, a: -a),
+    Op.Mulacc: _number(lambda reader, a, b, c: a * b + c),
+    Op.Max: _number(_maximum),
+    Op.Idiv: _number(_quotient),
+    Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),
+    Op.CDiv: _number(_truncated),
+    Op.CMod: _number(lambda reader, a, b: a - b * _truncated(reader, a, b)),
+    Op.Shl: _number(lambda reader, a, b: a * _shifted(reader, a, b)),
+    Op.Shr: _number(lambda reader, a, b: _quotient(reader, a, _shifted(reader, a, b))),
+    Op.CmpEq: _comparison(equal),
+    Op.CmpNe: _comparison(lambda a, b: negation(equal(a, b))),
+    Op.CmpLt: _comparison(less),
+    Op.CmpLe: _comparison(at_most),
+    Op.CmpGt: _comparison(lambda a, b: less(b, a)),
+    Op.CmpGe: _comparison(lambda a, b: at_most(b, a)),
+}
+"""Arithmetic on ``index``: sums and products are polynomials, what is not becomes an atom with its definition."""
+
+_ELEMENTWISE = (*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)
+
+LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **dict.fromkeys(group_of("marker"), Reader.at_same),
+    Op.Param: _param,
+    Op.Const: _const,
+    Op.Permute: _permute,
+    Op.Flip: _flip,
+    Op.Reshape: _reshape,
+    Op.Expand: _expand,
+    Op.Pad: _pad,
+    Op.Shrink: _shrink,
+    Op.Index: _index,
+    Op.Stack: _stack,
+    Op.Reduce: _reduce,
+    Op.Where: _where,
+    Op.Cast: _cast,
+    Op.Bitcast: _bitcast,
+}
+"""The denotation of every op that has one on symbolic positions."""

@@ -1,0 +1,280 @@
+"""
+Elements of tensors
+===================
+
+What an element of a tensor expression is, as a term: a read of an input at a symbolic position, a constant, an op on
+elements, or a choice between elements by a condition. Elements of dtype ``index`` are polynomials, and bools that
+compare such elements are conditions, so that arithmetic on them is decided where sizes are.
+
+An op is *uninterpreted*: two terms are equal where the ops are the same and the operands are equal, which holds at
+every dtype. An op whose operands are all constants is computed by the law's own scalar function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from soundline.spec.dtypes import DType, bool_, index
+from soundline.spec.dtypes import Element as Value
+from soundline.spec.elementwise import ELEMENTWISE, bitcast, scalar
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    conjunction,
+    disjunction,
+    negation,
+    opaque,
+)
+from soundline.verify.smt.polynomials import Poly
+
+
+class Unsupported(Exception):
+    """Something that has no denotation on symbolic positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """A term of a dtype; terms of one key are equal."""
+
+    dtype: DType
+
+    @property
+    def key(self) -> str:
+        """The term written out."""
+        raise TypeError(f"{type(self).__name__} has no text")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Element) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return self.key
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Read(Element):
+    """The element of an input at a position of its shape."""
+
+    name: str
+    at: tuple[Poly, ...]
+    shape: tuple[Poly, ...]
+
+    @cached_property
+    def key(self) -> str:
+        """The input and the position."""
+        return f"{self.name}[{', '.join(p.key for p in self.at)}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Element):
+    """An element that is known; never of dtype ``index``."""
+
+    value: Value
+
+    @cached_property
+    def key(self) -> str:
+        """The value and dtype; -0.0 is written as such, and every NaN alike."""
+        return f"{self.value!r}:{self.dtype}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Number(Element):
+    """An element of dtype ``index``."""
+
+    poly: Poly
+
+    @cached_property
+    def key(self) -> str:
+        """The polynomial."""
+        return self.poly.key
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth(Element):
+    """A bool element that is a condition on sizes, positions and other bools."""
+
+    formula: Formula
+
+    @cached_property
+    def key(self) -> str:
+        """The condition."""
+        return self.formula.key
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Apply(Element):
+    """An elementwise op on elements; a Cast and a Bitcast go to the term's own dtype."""
+
+    op: Op
+    operands: tuple[Element, ...]
+
+    @cached_property
+    def key(self) -> str:
+        """The call."""
+        target = f":{self.dtype}" if self.op in (Op.Cast, Op.Bitcast) else ""
+        return f"{self.op.name}{target}({', '.join(o.key for o in self.operands)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Element):
+    """`then` where the condition holds, else `otherwise`."""
+
+    condition: Formula
+    then: Element
+    otherwise: Element
+
+    @cached_property
+    def key(self) -> str:
+        """The choice."""
+        return f"({self.then.key} if {self.condition.key} else {self.otherwise.key})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bottom(Element):
+    """The invalid element ⊥."""
+
+    @property
+    def key(self) -> str:
+        """The sign."""
+        return "⊥"
+
+
+def constant(dtype: DType, value: Value) -> Element:
+    """An element that is known."""
+    return Number(index, Poly.of(int(value))) if dtype is index else Constant(dtype, value)
+
+
+def known(element: Element) -> Value | None:
+    """The value of an element that is known."""
+    if isinstance(element, Constant):
+        return element.value
+    if isinstance(element, Number):
+        return element.poly.constant
+    if isinstance(element, Truth) and element.formula in (TRUE, FALSE):
+        return element.formula == TRUE
+    return None
+
+
+def choice(condition: Formula, then: Element, otherwise: Element) -> Element:
+    """A choice; none where it is decided, or where both ways are the same."""
+    if condition == TRUE or then == otherwise:
+        return then
+    return otherwise if condition == FALSE else Choice(then.dtype, condition, then, otherwise)
+
+
+def computed(op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element | None:
+    """The value of an op on known elements, by the scalar law; None where an operand is not known."""
+    values = [known(o) for o in operands]
+    if any(v is None for v in values):
+        return None
+    source = operands[1].dtype if op is Op.Where else operands[0].dtype
+    if op is Op.Bitcast:
+        return constant(dtype, bitcast(source, values[0], dtype))  # type: ignore[arg-type]  # none is None here
+    if op not in ELEMENTWISE:
+        return None
+    return constant(dtype, scalar(op, source, *values, arg=dtype if op is Op.Cast else None))  # type: ignore[arg-type]
+
+
+def operation(op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
+    """An op on elements: strict in ⊥, computed where everything is known, else left as it is."""
+    if any(isinstance(o, Bottom) for o in operands):
+        return Bottom(dtype)
+    value = computed(op, dtype, operands)
+    return value if value is not None else Apply(dtype, op, operands)
+
+
+Operation = Callable[[Op, DType, tuple[Element, ...]], Element]
+
+
+def assuming(element: Element, literals: frozenset[Formula], made: Operation = operation) -> Element:
+    """The element where these conditions hold: choices that they decide are taken, and ops are made anew."""
+    if isinstance(element, Choice):
+        if element.condition in literals:
+            return assuming(element.then, literals, made)
+        if negation(element.condition) in literals:
+            return assuming(element.otherwise, literals, made)
+        ways = (assuming(way, literals, made) for way in (element.then, element.otherwise))
+        return choice(element.condition, *ways)
+    if isinstance(element, Apply):
+        operands = tuple(assuming(o, literals, made) for o in element.operands)
+        return element if operands == element.operands else made(element.op, element.dtype, operands)
+    return element
+
+
+def conditions(element: Element) -> list[Formula]:
+    """The conditions of the choices in an element, the outermost first."""
+    if isinstance(element, Choice):
+        return [element.condition, *conditions(element.then), *conditions(element.otherwise)]
+    return [c for o in element.operands for c in conditions(o)] if isinstance(element, Apply) else []
+
+
+def reads(element: Element) -> list[Read]:
+    """The reads in an element that has no choices."""
+    if isinstance(element, Read):
+        return [element]
+    return [r for o in element.operands for r in reads(o)] if isinstance(element, Apply) else []
+
+
+class Bools:
+    """Bool elements as conditions, and which elements stand behind opaque conditions."""
+
+    def __init__(self) -> None:
+        self.elements: dict[str, Element] = {}
+
+    def formula(self, element: Element) -> Formula:
+        """A bool element as a condition."""
+        if isinstance(element, Truth):
+            return element.formula
+        if isinstance(element, Constant):
+            return TRUE if element.value else FALSE
+        if isinstance(element, Bottom):
+            raise Unsupported("a condition that may itself be invalid has no meaning for the prover")
+        if isinstance(element, Choice):
+            then, otherwise = self.formula(element.then), self.formula(element.otherwise)
+            picked = conjunction((element.condition, then))
+            return disjunction((picked, conjunction((negation(element.condition), otherwise))))
+        if isinstance(element, Apply) and element.op in CONNECTIVES and element.operands[0].dtype is bool_:
+            return CONNECTIVES[element.op](*(self.formula(o) for o in element.operands))
+        self.elements[element.key] = element
+        return opaque(element.key)
+
+    def element(self, formula: Formula) -> Element:
+        """A condition as a bool element."""
+        if formula in (TRUE, FALSE):
+            return Constant(bool_, formula == TRUE)
+        return self.elements[formula.name] if formula.kind == "opaque" else Truth(bool_, formula)
+
+
+def _differ(a: Formula, b: Formula) -> Formula:
+    return disjunction((conjunction((a, negation(b))), conjunction((negation(a), b))))
+
+
+def _both(a: Formula, b: Formula) -> Formula:
+    return conjunction((a, b))
+
+
+def _either(a: Formula, b: Formula) -> Formula:
+    return disjunction((a, b))
+
+
+CONNECTIVES: dict[Op, Callable[..., Formula]] = {
+    Op.And: _both,
+    Op.Mul: _both,
+    Op.Or: _either,
+    Op.Max: _either,
+    Op.Not: negation,
+    Op.Xor: _differ,
+    Op.CmpNe: _differ,
+    Op.CmpEq: lambda a, b: negation(_differ(a, b)),
+    Op.CmpLt: lambda a, b: _both(negation(a), b),
+    Op.CmpGt: lambda a, b: _both(a, negation(b)),
+    Op.CmpLe: lambda a, b: _either(negation(a), b),
+    Op.CmpGe: lambda a, b: _either(a, negation(b)),
+}
+"""The ops whose operands are bools, as ways to join conditions (U-14)."""

@@ -1,0 +1,223 @@
+"""
+Judging one instance of a rule about shapes
+===========================================
+
+An instance is right when, under its conditions and wherever the left side is valid, the right side is valid, has the
+same shape and dtype, and at every position the same element. Validity and shape are demanded on their own, not only
+where a position exists, so that empty tensors count.
+
+Each of these is proved from what comes before it. What is not proved is tried to be refuted: sizes from the solver,
+inputs that tell the elements apart, and a replay by the evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soundline.spec.errors import IllFormed
+from soundline.spec.instances import Goal
+from soundline.spec.node import UOp
+from soundline.spec.uop import obligations
+from soundline.verify.smt import leaves, scalars
+from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
+from soundline.verify.smt.comparison import Leaf, differences
+from soundline.verify.smt.counterexamples_tensors import Hints, show_difference, small_sizes, smallest
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import Element, Unsupported
+from soundline.verify.smt.formulas import Formula, conjunction, disjunction, equal, less, negation
+from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.solving import Budget
+from soundline.verify.verdicts import Counterexample, Verdict
+
+MOST_REPLAYS = 400
+"""Small sizes tried by evaluation where the solver cannot decide."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one instance."""
+
+    verdict: Verdict
+    detail: str = ""
+    counterexample: Counterexample | None = None
+    by_law: bool = False
+    """Whether the laws of the dtype were used, so that the proof says nothing of other dtypes."""
+
+
+PROVED = Outcome("proved")
+
+
+@dataclass
+class Court:
+    """What the instances of a rule share: the budget, and answers to questions that several of them ask."""
+
+    budget: Budget
+    arithmetic: Arithmetic = field(init=False)
+    findings: dict[tuple[object, ...], scalars.Finding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.arithmetic = Arithmetic(self.budget)
+
+    def scalar(self, reader: Reader, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
+        """Whether the laws of the dtype make the elements of a leaf equal."""
+        licences = frozenset(goal.rule.licences)
+        obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences)
+        question = (obligation.left, obligation.right, obligation.hypotheses, obligation.fits)
+        if question not in self.findings:
+            self.findings[question] = scalars.decide(obligation, self.budget)
+        return _Scalar(self.findings[question], made)
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    finding: scalars.Finding
+    made: leaves.Scalars
+
+
+class Instance:
+    """One instance before the court."""
+
+    def __init__(self, goal: Goal, court: Court) -> None:
+        self.goal = goal
+        self.court = court
+        self.space = Space(court.arithmetic)
+        self.reader = Reader(self.space, {node: name for name, node in goal.variables.items()})
+        conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))
+        self.premises = [self.reader.condition(c) for c in conditions]
+        self.space.assume(self.premises)
+        self.at: Index = ()
+
+    # satisfiability ---------------------------------------------------------------------------------------------
+
+    def applies(self) -> bool:
+        """Whether some sizes meet the conditions and make the left side valid."""
+        return self.court.arithmetic.satisfiable(self.space.known(ALWAYS)) != "unsat"
+
+    def applies_to_elements(self) -> bool:
+        """Whether they do with a left side that has elements."""
+        filled = [less(ZERO, size) for size in self.reader.shape(self.goal.left)]
+        return self.court.arithmetic.satisfiable([*self.space.known(ALWAYS), *filled]) != "unsat"
+
+    # judgement --------------------------------------------------------------------------------------------------
+
+    def judge(self) -> Outcome:
+        """Decide the instance."""
+        right = self.goal.right
+        if isinstance(right, IllFormed):
+            return self._refused("the right side is ill-formed")
+        left = self.goal.left
+        for what, same in (
+            ("dtypes", left.dtype is right.dtype),
+            ("ranks", len(left.shape or ()) == len(right.shape or ())),
+            ("devices", left.device == right.device),
+            ("shard axes", left.axis == right.axis),
+        ):
+            if not same:
+                return self._refused(f"the sides have different {what}")
+        return self._form(right) or self._values(right)
+
+    def _refused(self, why: str) -> Outcome:
+        """An instance whose right side is wrong whatever the sizes; right only where the left side does not exist."""
+        if not self.applies():
+            return PROVED
+        return self._refute([], why)
+
+    def _form(self, right: UOp) -> Outcome | None:
+        """The right side is valid and has the shape of the left side; None where that is so."""
+        shapes = zip(self.reader.shape(self.goal.left), self.reader.shape(right), strict=True)
+        wanted = [("the shapes are equal", equal(a, b)) for a, b in shapes]
+        wanted += [
+            (f"the right side meets {name}", self.reader.condition(c)) for name, c in obligations(right)
+        ]
+        open_goals = [(what, f) for what, f in wanted if not self.space.plainly(ALWAYS, f)]
+        if not open_goals or self.space.shows(ALWAYS, conjunction(f for _, f in open_goals)):
+            return None
+        for what, formula in open_goals:
+            if not self.space.shows(ALWAYS, formula):
+                return self._refute([negation(formula)], f"not shown: {what}")
+        return None
+
+    def _values(self, right: UOp) -> Outcome:
+        """At every position of the shape, the elements are equal."""
+        shape = self.reader.shape(self.goal.left)
+        if ZERO in shape:
+            return PROVED
+        self.at = tuple(ZERO if size == ONE else Poly.of(f"@{k}") for k, size in enumerate(shape))
+        self.space.inside(ALWAYS, self.at, shape)
+        left = self.reader.element(self.goal.left, self.at, ALWAYS)
+        found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
+        if not found or self._all_follow(found):
+            return Outcome("proved", by_law=self.reader.by_law)
+        fits = self._fits(shape)
+        for leaf in found:
+            outcome = self._leaf(leaf, fits)
+            if outcome is not None:
+                return outcome
+        return Outcome("proved", by_law=True)
+
+    def _all_follow(self, found: Sequence[Leaf]) -> bool:
+        """Whether the conditions of all leaves follow, asked at once."""
+        always = {f.key for f in self.space.known(ALWAYS)}
+        denials = []
+        for leaf in found:
+            own = [f for f in self.space.known(leaf.path) if f.key not in always]
+            denials.append(conjunction((*own, negation(leaf.required))))
+        question = [*self.space.known(ALWAYS), disjunction(denials)]
+        return self.court.arithmetic.satisfiable(question) == "unsat"
+
+    def _fits(self, shape: Index) -> list[Element]:
+        """The expressions of `fits`, at the position that is looked at where they have its shape."""
+        shown = [node for node in self.goal.fits if self.reader.shape(node) in ((), shape)]
+        return [self.reader.element(node, self.at if node.shape else (), ALWAYS) for node in shown]
+
+    def _leaf(self, leaf: Leaf, fits: Sequence[Element]) -> Outcome | None:
+        """What becomes of the instance by one leaf; None where the leaf is proved."""
+        if self.space.shows(leaf.path, leaf.required):
+            return None
+        denial = negation(leaf.required)
+        why = f"not shown: {leaf.left} = {leaf.right}"
+        try:
+            scalar = self.court.scalar(self.reader, leaf, fits, self.goal)
+        except Unsupported:
+            return self._refute([denial], why, leaf.path)
+        if scalar.finding.verdict in ("proved", "vacuous"):
+            return None
+        detail = f"{why}; {scalar.finding.detail}" if scalar.finding.verdict == "unknown" else why
+        return self._refute([denial], detail, leaf.path, scalar)
+
+    # refutation -------------------------------------------------------------------------------------------------
+
+    def _refute(
+        self, denials: Sequence[Formula], why: str, path: Path = ALWAYS, scalar: _Scalar | None = None
+    ) -> Outcome:
+        """A counterexample that breaks one of the things wanted, else *unknown*."""
+        facts = [*self.premises, *self.space.known(path), *path, *denials]
+        question = Question(facts, self.court.budget)
+        chosen = smallest(question, self.goal)
+        if chosen is not None:
+            shown = self._shown(chosen.ints, _hints(chosen, scalar))
+            if shown is not None:
+                return Outcome("refuted", why.replace("@", "i"), shown)
+        for count, small in enumerate(small_sizes(self.goal)):
+            if count >= MOST_REPLAYS:
+                break
+            shown = self._shown(small, ())
+            if shown is not None:
+                return Outcome("refuted", why.replace("@", "i"), shown)
+        return Outcome("unknown", why.replace("@", "i"))
+
+    def _shown(self, sizes: Any, hints: Hints) -> Counterexample | None:
+        return show_difference(self.goal, sizes, hints, self.court.budget)
+
+
+def _hints(chosen: Solution, scalar: _Scalar | None) -> Hints:
+    """The elements of the scalar counterexample, at the positions where the solver's solution reads them."""
+    if scalar is None or scalar.finding.point is None:
+        return
+    values = dict(zip(scalar.made.variables, scalar.finding.point, strict=True))
+    for key, read in scalar.made.reads.items():
+        position = tuple(p.value({a: chosen.ints.get(a, 0) for a in p.atoms}) for p in read.at)
+        yield read.name, position, values[key]

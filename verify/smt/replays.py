@@ -1,0 +1,88 @@
+"""
+Replaying an instance
+=====================
+
+An instance of a rule about tensors with numbers for its sizes and arrays for its inputs, evaluated by the
+specification. Nothing is shown as a counterexample that this has not confirmed: the conditions hold, the left side has
+a value, and the right side has another one or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from soundline.spec.arrays import Array, Cell
+from soundline.spec.dtypes import Element, index
+from soundline.spec.errors import IllFormed, SoundlineError
+from soundline.spec.evaluate import evaluate
+from soundline.spec.instances import Goal
+from soundline.spec.node import Size, UOp
+from soundline.verify.smt.obligations import wrapping_nodes
+from soundline.verify.smt.points import wraps
+
+Inputs = Mapping[str, Array]
+"""An array for each variable of an instance, by name; sizes and other scalars have shape ()."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the evaluator says of both sides: the right one differs, or is refused."""
+
+    left: Array
+    right: Array | SoundlineError
+
+
+def sizes(goal: Goal) -> list[str]:
+    """The variables of an instance that are ``index`` scalars: sizes, offsets and the like."""
+    return [name for name, node in goal.variables.items() if node.dtype is index and node.shape == ()]
+
+
+def number(value: int) -> Array:
+    """An ``index`` scalar."""
+    return Array(index, (), (value,))
+
+
+def slots(goal: Goal, inputs: Inputs) -> dict[int, Array]:
+    """The inputs by the slots of the Params."""
+    return {node.arg.slot: inputs[name] for name, node in goal.variables.items() if name in inputs}
+
+
+def concrete(shape: tuple[Size, ...] | None, goal: Goal, inputs: Inputs) -> tuple[int, ...]:
+    """A shape with the sizes that the inputs give it. A negative size raises ``IllFormed`` where a node has it."""
+    bound = slots(goal, inputs)
+    return tuple(s if isinstance(s, int) else int(evaluate(s, bound).item()) for s in shape or ())
+
+
+def replay(goal: Goal, inputs: Inputs) -> Shown | None:
+    """Both sides as evaluated, where the conditions hold and the left side has a value that the right side has not."""
+    bound = slots(goal, inputs)
+    try:
+        if not all(evaluate(h, bound).item() for h in goal.hypotheses):
+            return None
+        left = evaluate(goal.left, bound)
+        if not _fits(goal, bound):
+            return None
+    except SoundlineError:
+        return None
+    if isinstance(goal.right, IllFormed):
+        return Shown(left, goal.right)
+    try:
+        right = evaluate(goal.right, bound)
+    except SoundlineError as refusal:
+        return Shown(left, refusal)
+    return None if left == right else Shown(left, right)
+
+
+def _fits(goal: Goal, bound: Mapping[int, Array]) -> bool:
+    """Whether no operation inside the expressions of `fits` wraps, at any position."""
+    for node in wrapping_nodes(goal.fits):
+        parts = (node, *node.src)
+        rows = zip(*(evaluate(p, bound).elements for p in parts), strict=True)
+        if any(wraps(node, _elements(parts, row)) for row in rows):
+            return False
+    return True
+
+
+def _elements(parts: tuple[UOp, ...], row: tuple[Cell, ...]) -> dict[UOp, Element]:
+    return {p: e for p, e in zip(parts, row, strict=True) if isinstance(e, bool | int | float)}

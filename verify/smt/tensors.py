@@ -1,0 +1,176 @@
+"""
+Deciding rules about shapes
+===========================
+
+A rule with tensors of symbolic shapes is proved for all sizes at once, at every rank from 0 to 4, for every
+permutation and all flags; each such choice is an instance. Elements stay uninterpreted as long as that suffices, and
+such a proof is a proof at every dtype: an instance that was proved so is not proved again at the next dtype.
+
+A rule says nothing where it can be applied to nothing. It is vacuous where its sides are one term, where no instance
+can meet its conditions, or where only tensors without elements do, or none beyond rank 0, where conditions on axes say
+nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from soundline.spec.dtypes import DType, bool_, index
+from soundline.spec.errors import IllFormed
+from soundline.spec.instances import Goal
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule
+from soundline.spec.terms import Term, Vector, show
+from soundline.verify.smt.elements import Unsupported
+from soundline.verify.smt.judging import Court, Instance, Outcome
+from soundline.verify.smt.solving import Budget
+from soundline.verify.verdicts import LayerResult
+
+
+@dataclass
+class _Record:
+    """What has been seen of a rule's instances."""
+
+    rule: Rule
+    layer: str
+    instances: int = 0
+    different: bool = False
+    """Whether the sides of some instance are two terms."""
+    applies: bool = False
+    """Whether some instance beyond rank 0, or any where there are no others, can meet its conditions."""
+    has_elements: bool = False
+    """Whether such an instance can do so with elements."""
+    ranked: bool = False
+    """Whether an instance beyond rank 0 was seen."""
+    at_rank_0: bool = False
+    """Whether an instance of rank 0 can meet its conditions, in a rule that has others."""
+    by_law: bool = False
+    ranks: set[int] = field(default_factory=set)
+    dtypes: dict[DType, None] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    proved: set[tuple[object, ...]] = field(default_factory=set)
+    """The instances that are proved at every dtype, by all that was chosen but the dtype."""
+
+
+def prove_goals(rule: Rule, goals: Iterable[Goal], layer: str, budget: Budget) -> LayerResult:
+    """The verdict of one layer: proved if every instance is."""
+    court, record = Court(budget), _Record(rule, layer)
+    started = time.monotonic()
+    for goal in goals:
+        choices = _choices(goal)
+        _note(record, goal)
+        if choices in record.proved:
+            continue
+        outcome = _judged(record, goal, court)
+        if outcome.verdict == "refuted":
+            return LayerResult(layer, "refuted", _covered(record), outcome.counterexample, outcome.detail)
+        if outcome.verdict == "unknown":
+            record.unknown.append(f"{outcome.detail}, at {goal.label}")
+        elif outcome.by_law:
+            record.by_law = True
+        elif choices is not None and goal.env.dtype not in (index, bool_):
+            record.proved.add(choices)
+        if time.monotonic() - started > max(budget.seconds, 1.0) * 10:
+            record.unknown.append(f"the time for all instances was spent after {record.instances}")
+            break
+    return _result(record)
+
+
+def _note(record: _Record, goal: Goal) -> None:
+    ranks = goal.env.bound["rank of"].values()
+    record.instances += 1
+    record.ranks |= set(ranks)
+    record.dtypes[goal.env.dtype] = None
+    record.different |= goal.left is not goal.right
+    if any(ranks) and not record.ranked:
+        record.at_rank_0 = record.applies
+        record.ranked, record.applies, record.has_elements = True, False, False
+
+
+def _judged(record: _Record, goal: Goal, court: Court) -> Outcome:
+    try:
+        instance = Instance(goal, court)
+        if not record.has_elements and _counts(record, goal):
+            record.applies = record.applies or instance.applies()
+            record.has_elements = instance.applies_to_elements()
+        return instance.judge()
+    except Unsupported as missing:
+        return Outcome("unknown", str(missing))
+
+
+def _counts(record: _Record, goal: Goal) -> bool:
+    """Whether an instance shows that the rule applies to something: one beyond rank 0, where there are such."""
+    return not record.ranked or any(goal.env.bound["rank of"].values())
+
+
+def _choices(goal: Goal) -> tuple[object, ...] | None:
+    """What was chosen beside the dtype, if a proof that takes elements as they come is one for every dtype.
+
+    It is none for others where the dtype shows: in numbers that are elements, or at ``index`` and bool, of whose
+    elements more is known.
+    """
+    if isinstance(goal.right, IllFormed) or _has_numbers(goal.rule):
+        return None
+    own = goal.env.dtype
+    chosen = [
+        goal.env.bound[n] for n, k in goal.rule.kinds.items() if k.kind not in ("Tensor", "Shape", "Offset")
+    ]
+    plain = [(c, c is own) for c in chosen if isinstance(c, tuple | Op | DType)]
+    return (*goal.env.bound["rank of"].values(), *plain)
+
+
+def _has_numbers(rule: Rule) -> bool:
+    """Whether numbers that are elements stand in a rule: what they are as elements depends on the dtype."""
+    return any(map(_is_number_inside, (rule.left, rule.right, *rule.given)))
+
+
+def _is_number_inside(term: object) -> bool:
+    if not isinstance(term, Term) or isinstance(term, Vector):
+        return False
+    return term.head == "literal" or any(map(_is_number_inside, term.args))
+
+
+# results ----------------------------------------------------------------------------------------------------------
+
+
+def _result(record: _Record) -> LayerResult:
+    if record.unknown:
+        more = (
+            f", and {len(record.unknown) - 1} more of {record.instances} instances"
+            if record.unknown[1:]
+            else ""
+        )
+        return LayerResult(record.layer, "unknown", _covered(record), None, record.unknown[0] + more)
+    why = _vacuous(record)
+    if why:
+        return LayerResult(record.layer, "vacuous", "", None, why)
+    return LayerResult(record.layer, "proved", _covered(record))
+
+
+def _vacuous(record: _Record) -> str:
+    """Why the rule says nothing, or nothing."""
+    if not record.instances:
+        return (
+            "the rule has no instance: its left side is ill-formed at every rank, or a condition excludes all"
+        )
+    if not record.different or show(record.rule.left) == show(record.rule.right):
+        return "both sides are the same term"
+    if not record.applies:
+        return "the condition excludes every input" + (" beyond rank 0" if record.at_rank_0 else "")
+    return "" if record.has_elements else "the rule matches only empty tensors"
+
+
+def _covered(record: _Record) -> str:
+    """What the instances cover, in one line."""
+    ranks = sorted(record.ranks)
+    span = f"ranks {ranks[0]}–{ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}" if ranks else "no rank"
+    several = f", {record.instances} instances" if record.instances > 1 else ""
+    return f"{span}, all sizes, {_dtypes(record)}{several}"
+
+
+def _dtypes(record: _Record) -> str:
+    if record.layer != "symbolic shapes":
+        return ", ".join(d.name for d in record.dtypes)
+    return "every dtype, by its laws" if record.by_law else "all dtypes (elements uninterpreted)"
