@@ -10,6 +10,7 @@ from rst import escape, law, prose, table, title
 from soundline.spec import errors as tree
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
+from soundline.verify.problems import KINDS
 
 
 def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[type[tree.SoundlineError]]:
@@ -30,6 +31,10 @@ def errors() -> str:
     """The classes, then the constraints op by op, then the decisions that errors cite."""
     parts = [title("By class", "-")]
     parts += [_class(c) for c in classes()]
+    parts.append(title("By kind of mistake", "-"))
+    parts.append("What can be wrong with a rule file, in the words of reports (:doc:`cli`).\n")
+    kinds = [(f":here:`{kind}`", prose(text)) for kind, text in KINDS.items()]
+    parts.append(table(("kind", "means"), kinds, widths=(22, 78)))
     parts.append(title("By constraint", "-"))
     parts.append("An ``IllFormed`` error names in ``.rule`` the constraint that a node broke.\n")
     rows = [

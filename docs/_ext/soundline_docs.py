@@ -11,11 +11,16 @@ does a registered id that no page states.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import chapter_pages
+import cli_pages
 import decision_pages
 import error_pages
 import op_pages
@@ -31,7 +36,11 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 logger = logging.getLogger(__name__)
 
 PARTS: dict[str, Callable[[], str]] = {
-    "chapters": chapter_pages.index,
+    "chapters-of-the-law": partial(chapter_pages.index, "spec"),
+    "chapters-of-the-road": partial(chapter_pages.index, "impl"),
+    "chapters-of-the-court": partial(chapter_pages.index, "verify"),
+    "commands": cli_pages.commands,
+    "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,
     "op-index": op_pages.index_of_ops,
@@ -69,6 +78,27 @@ class Rules(SphinxDirective):
         said += nodes.Text(f"verdict: {verdict}")
         code = nodes.literal_block("\n".join(self.content), "\n".join(self.content), language="python")
         return [nodes.container("", code, said, classes=["rules"])]
+
+
+class Example(SphinxDirective):
+    """`.. example::` shows a program and what it printed when these pages were built. A failure stops the build."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """The program, then its output."""
+        program = "\n".join(self.content)
+        source, line = self.get_source_info()
+        # The rule language reads the source of a rule, so the program is a file with a name.
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "example.py"
+            path.write_text(program)
+            ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            logger.warning("the example failed:\n%s", ran.stderr, location=(source, line))
+        shown = nodes.literal_block(program, program, language="python")
+        printed = nodes.literal_block(ran.stdout, ran.stdout, language="text", classes=["printed"])
+        return [nodes.container("", shown, printed, classes=["example"])]
 
 
 class Law(SphinxRole):
@@ -176,6 +206,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register everything."""
     app.add_directive("generated", Generated)
     app.add_directive("rules", Rules)
+    app.add_directive("example", Example)
     app.add_role("law", Law())
     app.add_role("anchor", Anchor())
     app.add_role("here", Here())

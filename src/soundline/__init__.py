@@ -4,8 +4,65 @@ soundline
 
 The public API. This module alone may import `spec`, `impl` and `verify` together: it plugs the court
 (`verify`) into the road (`impl`), and everything else keeps to `spec` <- `impl` <- `verify`.
+
+Names are imported when they are first used, so that reading the law does not load a compiler, and
+compiling does not load a solver.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soundline.impl.certificate import Certificate as Certificate
+    from soundline.impl.compile import Program as Program
+    from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
+    from soundline.impl.tensor import Tensor as Tensor
+    from soundline.spec.dtypes import DType as DType
+    from soundline.spec.errors import CompileError as CompileError
+    from soundline.spec.errors import EvaluationError as EvaluationError
+    from soundline.spec.errors import IllFormed as IllFormed
+    from soundline.spec.errors import RuleError as RuleError
+    from soundline.spec.errors import SoundlineError as SoundlineError
+    from soundline.spec.errors import ToolchainError as ToolchainError
+    from soundline.spec.errors import UsageError as UsageError
+    from soundline.spec.ops import Op as Op
+    from soundline.spec.uop import UOp as UOp
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+_HOMES = {
+    "soundline.impl.certificate": ("Certificate",),
+    "soundline.impl.compile": ("Program", "compile"),
+    "soundline.impl.tensor": ("Tensor",),
+    "soundline.spec.dtypes": ("DType",),
+    "soundline.spec.errors": (
+        "CompileError",
+        "EvaluationError",
+        "IllFormed",
+        "RuleError",
+        "SoundlineError",
+        "ToolchainError",
+        "UsageError",
+    ),
+    "soundline.spec.ops": ("Op",),
+    "soundline.spec.uop": ("UOp",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604  # the names are strings
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'soundline' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, those not yet imported included."""
+    return sorted({*globals(), *__all__})
