@@ -123,6 +123,10 @@ def cmod(dtype: DType, a: int, b: int) -> int:
 # Bits -------------------------------------------------------------------------------------------------------------
 
 
+GREATEST_SHIFT = 1 << 20
+"""How far an index may be shifted left."""
+
+
 def _count(dtype: DType, b: int) -> int:
     """A shift count read as unsigned; nothing is left to move at the width, so it stops there (U-04)."""
     return b if dtype is index else min(b % (1 << dtype.bits), dtype.bits)
@@ -134,7 +138,9 @@ def shr(dtype: DType, a: int, b: int) -> int:
 
 
 def shl(dtype: DType, a: int, b: int) -> int:
-    """a ≪ b, wrapped."""
+    """a ≪ b, wrapped; on index the integers end where a machine cannot write them down."""
+    if dtype is index and b > GREATEST_SHIFT and a != 0:
+        raise EvaluationError(f"2^{b} is too large to compute", rule="uop-shl-sem", where="Shl")
     return wrap(dtype, a << _count(dtype, b))
 
 

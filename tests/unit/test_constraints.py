@@ -271,7 +271,7 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         ],
     ),
     "uop-stack-c1": (
-        [lambda: Op.Stack(), lambda: Op.Stack(V, V), lambda: Op.Stack(V)],
+        [Op.Stack, lambda: Op.Stack(V, V), lambda: Op.Stack(V)],
         [lambda: Op.Stack(T, V), lambda: Op.Stack(V, V, vector(int32, 7))],
     ),
     "uop-stack-c2": (
@@ -357,7 +357,7 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         ],
     ),
     "uop-reduce-c1": (
-        [lambda: Op.Reduce(V, arg=ReduceArg(op, (0,))) for op in (Op.Add, Op.Max, Op.Mul)],
+        [lambda op=op: Op.Reduce(V, arg=ReduceArg(op, (0,))) for op in (Op.Add, Op.Max, Op.Mul)],
         [
             lambda: Op.Reduce(V, arg=ReduceArg(Op.And, (0,))),
             lambda: Op.Reduce(V, arg=ReduceArg(Op.Sub, (0,))),
@@ -679,7 +679,7 @@ GENERIC: dict[str, list[Build]] = {
     ],
     "uop-stack-src": [lambda: Op.Stack(Op.Group())],
     "uop-store-src": [lambda: Op.Store(B, Op.Group())],
-    "uop-after-src": [lambda: Op.After(), lambda: Op.After(Op.Group())],
+    "uop-after-src": [Op.After, lambda: Op.After(Op.Group())],
     "uop-if-src": [lambda: Op.If(Op.Group())],
     "uop-add-arg": [lambda: Op.Add(ONE, ONE, arg=3)],
     "uop-cast-arg": [lambda: Op.Cast(ONE), lambda: Op.Cast(ONE, arg="int8")],
