@@ -16,8 +16,7 @@ from soundline.impl.lower.obligations import Obligation
 
 SAMPLED = (
     "the lowering stages keep the value of the program: compared with the evaluator on random programs by the tests",
-    "the C text means what the linear UOps mean, and the C compiler keeps that: compared with the evaluator, bit for "
-    "bit, on random programs by the tests",
+    "the C text, and what the C compiler makes of it: compared with the evaluator, bit for bit, by the same tests",
 )
 """What no proof covers; the same for every program that is compiled through C."""
 

@@ -23,7 +23,8 @@ def selectors(index: Any, rank: int) -> list[Selector]:
     for item in given:
         if isinstance(item, bool) or not (item is None or item is ... or isinstance(item, int | slice)):
             raise UsageError(
-                f"{item!r} is no basic index", hint="index with integers, slices, None and ...; arrays are no indices"
+                f"{item!r} is no basic index",
+                hint="index with integers, slices, None and ...; arrays are no indices",
             )
     axes = sum(1 for item in given if item is not None and item is not ...)
     if axes > rank or sum(1 for item in given if item is ...) > 1:

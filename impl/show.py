@@ -2,8 +2,8 @@
 Showing programs
 ================
 
-A graph as numbered lines, one node a line, sources before users. Constants, storage, loop indices and shapes are written
-where they are used.
+A graph as numbered lines, one node a line, sources before users. Constants, storage, loop indices and shapes are
+written where they are used.
 """
 
 from __future__ import annotations

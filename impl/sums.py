@@ -2,14 +2,14 @@
 Sums
 ====
 
-The order in which a float sum is added is part of the program, not of the schedule. A long sum over the last axis is a
-fixed blocked association, written as UOps (U-10): its error grows with the logarithm of the length rather than with the
-length, and its lanes are independent, so that a processor adds many at once without changing one bit.
+The order in which a float sum is added is part of the program, not of the schedule. A long sum over the last axis is
+a fixed blocked association, written as UOps (U-10): its error grows with the logarithm of the length rather than with
+the length, and its lanes are independent, so that a processor adds many at once without changing one bit.
 
-A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th on,
-ascending; then the lanes are added in the same way, in GROUPS groups; then what is left, ascending; and the sums of the
-blocks are a row that is summed like the first. The last block is filled up with ``-0.0``, the exact identity of addition.
-A row of at most SHORT elements is added ascending.
+A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th
+on, ascending; then the lanes are added in the same way, in GROUPS groups; then what is left, ascending; and the sums
+of the blocks are a row that is summed like the first. The last block is filled up with ``-0.0``, the exact identity
+of addition. A row of at most SHORT elements is added ascending.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 Tensor
 ======
 
-`Tensor` is the front of the compiler: a lazy value over a UOp. An operation builds nodes and computes nothing; the value
-is computed, by one compiled program, when it is asked for (`numpy`, `item`, ``np.asarray``). Shapes broadcast and dtypes
-promote as in numpy; both are written into the graph as movement ops and casts, because UOps themselves do neither
-(U-14, U-20).
+`Tensor` is the front of the compiler: a lazy value over a UOp. An operation builds nodes and computes nothing; the
+value is computed, by one compiled program, when it is asked for (`numpy`, `item`, ``np.asarray``). Shapes broadcast
+and dtypes promote as in numpy; both are written into the graph as movement ops and casts, because UOps themselves do
+neither (U-14, U-20).
 
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> (x @ x.T + 1).sum(axis=0).tolist()
@@ -381,27 +381,24 @@ class Tensor:
     def prod(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """The product over axes, ascending. Integers and bools are multiplied in 64 bits."""
         wide = accumulated(summed(self.dtype))
-        return self.cast(wide)._folded(Op.Mul, axis, keepdim).cast(summed(self.dtype))
+        return _folded(self.cast(wide), Op.Mul, axis, keepdim).cast(summed(self.dtype))
 
     def max(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """The greatest element over axes; NaN if one is. Of no elements: the least value of the dtype."""
-        return self._folded(Op.Max, axis, keepdim)
+        return _folded(self, Op.Max, axis, keepdim)
 
     def min(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """The least element over axes; NaN if one is. Of no elements: the greatest value of the dtype."""
-        return Tensor.of(_reversed(Tensor.of(_reversed(self.uop))._folded(Op.Max, axis, keepdim).uop))
+        greatest = _folded(Tensor.of(_reversed(self.uop)), Op.Max, axis, keepdim)
+        return Tensor.of(_reversed(greatest.uop))
 
     def any(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """Whether some element is not 0."""
-        return self.cast(bool_)._folded(Op.Max, axis, keepdim)
+        return _folded(self.cast(bool_), Op.Max, axis, keepdim)
 
     def all(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """Whether every element is not 0."""
-        return self.cast(bool_)._folded(Op.Mul, axis, keepdim)
-
-    def _folded(self, op: Op, axis: Axes, keepdim: bool) -> Tensor:
-        axes = _axes(axis, self.ndim)
-        return _dropped(Tensor.of(sums.fold(self.uop, op, axes)), axes, keepdim)
+        return _folded(self.cast(bool_), Op.Mul, axis, keepdim)
 
     # Compositions -------------------------------------------------------------------------------------------------
 
@@ -413,7 +410,7 @@ class Tensor:
 
     def matmul(self, other: Operand) -> Tensor:
         """The matrix product, batched as in numpy."""
-        return self @ other
+        return _matmul(self, _tensor(other))
 
     def softmax(self, axis: int = -1) -> Tensor:
         """e^x over its sum along an axis, from the difference to the greatest element."""
@@ -523,6 +520,11 @@ def _dropped(x: Tensor, axes: Sequence[int], keepdim: bool) -> Tensor:
     return x.reshape(tuple(s for k, s in enumerate(x.shape) if k not in axes))
 
 
+def _folded(x: Tensor, op: Op, axis: Axes, keepdim: bool) -> Tensor:
+    axes = _axes(axis, x.ndim)
+    return _dropped(Tensor.of(sums.fold(x.uop, op, axes)), axes, keepdim)
+
+
 def _typed(a: Operand, b: Operand) -> tuple[UOp, UOp]:
     """Two operands in the dtype that they promote to; a Python number is weak."""
     if isinstance(a, bool | int | float) and isinstance(b, Tensor):
@@ -583,7 +585,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         raise UsageError(f"@ wants equal inner sizes; given {a.shape} and {b.shape}")
     product = rows.unsqueeze(-1) * columns.unsqueeze(-3)
     if dtype is bool_:
-        total = product._folded(Op.Max, -2, False)
+        total = _folded(product, Op.Max, -2, keepdim=False)
     else:
         total = Tensor.of(sums.fold(product.uop, Op.Add, [product.ndim - 2])).squeeze(-2)
     if x.ndim == 1:

@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from soundline.spec.node import UOp
 
 Group = Literal[
     "source",
@@ -112,7 +115,7 @@ class Op(Enum):
     CDiv = "CDiv"
     CMod = "CMod"
 
-    def __call__(self, *src: Any, arg: Any = None, tag: Any = None) -> Any:
+    def __call__(self, *src: Any, arg: Any = None, tag: Any = None) -> UOp:
         """Build the node of this op with these sources; raises ``IllFormed`` where a constraint is broken."""
         return constructor.make(self, src, arg, tag)
 
@@ -120,7 +123,7 @@ class Op(Enum):
 class Constructor:
     """Makes the node of an op. `uop`, which defines nodes, sets it; it stands here so that an op can be called."""
 
-    make: Callable[[Op, tuple[Any, ...], Any, Any], Any]
+    make: Callable[[Op, tuple[Any, ...], Any, Any], UOp]
 
 
 constructor = Constructor()

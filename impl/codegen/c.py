@@ -93,7 +93,8 @@ class Kernel:
         """The parameter list."""
         written = self.written()
         return ", ".join(
-            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}" for s in self.storages()
+            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}"
+            for s in self.storages()
         )
 
     def call(self) -> str:

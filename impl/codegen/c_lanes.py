@@ -3,8 +3,8 @@ Lanes in C
 ==========
 
 A value with axes is never an array of its own. Where a Store, or a fold of lanes, needs it, loops of known length run
-over its axes, and in them each element is computed like a scalar; what does not depend on an axis is computed before the
-loop over that axis. The C compiler makes vectors of these loops.
+over its axes, and in them each element is computed like a scalar; what does not depend on an axis is computed before
+the loop over that axis. The C compiler makes vectors of these loops.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def fold(kernel: Kernel, node: UOp) -> None:
     """Fold lanes, ascending, into one value per remaining lane."""
     name = kernel.named(node)
     body = node.src[0]
-    kernel.line(f"{c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};")
+    kernel.line(
+        f"{c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};"
+    )
 
     def finish() -> None:
         so_far = const(0 if node.dtype.kind != "bool" else False, node.dtype)  # stands for the variable
@@ -88,14 +90,25 @@ def _needed(kernel: Kernel, wanted: list[UOp]) -> Iterator[UOp]:
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]
     while stack:
         node, ready = stack.pop()
-        if node in done or node in kernel.texts or not node.shape or node.op in (Op.Const, Op.Stack, Op.Buffer):
+        if (
+            node in done
+            or node in kernel.texts
+            or not node.shape
+            or node.op in (Op.Const, Op.Stack, Op.Buffer)
+        ):
             continue
         if ready or node.op is Op.Reduce or _is_leaf(node):
             done.add(node)
             yield node
             continue
         stack.append((node, True))
-        inner = (node.src[0].src[1], *node.src[1:]) if node.op is Op.Load else node.src[:1] if _is_view(node) else node.src
+        inner = (
+            (node.src[0].src[1], *node.src[1:])
+            if node.op is Op.Load
+            else node.src[:1]
+            if _is_view(node)
+            else node.src
+        )
         stack.extend((s, False) for s in reversed(inner))
 
 

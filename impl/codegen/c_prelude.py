@@ -197,13 +197,19 @@ _BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     (_WIDE_INTEGERS, ("sl_sticky_",), ()),
     (_MAXIMUM, ("sl_max_",), ()),
     *(
-        (_integer_helpers(d), tuple(f"sl_{verb}_{SHORT[d]}(" for verb in ("cdiv", "cmod", "idiv", "mod", "sat")), ())
+        (
+            _integer_helpers(d),
+            tuple(f"sl_{verb}_{SHORT[d]}(" for verb in ("cdiv", "cmod", "idiv", "mod", "sat")),
+            (),
+        )
         for d in ints
     ),
 ]
 """Each block of helpers, the calls that ask for it, and the blocks that it needs."""
 
-HEADERS = "#include <fenv.h>\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n"
+HEADERS = (
+    "#include <fenv.h>\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n"
+)
 
 
 def helpers_for(body: str) -> str:

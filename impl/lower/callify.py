@@ -4,10 +4,10 @@ Callify
 
 Transform the Tensor graph into a single stateless function.
 
-Input: the graphs of the outputs, over Buffers. Output: a Function whose body is a Tuple of the outputs over flat Params,
-and whose arguments are the Buffers: first those named, in their order, then those that the graphs captured. Functions
-and Calls inside are replaced by their bodies; Load on the same device, Detach and ContiguousBackward, which are
-identities, are dropped.
+Input: the graphs of the outputs, over Buffers. Output: a Function whose body is a Tuple of the outputs over flat
+Params, and whose arguments are the Buffers: first those named, in their order, then those that the graphs captured.
+Functions and Calls inside are replaced by their bodies; Load on the same device, Detach and ContiguousBackward, which
+are identities, are dropped.
 
 *Invariant*: ``GetTuple(result, k)`` has the value of output k; the body has no Buffer, Function, Call or Load.
 """

@@ -4,13 +4,13 @@ Expand
 
 Expand the parallel ranges into shape.
 
-Input: a Linear of Sinks of scalars, some of whose Ranges are UPCAST. Output: the same without UPCAST Ranges. A nest that
-had L of them, and the reductions in it, computes on values with L axes, one for each in nest order: an axis has size 1
-where a value does not depend on its Range. A value that depends on none keeps the shape ``()``. A reduction over a Range
-that is UPCAST becomes a Reduce over that axis, after the Reduce over its other ranges.
+Input: a Linear of Sinks of scalars, some of whose Ranges are UPCAST. Output: the same without UPCAST Ranges. A nest
+that had L of them, and the reductions in it, computes on values with L axes, one for each in nest order: an axis has
+size 1 where a value does not depend on its Range. A value that depends on none keeps the shape ``()``. A reduction
+over a Range that is UPCAST becomes a Reduce over that axis, after the Reduce over its other ranges.
 
-*Invariant*: the values of all stores are unchanged, bit for bit: the lanes of a value are what the iterations were. For
-a reduction that holds because only operators for which the order is free are split into lanes (`optimize`).
+*Invariant*: the values of all stores are unchanged, bit for bit: the lanes of a value are what the iterations were.
+For a reduction that holds because only operators for which the order is free are split into lanes (`optimize`).
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ class _Lanes:
         own = [self.lanes.index(r) for r in node.src[1:] if is_lane(r)]
         rest = [r for r in node.src[1:] if not is_lane(r)]
         if own:
-            needed = tuple(
-                int(r.src[0].arg.value) if k in own else 1 for k, r in enumerate(self.lanes)
-            )
+            needed = tuple(int(r.src[0].arg.value) if k in own else 1 for k, r in enumerate(self.lanes))
             (body,) = self.together([body], needed)
         total = Op.Reduce(body, *rest, arg=node.arg) if rest else body
         if not own:

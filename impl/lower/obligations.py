@@ -2,9 +2,9 @@
 Obligations
 ===========
 
-What must hold of a lowered program for its memory accesses to be right, and how each obligation is discharged. For every
-Index into storage: the index lies inside it, *proved* by the interval of the index, or *guarded*, which means that the
-interval lies inside once the gate of the access is assumed.
+What must hold of a lowered program for its memory accesses to be right, and how each obligation is discharged. For
+every Index into storage: the index lies inside it, *proved* by the interval of the index, or *guarded*, which means
+that the interval lies inside once the gate of the access is assumed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Obligation:
     """The index lies in this interval; None where it has no value."""
 
     def __str__(self) -> str:
-        where = "never reached" if self.interval is None else f"index in [{self.interval[0]}, {self.interval[1]}]"
+        where = (
+            "never reached" if self.interval is None else f"index in [{self.interval[0]}, {self.interval[1]}]"
+        )
         return f"kernel {self.kernel}: {self.access} of buffer {self.slot}[{self.size}]: {where}, {self.how}"
 
 

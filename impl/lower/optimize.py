@@ -4,11 +4,12 @@ Optimize
 
 Swap and split ranges, and determine which axes are parallel and which are serial.
 
-Input and output: a Linear of Sinks of scalars; the output has Ranges of type UPCAST, the lanes that one processor core
-works on at once. What is done, for a CPU, to each nest:
+Input and output: a Linear of Sinks of scalars; the output has Ranges of type UPCAST, the lanes that one processor
+core works on at once. What is done, for a CPU, to each nest:
 
 * `merged`: two loops that every access walks as one become one.
-* `laned`: where a reduction reads along the innermost output axis, that axis is split by LANES, and the axis around it,
+* `laned`: where a reduction reads along the innermost output axis, that axis is split by LANES, and the axis around
+it,
   if some operand does not depend on it, by ROWS, so that a loaded element is used many times. What does not fill a
   split becomes a nest of its own. The order in which each output's reduction runs does not change.
 * `nested_lanes`: a short reduction of reductions, as in a blocked sum, becomes lanes that are folded in their order.
@@ -47,11 +48,8 @@ def optimize(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     numbers = itertools.count(1 + max((n.arg.id for n in toposort(kernels) if n.op is Op.Range), default=-1))
     found: list[UOp] = []
     for kernel in kernels.src:
-        nests: list[UOp] = []
-        for nest in kernel.src:
-            for laned_nest in laned(merged(nest, numbers), numbers):
-                nests.append(split_reductions(nested_lanes(laned_nest, numbers), numbers, licences))
-        found.append(Op.Sink(*nests))
+        nests = [n for nest in kernel.src for n in laned(merged(nest, numbers), numbers)]
+        found.append(Op.Sink(*(split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)))
     return Op.Linear(*found)
 
 

@@ -79,5 +79,7 @@ def substituted(kernels: UOp, replacements: dict[UOp, UOp]) -> UOp:
         if node in replacements:
             new[node] = replacements[node]
         else:
-            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+            new[node] = (
+                UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+            )
     return new[kernels]

@@ -5,8 +5,8 @@ Rangeify
 Determine the kernel split of the function, and break everything down to shape ``()``.
 
 Input: a Function over flat buffers (`callify`). Output: a Linear of Sinks, one per kernel, in execution order. In it
-every value is a scalar: what had a shape is a nest of Ranges, and what moved data is index arithmetic. Buffers 0 … are
-the function's arguments, then its outputs, then temporaries.
+every value is a scalar: what had a shape is a nest of Ranges, and what moved data is index arithmetic. Buffers 0 …
+are the function's arguments, then its outputs, then temporaries.
 
 *Invariant*: executing the Sinks in order leaves in the output buffers the values of the function; every element of
 every output and temporary is stored exactly once before it is read; every Load is inside its buffer wherever its gate
@@ -108,8 +108,8 @@ class _Rangeifier:
     def runs_once(self, view: View, elements: int) -> bool:
         """Whether a Reduce that is computed where it is read is computed once per element.
 
-        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run. It
-        may stand inside another reduction that is short enough to become lanes.
+        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run.
+        It may stand inside another reduction that is short enough to become lanes.
         """
         loops = {r for r in view.ranges if r.arg.type is AxisType.LOOP}
         around = math.prod(trip_count(r) for r in view.ranges - loops)
@@ -281,7 +281,11 @@ def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
         if made.shape is not None and made.op in (Op.Reduce, Op.Pad):
             source, result = math.prod(shape_of(made.src[0])), math.prod(shape_of(made))
             if source == 0 and result > 0:
-                value = identity_of(made.arg.op, made.dtype, empty=True) if made.op is Op.Reduce else zero(made.dtype)
+                value = (
+                    identity_of(made.arg.op, made.dtype, empty=True)
+                    if made.op is Op.Reduce
+                    else zero(made.dtype)
+                )
                 made = filled(value, shape_of(made))
         new[node] = made
     return [new[o] for o in outputs]
@@ -309,7 +313,7 @@ def rangeify(function: UOp) -> UOp:
     live = [node for node in outputs if math.prod(shape_of(node)) > 0]
     order = [n for n in toposort(*live) if n.shape is not None and n.op is not Op.Tuple]
     state = _Rangeifier(
-        arguments={k: a for k, a in enumerate(arguments)},
+        arguments=dict(enumerate(arguments)),
         outputs={n: storage[n] for n in live if n in storage},
         next_slot=len(arguments) + len(outputs),
         costs=_costs(order),

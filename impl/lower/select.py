@@ -68,5 +68,7 @@ def _check_width(node: UOp) -> None:
     known = arith.bounds(node)
     if known is not None and not (int64.min <= known.lo and known.hi <= int64.max):
         raise CompileError(
-            f"an index expression may need more than 64 bits: [{known.lo}, {known.hi}]", rule="U-02", where="select"
+            f"an index expression may need more than 64 bits: [{known.lo}, {known.hi}]",
+            rule="U-02",
+            where="select",
         )

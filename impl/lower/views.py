@@ -129,10 +129,7 @@ def _pad(node: UOp, view: View) -> View:
 
 def _shrink(node: UOp, view: View) -> View:
     return view.at(
-        [
-            arith.add(c, arith.number(o))
-            for c, o in zip(view.coordinates, _numbers(node.src[1]), strict=True)
-        ]
+        [arith.add(c, arith.number(o)) for c, o in zip(view.coordinates, _numbers(node.src[1]), strict=True)]
     )
 
 

@@ -88,7 +88,9 @@ def _intact(library: Path) -> bool:
 def _build(source: str, compiler: Compiler, library: Path) -> None:
     """Build beside the entry and rename into place; the checksum comes last, so that an entry with one is whole."""
     with tempfile.TemporaryDirectory(dir=library.parent, prefix="build-") as scratch:
-        text, built, checksum = (Path(scratch) / name for name in ("program.c", "program.so", "program.sha256"))
+        text, built, checksum = (
+            Path(scratch) / name for name in ("program.c", "program.so", "program.sha256")
+        )
         text.write_text(source, encoding="utf-8")
         compiler.build(text, built)
         checksum.write_text(hashlib.sha256(built.read_bytes()).hexdigest(), encoding="ascii")

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import cffi
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +26,8 @@ Bytes = npt.NDArray[Any]
 
 @functools.cache
 def _ffi() -> Any:
+    import cffi  # only programs that run need it
+
     ffi = cffi.FFI()
     ffi.cdef(f"void {ENTRY}(void **slot);")
     return ffi

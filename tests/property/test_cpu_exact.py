@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soundline.impl import storage
-from soundline.impl.compile import compile, computed
+from soundline.impl.compile import compile, computed  # noqa: A004
 from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
 from soundline.spec.dtypes import floats, to_numpy
