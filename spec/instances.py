@@ -86,8 +86,12 @@ def goals(stated: Rule, dtype: DType, max_rank: int = MAX_RANK) -> Iterator[Goal
     An instance whose left side is ill-formed is no instance. Raises ``RuleError`` where a rule is ill-typed: its right
     side, or a condition, does not exist at a dtype for which the rule was declared.
     """
+    leaves_of: dict[tuple[object, ...], _Leaves] = {}
     for bound in _choices(stated, dtype, max_rank):
-        leaves = _leaves(stated, Env(dtype, bound))
+        decisive = (*bound["rank of"].values(), *(bound[n] for n in _names(stated, "DTypeVar")))
+        if decisive not in leaves_of:
+            leaves_of = {decisive: _leaves(stated, Env(dtype, bound))}
+        leaves = leaves_of[decisive]
         env = Env(dtype, {**bound, **leaves.bound})
         if all(decide(c, env) for c in stated.given if isinstance(c, Static)):
             goal = _goal(stated, env, leaves)

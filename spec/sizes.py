@@ -142,6 +142,8 @@ def as_condition_node(condition: Condition) -> UOp:
 
 def same_shape(a: Shape, b: Shape) -> Condition:
     """The shapes have one rank and equal sizes."""
+    if a == b:  # the same nodes
+        return True
     return len(a) == len(b) and every(equal(x, y) for x, y in zip(a, b, strict=True))
 
 
