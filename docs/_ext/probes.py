@@ -9,7 +9,10 @@ For every op that a program can contain, the smallest program that contains it. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
+from soundline.impl.compile import Lowered, lower
+from soundline.impl.lower.callify import callify
 from soundline.spec.dtypes import bool_, float32, index, int32, uint32, uint64
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate, execute
@@ -27,12 +30,15 @@ from soundline.spec.uop import (
     reshape,
     shrink,
     tensor,
+    toposort,
 )
 
 ELEMENTWISE = ("elementwise", "decomposed")
-_X = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], float32)
+_X = reshape(buffer(1, 6, float32), (2, 3))
 _B = buffer(0, 2, int32)
-_ONE = const(1, int32)
+_ONE = reshape(Op.Index(_B, const(0, index)), ())
+HELD = {0: [1, 2], 1: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2: [2.0], 3: [2], 4: [True], 5: [2]}
+"""What the Buffers of the probes hold: nothing that a compiler could fold."""
 _STORE = Op.Store(_B, tensor([7, 8], int32))
 _PLACE = Op.Index(_B, const(0, index))
 
@@ -57,7 +63,7 @@ VALUES: dict[Op, Callable[[], UOp]] = {
     Op.Index: lambda: Op.Index(_X, const(1, index)),
     Op.Stack: lambda: Op.Stack(_ONE, _ONE),
     Op.Replicated: lambda: Op.Replicated(Op.Stack(_ONE, _ONE), arg=(0,)),
-    Op.Slice: lambda: Op.Slice(tensor([1, 2, 3], int32), const(1, index), arg=SliceArg(2, int32)),
+    Op.Slice: lambda: Op.Slice(_B, const(1, index), arg=SliceArg(1, int32)),
     Op.Bitcast: lambda: Op.Bitcast(_X, arg=uint32),
     Op.Reduce: lambda: Op.Reduce(_X, arg=ReduceArg(Op.Add, (1,))),
     Op.Function: lambda: _in_a_function(Op.Function),
@@ -70,7 +76,7 @@ VALUES: dict[Op, Callable[[], UOp]] = {
     Op.Range: lambda: Op.Reduce(Op.Cast(loop(3, 0), arg=int32), loop(3, 0), arg=ReduceArg(Op.Add)),
     Op.Special: lambda: Op.Special(const(8, index), arg="gidx0"),
     Op.Cast: lambda: Op.Cast(_X, arg=int32),
-    Op.Where: lambda: Op.Where(const(True, bool_), _ONE, _ONE),
+    Op.Where: lambda: Op.Where(Op.CmpLt(_ONE, _ONE), _ONE, Op.Neg(_ONE)),
     Op.Contiguous: lambda: Op.Contiguous(_X),
     Op.ContiguousBackward: lambda: Op.ContiguousBackward(_X),
     Op.Detach: lambda: Op.Detach(_X),
@@ -105,10 +111,10 @@ def _conditional() -> UOp:
 
 
 def _operands(op: Op) -> Iterator[UOp]:
-    """The elementwise op on constants of the first dtype that admits it."""
-    for dtype, value in ((float32, 2.0), (int32, 2), (bool_, True), (uint64, 2)):
+    """The elementwise op on Buffers of the first dtype that admits it."""
+    for slot, dtype in enumerate((float32, int32, bool_, uint64), 2):
         try:
-            yield op(*(const(value, dtype) for _ in TABLE[op].sources))
+            yield op(*(buffer(slot, 1, dtype) for _ in TABLE[op].sources))
         except SoundlineError:
             continue
 
@@ -126,12 +132,33 @@ def evaluates(op: Op) -> bool:
     """Whether the evaluator gives the op's probe its meaning."""
     try:
         if op in EFFECTS:
-            return bool(execute(EFFECTS[op](), {0: [0, 0]}))
+            return bool(execute(EFFECTS[op](), HELD))
         probe = value_probe(op)
         if probe is None:
             return False
         params = {0: [1, 2]} if op is Op.Param else {}
-        evaluate(probe, params, {0: [1, 2]}, ranges={"gidx0": 3}, functions={"probe": lambda x: x})
+        evaluate(probe, params, HELD, ranges={"gidx0": 3}, functions={"probe": lambda x: x})
     except SoundlineError:
         return False
     return True
+
+
+@cache
+def lowered(op: Op) -> Lowered | None:
+    """The op's probe taken to C text, where the road does that."""
+    probe = value_probe(op)
+    if probe is None:
+        return None
+    try:
+        function = callify([probe])
+        held = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
+        return lower(Op.Function(function.src[0], *held), "exact")
+    except SoundlineError:
+        return None
+
+
+@cache
+def rendered() -> frozenset[Op]:
+    """The ops of which the last stage of any probe is made: those that the renderer writes as C."""
+    found = (lowered(op) for op in TABLE)
+    return frozenset(node.op for low in found if low for node in toposort(low.stages["plan"]))

@@ -88,6 +88,7 @@ class Example(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The program, then its output."""
         program = "\n".join(self.content)
+        self.env.note_reread()
         source, line = self.get_source_info()
         # The rule language reads the source of a rule, so the program is a file with a name.
         with tempfile.TemporaryDirectory() as folder:

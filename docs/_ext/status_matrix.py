@@ -13,6 +13,8 @@ from rst import table
 
 from soundline.spec import bounds, constraints, derived_props
 from soundline.spec.ops import TABLE, Entry, Op
+from soundline.verify.smt import denotation
+from soundline.verify.smt.algebras import SMT, UNINTERPRETED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,10 +40,29 @@ def evaluator(op: Op) -> str | None:
     return "effect" if op in probes.EFFECTS else "value"
 
 
+def smt(op: Op) -> str | None:
+    """The prover has a law for it: in an algebra of scalars, or as a map of symbolic positions."""
+    found = [*SMT.get(op, ())]
+    if op in denotation.LAWS and op not in SMT:
+        found.append("positions")
+    if op in UNINTERPRETED:
+        return "uninterpreted"
+    return ", ".join(found) or None
+
+
+def c(op: Op) -> str | None:
+    """The road takes a smallest program with the op to C (lowered), or makes the op on the way and renders it."""
+    if probes.lowered(op):
+        return "lowered"
+    return "rendered" if op in probes.rendered() else None
+
+
 COLUMNS: dict[str, Callable[[Op], str | None]] = {
     "typing": typing,
     "derived properties": derived,
     "evaluator": evaluator,
+    "SMT": smt,
+    "C": c,
 }
 
 
