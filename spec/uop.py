@@ -223,7 +223,8 @@ def broadcast_to(x: UOp, shape: Shape) -> UOp:
     if x.shape == shape:
         return x
     ones = (1,) * (len(shape) - len(x.shape)) + x.shape
-    return expand(x if ones == x.shape else reshape(x, ones), shape)
+    x = x if ones == x.shape else reshape(x, ones)
+    return x if ones == shape else expand(x, shape)
 
 
 def tensor(values: Any, dtype: DType = int32) -> UOp:
