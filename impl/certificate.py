@@ -8,7 +8,7 @@ discharged and how, under which licences it was built, and what was checked by s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from soundline.impl import evidence
@@ -63,12 +63,9 @@ def _section(title: str, lines: list[str]) -> list[str]:
 def certified(
     profile: str,
     licences: Sequence[str],
-    applied: Sequence[tuple[str, int]],
+    applied: Mapping[str, int],
     discharged: Sequence[Obligation],
 ) -> Certificate:
     """The certificate of a program; the rulings are what the court says now."""
-    totals: dict[str, int] = {}
-    for rule_id, count in applied:
-        totals[rule_id] = totals.get(rule_id, 0) + count
-    rules = tuple(AppliedRule(r, n, evidence.ruling(r)) for r, n in sorted(totals.items()))
+    rules = tuple(AppliedRule(r, n, evidence.ruling(r)) for r, n in sorted(applied.items()))
     return Certificate(profile, tuple(licences), rules, tuple(discharged))

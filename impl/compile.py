@@ -9,6 +9,8 @@ lowering pipeline, and the C text of all kernels is compiled and loaded. Every s
 from __future__ import annotations
 
 import functools
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,8 +29,9 @@ from soundline.impl.lower.optimize import optimize
 from soundline.impl.lower.plan import plan
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.select import select
+from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import shape_of
-from soundline.impl.runtime import cpu
+from soundline.impl.runtime import cpu, memory
 from soundline.impl.show import shown
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, to_numpy
@@ -36,6 +39,7 @@ from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, toposort
 
 Arrays = npt.NDArray[Any]
+_BYTES = np.dtype(np.uint8)
 
 PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "exact": (),
@@ -60,11 +64,12 @@ class Lowered:
 def lower(function: UOp, profile: str) -> Lowered:
     """Take a Function (`callify`) through the pipeline."""
     licences = PROFILES[profile]
-    stages = {"callify": function}
-    stages["rangeify"] = rangeify(function)
+    applied: Applied = Counter()
+    body = simplified(function.src[0], licences, applied)
+    stages = {"callify": Op.Function(body, *function.src[1:])}
+    stages["rangeify"] = rangeify(stages["callify"])
     discharged = obligations(stages["rangeify"])
-    applied: list[tuple[str, int]] = []
-    stages["optimize"] = optimize(stages["rangeify"], licences)
+    stages["optimize"] = optimize(stages["rangeify"], licences, applied)
     stages["expand"] = expand(stages["optimize"])
     stages["select"] = select(stages["expand"])
     stages["linearize"] = linearize(stages["select"])
@@ -85,6 +90,12 @@ class Signature:
 
     dtype: DType
     shape: tuple[int, ...]
+    size: int = field(init=False, repr=False)
+    storage: np.dtype[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", math.prod(self.shape))
+        object.__setattr__(self, "storage", to_numpy(self.dtype))
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
@@ -147,20 +158,17 @@ class Program:
         if len(arguments) != len(self.inputs):
             raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
         given = [_checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
-        results = self._run([*given, *self._captured])
+        made = [memory.empty(s.size, s.storage) for s in self.outputs]
+        arena = [memory.empty(self._arena, _BYTES)] if self._arena else []
+        self._library.run([*given, *self._captured, *made, *arena])
+        results = [a.reshape(s.shape) for a, s in zip(made, self.outputs, strict=True)]
         return results[0] if self._single else tuple(results)
-
-    def _run(self, given: Sequence[Arrays]) -> list[Arrays]:
-        made = [cpu.aligned_empty(int(np.prod(s.shape)), to_numpy(s.dtype)) for s in self.outputs]
-        arena = [cpu.aligned_empty(self._arena, np.dtype(np.uint8))] if self._arena else []
-        self._library.run([*given, *made, *arena])
-        return [a.reshape(s.shape) for a, s in zip(made, self.outputs, strict=True)]
 
 
 def _checked(argument: Any, wanted: Signature, position: int) -> Arrays:
     """An argument as an aligned C-contiguous array, if it has the dtype and shape that are wanted."""
     array = argument.numpy() if isinstance(argument, Tensor) else np.asarray(argument)
-    if array.dtype.newbyteorder("=") != to_numpy(wanted.dtype):
+    if array.dtype != wanted.storage and array.dtype.newbyteorder("=") != wanted.storage:
         raise UsageError(
             f"argument {position} has dtype {array.dtype}; the program was compiled for {wanted}",
             hint="cast it, or compile for this dtype",
@@ -170,7 +178,10 @@ def _checked(argument: Any, wanted: Signature, position: int) -> Arrays:
             f"argument {position} has shape {array.shape}; the program was compiled for {wanted}",
             hint="compile for this shape",
         )
-    return np.require(array, to_numpy(wanted.dtype), ("C", "A"))
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+        return array
+    return np.require(array, wanted.storage, ("C", "A"))
 
 
 def compile(  # noqa: A001  # the name of the public function

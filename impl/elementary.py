@@ -49,8 +49,10 @@ def _product_in_two_parts(x: UOp, factor: Fraction) -> tuple[UOp, UOp]:
     return lead, rest
 
 
-def _minimum(a: UOp, b: UOp) -> UOp:
-    return Op.Neg(Op.Max(Op.Neg(a), Op.Neg(b)))
+def _clamped(x: UOp, bound: float) -> UOp:
+    """x kept in [-bound, bound]; NaN passes."""
+    x = Op.Where(Op.CmpLt(x, _like(x, -bound)), _like(x, -bound), x)
+    return Op.Where(Op.CmpLt(_like(x, bound), x), _like(x, bound), x)
 
 
 def exp(x: UOp) -> UOp:
@@ -58,9 +60,7 @@ def exp(x: UOp) -> UOp:
     home = float64 if x.dtype is float64 else float32
     if x.dtype is not home:
         return Op.Cast(exp(Op.Cast(x, arg=home)), arg=x.dtype)
-    bound = _LARGEST_ARGUMENT[home]
-    inside = Op.Max(_minimum(x, _like(x, bound)), _like(x, -bound))
-    lead, rest = _product_in_two_parts(inside, 1 / LN2)
+    lead, rest = _product_in_two_parts(_clamped(x, _LARGEST_ARGUMENT[home]), 1 / LN2)
     s = Op.Add(lead, rest)
     t = Op.Add(Op.Sub(lead, s), rest)
     power = Op.Exp2(s)

@@ -7,6 +7,8 @@ Swap and split ranges, and determine which axes are parallel and which are seria
 Input and output: a Linear of Sinks of scalars; the output has Ranges of type UPCAST, the lanes that one processor
 core works on at once. What is done, for a CPU, to each nest:
 
+* the rules of the library are applied, before and after the rest;
+* `peeled`: an axis of which only the last step fails a gate does that step apart, and the others without the gate;
 * `merged`: two loops that every access walks as one become one.
 * `laned`: where a reduction reads along the innermost output axis, that axis is split by LANES, and the axis around
 it,
@@ -26,6 +28,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
 from soundline.spec.sizes import polynomial
@@ -40,16 +43,16 @@ LONE_LANES = 64
 _LEAST = 4
 """An axis shorter than this is not worth splitting."""
 
-Applied = list[tuple[str, int]]
 
-
-def optimize(kernels: UOp, licences: Collection[str] = ()) -> UOp:
-    """Choose the parallel axes of every kernel."""
+def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
+    """Simplify every kernel and choose its parallel axes; `applied` counts the rules that did it."""
     numbers = itertools.count(1 + max((n.arg.id for n in toposort(kernels) if n.op is Op.Range), default=-1))
     found: list[UOp] = []
     for kernel in kernels.src:
-        nests = [n for nest in kernel.src for n in laned(merged(nest, numbers), numbers)]
-        found.append(Op.Sink(*(split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)))
+        kernel = simplified(kernel, licences, applied)
+        nests = [n for nest in kernel.src for p in peeled(nest, numbers) for n in laned(merged(p, numbers), numbers)]
+        split = (split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)
+        found.append(simplified(Op.Sink(*split), licences, applied))
     return Op.Linear(*found)
 
 
@@ -81,6 +84,29 @@ def _loads(root: UOp) -> Iterator[UOp]:
 
 def _replaced(body: UOp, r: UOp, value: UOp) -> UOp:
     return substitute(body, {r: value})
+
+
+# Peel -------------------------------------------------------------------------------------------------------------
+
+
+def peeled(nest: UOp, numbers: Iterator[int]) -> list[UOp]:
+    """The nest, with the last step of one axis in a nest of its own where that frees the others of a gate."""
+    ranges, body = nest_of(nest)
+    gates = [n for n in toposort(body) if n.op is Op.CmpLt and n.src[0].dtype is index and not _always(n)]
+    for r in ranges:
+        count = trip_count(r)
+        most = arith.number(0) if count == 2 else loop(count - 1, next(numbers), AxisType.LOOP)
+        if any(r in arith.ranges_of(g) and _always(substitute(g, {r: most})) for g in gates):
+            rest = [most if q is r else q for q in ranges if q is not r or most.op is Op.Range]
+            last = [q for q in ranges if q is not r]
+            first = closed(_replaced(body, r, most), rest)
+            return [first, closed(_replaced(body, r, arith.number(count - 1)), last)]
+    return [nest]
+
+
+def _always(gate: UOp) -> bool:
+    known = arith.bounds(gate)
+    return known is None or bool(known.lo)
 
 
 # Merge ------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from soundline.impl.runtime.cache import library_for
 from soundline.impl.runtime.toolchain import find_compiler
 from soundline.spec.errors import ToolchainError
 
-ALIGNMENT = 64
 Bytes = npt.NDArray[Any]
 
 
@@ -45,18 +44,10 @@ class Library:
 
     def run(self, slots: Sequence[Bytes]) -> None:
         """Run all kernels of the program on these arrays, which must be C-contiguous and aligned."""
-        pointers = _ffi().new("void *[]", [_ffi().cast("void *", a.ctypes.data) for a in slots])
-        self._entry(pointers)
+        new, cast = _ffi().new, _ffi().cast
+        self._entry(new("void *[]", [cast("void *", a.ctypes.data) for a in slots]))
 
 
 def build(source: str) -> Library:
     """Compile and load a program, or load it from the cache."""
     return Library(library_for(source, find_compiler()))
-
-
-def aligned_empty(count: int, dtype: np.dtype[Any]) -> Bytes:
-    """An uninitialized flat array whose data begins at a multiple of 64 bytes."""
-    size = count * dtype.itemsize
-    block = np.empty(size + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + size].view(dtype)

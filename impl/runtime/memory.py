@@ -1,0 +1,76 @@
+"""
+Memory of results
+=================
+
+Where programs put their results and temporaries. A fresh large block costs a page fault for every 4 KiB of it, often more
+than computing what goes there; so blocks are used again. The array that a caller gets owns a *lease* of its block: the
+block goes back to the pool when the array and all views of it are gone, and never before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[Any]
+
+ALIGNMENT: Final = 64
+SMALL: Final = 1 << 16
+"""Blocks below this many bytes are not worth keeping."""
+KEPT: Final = 1 << 28
+"""Free blocks are kept up to this many bytes in all."""
+
+
+class Pool:
+    """Free blocks by size, shared by all threads: taking one and giving one back are single steps of the interpreter."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self.kept = kept
+        self.free: dict[int, list[Bytes]] = {}
+
+    def take(self, size: int) -> Bytes:
+        """A block of at least `size` bytes, its contents unspecified."""
+        rounded = _rounded(size)
+        try:
+            return self.free[rounded].pop()
+        except (KeyError, IndexError):
+            return np.empty(rounded + ALIGNMENT, np.uint8)
+
+    def give(self, block: Bytes) -> None:
+        """Keep a block for later, unless the pool is full."""
+        size = block.nbytes - ALIGNMENT
+        if sum(b * len(blocks) for b, blocks in list(self.free.items())) + size <= self.kept:
+            self.free.setdefault(size, []).append(block)
+
+
+def _rounded(size: int) -> int:
+    """The next size that is 1, 1¼, 1½ or 1¾ times a power of two, so that similar programs share blocks."""
+    step = 1 << max((size - 1).bit_length() - 3, 0)
+    return -(-size // step) * step
+
+
+POOL: Final = Pool()
+
+
+class _Lease:
+    """The right to a block: it ends, and the block goes back, when nothing refers to the lease any more."""
+
+    def __init__(self, pool: Pool, block: Bytes, size: int) -> None:
+        self.pool = pool
+        self.block = block
+        address = block.ctypes.data
+        start = address + -address % ALIGNMENT
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (start, False), "version": 3}
+
+    def __del__(self) -> None:
+        self.pool.give(self.block)
+
+
+def empty(count: int, dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
+    """An uninitialized flat array; a large one begins at a multiple of 64 bytes, in a block that is used again."""
+    size = count * dtype.itemsize
+    if size < SMALL:
+        return np.empty(count, dtype)
+    return np.asarray(_Lease(pool, pool.take(size), size)).view(dtype)
