@@ -15,7 +15,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
 from soundline.spec.elementwise import scalar
-from soundline.spec.errors import RuleError
+from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.node import Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
@@ -53,12 +53,25 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     if head == "every axis":
         return _every_axis(args[0], args[1], args[2], env)
     if head == "entry":
-        return as_node(build_vector(args[0], env, None)[args[1]])
+        return as_node(_entry(build_vector(args[0], env, None), args[1]))
     if head == "product":
         return as_node(product(build_vector(args[0], env, None)))
     if isinstance(head, Op):
         return _node(head, args, env, like)
     raise RuleError(f"{show(term)} is no value")
+
+
+class NoSuchAxis(IllFormed):
+    """A rule names an axis that tensors of this rank do not have, so that it has no instance here."""
+
+    def __init__(self, axis: int, rank: int) -> None:
+        super().__init__("Stack", "uop-stack-shape", given=f"rank {rank}", wants=f"an axis {axis}")
+
+
+def _entry(sizes: Shape, axis: int) -> Size:
+    if not -len(sizes) <= axis < len(sizes):
+        raise NoSuchAxis(axis, len(sizes))
+    return sizes[axis]
 
 
 def _bound_node(env: Env, name: str) -> UOp:

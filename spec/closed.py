@@ -8,7 +8,7 @@ What a Function asks of its body (U-31): it is closed, it binds exactly its own 
 from __future__ import annotations
 
 from soundline.spec.dtypes import order
-from soundline.spec.node import ParamArg, Shape, Size, UOp
+from soundline.spec.node import ParamArg, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import Condition, as_node, as_size, every, same_shape
 
@@ -58,9 +58,9 @@ def slots(body: UOp) -> set[int]:
 
 
 def is_closed(body: UOp) -> bool:
-    """Whether a body has no Buffer, no Store and no Range that is not closed inside it."""
+    """Whether a body has no Buffer, no Store or AtomicAdd, and no Range that is not closed inside it."""
     nodes = own_nodes(body)
-    return not free_ranges(body) and not any(n.op in (Op.Buffer, Op.Store) for n in nodes)
+    return not free_ranges(body) and not any(n.op in (Op.Buffer, Op.Store, Op.AtomicAdd) for n in nodes)
 
 
 def free_ranges(root: UOp) -> frozenset[UOp]:
@@ -131,9 +131,13 @@ def elements(node: UOp) -> tuple[UOp, ...] | None:
     return None
 
 
-def element_shape(node: UOp, position: int) -> Shape | None:
-    """The shape of element `position` of a tuple, with the arguments substituted."""
-    element = (elements(node) or ())[position]
-    if node.op is Op.Tuple or element.shape is None or node.src[0].op is Op.CustomFunction:
-        return element.shape
-    return tuple(substituted_size(s, node.src[0], node.src[1:]) for s in element.shape)
+def element(node: UOp, position: int) -> UOp:
+    """Element `position` of a tuple, with the arguments of a Function or Call for the Params of its body.
+
+    It has the properties that GetTuple has. Its value is that of GetTuple only if no Range of the body is free in an
+    argument; evaluation passes values, and needs no such care.
+    """
+    found = (elements(node) or ())[position]
+    if node.op is Op.Tuple or node.src[0].op is Op.CustomFunction:
+        return found
+    return bind(found, {p: node.src[1 + p.arg.slot] for p in params(found)})

@@ -121,7 +121,7 @@ SHAPE: dict[Op, Callable[[Sources, Any], Shape | None]] = {
     Op.Bitcast: _bitcast_shape,
     Op.Reduce: _reduce_shape,
     Op.Wmma: lambda src, arg: src[2].shape,
-    Op.GetTuple: lambda src, arg: closed.element_shape(src[0], arg),
+    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).shape,
 }
 
 
@@ -132,12 +132,17 @@ def _agreed_device(src: Sources, arg: Any) -> Device:
     return agreed([s.device for s in src])
 
 
+def _shared_device(src: Sources, arg: Any) -> Device:
+    devices = {s.device for s in src if s.device is not None}
+    return devices.pop() if len(devices) == 1 else None
+
+
 def _first_device(src: Sources, arg: Any) -> Device:
     return src[0].device
 
 
 DEVICE: dict[Op, Callable[[Sources, Any], Device]] = {
-    **dict.fromkeys(_VOID, _agreed_device),
+    **dict.fromkeys(_VOID, _shared_device),
     **dict.fromkeys((*_ALU, Op.Stack), _agreed_device),
     **dict.fromkeys((*group_of("movement", "marker"), Op.Reduce, Op.After, Op.Wmma), _first_device),
     **dict.fromkeys((Op.Store, Op.AtomicAdd), _first_device),
@@ -145,7 +150,7 @@ DEVICE: dict[Op, Callable[[Sources, Any], Device]] = {
     **dict.fromkeys((Op.Param, Op.Buffer), lambda src, arg: arg.device),
     Op.Stack: _agreed_device,
     Op.Load: lambda src, arg: src[0].device if arg is None or arg.device is None else arg.device,
-    Op.GetTuple: lambda src, arg: (closed.elements(src[0]) or ())[arg].device,
+    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).device,
 }
 
 
@@ -198,7 +203,7 @@ AXIS: dict[Op, Callable[[Sources, Any], int | None]] = {
     Op.Replicated: lambda src, arg: _lost_on(src[0].axis, arg),
     Op.Reduce: lambda src, arg: _lost_on(src[0].axis, arg.axes),
     Op.Load: _load_axis,
-    Op.GetTuple: lambda src, arg: (closed.elements(src[0]) or ())[arg].axis,
+    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).axis,
 }
 
 

@@ -42,6 +42,10 @@ class DType:
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the name, so that a dtype stays the one object that it is."""
+        return _named, (self.name,)
+
     @property
     def is_float(self) -> bool:
         """Whether this is a binary floating-point format."""
@@ -112,6 +116,11 @@ ieee_floats = (float16, bfloat16, float32, float64)
 floats = (*ieee_floats, float8_e4m3fn, float8_e5m2)
 all_dtypes = (bool_, *ints, index, *floats)
 BY_NAME = {d.name: d for d in (*all_dtypes, void)}
+
+
+def _named(name: str) -> DType:
+    return BY_NAME[name]
+
 
 _NUMPY: dict[DType, npt.DTypeLike] = {
     bool_: np.bool_,

@@ -16,7 +16,7 @@ from itertools import product as combinations
 from typing import Any
 
 from soundline.spec import ranks
-from soundline.spec.building import Env, build, build_dtype, build_vector, decide
+from soundline.spec.building import Env, NoSuchAxis, build, build_dtype, build_vector, decide
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, RuleError
@@ -154,6 +154,7 @@ def _arrangements(kind: str, rank: int) -> list[tuple[Any, ...]]:
 
 
 def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
+    """The instance of these choices; None where it is none."""
     try:
         left = build(stated.left, env)
     except IllFormed as refusal:
@@ -161,6 +162,8 @@ def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
         return None
     try:
         right: UOp | IllFormed = build(stated.right, env, left)
+    except NoSuchAxis:
+        return None
     except IllFormed as refusal:
         if not is_about_shapes(stated) or _is_typing(refusal):
             _refuse(stated, env, refusal)

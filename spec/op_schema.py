@@ -193,7 +193,7 @@ _SECTIONS: dict[Group, str] = {
 _VOID_LAWS = {
     "dtype": "void",
     "shape": "none",
-    "device": "the device that all sources agree on",
+    "device": "the device that all sources share, else null",
     "min_max": "none",
     "axis": "none",
 }
