@@ -56,7 +56,7 @@ class Algebra(ABC):
         """A variable of this dtype; facts say what it ranges over."""
 
     @abstractmethod
-    def equal(self, dtype: DType, left: UOp, right: UOp) -> Any:
+    def equal(self, left: UOp, right: UOp) -> Any:
         """That two nodes have the same observable value (U-05)."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Algebra(ABC):
         ob = self.obligation
         premises = self.premises()
         self.term(ob.left), self.term(ob.right)
-        same = self.equal(ob.left.dtype, ob.left, ob.right)
+        same = self.equal(ob.left, ob.right)
         return [*premises, z3.Not(same), *self.facts]
 
     def choice(self, p: Any, a: Any, b: Any) -> Any:

@@ -2,14 +2,14 @@
 Counterexamples
 ===============
 
-A point at which two sides differ is made small, evaluated by the specification's evaluator, and only then shown, with
-a test that can be pasted anywhere.
+A point at which two sides differ is evaluated by the specification's evaluator, and only then shown, with a test that
+can be pasted anywhere.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from soundline.spec.dtypes import DType, Element, bool_, same_value
 from soundline.spec.evaluate import evaluate
@@ -17,63 +17,9 @@ from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
-from soundline.verify.smt.points import FAILS, Point, Points, not_nan, wraps
-from soundline.verify.smt.sampling import directed, simplicity
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.points import Point, not_nan, wraps
+from soundline.verify.smt.reals import beyond_rounding
 from soundline.verify.verdicts import Counterexample
-
-# Making it small --------------------------------------------------------------------------------------------------
-
-
-def shrink(obligation: Obligation, trial: Points, point: Point, budget: Budget) -> Point:
-    """A smaller point at which the sides differ: each variable in turn simpler, until none can be."""
-    names = list(obligation.variables)
-    order = sorted(range(len(names)), key=lambda k: (names[k] not in obligation.leading, k))
-    improved = True
-    while improved:
-        improved = False
-        for k in order:
-            smaller = _simpler(obligation, trial, point, k)
-            if smaller is not None:
-                point, improved = smaller, True
-    return point
-
-
-def _simpler(obligation: Obligation, trial: Points, point: Point, k: int) -> Point | None:
-    """The point with variable k simpler, if the sides still differ."""
-    dtype = list(obligation.variables.values())[k].dtype
-
-    def fails(value: Element) -> bool:
-        return trial.at((*point[:k], value, *point[k + 1 :])) == FAILS
-
-    best = point[k]
-    for value in directed(dtype, 60):
-        if simplicity(dtype, value) >= simplicity(dtype, best):
-            break
-        if fails(value):
-            best = value
-            break
-    if dtype.is_int or dtype.kind == "index":
-        best = _toward_zero(int(best), fails)
-    return (
-        None
-        if best == point[k] and same_value(dtype, best, point[k])
-        else (*point[:k], best, *point[k + 1 :])
-    )
-
-
-def _toward_zero(value: int, fails: Callable[[Element], bool]) -> int:
-    """A value of lesser magnitude that fails, by halving the interval between one that does not and one that does."""
-    sign, high = (1 if value >= 0 else -1), abs(value)
-    low = -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fails(sign * middle):
-            high = middle
-        else:
-            low = middle
-    return sign * high
-
 
 # Replay -----------------------------------------------------------------------------------------------------------
 
@@ -86,13 +32,20 @@ def replay(obligation: Obligation, point: Point) -> Counterexample | None:
         return None
     left, right = (value_of(substitute(side, constants)) for side in (obligation.left, obligation.right))
     dtype = obligation.left.dtype
-    if same_value(dtype, left, right):
-        return None
-    if "no_signed_zero" in obligation.licences and left == right == 0:
+    if not _differ(obligation, left, right):
         return None
     bindings = tuple((name, show(v.dtype, bound[v])) for name, v in obligation.variables.items())
     test = paste_ready(obligation, bound, left, right)
     return Counterexample(obligation.label, bindings, show(dtype, left), show(dtype, right), test)
+
+
+def _differ(obligation: Obligation, left: Element, right: Element) -> bool:
+    """Whether these values refute the obligation."""
+    if obligation.over_reals:
+        return beyond_rounding(obligation.left.dtype, left, right)
+    if "no_signed_zero" in obligation.licences and left == right == 0:
+        return False
+    return not same_value(obligation.left.dtype, left, right)
 
 
 def _applies(obligation: Obligation, constants: dict[UOp, UOp]) -> bool:

@@ -13,6 +13,7 @@ and remainders of the same a and b; a div 0 = 0 and a mod 0 = a (U-03).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -56,6 +57,7 @@ class Integers(Algebra):
         self._quotients: dict[tuple[int, int], Quotient] = {}
         self._truncated: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._fitting = frozenset(wrapping_nodes(obligation.fits))
+        self._lower = dict(map(_lower_bound, obligation.hypotheses))
 
     # elements -----------------------------------------------------------------------------------------------------
 
@@ -134,7 +136,7 @@ class Integers(Algebra):
 
     # conditions ---------------------------------------------------------------------------------------------------
 
-    def equal(self, dtype: DType, left: UOp, right: UOp) -> Any:
+    def equal(self, left: UOp, right: UOp) -> Any:
         """Equality of elements; of residues, that their difference is a multiple of 2^w."""
         a, b = self._terms[left], self._terms[right]
         if not isinstance(a, Residue):
@@ -142,8 +144,8 @@ class Integers(Algebra):
         if a.exact and b.exact:
             return a.term == b.term
         gap = z3.simplify(a.term - b.term, som=True)
-        k, r = self.fresh("wraps"), self.fresh("apart")
-        self.facts += [gap == k * (1 << dtype.bits) + r, r >= 0, r < (1 << dtype.bits)]
+        k, r, modulus = self.fresh("wraps"), self.fresh("apart"), 1 << left.dtype.bits
+        self.facts += [gap == k * modulus + r, r >= 0, r < modulus]
         return r == 0
 
     def no_wrap(self, node: UOp) -> Any:
@@ -169,6 +171,18 @@ class Integers(Algebra):
         if node in self._fitting:
             return lambda algebra, n: Residue(EXACT[n.op](algebra, n), True)
         return INTEGER_LAWS.get(node.op)
+
+    def least(self, node: UOp) -> Any:
+        """A number that a node is at least, as the hypotheses say it in so many words."""
+        if node.op is Op.Const:
+            return node.arg.value
+        if node in self._lower:
+            return self._lower[node]
+        if node.op is Op.Mul and (node in self._fitting or node.dtype is index):
+            factors = [self.least(s) for s in node.src]
+            if min(factors) >= 0:
+                return math.prod(factors)
+        return node.dtype.min
 
     # division -----------------------------------------------------------------------------------------------------
 
@@ -206,6 +220,15 @@ class Integers(Algebra):
             q = z3.If((a < 0) == (b < 0), found.q, -found.q)
             self._truncated[key] = q, z3.If(a < 0, -found.r, found.r)
         return self._truncated[key]
+
+
+def _lower_bound(hypothesis: UOp) -> tuple[UOp, Any]:
+    """The node that a hypothesis such as 0 < x bounds below, and the bound; else itself and 0, being a bool."""
+    if hypothesis.op in (Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe) and is_whole(hypothesis.src[0].dtype):
+        low, x = hypothesis.src if hypothesis.op in (Op.CmpLt, Op.CmpLe) else hypothesis.src[::-1]
+        if low.op is Op.Const:
+            return x, low.arg.value + (hypothesis.op in (Op.CmpLt, Op.CmpGt))
+    return hypothesis, False
 
 
 def _magnitude(x: Any) -> Any:
@@ -250,20 +273,18 @@ def _where(algebra: Integers, node: UOp) -> Any:
 
 
 def _idiv(algebra: Integers, node: UOp) -> Residue:
-    a, b = (algebra.value(s) for s in node.src)
-    return _quotient(node, b, algebra.divide(a, b).q)
+    return _quotient(algebra, node, algebra.divide(*(algebra.value(s) for s in node.src)).q)
 
 
 def _cdiv(algebra: Integers, node: UOp) -> Residue:
-    a, b = (algebra.value(s) for s in node.src)
-    return _quotient(node, b, algebra.truncated(a, b)[0])
+    return _quotient(algebra, node, algebra.truncated(*(algebra.value(s) for s in node.src))[0])
 
 
-def _quotient(node: UOp, b: Any, q: Any) -> Residue:
+def _quotient(algebra: Integers, node: UOp, q: Any) -> Residue:
     """A quotient leaves the range only as the least value by -1."""
-    number = _literal(b)
-    never = not node.dtype.signed or node.dtype is index or (number is not None and number != -1)
-    return Residue(q, never)
+    divisor = node.src[1]
+    literal = divisor.op is Op.Const and divisor.arg.value != -1
+    return Residue(q, not node.dtype.signed or node.dtype is index or literal or algebra.least(divisor) >= 0)
 
 
 def _mod(algebra: Integers, node: UOp) -> Residue:

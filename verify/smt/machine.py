@@ -57,10 +57,10 @@ class Machine(Algebra):
         found = model.eval(term, model_completion=True)
         return int(found.as_signed_long() if dtype.signed else found.as_long())
 
-    def equal(self, dtype: DType, left: UOp, right: UOp) -> Any:
+    def equal(self, left: UOp, right: UOp) -> Any:
         """The same observable value, up to the sign of a zero where that is licensed."""
         a, b = self.value(left), self.value(right)
-        if not dtype.is_float:
+        if not left.dtype.is_float:
             return a == b
         same = ieee.same(self, a, b)
         if "no_signed_zero" in self.obligation.licences:

@@ -80,7 +80,7 @@ class Points:
 
     def at(self, point: Sequence[Element]) -> int:
         """What this point shows."""
-        values = dict(zip(self.variables, point, strict=True))
+        values: Values = dict(zip(self.variables, point, strict=True))
         values.update(self._constants)
         for hypothesis, steps in self._hypotheses:
             _run(steps, values)
@@ -91,7 +91,7 @@ class Points:
             if wraps(node, values):
                 return OUT
         _run(self._left, values)
-        if any(math.isnan(values[n]) for n in self._not_nan):
+        if not self.is_valid(values):
             return OUT
         _run(self._right, values)
         return HOLDS if self.agree(values) else FAILS
@@ -103,6 +103,10 @@ class Points:
         for steps in (*everything, self._left, self._right):
             _run(steps, values)
         return values[self.obligation.left], values[self.obligation.right]
+
+    def is_valid(self, values: Values) -> bool:
+        """Whether the left side is what the licences promise."""
+        return not any(math.isnan(values[n]) for n in self._not_nan)
 
     def agree(self, values: Values) -> bool:
         """Whether the sides are the same value, up to the sign of a zero where that is licensed."""

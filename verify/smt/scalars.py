@@ -9,9 +9,9 @@ refutes is evaluated again; one that forgets something may only prove.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from soundline.spec.bounds import min_max
 from soundline.spec.dtypes import DType, bool_, index
@@ -20,13 +20,15 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
-from soundline.verify.smt import counterexamples, exhaustive, sampling
+from soundline.verify.smt import counterexamples, exhaustive, minimal, sampling
 from soundline.verify.smt.algebra import Algebra, Outside
+from soundline.verify.smt.division import Lemmas
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine, Structure
 from soundline.verify.smt.obligations import SCALAR_OPS, Obligation, obligation_of, scalar_nodes
 from soundline.verify.smt.points import FAILS, OUT, Point, Points
-from soundline.verify.smt.solving import Answer, Budget, check
+from soundline.verify.smt.reals import NearPoints, RealPoints, Reals
+from soundline.verify.smt.solving import Answer, Budget, Search, check
 from soundline.verify.verdicts import Counterexample, LayerResult, Verdict
 
 SAMPLES = 20_000
@@ -92,6 +94,8 @@ def decide(obligation: Obligation, budget: Budget) -> Finding:
     """Whether one obligation is met."""
     if obligation.is_trivial:
         return Finding("vacuous", "", detail="both sides are the same term")
+    if obligation.over_reals:
+        return _over_reals(obligation, budget)
     state = _Attempt(obligation, budget, Points(obligation))
     return _by_exhaustion(state, upfront=True) or _by_points(state) or _by_solver(state) or _give_up(state)
 
@@ -130,38 +134,69 @@ def _by_points(state: _Attempt) -> Finding | None:
 # With the solver --------------------------------------------------------------------------------------------------
 
 
-def algebras(obligation: Obligation) -> Iterator[tuple[type[Algebra], float]]:
-    """The algebras to ask, in this order, each with its share of the work."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to ask: an algebra, with or without the lemmas of division, its share of the work, and the search."""
+
+    algebra: type[Algebra]
+    share: float
+    lemmas: Literal["none", "likely", "many"] = "none"
+    search: Search = "plain"
+
+
+def ways(obligation: Obligation) -> tuple[Way, ...]:
+    """How to ask, in this order: what is quick for most rules first, then each algebra at length."""
     dtypes = {n.dtype for n in obligation.nodes()}
     if any(d.is_float for d in dtypes):
-        yield Structure, 0.05
-        yield Machine, 1.0
-        return
-    whole = [d for d in dtypes if d.is_int or d is index]
-    if index in dtypes or not whole:
-        yield Integers, 1.0
-        return
-    yield Integers, 0.05
-    yield Machine, 0.05
-    yield Integers, 0.5
-    yield Machine, 0.5
+        exact = Way(Machine, 1.0, search="tactics")
+        forgets = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in obligation.nodes())
+        return (Way(Structure, 0.05, search="tactics"), exact) if forgets else (exact,)
+    quick = (
+        Way(Integers, 0.01),
+        Way(Integers, 0.01, "likely"),
+        Way(Integers, 0.02, "likely", "tactics"),
+        Way(Integers, 0.05, "many"),
+        Way(Integers, 0.05, "many", "tactics"),
+    )
+    long = (
+        Way(Integers, 0.2, "none", "tactics"),
+        Way(Integers, 0.2, "likely"),
+        Way(Integers, 0.2, "many"),
+        Way(Integers, 0.2, "many", "tactics"),
+    )
+    if index in dtypes or not any(d.is_int for d in dtypes):
+        return (*quick, *long)
+    return (
+        *quick[:2],
+        Way(Machine, 0.02, search="tactics"),
+        *quick[2:],
+        *long,
+        Way(Machine, 0.5, search="tactics"),
+    )
 
 
 def _by_solver(state: _Attempt) -> Finding | None:
-    for algebra, share in algebras(state.obligation):
-        finding = _ask(state, algebra, state.budget.share(share))
+    for way in ways(state.obligation):
+        finding = _ask(state, way)
         if finding is not None:
             return finding
     return None
 
 
-def _ask(state: _Attempt, kind: type[Algebra], budget: Budget) -> Finding | None:
+def _ask(state: _Attempt, way: Way) -> Finding | None:
+    kind, budget = way.algebra, state.budget.share(way.share)
     try:
         algebra = kind(state.obligation)
-        answer = check(algebra.denial(), algebra.ctx, budget)
+        denial = algebra.denial()
     except Outside as outside:
         state.notes.append(f"{kind.NAME} cannot say {outside}")
         return None
+    if way.lemmas != "none":
+        lemmas = _lemmas(algebra, many=way.lemmas == "many")
+        if not lemmas:
+            return None
+        denial += lemmas
+    answer = check(denial, algebra.ctx, budget, way.search)
     if answer.status == "unsat":
         return _proved(state, kind, budget)
     if answer.status == "unknown":
@@ -170,15 +205,27 @@ def _ask(state: _Attempt, kind: type[Algebra], budget: Budget) -> Finding | None
     return _candidate(state, algebra, answer)
 
 
+def _lemmas(algebra: Algebra, *, many: bool) -> list[Any]:
+    """The instances of the lemmas of division, and the facts of the quotients that they brought in."""
+    if not isinstance(algebra, Integers) or not algebra.quotients:
+        return []
+    known = len(algebra.facts)
+    instances = list(Lemmas(algebra).instances(many=many))
+    return [*instances, *algebra.facts[known:]]
+
+
 def _proved(state: _Attempt, kind: type[Algebra], budget: Budget) -> Finding:
     """A proof, if the premises can be met at all."""
+    how = f"all values, by {kind.NAME}"
     if not state.applies:
-        premises = kind(state.obligation)
+        premises = (Machine if kind is Structure else kind)(state.obligation)
         conditions = premises.premises()
         answer = check([*conditions, *premises.facts], premises.ctx, budget)
         if answer.status == "unsat":
             return Finding("vacuous", "", detail="the condition excludes every input")
-    return Finding("proved", f"all values, by {kind.NAME}")
+        if answer.status == "unknown":
+            how += "; whether the condition can be met is not known"
+    return Finding("proved", how)
 
 
 def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | None:
@@ -189,7 +236,7 @@ def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | N
     )
     if state.trial.evaluable and state.trial.at(point) == FAILS:
         return _refuted(state, point, smallest=False)
-    if algebra.spurious or not state.trial.evaluable:
+    if algebra.spurious or not state.trial.evaluable or state.obligation.over_reals:
         state.notes.append(f"{algebra.NAME}: a model that may be none of the real functions")
         return None
     return Finding("unknown", "", detail="internal: replay disagrees with the solver's model")
@@ -199,13 +246,50 @@ def _any_element(dtype: DType) -> Any:
     return sampling.directed(dtype, 1)[0]
 
 
+# Over the reals ---------------------------------------------------------------------------------------------------
+
+REAL_COVER = "all real numbers; rounding, NaN, infinities and the sign of zero are left out"
+
+
+def _over_reals(obligation: Obligation, budget: Budget) -> Finding:
+    """Whether an obligation is met by exact arithmetic of real numbers."""
+    exact = _Attempt(obligation, budget, RealPoints(obligation))
+    finding = _by_real_points(exact)
+    if finding is not None:
+        return finding
+    for way in (Way(Reals, 0.3, search="tactics"), Way(Reals, 0.3)):
+        finding = _ask(exact, way)
+        if finding is not None and finding.verdict == "proved":
+            finding.how = REAL_COVER
+        if finding is not None:
+            return finding
+    if any("a model" in note for note in exact.notes):
+        finding = _by_real_points(_Attempt(obligation, budget, NearPoints(obligation)))
+    return finding or Finding("unknown", "directed points", detail="; ".join(dict.fromkeys(exact.notes)))
+
+
+def _by_real_points(state: _Attempt) -> Finding | None:
+    """A directed search for a point at which the sides differ, and by more than rounding explains when evaluated."""
+    if not state.trial.evaluable:
+        return None
+    for point in sampling.points(state.obligation, state.budget.seed):
+        outcome = state.trial.at(point)
+        state.applies |= outcome != OUT
+        if outcome == FAILS:
+            shown = counterexamples.replay(state.obligation, point)
+            if shown is not None:
+                return Finding("refuted", "a counterexample, evaluated", shown)
+            state.notes.append("the sides differ by less than rounding would explain")
+    return None
+
+
 # Endings ----------------------------------------------------------------------------------------------------------
 
 
 def _refuted(state: _Attempt, point: Point, *, smallest: bool) -> Finding:
     """A refutation, made small and replayed by the evaluator first."""
     if not smallest:
-        point = counterexamples.shrink(state.obligation, state.trial, point, state.budget)
+        point = minimal.smallest(state.obligation, state.trial, point, state.budget)
     shown = counterexamples.replay(state.obligation, point)
     if shown is None:
         return Finding("unknown", "", detail="internal: replay disagrees")
