@@ -22,6 +22,8 @@ from soundline.spec.errors import SoundlineError, UsageError
 
 USAGE = 2
 INTERRUPTED = 130
+READER_LEFT = 141
+"""As a shell says of a program that writes to a closed pipe: the run is not complete, so it is not good either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has had enough; do not let Python complain when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return READER_LEFT
     except SystemExit as ended:  # argparse, after showing help
         return ended.code if isinstance(ended.code, int) else 0
 

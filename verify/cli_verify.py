@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from rich.console import Console
 
@@ -25,6 +26,7 @@ from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, last_line, show
 from soundline.verify.rule_files import named, published
 
+T = TypeVar("T")
 FORMATS = ("text", "json", "sarif", "junit")
 
 DESCRIPTION = """\
@@ -111,12 +113,14 @@ def run(options: argparse.Namespace) -> int:
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
     cache = None if options.no_cache else Cache()
     settings = Settings(
-        jobs=processes_of(options.jobs) if options.jobs else processors(),
-        effort=replace(effort_of(options.budget), seed=seed_of(options.seed)),
+        jobs=_value("--jobs", processes_of, options.jobs) if options.jobs else processors(),
+        effort=replace(
+            _value("--budget", effort_of, options.budget), seed=_value("--seed", seed_of, options.seed)
+        ),
         offline=options.offline,
         cache=cache,
         filters=tuple(options.filter),
-        reading_seconds=seconds_of(options.reading_time),
+        reading_seconds=_value("--reading-time", seconds_of, options.reading_time),
     )
     found = named(options.paths) if options.paths else published()
     with _progress(console, options.quiet) as progress:
@@ -131,6 +135,22 @@ def run(options: argparse.Namespace) -> int:
     return report.exit_code
 
 
+def _value(option: str, read: Callable[[str], T], text: str) -> T:
+    """The value of an option; what is wrong with it is said with its name."""
+    try:
+        return read(text)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}") from None
+
+
+class _Console(Console):
+    """A console that says so when its reader has left, instead of ending the program itself."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise ``BrokenPipeError``."""
+        raise BrokenPipeError
+
+
 def _progress(console: Console, quiet: bool) -> Lines:
     live = console.is_terminal and console.file.isatty() and not console.is_dumb_terminal
     return (Live if live else Lines)(console, lines=not quiet)
@@ -141,7 +161,7 @@ def _console(stream: TextIO, color: str) -> Console:
     wide = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
     force = True if color == "always" else None
     plain = color == "never"
-    return Console(file=stream, width=wide, force_terminal=force, no_color=plain or None, highlight=False)
+    return _Console(file=stream, width=wide, force_terminal=force, no_color=plain or None, highlight=False)
 
 
 def _rendered(report: Report, form: str) -> str:

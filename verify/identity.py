@@ -33,6 +33,7 @@ _BYSTANDERS = frozenset(
             "cases",
             "cli",
             "cli_verify",
+            "court",
             "explain",
             "findings",
         ),

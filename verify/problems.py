@@ -8,6 +8,7 @@ and what to do about it. A problem never stops the other rules from being checke
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -82,3 +83,15 @@ def displayed(file: str) -> str:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, OSError):
         return file
+
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Text that anyone may have written, safe to show: what would steer a terminal is shown as an escape.
+
+    >>> print(visible("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return _UNSEEN.sub(lambda m: ascii(m[0])[1:-1], text)

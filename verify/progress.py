@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,7 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from soundline.verify.problems import Problem
+from soundline.verify.problems import Problem, visible
 from soundline.verify.report_text import mark
 from soundline.verify.verdicts import RuleReport
 
@@ -54,7 +55,7 @@ class Lines:
         """One line: the verdict, the rule, what it took."""
         if self.lines:
             took = "cached" if report.cached else f"{seconds:.1f} s"
-            name = f"{report.id:<{self.width}}"
+            name = f"{visible(report.id):<{self.width}}"
             line = Text.assemble(mark(report.verdict, self.console), " ", name, "  ", (f"{took:>8}", "dim"))
             self.console.print(line, soft_wrap=True)
 
@@ -64,7 +65,7 @@ class Lines:
     def printed(self, file: str, text: str) -> None:
         """Pass on what a rule file printed, each line with its origin."""
         for line in text.splitlines():
-            self.console.print(Text(f"{file} says: {line}", style="dim"), soft_wrap=True)
+            self.console.print(Text(visible(f"{file} says: {line}"), style="dim"), soft_wrap=True)
 
     def works_on(self, rules: Sequence[str]) -> None:
         """Nothing to show: lines tell of results only."""
@@ -110,4 +111,4 @@ class Live(Lines):
         """Name what is being solved."""
         names = list(dict.fromkeys(rules))
         shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-        self.bar.update(self.task, description=shown or "reading rules")
+        self.bar.update(self.task, description=escape(visible(shown)) or "reading rules")

@@ -96,7 +96,7 @@ def _campaign(config: pytest.Config) -> Campaign:
             chosen = config.getini("soundline_jobs")
             jobs = processes_of(chosen) if chosen else processors()
         except UsageError as error:
-            raise pytest.UsageError(f"soundline: {error}") from None
+            raise pytest.Collector.CollectError(f"soundline: {error}") from None
         if hasattr(config, "workerinput"):
             jobs = 1  # under pytest-xdist the rules are spread already
         campaign = Campaign(Settings(jobs=jobs, effort=effort, cache=Cache()))

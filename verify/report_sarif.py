@@ -10,6 +10,7 @@ successful. Proved rules are listed as rules and have no result.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -98,5 +99,6 @@ def _location(file: str, line: int | None) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    path = Path(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    """An address; a file name need not be text, but its bytes can always be quoted."""
+    prefix = "file://" if Path(file).is_absolute() else ""
+    return prefix + quote(os.fsencode(Path(file).as_posix()))

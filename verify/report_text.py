@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from soundline.verify.problems import Problem
+from soundline.verify.problems import Problem, visible
 from soundline.verify.report import Report
 from soundline.verify.verdicts import LayerResult, RuleReport
 
@@ -74,8 +74,9 @@ def mark(verdict: str, console: Console) -> Text:
 
 def _show_problem(problem: Problem, console: Console) -> None:
     console.print()
-    named = f" ({problem.rule})" if problem.rule and problem.rule not in problem.message else ""
-    console.print(Text.assemble(("error", "bold red"), "  ", (problem.place, "bold"), named), soft_wrap=True)
+    named = f" ({visible(problem.rule)})" if problem.rule and problem.rule not in problem.message else ""
+    place = visible(problem.place)
+    console.print(Text.assemble(("error", "bold red"), "  ", (place, "bold"), named), soft_wrap=True)
     _indented(problem.message, console)
     if problem.hint:
         _indented(f"hint: {problem.hint}", console, style="dim")
@@ -83,20 +84,20 @@ def _show_problem(problem: Problem, console: Console) -> None:
 
 def _show_finding(rule: RuleReport, console: Console) -> None:
     console.print()
-    head = Text.assemble(mark(rule.verdict, console), " ", (rule.id, "bold"), "  ")
-    console.print(head.append(f"{rule.file}:{rule.line}", style="dim"), soft_wrap=True)
+    head = Text.assemble(mark(rule.verdict, console), " ", (visible(rule.id), "bold"), "  ")
+    console.print(head.append(visible(f"{rule.file}:{rule.line}"), style="dim"), soft_wrap=True)
     for line in (rule.statement, *explanation(rule)):
         _indented(line, console)
     if rule.counterexample is not None and rule.counterexample.test:
         console.print()
-        console.print(Text(rule.counterexample.test.strip("\n"), style="dim"), soft_wrap=True)
+        console.print(Text(visible(rule.counterexample.test.strip("\n")), style="dim"), soft_wrap=True)
 
 
 def _indented(line: str, console: Console, *, style: str = "") -> None:
     """A line under a heading, folded to the width; what was indented stays so."""
     inner = len(line) - len(line.lstrip())
     pad = " " * (4 + inner)
-    for part in Text(line.strip(), style=style).wrap(console, max(20, console.width - len(pad))):
+    for part in Text(visible(line.strip()), style=style).wrap(console, max(20, console.width - len(pad))):
         part.rstrip()
         console.print(Text(pad if part else "").append_text(part), soft_wrap=True)
 
@@ -170,10 +171,10 @@ def _table(rules: Sequence[RuleReport], console: Console) -> Table:
     several = len({r.file for r in rules}) > 1
     for file, members in groupby(rules, key=lambda r: r.file):
         if several:
-            table.add_row(Text(file, style="dim italic"), "", "", "")
+            table.add_row(Text(visible(file), style="dim italic"), "", "", "")
         for rule in members:
-            name = Text(f"  {rule.id}" if several else rule.id)
-            table.add_row(name, mark(rule.verdict, console), _layers(rule), Text(covered(rule)))
+            name = Text(("  " if several else "") + visible(rule.id))
+            table.add_row(name, mark(rule.verdict, console), _layers(rule), Text(visible(covered(rule))))
     return table
 
 
@@ -183,7 +184,7 @@ def _layers(rule: RuleReport) -> Text:
     for (verdict, _), layers in _grouped(rule.layers, lambda x: (x.verdict, "")):
         words = in_families(layers)
         shown = words if verdict == "proved" else f"{verdict}: {words}"
-        parts.append(Text(shown, style=STYLES[verdict] if verdict != "proved" else ""))
+        parts.append(Text(visible(shown), style=STYLES[verdict] if verdict != "proved" else ""))
     return Text("\n").join(parts)
 
 

@@ -57,11 +57,12 @@ def named(paths: Sequence[str]) -> Found:
 
 
 def _at(path: str) -> Iterator[RuleFile | Problem]:
-    real = os.path.realpath(path)
-    if "\0" in path or not os.path.exists(real):  # noqa: PTH110  # any text may come from the command line
+    real = os.path.realpath(path) if "\0" not in path else ""  # any text may come from the command line
+    if not os.path.lexists(real):
         yield Problem("missing-file", path, None, "there is no such file")
     elif Path(real).is_dir():
-        inside = [RuleFile(str(p), _own_module(p), expected=False) for p in _in_folder(Path(real))]
+        files = [p.resolve() for p in _in_folder(Path(real))]
+        inside = [RuleFile(str(p), _own_module(p), expected=False) for p in files]
         if not inside:
             hint = "a rule file imports from soundline.verify and decorates functions with @rule"
             yield Problem("no-rules", path, None, "no file in this folder states a rule", hint)
