@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from soundline.impl import evidence
+
 if TYPE_CHECKING:
     from soundline.impl.certificate import Certificate as Certificate
     from soundline.impl.compile import Program as Program
@@ -52,6 +54,18 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604  # the names are strings
+
+
+class _Court:
+    """The court, in session once something is asked of it."""
+
+    def ruling(self, rule_id: str) -> evidence.Ruling:
+        from soundline.verify.court import CachedCourt
+
+        return CachedCourt().ruling(rule_id)
+
+
+evidence.plug_in(_Court())
 
 
 def __getattr__(name: str) -> Any:
