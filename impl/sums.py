@@ -6,10 +6,10 @@ The order in which a float sum is added is part of the program, not of the sched
 a fixed blocked association, written as UOps (U-10): its error grows with the logarithm of the length rather than with
 the length, and its lanes are independent, so that a processor adds many at once without changing one bit.
 
-A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th
-on, ascending; then the lanes are added in the same way, in GROUPS groups; then what is left, ascending; and the sums
-of the blocks are a row that is summed like the first. The last block is filled up with ``-0.0``, the exact identity
-of addition. A row of at most SHORT elements is added ascending.
+A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th on,
+ascending; then the lanes are added, ascending. The sums of the blocks are a row that is summed like the first. What does not fill a block is one smaller block, whose sum is added last; in it, what
+does not fill the last row of lanes is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT
+elements is added ascending.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from soundline.spec.dtypes import bool_
-from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, reshape
+from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, reshape, shrink
 
-LANES: Final = 64
-DEPTH: Final = 32
-GROUPS: Final = 4
+LANES: Final = 32
+DEPTH: Final = 64
 SHORT: Final = 256
 
 
@@ -55,21 +54,42 @@ def _blocked(rows: UOp) -> UOp:
     *outer, length = _numbers(rows)
     if length <= SHORT:
         return fold(rows, Op.Add, [len(outer)])
-    depth = min(DEPTH, -(-length // LANES))
-    blocks = -(-length // (LANES * depth))
-    rows = _filled(rows, blocks * LANES * depth)
-    rows = reshape(rows, (*outer, blocks, depth, LANES))
-    lanes = fold(rows, Op.Add, [len(outer) + 1])
-    groups = fold(reshape(lanes, (*outer, blocks, GROUPS, LANES // GROUPS)), Op.Add, [len(outer) + 1])
-    sums = fold(groups, Op.Add, [len(outer) + 2])
-    return _blocked(reshape(sums, (*outer, blocks)))
+    size = LANES * DEPTH
+    count = length // size
+    parts: list[UOp] = []
+    if count:
+        blocks = reshape(_part(rows, 0, count * size), (*outer, count, DEPTH, LANES))
+        sums = fold(fold(blocks, Op.Add, [len(outer) + 1]), Op.Add, [len(outer) + 2])
+        parts.append(_blocked(reshape(sums, (*outer, count))))
+    if length > count * size:
+        parts.append(_smaller_block(_part(rows, count * size, length)))
+    return parts[0] if len(parts) == 1 else Op.Add(*parts)
 
 
-def _filled(rows: UOp, length: int) -> UOp:
-    """The rows with their last axis filled up to `length` with -0.0."""
-    *outer, old = _numbers(rows)
-    if old == length:
+def _part(rows: UOp, start: int, stop: int) -> UOp:
+    """The elements from start to stop, exclusive, of each row."""
+    *outer, length = _numbers(rows)
+    if (start, stop) == (0, length):
         return rows
-    zeros, shape = (0,) * (len(outer) + 1), (*outer, length)
-    inside = pad(broadcast_to(const(True, bool_), (*outer, old)), zeros, shape)
+    return shrink(rows, (*(0 for _ in outer), start), (*outer, stop - start))
+
+
+def _smaller_block(rows: UOp) -> UOp:
+    """The sums over a last axis that is shorter than a block; the axis stays with size 1."""
+    *outer, length = _numbers(rows)
+    depth, rest = divmod(length, LANES)
+    if not depth:
+        return fold(rows, Op.Add, [len(outer)])
+    whole = reshape(_part(rows, 0, depth * LANES), (*outer, depth, LANES))
+    lanes = reshape(fold(whole, Op.Add, [len(outer)]), (*outer, LANES))
+    if rest:
+        lanes = Op.Add(lanes, _filled(_part(rows, depth * LANES, length)))
+    return fold(lanes, Op.Add, [len(outer)])
+
+
+def _filled(rows: UOp) -> UOp:
+    """The rows with their last axis filled up to LANES elements with -0.0."""
+    *outer, length = _numbers(rows)
+    zeros, shape = (0,) * (len(outer) + 1), (*outer, LANES)
+    inside = pad(broadcast_to(const(True, bool_), (*outer, length)), zeros, shape)
     return Op.Where(inside, pad(rows, zeros, shape), broadcast_to(const(-0.0, rows.dtype), shape))

@@ -18,13 +18,17 @@ from dataclasses import dataclass, field
 from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
 from soundline.impl.codegen.c_prelude import HEADERS, helpers_for
+from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
 from soundline.impl.lower.views import shape_of
-from soundline.spec.dtypes import index
+from soundline.spec.bounds import Bounds
+from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import Op, UOp, toposort
 
 ENTRY = "soundline_run"
+_SHRINKING = (Op.CDiv, Op.CMod)
+"""Ops whose value is never further from 0 than their dividend is."""
 _INLINE = 64
 """An expression that is used once and is no longer than this is written where it is used."""
 
@@ -75,7 +79,12 @@ class Kernel:
         for node in self.linear.src:
             self.instruction(node)
         head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
-        return "\n".join([head, *self.lines, "}"]) + "\n"
+        return "\n".join([head, f"    typedef {self.index_type()} idx;", *self.lines, "}"]) + "\n"
+
+    def index_type(self) -> str:
+        """The narrower of C's index types in which every index expression of the kernel fits (U-02)."""
+        known = [arith.bounds(n) for n in toposort(self.linear) if n.dtype is index and n.op not in _SHRINKING]
+        return "int32_t" if all(k is None or _fits(k, int32) for k in known) else "int64_t"
 
     def storages(self) -> list[UOp]:
         """The memory that the kernel touches, in order of first use."""
@@ -113,7 +122,7 @@ class Kernel:
             case Op.Range:
                 bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
                 self.texts[node] = name
-                self.line(f"for (int64_t {name} = 0; {name} < {bound}; {name}++) {{")
+                self.line(f"for (idx {name} = 0; {name} < {bound}; {name}++) {{")
                 self.depth += 1
             case Op.End:
                 self.depth -= 1
@@ -186,6 +195,10 @@ class Kernel:
         text = value if is_register(storage) else c.stored(node.src[1].dtype, value)
         statement = f"{self.place(node.src[0])} = {text};"
         self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
+
+
+def _fits(known: Bounds, dtype: DType) -> bool:
+    return dtype.min <= known.lo and known.hi <= dtype.max
 
 
 def is_register(storage: UOp) -> bool:

@@ -3,8 +3,8 @@ C expressions
 =============
 
 The C form of every elementwise op, total as the law is: integers wrap in unsigned arithmetic, floats round once per op,
-and nothing is left to the compiler's idea of overflow. ``index`` is ``int64_t`` with plain operators, because
-instruction selection has proved that nothing overflows there.
+and nothing is left to the compiler's idea of overflow. ``index`` is ``idx``, a signed type in which each kernel's index
+expressions are proved to fit, with plain operators.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def value_type(dtype: DType) -> str:
         return "double"
     if dtype is bool_:
         return "bool"
-    return "int64_t" if dtype is index else f"{dtype.name}_t"
+    return "idx" if dtype is index else f"{dtype.name}_t"
 
 
 def storage_type(dtype: DType) -> str:

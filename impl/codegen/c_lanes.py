@@ -65,7 +65,7 @@ def _loops(kernel: Kernel, axes: Sequence[int], wanted: list[UOp], finish: Calla
     _compute(kernel, wanted, frozenset(opened))
     size = {k: n for w in wanted if w.shape for k, n in enumerate(shape_of(w)) if n > 1}
     for axis in axes:
-        kernel.line(f"for (int64_t l{axis} = 0; l{axis} < {size.get(axis, 1)}; l{axis}++) {{")
+        kernel.line(f"for (idx l{axis} = 0; l{axis} < {size.get(axis, 1)}; l{axis}++) {{")
         kernel.depth += 1
         kernel.lanes.add(axis)
         _compute(kernel, wanted, frozenset(kernel.lanes))

@@ -39,7 +39,9 @@ LANES = 32
 ROWS = 8
 """Lanes of the axis around it."""
 LONE_LANES = 64
-"""Lanes of a split axis where there is nothing to use again, and of a split reduction."""
+"""Lanes of a split reduction."""
+WIDE_LANES = 256
+"""Lanes of a split output axis where no element is used again: long runs of memory, registers of the first cache."""
 _LEAST = 4
 """An axis shorter than this is not worth splitting."""
 
@@ -156,7 +158,7 @@ def laned(nest: UOp, numbers: Iterator[int]) -> list[UOp]:
         return [nest]
     outer = ranges[-2] if len(ranges) > 1 and all(_reused(f, ranges[-2]) for f in along) else None
     if outer is None:
-        parts = _split(body, inner, LONE_LANES, numbers)
+        parts = _split(body, inner, WIDE_LANES, numbers)
         return [closed(b, [*ranges[:-1], *steps, *lanes]) for b, steps, lanes in parts]
     found: list[UOp] = []
     for rows, row_steps, row_lanes in _split(body, outer, ROWS, numbers):
@@ -200,15 +202,15 @@ def _split(body: UOp, r: UOp, lanes: int, numbers: Iterator[int]) -> Iterator[_P
 def nested_lanes(nest: UOp, numbers: Iterator[int]) -> UOp:
     """The nest with the ranges of short reductions that contain reductions made lanes."""
     replacements: dict[UOp, UOp] = {}
-    lanes = 1
-    for fold in toposort(nest):
-        if fold.op is not Op.Reduce or len(fold.src) != 2 or fold.src[1].arg.type is not AxisType.REDUCE:
-            continue
-        count = trip_count(fold.src[1])
-        inside = any(n.op is Op.Reduce for n in toposort(fold.src[0]))
-        if inside and lanes * count <= LONE_LANES:
-            lanes *= count
-            replacements[fold.src[1]] = loop(count, next(numbers), AxisType.UPCAST)
+    width: dict[UOp, int] = {}  # lanes of the reductions in a node that lie inside each other
+    for node in toposort(nest):
+        width[node] = max((width[s] for s in node.src), default=0)
+        if node.op is Op.Reduce and len(node.src) == 2 and not width[node]:
+            width[node] = 1
+        elif node.op is Op.Reduce and len(node.src) == 2 and node.src[1].arg.type is AxisType.REDUCE:
+            width[node] *= trip_count(node.src[1])
+            if width[node] <= LONE_LANES:
+                replacements[node.src[1]] = loop(trip_count(node.src[1]), next(numbers), AxisType.UPCAST)
     return substitute(nest, replacements) if replacements else nest
 
 

@@ -2,8 +2,8 @@
 Simplify
 ========
 
-Run the rule library over a stage. Every rewrite is by a rule of the library, which the court proves; what this module
-adds is only where gates of memory accesses have become constants, which is what they say.
+Run the rule library over a stage. Every rewrite is by a rule of the library, which the court proves. This module adds
+what the rules cannot say because they know no memory: a gate that is constant, and a gate that is asked twice.
 """
 
 from __future__ import annotations
@@ -43,11 +43,23 @@ def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
 
 
 def _with_known_gates(root: UOp) -> UOp:
-    """Loads whose gate is a constant: always read, or never."""
+    """The same loads under simpler gates."""
     new: dict[UOp, UOp] = {}
     for node in toposort(root):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        if made.op is Op.Load and len(made.src) == 3 and made.src[2].op is Op.Const:
-            made = UOp(Op.Load, made.src[:1], made.arg) if made.src[2].arg.value else made.src[1]
-        new[node] = made
+        new[node] = _ungated(made)
     return new[root]
+
+
+def _ungated(node: UOp) -> UOp:
+    """A Load whose gate is constant reads always or never, and one whose gate chooses it needs no other choice."""
+    if node.op is Op.Load and len(node.src) == 3 and node.src[2].op is Op.Const:
+        return UOp(Op.Load, node.src[:1], node.arg) if node.src[2].arg.value else node.src[1]
+    if node.op is not Op.Where:
+        return node
+    gate, chosen, other = node.src
+    if gate.op is Op.Const:
+        return chosen if gate.arg.value else other
+    if chosen.op is Op.Load and len(chosen.src) == 3 and chosen.src[2] is gate:
+        return UOp(Op.Load, (chosen.src[0], other, gate), chosen.arg)
+    return node
