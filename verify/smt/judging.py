@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from soundline.spec.errors import IllFormed
 from soundline.spec.instances import Goal
@@ -25,15 +24,18 @@ from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences
 from soundline.verify.smt.counterexamples_tensors import Hints, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
-from soundline.verify.smt.elements import Element, Unsupported
+from soundline.verify.smt.elements import Constant, Element, Unsupported, assuming, reads
 from soundline.verify.smt.formulas import Formula, conjunction, disjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import Counterexample, Verdict
 
-MOST_REPLAYS = 400
-"""Small sizes tried by evaluation where the solver cannot decide."""
+MOST_REPLAYS = 1500
+"""Inputs tried by evaluation for all instances of a rule, where the solver cannot decide."""
+
+FEW_FILLS = 6
+"""How many inputs are tried for each choice of small sizes then."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Court:
     budget: Budget
     arithmetic: Arithmetic = field(init=False)
     findings: dict[tuple[object, ...], scalars.Finding] = field(default_factory=dict)
+    replays: int = MOST_REPLAYS
+    """How many more inputs may be tried by evaluation."""
 
     def __post_init__(self) -> None:
         self.arithmetic = Arithmetic(self.budget)
@@ -151,9 +155,8 @@ class Instance:
         found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
         if not found or self._all_follow(found):
             return Outcome("proved", by_law=self.reader.by_law)
-        fits = self._fits(shape)
         for leaf in found:
-            outcome = self._leaf(leaf, fits)
+            outcome = self._leaf(leaf)
             if outcome is not None:
                 return outcome
         return Outcome("proved", by_law=True)
@@ -168,19 +171,26 @@ class Instance:
         question = [*self.space.known(ALWAYS), disjunction(denials)]
         return self.court.arithmetic.satisfiable(question) == "unsat"
 
-    def _fits(self, shape: Index) -> list[Element]:
-        """The expressions of `fits`, at the position that is looked at where they have its shape."""
-        shown = [node for node in self.goal.fits if self.reader.shape(node) in ((), shape)]
-        return [self.reader.element(node, self.at if node.shape else (), ALWAYS) for node in shown]
+    def _fits(self, leaf: Leaf) -> list[Element]:
+        """The expressions of `fits`, at every position of their shape at which something is read in the leaf."""
+        positions = {read.at: read.shape for side in (leaf.left, leaf.right) for read in reads(side)}
+        return [
+            assuming(self.reader.element(node, at, leaf.path), leaf.path)
+            for node in self.goal.fits
+            for at, shape in {(): (), **positions}.items()
+            if self.reader.shape(node) == shape
+        ]
 
-    def _leaf(self, leaf: Leaf, fits: Sequence[Element]) -> Outcome | None:
+    def _leaf(self, leaf: Leaf) -> Outcome | None:
         """What becomes of the instance by one leaf; None where the leaf is proved."""
         if self.space.shows(leaf.path, leaf.required):
             return None
         denial = negation(leaf.required)
+        if isinstance(leaf.left, Constant) and isinstance(leaf.right, Constant):  # they differ
+            return self._refute([], f"not shown: {leaf.left} = {leaf.right}", leaf.path)
         why = f"not shown: {leaf.left} = {leaf.right}"
         try:
-            scalar = self.court.scalar(self.reader, leaf, fits, self.goal)
+            scalar = self.court.scalar(self.reader, leaf, self._fits(leaf), self.goal)
         except Unsupported:
             return self._refute([denial], why, leaf.path)
         if scalar.finding.verdict in ("proved", "vacuous"):
@@ -198,19 +208,17 @@ class Instance:
         question = Question(facts, self.court.budget)
         chosen = smallest(question, self.goal)
         if chosen is not None:
-            shown = self._shown(chosen.ints, _hints(chosen, scalar))
+            shown = show_difference(self.goal, chosen.ints, _hints(chosen, scalar), self.court.budget)
             if shown is not None:
                 return Outcome("refuted", why.replace("@", "i"), shown)
-        for count, small in enumerate(small_sizes(self.goal)):
-            if count >= MOST_REPLAYS:
+        for small in small_sizes(self.goal):
+            if self.court.replays <= 0:
                 break
-            shown = self._shown(small, ())
+            self.court.replays -= FEW_FILLS
+            shown = show_difference(self.goal, small, (), self.court.budget, FEW_FILLS)
             if shown is not None:
                 return Outcome("refuted", why.replace("@", "i"), shown)
         return Outcome("unknown", why.replace("@", "i"))
-
-    def _shown(self, sizes: Any, hints: Hints) -> Counterexample | None:
-        return show_difference(self.goal, sizes, hints, self.court.budget)
 
 
 def _hints(chosen: Solution, scalar: _Scalar | None) -> Hints:

@@ -26,6 +26,10 @@ def _order(monomial: Monomial) -> tuple[int, Monomial]:
     return len(monomial), monomial
 
 
+def _monomial(monomial: Monomial, n: int) -> str:
+    return "·".join([*([str(n)] if n != 1 or not monomial else []), *monomial])
+
+
 class Poly:
     """An integer polynomial; equal polynomials are equal objects of one key."""
 
@@ -42,10 +46,8 @@ class Poly:
     @cached_property
     def key(self) -> str:
         """The polynomial written out; the identity of a polynomial."""
-        return (
-            " + ".join("·".join([*([str(n)] if n != 1 or not m else []), *m]) for m, n in self.terms.items())
-            or "0"
-        )
+        text = "".join(f" {'-' if n < 0 else '+'} {_monomial(m, abs(n))}" for m, n in self.terms.items())
+        return ("-" if text.startswith(" - ") else "") + text[3:] if text else "0"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Poly) and self.terms == other.terms

@@ -65,7 +65,8 @@ def prove_goals(rule: Rule, goals: Iterable[Goal], layer: str, budget: Budget) -
             continue
         outcome = _judged(record, goal, court)
         if outcome.verdict == "refuted":
-            return LayerResult(layer, "refuted", _covered(record), outcome.counterexample, outcome.detail)
+            count = f"a counterexample, evaluated; instance {record.instances}"
+            return LayerResult(layer, "refuted", count, outcome.counterexample, outcome.detail)
         if outcome.verdict == "unknown":
             record.unknown.append(f"{outcome.detail}, at {goal.label}")
         elif outcome.by_law:
