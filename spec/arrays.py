@@ -123,7 +123,7 @@ def same_cell(dtype: DType, a: Cell, b: Cell) -> bool:
 
 
 def _nested_shape(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, Sequence):
+    if not isinstance(values, list | tuple):
         return ()
     inner = {_nested_shape(v) for v in values}
     if len(inner) > 1:
