@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from soundline.spec.derived_props import Bounds, min_max
-from soundline.spec.dtypes import DType, Element, bfloat16, bool_, float32, index, int8, int32, uint16, uint32
+from soundline.spec.dtypes import DType, bfloat16, bool_, float32, index, int8, int32, uint16, uint32
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import Op
 from soundline.spec.uop import (
@@ -54,7 +54,7 @@ def show(finding: Finding) -> Shown:
     return finding.run()
 
 
-def value_of(node: UOp) -> Element | tuple[Element, ...]:
+def value_of(node: UOp) -> object:
     """The elements of a closed program; the single element at rank 0."""
     elements = evaluate(node).elements
     return elements[0] if node.shape == () else elements
