@@ -9,9 +9,10 @@ about tensors of symbolic shapes in `smt.tensors`. What is proved here is the ob
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from soundline.spec.dtypes import DType
-from soundline.spec.instances import Goal, goals, is_about_shapes
+from soundline.spec.dtypes import DType, int8, uint8
+from soundline.spec.instances import Goal, dtypes_of, goals, is_about_shapes
 from soundline.spec.node import UOp
 from soundline.spec.rules import Rule
 from soundline.verify.layers import dtypes_in_layer, layer_name, layers_of
@@ -40,7 +41,20 @@ def prove_layer(rule: Rule, dtype: DType, budget: Budget | None = None) -> Layer
         from soundline.verify.smt import tensors
 
         return tensors.prove_goals(rule, instances, layer, budget)
-    return scalars.prove_goals(instances, layer, budget)
+    found = scalars.prove_goals(instances, layer, budget)
+    if found.verdict == "unknown" and dtype.is_int and dtype.bits > 8:
+        return _with_small_widths(rule, found, budget)
+    return found
+
+
+def _with_small_widths(rule: Rule, found: LayerResult, budget: Budget) -> LayerResult:
+    """An undecided layer that says what is known of the rule at 8 bits."""
+    covered = [found.covered]
+    for dtype in (int8, uint8):
+        if dtype in dtypes_of(rule):
+            small = scalars.prove_goals(goals(rule, dtype), str(dtype), budget.share(0.1))
+            covered += [f"{small.covered} at {dtype}"] if small.verdict == "proved" else []
+    return replace(found, covered="; ".join(covered))
 
 
 def _instances(rule: Rule, dtypes: Iterable[DType]) -> Iterator[Goal]:

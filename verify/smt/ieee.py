@@ -21,6 +21,8 @@ from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import Algebra, Law, Outside
 
+_FLOAT32_BIAS = (1 << (float32.exponent_bits - 1)) - 1
+
 
 def carrier(dtype: DType) -> DType:
     """The IEEE format in whose numbers the elements of a float dtype stand."""
@@ -41,11 +43,24 @@ def number(algebra: Algebra, dtype: DType, value: float) -> Any:
 
 
 def variable(algebra: Algebra, name: str, dtype: DType) -> Any:
-    """A float variable; one of E4M3FN is a number that rounds to itself."""
-    x = z3.FP(name, sort(algebra, dtype), algebra.ctx)
+    """A float variable; one of E4M3FN is read from a variable of eight bits."""
     if dtype is float8_e4m3fn:
-        algebra.facts.append(same(algebra, _to_e4m3fn(algebra, x), x))
-    return x
+        return _of_e4m3fn(algebra, z3.BitVec(name, dtype.bits, algebra.ctx))
+    return z3.FP(name, sort(algebra, dtype), algebra.ctx)
+
+
+def _of_e4m3fn(algebra: Algebra, code: Any) -> Any:
+    """The float32 with the value of an E4M3FN bit pattern: its exponent rebiased, its eight subnormals looked up."""
+    ctx = algebra.ctx
+    sign, field, units = z3.Extract(7, 7, code), z3.Extract(6, 3, code), z3.Extract(2, 0, code)
+    rebias = _FLOAT32_BIAS - (1 << (float8_e4m3fn.exponent_bits - 1)) + 1
+    normal = z3.Concat(z3.ZeroExt(4, field) + rebias, units, z3.BitVecVal(0, 20, ctx))
+    magnitude = normal
+    for m in range(8):
+        subnormal = z3.BitVecVal(to_bits(float32, m * 2.0**-9), 31, ctx)
+        magnitude = z3.If(z3.And(field == 0, units == m), subnormal, magnitude)
+    x = z3.fpBVToFP(z3.Concat(sign, magnitude), sort(algebra, float32), ctx)
+    return z3.If(z3.Extract(6, 0, code) == 0x7F, nan(algebra, float32), x)
 
 
 def element(algebra: Algebra, model: Any, dtype: DType, term: Any) -> Element:

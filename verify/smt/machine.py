@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import z3
 
-from soundline.spec.dtypes import DType, Element, bool_, float8_e4m3fn
+from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.elementwise import operand_dtype
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
@@ -97,12 +97,6 @@ class Structure(Machine):
     FORGOTTEN: ClassVar[frozenset[Op]] = frozenset(
         (Op.Add, Op.Sub, Op.Mul, Op.Div, Op.Recip, Op.Sqrt, Op.Mulacc)
     )
-
-    def variable(self, name: str, dtype: DType) -> Any:
-        """A variable; that it lies in E4M3FN is forgotten too."""
-        if dtype is float8_e4m3fn:
-            return z3.FP(name, ieee.sort(self, dtype), self.ctx)
-        return super().variable(name, dtype)
 
     def law(self, node: UOp) -> Law | None:
         """The law of a node; none of float arithmetic."""
