@@ -23,6 +23,7 @@ import chapter_pages
 import cli_pages
 import decision_pages
 import error_pages
+import measurement_pages
 import op_pages
 import rule_pages
 import source_pages
@@ -43,6 +44,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,
+    "measurements": measurement_pages.measurements,
     "op-index": op_pages.index_of_ops,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,

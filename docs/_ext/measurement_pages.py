@@ -1,0 +1,55 @@
+"""The measurements, from the results that `make bench` and `make verify-deep` wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rst import code, table
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def measurements() -> str:
+    """The tables of the latest run, or a sentence that there is none."""
+    path = RESULTS / "latest.json"
+    if not path.exists():
+        return "No result is committed; ``make bench`` makes one.\n"
+    result = json.loads(path.read_text())
+    machine = result["machine"]
+    versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items())
+    taken = (
+        f"Taken on {machine['processor']}, {machine['cores']} cores (load {machine['load']}), "
+        f"Python {machine['python']}, {versions}. Medians of {result['repeats']} interleaved repeats. "
+        f"Peers that were not installed: {', '.join(result['absent']) or 'none'}.\n"
+    )
+    return "\n".join([taken, _costs(result), _kernels(result["kernels"])])
+
+
+def _costs(result: dict[str, Any]) -> str:
+    rows = []
+    if "prover" in result:
+        p = result["prover"]
+        what = f"judging {p['rules']} rules at {p['layers']} layers"
+        rows.append((what, f"{p['cold_seconds']} s", f"{p['cached_seconds']} s"))
+        rows.append(("per rule", f"{p['cold_seconds_per_rule']} s", f"{p['cached_seconds_per_rule']} s"))
+    c = result["compile"]
+    rows.append(("compiling gemm + bias + softmax", f"{c['cold_seconds']} s", f"{c['cached_seconds']} s"))
+    return table(("", "nothing cached", "cached"), rows, widths=(50, 25, 25))
+
+
+def _kernels(rows: list[dict[str, Any]]) -> str:
+    shown = [
+        (
+            f"{r['m']} × {r['n']} × {r['k']}",
+            code(r["profile"]),
+            f"{r['soundline_seconds'] * 1e3:.3g} ms",
+            f"{r['numpy_seconds'] * 1e3:.3g} ms",
+            f"{r['speed_relative_to_numpy']:.2f}",
+        )
+        for r in rows
+    ]
+    header = ("softmax(x @ w + b), m × n × k", "profile", "soundline", "numpy", "speed relative to numpy")
+    return table(header, shown, widths=(32, 14, 16, 16, 22))
