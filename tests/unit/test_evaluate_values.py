@@ -79,13 +79,13 @@ def refused(rule: str, run: Callable[[], object]) -> EvaluationError:
 # Movement ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", itertools.permutations(range(3)))
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_permute(order: tuple[int, ...]) -> None:
     x = numbered(2, 3, 4)
     assert np.array_equal(value(Op.Permute(param(0, int32, (2, 3, 4)), arg=order), x), x.transpose(order))
 
 
-@pytest.mark.parametrize("flags", itertools.product((False, True), repeat=2))
+@pytest.mark.parametrize("flags", list(itertools.product((False, True), repeat=2)))
 def test_flip(flags: tuple[bool, ...]) -> None:
     x = numbered(2, 3)
     axes = [k for k, f in enumerate(flags) if f]
