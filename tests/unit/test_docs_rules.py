@@ -1,0 +1,68 @@
+"""The rules that the documentation shows get the verdicts that it promises, and its README runs as printed."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from soundline.spec.rules import Rule
+from soundline.verify.loader import load
+from soundline.verify.rules import prove
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "check_your_rules.rst"
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^\.\. rules:: (\w+)\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+
+
+def rules_of(text: str, folder: Path) -> list[Rule]:
+    file = folder / "shown.py"
+    file.write_text(text)
+    loaded = load(str(file))
+    assert not loaded.problems, loaded.problems
+    return loaded.rules
+
+
+def shown_rules() -> list[tuple[str, str, str]]:
+    """(verdict, rule id, text of its block) of every rule on the page."""
+    blocks = [(verdict, textwrap.dedent(body)) for verdict, body in BLOCK.findall(PAGE.read_text())]
+    return [(v, name, text) for v, text in blocks for name in re.findall(r"^def (\w+)\(", text, re.MULTILINE)]
+
+
+SHOWN = shown_rules()
+
+
+def test_the_page_shows_rules_of_every_verdict() -> None:
+    assert {verdict for verdict, _, _ in SHOWN} == {"proved", "refuted", "vacuous"}
+    assert len(SHOWN) >= 25
+
+
+@pytest.mark.parametrize(("verdict", "name", "text"), SHOWN, ids=[name for _, name, _ in SHOWN])
+def test_a_rule_on_the_page_gets_the_verdict_shown(verdict: str, name: str, text: str, tmp_path) -> None:
+    (stated,) = [r for r in rules_of(text, tmp_path) if r.id == name]
+    report = prove(stated)
+    assert report.verdict == verdict, report
+    assert (report.counterexample is not None) == (verdict == "refuted")
+
+
+def python_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def test_the_rule_in_the_readme_is_proved_and_needs_its_condition(tmp_path) -> None:
+    (text,) = [b for b in python_blocks() if "@rule" in b]
+    (stated,) = rules_of(text, tmp_path)
+    assert prove(stated).verdict == "proved"
+    without = text.replace(", fits(x * c))", ")")
+    assert without != text
+    (weaker,) = rules_of(without, tmp_path)
+    assert prove(weaker).verdict == "refuted"
+
+
+@pytest.mark.parametrize("text", [b for b in python_blocks() if "@rule" not in b])
+def test_the_programs_in_the_readme_run(text: str, capsys) -> None:
+    exec(compile(text, str(README), "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out.strip()
