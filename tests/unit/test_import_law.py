@@ -21,7 +21,8 @@ LAYERS = ("spec", "impl", "verify")
 THIRD_PARTY = {
     "spec": {"numpy", "ml_dtypes"},
     "impl": {"numpy", "ml_dtypes", "cffi", "platformdirs", "rich", "pycuda", "cuda"},
-    "verify": {"numpy", "ml_dtypes", "z3", "rich", "platformdirs", "pytest", "hypothesis", "cffi", "mpmath"},
+    "verify": {"numpy", "ml_dtypes", "z3", "rich", "platformdirs", "pytest", "hypothesis", "cffi", "mpmath"}
+    | {"cosmic_ray", "parso"},
 }
 MAY_SEE = {"spec": {"spec"}, "impl": {"spec", "impl"}, "verify": {"spec", "impl", "verify"}}
 

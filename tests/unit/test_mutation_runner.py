@@ -1,0 +1,435 @@
+"""The mutation runner itself: what it changes, what it leaves alone, what it calls noticed, and that it repeats."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from soundline.spec.dtypes import index, int8
+from soundline.spec.errors import UsageError
+from soundline.spec.rules import compose, given, inverse, rule
+from soundline.spec.terms import Const, Offset, Perm, Shape, Tensor, Value
+from soundline.verify import mutation, mutation_judged, mutation_report, mutation_rules, mutation_targets
+from soundline.verify.mutation_campaign import Campaign, Plan, Tally
+from soundline.verify.mutation_ledger import Ledger, Outcome
+from soundline.verify.mutation_operators import changed_lines, mutants_of, mutated
+from soundline.verify.mutation_targets import Target, chosen
+from soundline.verify.verdicts import LayerResult
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def changes_of(source: str) -> set[str]:
+    """Every mutant of a small module, by its text."""
+    source += "\n"
+    texts = (mutated(source, m) for m in mutants_of(source))
+    return {" ".join(t.split()) for t in texts if t is not None}
+
+
+# what is changed --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "changed"),
+    [
+        ("y = a + b", "y = a - b"),
+        ("y = a // b", "y = a % b"),
+        ("y = a < b", "y = a <= b"),
+        ("y = a == b", "y = a != b"),
+        ("y = a == b", "y = a <= b"),
+        ("y = -a", "y = a"),
+        ("y = a[3]", "y = a[ 4]"),
+        ("y = a[3]", "y = a[ 2]"),
+        ("y = a and b", "y = a or b"),
+        ("y = a and b and c", "y = a and c"),
+        ("y = a and b and c", "y = a and b"),
+        ("y = a or b", "y = b"),
+        ("y = True", "y = False"),
+        ("y = f(a.lo, b.hi)", "y = f(a.hi, b.hi)"),
+        ("y = min(a)", "y = max(a)"),
+        ("y = Op.CmpLt", "y = Op.CmpLe"),
+        ("y = f(a, b, c)", "y = f(b, a, c)"),
+        ("y = a if c else b", "y = a if True else b"),
+        ("y = a if c else b", "y = a if False else b"),
+        ("y = [x for x in a if c]", "y = [x for x in a if True]"),
+        ("if a:\n    b()\nelif c:\n    d()", "if a: b() elif False: d()"),
+        ("while a:\n    b()", "while False: b()"),
+        ("f(x)", "pass"),
+        ("x += 1", "pass"),
+        ("for x in a:\n    f(x)", "for x in []: f(x)"),
+    ],
+)
+def test_a_change_is_made(source: str, changed: str) -> None:
+    assert changed in changes_of(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a: int | None) -> str | bytes: ...",
+        "x: dict[int, int] | None",
+        "Known = Bounds | None",
+        "y = isinstance(x, int | float)",
+        "assert a < b",
+        "y = f'{a + b}'",
+        "@dataclass(frozen=True)\nclass A: ...",
+        "def __repr__(self):\n    return a + b",
+        "__all__ = [a + b]",
+        "LIMIT = 30_000_000",
+        "import min\nfrom a.lo import hi",
+        "f = g(lo=x)",
+        "lo = x",
+        "y = {**a, **b}",
+        "'''a < b'''",
+    ],
+)
+def test_what_means_nothing_is_left_alone(source: str) -> None:
+    assert changes_of(source) == set()
+
+
+def test_columns_are_characters() -> None:
+    """After a letter of several bytes a silent part is still found, and its neighbour is still changed."""
+    assert changes_of("'ééé'; y = f'{a + b}'") == set()
+    assert changes_of("y = 'ééé' + f'{a + b}'") == {"y = 'ééé' - f'{a + b}'"}
+
+
+def test_every_mutant_is_another_program_and_says_where() -> None:
+    source = (ROOT / "spec/shard.py").read_text()
+    found = mutants_of(source)
+    assert len(found) > 10
+    assert len(set(found)) == len(found)
+    for mutant in found:
+        changed = mutated(source, mutant)
+        if changed is not None:
+            assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+            line, before, after = changed_lines(source, changed)
+            assert line <= mutant.line
+            assert before != after
+
+
+# what is noticed --------------------------------------------------------------------------------------------------
+
+TOY = '''\
+"""A toy."""
+
+
+def clamp(x, lo, hi):
+    """Held by the tests, apart from the upper end."""
+    if x < lo:
+        return lo
+    return min(x, hi)
+
+
+def countdown(n):
+    """Ends."""
+    while n > 0:
+        n -= 1
+    return n
+'''
+TEST = """\
+import toy
+
+def test_clamp():
+    assert toy.clamp(1, 2, 3) == 2
+    assert toy.clamp(3, 2, 3) == 3
+
+def test_countdown():
+    assert toy.countdown(3) == 0
+"""
+
+
+class Heard:
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+
+    def says(self, text: str) -> None: ...
+
+    def begins(self, tallies: list[Tally]) -> None: ...
+
+    def works_on(self, worker: int, path: str) -> None:
+        self.tried.append(path)
+
+    def ended(self, tally: Tally, outcome: Outcome) -> None: ...
+
+    def broke(self, tally: Tally) -> None: ...
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    root = tmp_path / "toy"
+    for name, text in (("src/toy.py", TOY), ("tests/test_toy.py", TEST), ("pyproject.toml", "")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def run(root: Path, ledger: Ledger, **options: object) -> tuple[Tally, Heard]:
+    plan = Plan(root, (Target("src/toy.py", ("tests/test_toy.py",)),), None, 5, patience=0.2, **options)  # type: ignore[arg-type]
+    heard = Heard()
+    (tally,) = Campaign(plan, ledger, heard).run()
+    return tally, heard
+
+
+def state(root: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(root)): f.read_bytes() for f in root.rglob("*") if f.is_file()}
+
+
+@pytest.mark.slow
+def test_noticed_unnoticed_and_endless(toy: Path, tmp_path: Path) -> None:
+    before = state(toy)
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    tally, heard = run(toy, ledger, workers=2)
+    assert state(toy) == before, "the checkout was touched"
+    found = {(o.line, o.after): o for o in tally.outcomes}
+    assert found[8, "return max(x, hi)"].status == "survived"
+    assert found[6, "if x <= lo:"].status == "survived"  # the same function
+    assert found[6, "if x > lo:"].status == "killed"
+    assert found[6, "if x > lo:"].killer == "tests/test_toy.py::test_clamp"
+    assert found[7, "return hi"].status == "killed"
+    assert found[14, "pass"].status == "timeout"
+    assert len(found) == tally.possible == len(heard.tried)
+
+    again, heard = run(toy, ledger)
+    assert heard.tried == [], "what the ledger knows was tried again"
+    assert {(o.line, o.after): o for o in again.outcomes} == found
+
+    (toy / "tests/test_toy.py").write_text(TEST + "    assert toy.clamp(9, 2, 3) == 3\n")
+    better, heard = run(toy, ledger)
+    assert {(o.line, o.after): o for o in better.outcomes}[8, "return max(x, hi)"].status == "killed"
+    assert heard.tried, "a changed test must be asked again"
+
+
+@pytest.mark.slow
+def test_a_changed_module_or_a_changed_seed_is_another_run(toy: Path) -> None:
+    ledger = Ledger(None)
+    first, _ = run(toy, ledger, sample=2)
+    assert len(first.outcomes) == 2
+    other, _ = run(toy, ledger, sample=2, seed=1)
+    assert [(o.line, o.after) for o in first.outcomes] != [(o.line, o.after) for o in other.outcomes]
+    (toy / "src/toy.py").write_text(TOY + "\n")
+    _, heard = run(toy, ledger, sample=2)
+    assert len(heard.tried) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("def test_wrong():\n    assert False\n", "test_wrong"),
+        ("import nothing_of_this_name\n", "test_toy.py"),
+    ],
+)
+def test_tests_that_fail_without_a_mutant_measure_nothing(toy: Path, test: str, why: str) -> None:
+    (toy / "tests/test_toy.py").write_text(test)
+    tally, _ = run(toy, Ledger(None))
+    assert tally.outcomes == []
+    assert "fails on the unchanged project" in tally.broken
+    assert why in tally.broken
+    assert not mutation_report.succeeds([tally, full()], 0.5)
+
+
+# the score --------------------------------------------------------------------------------------------------------
+
+
+def full(*statuses: str, path: str = "a.py") -> Tally:
+    """A tally with these outcomes."""
+    outcomes = [Outcome(s, n + 1, f"old {n}", f"new {n}") for n, s in enumerate(statuses or ("killed",))]  # type: ignore[arg-type]
+    return Tally(path, 100, outcomes)
+
+
+def test_the_score_counts_kills_and_timeouts_against_survivors() -> None:
+    score = mutation_report.score_of(full("killed", "timeout", "survived", "true"), full("killed"))
+    assert (score.tried, score.killed, score.timeout, score.survived, score.excused) == (5, 2, 1, 1, 1)
+    assert score.share == pytest.approx(3 / 4)
+    assert score.possible == 200
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(0.5, True), (2 / 3, True), (0.67, False), (1.0, False)])
+def test_the_run_succeeds_from_the_threshold_on(threshold: float, expected: bool) -> None:
+    assert mutation_report.succeeds([full("killed", "killed", "survived")], threshold) is expected
+
+
+def test_nothing_tried_is_no_success() -> None:
+    assert not mutation_report.succeeds([Tally("a.py", 3)], 0.0)
+
+
+def test_a_judged_survivor_is_excused_until_its_line_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = (mutation_judged.Judged("a.py", "old 0", "new 0", "the same program"),)
+    monkeypatch.setattr(mutation_judged, "JUDGED", judged)
+    assert mutation_report.score_of(full("survived")).excused == 1
+    assert mutation_report.score_of(full("survived", path="b.py")).excused == 0
+    assert mutation_report.score_of(full("killed", "survived")).survived == 1
+
+
+def test_the_result_holds_every_survivor_and_no_date() -> None:
+    tallies = [full("killed", "survived"), Tally("b.py", 9, [], "its tests fail")]
+    result = mutation_report.as_json(tallies, threshold=0.9, command="make verify-deep", seed=3)
+    assert result["total"] == {
+        "possible": 109,
+        "tried": 2,
+        "killed": 1,
+        "timeout": 0,
+        "survived": 1,
+        "excused": 0,
+        "score": 0.5,
+    }
+    assert result["survivors"] == [{"file": "a.py", "line": 2, "before": "old 1", "after": "new 1"}]
+    assert result["targets"]["b.py"]["broken"] == "its tests fail"
+    assert set(result) == {"schema", "command", "seed", "threshold", "total", "targets", "survivors"}
+
+
+def test_the_report_shows_the_difference() -> None:
+    console = Console(width=110, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    mutation_report.show([full("killed", "survived")], console, threshold=0.9)
+    text = console.export_text()
+    assert "a.py:2: not noticed\n  - old 1\n  + new 1\n" in text
+    assert "50.0 % of 2 mutants noticed, 90 % are asked for" in text
+
+
+# what is mutated --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", mutation_targets.TARGETS, ids=lambda t: t.path)
+def test_a_target_names_tests_that_exist(target: Target) -> None:
+    assert target.tests
+    assert [t for t in target.tests if not (ROOT / t).is_file()] == []
+    assert len(set(target.tests)) == len(target.tests)
+
+
+@pytest.mark.parametrize("entry", mutation_judged.JUDGED, ids=lambda e: f"{e.path} {e.after}"[:60])
+def test_a_judgement_is_about_a_line_that_stands(entry: mutation_judged.Judged) -> None:
+    assert entry.before != entry.after
+    assert len(entry.why) > 15
+    if not entry.path.startswith(mutation_targets.RULES):
+        assert entry.before in " ".join((ROOT / entry.path).read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ([], ("spec/bounds.py", "verify/smt/bits.py", "verify/smt/ieee.py")),
+        (["bounds"], ("spec/bounds.py",)),
+        (["spec/bounds.py"], ("spec/bounds.py",)),
+        (["soundline.spec.bounds"], ("spec/bounds.py",)),
+        (["verify/smt"], ("verify/smt/bits.py", "verify/smt/ieee.py")),
+        (["ieee", "bits"], ("verify/smt/ieee.py", "verify/smt/bits.py")),
+    ],
+)
+def test_targets_by_name(names: list[str], found: tuple[str, ...]) -> None:
+    assert chosen(names, ("spec/bounds.py", "verify/smt/bits.py", "verify/smt/ieee.py")) == found
+
+
+def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError) as refused:
+        chosen(["bound"], ("spec/bounds.py",))
+    assert "bounds" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("options", [["--minutes", "0"], ["--minutes", "x"], ["--workers", "3"], ["--no"]])
+def test_wrong_options_are_wrong_use(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert mutation.main(options) == mutation.USAGE
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_command_of_a_result_repeats_it() -> None:
+    plan = Plan(ROOT, (), None, 7.5, ("bounds", "ieee"), 3)
+    assert mutation._command(plan) == 'make verify-deep MINUTES=7.5 ARGS="--seed 3 --only bounds ieee"'
+
+
+# rules ------------------------------------------------------------------------------------------------------------
+
+
+@rule(dtypes=[index])
+def halves(x: Value, c: Const):
+    """A rule whose condition is needed."""
+    given(c > 0)
+    return (x * c) // c, x
+
+
+@rule(dtypes=[int8])
+def careful(x: Value, c: Const):
+    """A rule whose condition is not needed."""
+    given(c != 3)
+    return x * c, c * x
+
+
+def shown(stated) -> list[tuple[str, str]]:
+    return [(m.before, m.after) for m in mutation_rules.rule_mutants(stated)]
+
+
+def test_the_mutants_of_a_rule() -> None:
+    assert shown(halves) == [
+        ("given((c > 0))", "no such condition"),
+        ("(c > 0)", "(0 > c)"),
+        ("(c > 0)", "(c >= 0)"),
+        ("(c > 0)", "(c > 1)"),
+        ("(c > 0)", "(c > -1)"),
+        ("((x * c) // c)", "(c // (x * c))"),
+        ("((x * c) // c)", "cdiv((x * c), c)"),
+        ("((x * c) // c)", "((x + c) // c)"),
+        ("dtypes as declared", "dtypes and float32"),
+        ("dtypes as declared", "dtypes and int8"),
+    ]
+
+
+def verdicts(stated, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
+    monkeypatch.setattr(mutation_rules, "rules_of", lambda module: [stated])
+    return {
+        f"{m['before']} => {m['after']}": mutation_rules.judge("here", stated.id, m["number"])
+        for m in mutation_rules.describe("here")
+    }
+
+
+def test_mutants_of_a_rule_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verdicts(halves, monkeypatch)
+    assert found["given((c > 0)) => no such condition"]["verdict"] == "refuted at unbounded"
+    assert found["(c > 0) => (c >= 0)"]["verdict"] == "refuted at unbounded"
+    assert found["((x * c) // c) => ((x + c) // c)"]["verdict"] == "refuted at unbounded"
+    assert found["dtypes as declared => dtypes and int8"]["verdict"] == "refuted at bit-precise int8"
+    assert found["dtypes as declared => dtypes and float32"]["verdict"] == "refused"
+    other = {"verdict": "proved", "why": mutation_rules.ANOTHER}
+    assert found["(c > 0) => (0 > c)"] == found["(c > 0) => (c > 1)"] == other
+
+
+def test_a_condition_that_is_not_needed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verdicts(careful, monkeypatch)["given((c != 3)) => no such condition"]
+    assert found == {"verdict": "proved", "why": mutation_rules.UNNEEDED}
+
+
+def test_a_prover_that_proves_too_much_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from soundline.verify import rules
+
+    def gullible(stated, dtype, budget):
+        return LayerResult("any", "proved", "")
+
+    monkeypatch.setattr(rules, "prove_layer", gullible)
+    found = verdicts(halves, monkeypatch)
+    wrong = {name for name, judged in found.items() if judged["verdict"] == mutation_rules.WRONGLY_PROVED}
+    assert "given((c > 0)) => no such condition" in wrong
+    assert "((x * c) // c) => ((x + c) // c)" in wrong
+    assert "(c > 0) => (c > 1)" not in wrong
+
+
+def test_rules_of_every_kind_have_mutants() -> None:
+    """A tensor rule's permutations and offsets are changed too."""
+
+    @rule
+    def twice(x: Tensor, p: Perm, q: Perm):
+        return x.permute(p).permute(inverse(q)), x.permute(compose(p, inverse(q)))
+
+    @rule
+    def inside(x: Tensor, a: Offset, s: Shape):
+        given(a >= 0)
+        return x.shrink(a, s), x.shrink(a, s).contiguous()
+
+    texts = {after for _, after in shown(twice)}
+    assert "x.permute(compose(inverse(q), p))" in texts
+    assert "x.permute(compose(p, q))" in texts
+    assert "x.permute(q).permute(inverse(q))" in texts
+    assert ("a >= 0", "a > 0") in shown(inside)
+    assert ("given(a >= 0)", "no such condition") in shown(inside)
