@@ -37,6 +37,10 @@ class Command:
 COMMANDS = {
     "verify": Command("soundline.verify.cli_verify", "prove or refute rewrite rules"),
     "explain": Command("soundline.verify.explain", "say what a rule, an error, an op or a decision means"),
+    "compile": Command(
+        "soundline.verify.cli_compile", "show what becomes of a tensor program, stage by stage"
+    ),
+    "run": Command("soundline.verify.cli_run", "compile a tensor program, call it, print what it returns"),
 }
 
 HELP = """\

@@ -200,16 +200,17 @@ def _rule(file: str, name: str) -> str:
     if file and problems and not rules:
         raise UsageError(f"{problems[0].place}: {problems[0].message}", hint=problems[0].hint)
     if not name:
-        return "\n\n".join("\n".join(_stated(r)) for r in rules)
+        return "\n\n".join("\n".join(_stated(r, file)) for r in rules)
     chosen = [r for r in rules if r["id"] == name]
     if not chosen:
         close = _closest(name, [r["id"] for r in rules], everything=not file)
         raise UsageError(f"nothing is called {name}", hint=close)
-    return "\n\n".join("\n".join(_stated(r)) for r in chosen)
+    return "\n\n".join("\n".join(_stated(r, file)) for r in chosen)
 
 
-def _stated(said: dict[str, Any]) -> Iterator[str]:
+def _stated(said: dict[str, Any], file: str) -> Iterator[str]:
     from soundline.verify.problems import displayed
+    from soundline.verify.report_text import in_families
 
     yield f"{said['id']}    a rewrite rule; {displayed(said['file'])}:{said['line']}"
     yield ""
@@ -221,9 +222,12 @@ def _stated(said: dict[str, Any]) -> Iterator[str]:
         yield f"\nlicences: {', '.join(said['licences'])}"
     yield "\nlayers"
     known = _known(said)
-    yield from _rows([(name, known.get(name, "not judged yet")) for name, _ in said["layers"]])
+    groups: dict[str, list[str]] = {}
+    for name, _ in said["layers"]:
+        groups.setdefault(known.get(name, "not judged yet"), []).append(name)
+    yield from _rows([(in_families(names), text) for text, names in groups.items()])
     if len(known) < len(said["layers"]):
-        yield f"\njudge it: soundline verify --filter {said['id']}"
+        yield f"\njudge it: soundline verify {file}{' ' if file else ''}--filter {said['id']}"
 
 
 def _known(said: dict[str, Any]) -> dict[str, str]:

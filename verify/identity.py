@@ -32,6 +32,8 @@ _BYSTANDERS = frozenset(
             "campaign",
             "cases",
             "cli",
+            "cli_compile",
+            "cli_run",
             "cli_verify",
             "court",
             "explain",

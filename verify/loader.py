@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from soundline.spec.errors import RuleError
 from soundline.spec.rules import Collection as Collected
@@ -69,9 +70,14 @@ def load(
     source = parse(data, file)
     loaded.problems += source.problems
     if source.tree is not None:
-        with _surroundings(file, module) as (namespace, printed):
+        printed = io.StringIO()
+        with (
+            surroundings(file, module) as namespace,
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
             _Run(source, namespace, loaded, frozenset(skip), reached).all()
-            loaded.printed = printed.getvalue()[:PRINTED_LIMIT]
+        loaded.printed = printed.getvalue()[:PRINTED_LIMIT]
     return loaded
 
 
@@ -99,7 +105,7 @@ class _Run:
     def __init__(
         self,
         source: Source,
-        namespace: dict[str, object],
+        namespace: dict[str, Any],
         loaded: Loaded,
         skip: frozenset[int],
         reached: Callable[[int], None],
@@ -160,11 +166,11 @@ def first_line(statement: ast.stmt) -> int:
 
 
 @contextlib.contextmanager
-def _surroundings(file: str, module: str | None) -> Iterator[tuple[dict[str, object], io.StringIO]]:
+def surroundings(file: str, module: str | None = None) -> Iterator[dict[str, Any]]:
     """What a Python file finds around itself when it runs: its name, its folder on the path, its module.
 
-    Afterwards everything is as before: the modules of its folder are forgotten, so that the next file may have helpers
-    of the same names.
+    Gives the namespace to run it in. Afterwards everything is as before: the modules of its folder are forgotten, so
+    that the next file may have helpers of the same names.
     """
     package, roots = _package(Path(file), module)
     name = f"{package}.{Path(file).stem}" if package else Path(file).stem
@@ -173,12 +179,11 @@ def _surroundings(file: str, module: str | None) -> Iterator[tuple[dict[str, obj
     running = ModuleType(name)
     running.__file__ = file
     running.__package__ = package
-    path, folder, known, printed = list(sys.path), Path.cwd(), set(sys.modules), io.StringIO()
+    path, folder, known = list(sys.path), Path.cwd(), set(sys.modules)
     sys.path[:0] = roots
     sys.modules[name] = running
     try:
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            yield running.__dict__, printed
+        yield running.__dict__
     finally:
         sys.path[:] = path
         os.chdir(folder)

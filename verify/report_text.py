@@ -117,9 +117,12 @@ def explanation(rule: RuleReport) -> list[str]:
     rest = [x for x in rule.layers if x.verdict != "proved"]
     for (verdict, detail), layers in _grouped(rest, lambda x: (x.verdict, x.detail)):
         if detail or len(layers) > 1 or layers[0].counterexample is not found or found is None:
-            lines += ["", f"{verdict} at {in_families(layers)}{f': {detail}' if detail else ''}"]
+            lines += [
+                "",
+                f"{verdict} at {in_families(x.layer for x in layers)}{f': {detail}' if detail else ''}",
+            ]
     proved = [x for x in rule.layers if x.verdict == "proved"]
-    return lines + ([f"proved at {in_families(proved)}"] if proved else [])
+    return lines + ([f"proved at {in_families(x.layer for x in proved)}"] if proved else [])
 
 
 def _grouped(
@@ -132,10 +135,10 @@ def _grouped(
     return groups.items()
 
 
-def in_families(layers: Sequence[LayerResult]) -> str:
+def in_families(layers: Iterable[str]) -> str:
     """The names of layers in a few words: ``unbounded, bit-precise int8 … uint64 (8)``."""
     words = []
-    for family, members in groupby((x.layer for x in layers), key=_family):
+    for family, members in groupby(layers, key=_family):
         names = [m.removeprefix(family).strip() for m in members]
         if len(names) > 3:
             words.append(f"{family} {names[0]} … {names[-1]} ({len(names)})")
@@ -182,7 +185,7 @@ def _layers(rule: RuleReport) -> Text:
     """The layers of a rule; those that are not proved stand out."""
     parts = []
     for (verdict, _), layers in _grouped(rule.layers, lambda x: (x.verdict, "")):
-        words = in_families(layers)
+        words = in_families(x.layer for x in layers)
         shown = words if verdict == "proved" else f"{verdict}: {words}"
         parts.append(Text(visible(shown), style=STYLES[verdict] if verdict != "proved" else ""))
     return Text("\n").join(parts)
@@ -194,4 +197,4 @@ def covered(rule: RuleReport) -> str:
     if len({text for text, _ in said}) <= 1:
         return said[0][0] if said else ""
     groups = _grouped([x for _, x in said], lambda x: (x.covered, ""))
-    return "\n".join(f"{in_families(layers)}: {text}" for (text, _), layers in groups)
+    return "\n".join(f"{in_families(x.layer for x in layers)}: {text}" for (text, _), layers in groups)

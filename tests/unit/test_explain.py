@@ -1,0 +1,76 @@
+"""`soundline explain`: every id of the law has a text, and an id that nothing has is met with the closest one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from soundline.spec.decisions import DECISIONS
+from soundline.spec.errors import UsageError
+from soundline.spec.ops import PROPERTIES, TABLE
+from soundline.verify.cli import main
+from soundline.verify.explain import VERDICTS, explanation
+from soundline.verify.problems import KINDS
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("entry", TABLE.values(), ids=lambda e: e.title)
+def test_every_op_and_every_law_of_it(entry) -> None:  # type: ignore[no-untyped-def]
+    text = explanation(entry.op.name)
+    for constraint in entry.constraints:
+        assert constraint.id in text
+        assert "".join(constraint.text.split()) in "".join(explanation(constraint.id).split())
+    for name in (*PROPERTIES, "sem", "src", "arg"):
+        assert entry.title in explanation(entry.law_id(name))
+    assert entry.laws["dtype"] in explanation(entry.law_id("dtype"))
+    assert max(map(len, text.splitlines())) <= 160
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_every_decision(name: str) -> None:
+    assert DECISIONS[name].title in explanation(name.lower())
+
+
+@pytest.mark.parametrize("name", [*KINDS, *VERDICTS, "IllFormed", "ruleerror", "SoundlineError"])
+def test_every_error_and_verdict(name: str) -> None:
+    assert explanation(name).count("\n") >= 2
+
+
+def test_a_shipped_rule_and_its_layers() -> None:
+    text = explanation("add_commutative")
+    assert "(x + y) → (y + x)" in text
+    assert "commutativity.py:" in text
+    assert "not judged yet" in text
+    assert "soundline verify --filter add_commutative" in text
+
+
+def test_rules_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "r.py"
+    head = "from soundline.verify import *\n"
+    file.write_text(
+        head + '@rule(dtypes=[index])\ndef mine(x: Value):\n    """My words."""\n    return x + 0, x\n'
+    )
+    assert "My words." in explanation(f"{file}::mine")
+    assert "mine    a rewrite rule" in explanation(str(file))
+    with pytest.raises(UsageError, match="did you mean mine"):
+        explanation(f"{file}::mina")
+    with pytest.raises(UsageError, match="no such file"):
+        explanation(f"{tmp_path / 'none.py'}::mine")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("Reshpae", "Reshape"), ("uop-reshape-c99", "uop-reshape-c"), ("U-777", "U-"), ("vacous", "vacuous")],
+)
+def test_an_unknown_id_is_met_with_the_closest(
+    wrong: str, meant: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", wrong]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert f"nothing is called {wrong} (did you mean {meant}" in err
