@@ -55,6 +55,8 @@ class Reader:
         self.space = space
         self.names = names
         self.bools = Bools()
+        self.numbers: dict[str, Read] = {}
+        """The reads that stand behind atoms: elements of inputs of dtype ``index``."""
         self.by_law = False
         """Whether an op was computed on constants by its scalar law, which is that of one dtype."""
         self._elements: dict[tuple[UOp, Index, Path], Element] = {}
@@ -113,7 +115,7 @@ class Reader:
     def operation(self, op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
         """An op on elements; remembers whether it was computed."""
         made = operation(op, dtype, operands)
-        self.by_law |= isinstance(made, Constant)
+        self.by_law |= isinstance(made, Constant | Number)
         return made
 
     def guarded(self, condition: Formula, path: Path) -> tuple[Formula, Path]:
@@ -128,9 +130,13 @@ class Reader:
 
 def _param(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     name = reader.names[node]
-    if node.dtype is index:
-        return Number(index, Poly.of(Read(index, name, at, reader.shape(node)).key if at else name))
-    return Read(node.dtype, name, at, reader.shape(node))
+    read = Read(node.dtype, name, at, reader.shape(node))
+    if node.dtype is not index:
+        return read
+    if not at:
+        return Number(index, Poly.of(name))
+    reader.numbers[read.key] = read
+    return Number(index, Poly.of(read.key))
 
 
 def _const(reader: Reader, node: UOp, at: Index, path: Path) -> Element:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
@@ -24,10 +25,11 @@ from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences
 from soundline.verify.smt.counterexamples_tensors import Hints, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
-from soundline.verify.smt.elements import Constant, Element, Unsupported, assuming, reads
-from soundline.verify.smt.formulas import Formula, conjunction, disjunction, equal, less, negation
+from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
+from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.replays import licences_of
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import Counterexample, Verdict
 
@@ -67,8 +69,7 @@ class Court:
 
     def scalar(self, reader: Reader, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
         """Whether the laws of the dtype make the elements of a leaf equal."""
-        licences = frozenset(goal.rule.licences)
-        obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences)
+        obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences_of(goal))
         question = (obligation.left, obligation.right, obligation.hypotheses, obligation.fits)
         if question not in self.findings:
             self.findings[question] = scalars.decide(obligation, self.budget)
@@ -97,11 +98,16 @@ class Instance:
     # satisfiability ---------------------------------------------------------------------------------------------
 
     def applies(self) -> bool:
-        """Whether some sizes meet the conditions and make the left side valid."""
-        return self.court.arithmetic.satisfiable(self.space.known(ALWAYS)) != "unsat"
+        """Whether some sizes and elements meet the conditions and make the left side valid."""
+        if self.court.arithmetic.satisfiable(self.space.known(ALWAYS)) == "unsat":
+            return False
+        if not any(leaves.is_about_elements(f) for f in self.space.known(ALWAYS)):
+            return True
+        question = Leaf(ALWAYS, Constant(bool_, False), Constant(bool_, True), FALSE)
+        return self.court.scalar(self.reader, question, (), self.goal).finding.verdict != "vacuous"
 
     def applies_to_elements(self) -> bool:
-        """Whether they do with a left side that has elements."""
+        """Whether some sizes meet the conditions with a left side that has elements."""
         filled = [less(ZERO, size) for size in self.reader.shape(self.goal.left)]
         return self.court.arithmetic.satisfiable([*self.space.known(ALWAYS), *filled]) != "unsat"
 
@@ -208,7 +214,9 @@ class Instance:
         question = Question(facts, self.court.budget)
         chosen = smallest(question, self.goal)
         if chosen is not None:
-            shown = show_difference(self.goal, chosen.ints, _hints(chosen, scalar), self.court.budget)
+            shown = show_difference(
+                self.goal, chosen.ints, _hints(chosen, self.reader, scalar), self.court.budget
+            )
             if shown is not None:
                 return Outcome("refuted", why.replace("@", "i"), shown)
         for small in small_sizes(self.goal):
@@ -221,11 +229,16 @@ class Instance:
         return Outcome("unknown", why.replace("@", "i"))
 
 
-def _hints(chosen: Solution, scalar: _Scalar | None) -> Hints:
-    """The elements of the scalar counterexample, at the positions where the solver's solution reads them."""
-    if scalar is None or scalar.finding.point is None:
-        return
-    values = dict(zip(scalar.made.variables, scalar.finding.point, strict=True))
-    for key, read in scalar.made.reads.items():
-        position = tuple(p.value({a: chosen.ints.get(a, 0) for a in p.atoms}) for p in read.at)
-        yield read.name, position, values[key]
+def _hints(chosen: Solution, reader: Reader, scalar: _Scalar | None) -> Hints:
+    """The elements of a counterexample, at the positions where the solver's solution reads them."""
+
+    def position(read: Read) -> tuple[int, ...]:
+        return tuple(p.value({a: chosen.ints.get(a, 0) for a in p.atoms}) for p in read.at)
+
+    for atom, read in reader.numbers.items():
+        if atom in chosen.ints:
+            yield read.name, position(read), chosen.ints[atom]
+    if scalar is not None and scalar.finding.point is not None:
+        values = dict(zip(scalar.made.variables, scalar.finding.point, strict=True))
+        for key, read in scalar.made.reads.items():
+            yield read.name, position(read), values[key]

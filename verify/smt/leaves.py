@@ -114,7 +114,7 @@ def obligation(
     """The obligation that the elements of a leaf are equal, where the conditions on elements hold."""
     scalars = Scalars(reader, leaf.path)
     left, right = scalars.node(leaf.left), scalars.node(leaf.right)
-    known = [c for c in reader.space.known(leaf.path) if _is_about_elements(c)]
+    known = [c for c in reader.space.known(leaf.path) if is_about_elements(c)]
     hypotheses = tuple(scalars.condition(c) for c in known)
     unwrapped = tuple(scalars.node(f) for f in fits)
     made = Obligation(
@@ -130,8 +130,8 @@ def obligation(
     return made, scalars
 
 
-def _is_about_elements(condition: Formula) -> bool:
+def is_about_elements(condition: Formula) -> bool:
     """Whether a condition speaks of elements that are not indices: only such conditions matter to a scalar proof."""
-    return any("opaque" in part.kind or _is_about_elements(part) for part in condition.parts) or any(
+    return any("opaque" in part.kind or is_about_elements(part) for part in condition.parts) or any(
         "opaque" in part.kind for part in conjuncts(condition)
     )
