@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ml_dtypes as ml_dtypes  # registers bfloat16 with numpy
 import numpy as np
 import numpy.typing as npt
 
@@ -89,7 +88,7 @@ def ulp_of(dtype: DType, magnitude: float) -> float:
 
 
 def error_in_ulp(dtype: DType, result: float, exact: Any) -> float:
-    """\\|result - exact\\| in ulp of the exact value; what must overflow has no error if it does."""
+    r"""\\|result - exact\\| in ulp of the exact value; what must overflow has no error if it does."""
     if math.isnan(result):
         return math.inf
     limit = largest_finite(dtype)
@@ -104,7 +103,9 @@ def greatest_error(op: Op, dtype: DType, points: Vector) -> tuple[float, float]:
     function = real_function(op)
     results = run_vector(program_of(op, dtype), points)
     worst, where = 0.0, 0.0
-    for x, result in zip(points.astype(np.float64).tolist(), results.astype(np.float64).tolist(), strict=True):
+    for x, result in zip(
+        points.astype(np.float64).tolist(), results.astype(np.float64).tolist(), strict=True
+    ):
         error = error_in_ulp(dtype, result, function(x))
         if error > worst:
             worst, where = error, x
@@ -137,7 +138,9 @@ def _directed(op: Op, dtype: DType) -> Iterator[float]:
         centres = [n / 2 for n in range(2 * (e_min - dtype.mantissa_bits - 2), 2 * (e_max + 2))]
         centres += [math.ldexp(s, e) for e in range(-dtype.mantissa_bits - 3, 0) for s in (1.0, -1.0)]
     else:
-        centres = [math.ldexp(s, e) for e in range(e_min, e_max + 1) for s in (1.0, math.sqrt(0.5), math.sqrt(2.0))]
+        centres = [
+            math.ldexp(s, e) for e in range(e_min, e_max + 1) for s in (1.0, math.sqrt(0.5), math.sqrt(2.0))
+        ]
         centres = [c for c in centres if c <= largest_finite(dtype)]
         centres += [math.ldexp(1.0, e) for e in range(e_min - dtype.mantissa_bits, e_min)]
     for centre in centres:
@@ -155,13 +158,14 @@ def _neighbours(dtype: DType, x: float, count: int) -> Iterator[float]:
 
 
 def random_points(op: Op, dtype: DType, count: int, seed: int) -> Vector:
-    """Random points: uniform over the range, and uniform over exponents."""
+    """Random points, half of them spread over the range and half where the error is greatest."""
     rng = np.random.default_rng(seed)
     e_min, e_max = exponent_range(dtype)
     half = count // 2
     if op is Op.Exp2:
         spread = rng.uniform(e_min - dtype.mantissa_bits, e_max + 1, half)
         near = rng.uniform(-1.0, 1.0, count - half)
+        near[::2] = rng.uniform(e_min - dtype.mantissa_bits, e_min, len(near[::2]))  # subnormal results
     else:
         exponents = rng.integers(e_min - dtype.mantissa_bits, e_max + 1, half)
         spread = np.ldexp(rng.uniform(1.0, 2.0, half), exponents)
