@@ -187,11 +187,11 @@ class Value(Term):
         """Repeat axes of size 1."""
         return Value(Op.Expand, (self, vector(shape)))
 
-    def pad(self, offset: Vector | tuple[Any, ...], shape: Vector | tuple[Any, ...]) -> Value:
+    def pad(self, offset: Vector | tuple[Any, ...] | int, shape: Vector | tuple[Any, ...]) -> Value:
         """Place at `offset` in a zero-filled `shape`."""
         return Value(Op.Pad, (self, vector(offset), vector(shape)))
 
-    def shrink(self, offset: Vector | tuple[Any, ...], shape: Vector | tuple[Any, ...]) -> Value:
+    def shrink(self, offset: Vector | tuple[Any, ...] | int, shape: Vector | tuple[Any, ...]) -> Value:
         """Keep the part of this `shape` at `offset`."""
         return Value(Op.Shrink, (self, vector(offset), vector(shape)))
 

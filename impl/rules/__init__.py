@@ -1,0 +1,66 @@
+"""
+The rule library
+================
+
+Rewrite rules that a tensor compiler uses, by subject. Each is a declaration that the engine matches and rewrites with
+and that the court proves: ``soundline verify impl/rules``.
+
+`LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewrite` may be
+given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them; the
+matcher uses them itself.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from soundline.impl.rules import (
+    absorption,
+    booleans,
+    casts,
+    commutativity,
+    comparisons,
+    constant_folding,
+    div_mod,
+    elementwise_movement,
+    floats_exact,
+    identities,
+    intervals,
+    movement,
+    selection,
+    shifts,
+)
+from soundline.spec.rules import Rule
+
+__all__ = ["LIBRARY", "MODULES", "SIMPLIFY", "rules_in"]
+
+MODULES: tuple[ModuleType, ...] = (
+    identities,
+    absorption,
+    intervals,
+    comparisons,
+    booleans,
+    selection,
+    casts,
+    floats_exact,
+    shifts,
+    div_mod,
+    constant_folding,
+    movement,
+    elementwise_movement,
+    commutativity,
+)
+
+
+def rules_in(module: ModuleType) -> tuple[Rule, ...]:
+    """The rules that a module declares, in order."""
+    return tuple(r for r in vars(module).values() if isinstance(r, Rule))
+
+
+LIBRARY: tuple[Rule, ...] = tuple(r for module in MODULES for r in rules_in(module))
+"""Every rule that is shipped."""
+
+SIMPLIFY: tuple[Rule, ...] = tuple(
+    r for module in MODULES if module is not commutativity for r in rules_in(module)
+)
+"""The rules that simplify; earlier ones are tried first."""

@@ -1,0 +1,121 @@
+"""
+Casts
+=====
+
+Conversions that cancel or that can be taken at once. What matters is whether every value of the one dtype is a value of
+the other, and for integers which bits survive.
+"""
+
+from soundline.spec.dtypes import (
+    all_dtypes,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    floats,
+    ieee_floats,
+    index,
+    int8,
+    int16,
+    ints,
+    uint8,
+    uint16,
+)
+from soundline.spec.rules import Sides, bits_at_most, given, lossless, rule, where
+from soundline.spec.terms import Bool, DTypeVar, Value
+
+
+@rule(dtypes=all_dtypes)
+def cast_to_same(x: Value, s: DTypeVar) -> Sides:
+    """A conversion to the dtype that it has."""
+    given(s == x.dtype)
+    return x.cast(s), x
+
+
+@rule(dtypes=[bool_, *ints], s=[*ints, index], t=[*ints, index])
+def cast_through_wider(x: Value, s: DTypeVar, t: DTypeVar) -> Sides:
+    """An integer that was widened on the way to another dtype."""
+    given(lossless(x.dtype, s))
+    return x.cast(s).cast(t), x.cast(t)
+
+
+@rule(dtypes=[*ints, index], s=ints, t=ints)
+def cast_narrower_twice(x: Value, s: DTypeVar, t: DTypeVar) -> Sides:
+    """Of two integer conversions only the bits that the narrower keeps matter."""
+    given(bits_at_most(t, s))
+    return x.cast(s).cast(t), x.cast(t)
+
+
+@rule(dtypes=floats, s=floats)
+def cast_float_there_and_back(x: Value, s: DTypeVar) -> Sides:
+    """float16 → float32 → float16, which mixed precision leaves between two kernels."""
+    given(lossless(x.dtype, s))
+    return x.cast(s).cast(x.dtype), x
+
+
+@rule(dtypes=[float16, bfloat16, float32], s=[float32, float64], t=ieee_floats)
+def cast_float_through_wider(x: Value, s: DTypeVar, t: DTypeVar) -> Sides:
+    """A float that was widened on the way to another format: the widening rounds nothing."""
+    given(lossless(x.dtype, s))
+    return x.cast(s).cast(t), x.cast(t)
+
+
+@rule(dtypes=[int8, int16, uint8, uint16], s=ieee_floats)
+def cast_int_through_float(x: Value, s: DTypeVar) -> Sides:
+    """Integers that a float format holds exactly come back as they were."""
+    given(lossless(x.dtype, s))
+    return x.cast(s).cast(x.dtype), x
+
+
+@rule(s=all_dtypes)
+def cast_mask_there_and_back(p: Bool, s: DTypeVar) -> Sides:
+    """A mask that was made a number to be carried about."""
+    return p.cast(s).cast(bool_), p
+
+
+@rule(dtypes=all_dtypes)
+def cast_to_bool(x: Value) -> Sides:
+    """A conversion to bool is a comparison, which the rules of comparisons understand; NaN is True."""
+    return x.cast(bool_), x != 0
+
+
+@rule(dtypes=[bool_, *ints], s=[*ints, index])
+def lt_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
+    """A comparison needs no wider dtype than its operands have."""
+    given(lossless(x.dtype, s))
+    return x.cast(s) < y.cast(s), x < y
+
+
+@rule(dtypes=[float16, bfloat16, float32], s=[float32, float64])
+def lt_of_widened_floats(x: Value, y: Value, s: DTypeVar) -> Sides:
+    """A comparison needs no wider format than its operands have."""
+    given(lossless(x.dtype, s))
+    return x.cast(s) < y.cast(s), x < y
+
+
+@rule(dtypes=[bool_, *ints], s=[*ints, index])
+def eq_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
+    """An equation needs no wider dtype than its operands have."""
+    given(lossless(x.dtype, s))
+    return x.cast(s) == y.cast(s), x == y
+
+
+@rule(dtypes=ints, s=ints)
+def narrow_sum_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
+    """A sum that was computed wider than it is kept; wrapping gives the same bits."""
+    given(lossless(x.dtype, s))
+    return (x.cast(s) + y.cast(s)).cast(x.dtype), x + y
+
+
+@rule(dtypes=[int8, int16, uint8, uint16], s=[int8, int16, uint8, uint16])
+def narrow_product_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
+    """A product that was computed wider than it is kept."""
+    given(lossless(x.dtype, s))
+    return (x.cast(s) * y.cast(s)).cast(x.dtype), x * y
+
+
+@rule(dtypes=[bool_, *ints], s=[*ints, index])
+def cast_of_where(p: Bool, x: Value, y: Value, s: DTypeVar) -> Sides:
+    """A choice between widened values is widened once."""
+    return where(p, x.cast(s), y.cast(s)), where(p, x, y).cast(s)

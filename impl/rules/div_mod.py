@@ -1,0 +1,127 @@
+"""
+Division and remainder
+======================
+
+Floor quotients and their remainders, which flatten and unflatten indices. On ``index`` nothing wraps; at a fixed width
+``fits`` says where the product does not, and the engine shows it from bounds.
+"""
+
+from soundline.spec.dtypes import index, ints
+from soundline.spec.rules import Sides, fits, given, rule
+from soundline.spec.terms import Const, Value
+
+whole = (index, *ints)
+
+
+@rule(dtypes=whole)
+def mod_recombine(x: Value, y: Value) -> Sides:
+    """Unflattening and flattening again; by the law of Mod, whatever y is."""
+    return (x // y) * y + x % y, x
+
+
+@rule(dtypes=whole)
+def mod_from_idiv(x: Value, y: Value) -> Sides:
+    """A remainder that was written out."""
+    return x - (x // y) * y, x % y
+
+
+@rule(dtypes=whole)
+def mul_div_cancel(x: Value, c: Const) -> Sides:
+    """A multiple of a row's length is in the row of that number."""
+    given(c != 0, fits(x * c))
+    return (x * c) // c, x
+
+
+@rule(dtypes=whole)
+def mul_mod_cancel(x: Value, c: Const) -> Sides:
+    """A multiple of a row's length is the first of its row."""
+    given(fits(x * c))
+    return (x * c) % c, 0
+
+
+@rule(dtypes=whole)
+def add_mul_div(x: Value, y: Value, c: Const) -> Sides:
+    """Whole rows come out of a quotient."""
+    given(c != 0, fits(x * c + y))
+    return (x * c + y) // c, x + y // c
+
+
+@rule(dtypes=whole)
+def add_mul_mod(x: Value, y: Value, c: Const) -> Sides:
+    """Whole rows do not change the place in a row."""
+    given(fits(x * c + y))
+    return (x * c + y) % c, y % c
+
+
+@rule(dtypes=whole)
+def mod_mod(x: Value, y: Value) -> Sides:
+    """A remainder is reduced already."""
+    return (x % y) % y, x % y
+
+
+@rule(dtypes=whole)
+def mod_idiv(x: Value, y: Value) -> Sides:
+    """A remainder is less than one row."""
+    return (x % y) // y, 0
+
+
+@rule(dtypes=[index])
+def mod_mod_divides(x: Value, c: Const, d: Const) -> Sides:
+    """The inner of two remainders says nothing where the outer divides it."""
+    given(d > 0, c % d == 0)
+    return (x % c) % d, x % d
+
+
+@rule(dtypes=[index])
+def idiv_idiv(x: Value, c: Const, d: Const) -> Sides:
+    """Rows of rows: two quotients become one. The outer divisor must be positive: floors do not nest below 0."""
+    given(d > 0)
+    return (x // c) // d, x // (c * d)
+
+
+@rule(dtypes=[index])
+def mul_idiv_common(x: Value, c: Const, d: Const) -> Sides:
+    """A common factor of stride and divisor, where the stride divides the divisor."""
+    given(c != 0, d % c == 0)
+    return (x * c) // d, x // (d // c)
+
+
+@rule(dtypes=[index])
+def mul_idiv_multiple(x: Value, c: Const, d: Const) -> Sides:
+    """A common factor of stride and divisor, where the divisor divides the stride."""
+    given(d != 0, c % d == 0)
+    return (x * c) // d, x * (c // d)
+
+
+@rule(dtypes=[index])
+def mul_mod_common(x: Value, c: Const, d: Const) -> Sides:
+    """A common factor of stride and modulus comes out."""
+    given(c != 0, d % c == 0)
+    return (x * c) % d, (x % (d // c)) * c
+
+
+@rule(dtypes=[index])
+def add_mul_div_common(x: Value, y: Value, c: Const, d: Const) -> Sides:
+    """A multiple of the divisor comes out of a quotient."""
+    given(d != 0, c % d == 0)
+    return (x * c + y) // d, x * (c // d) + y // d
+
+
+@rule(dtypes=[index])
+def add_mul_mod_common(x: Value, y: Value, c: Const, d: Const) -> Sides:
+    """A multiple of the modulus does not change a remainder."""
+    given(c % d == 0)
+    return (x * c + y) % d, y % d
+
+
+@rule(dtypes=[index])
+def mod_add_mod(x: Value, y: Value, z: Value) -> Sides:
+    """A remainder inside a remainder by the same: only the outer one is needed."""
+    return (x % z + y) % z, (x + y) % z
+
+
+@rule(dtypes=whole)
+def idiv_neg_neg(x: Value, y: Value) -> Sides:
+    """Two signs cancel in a quotient of integers that have no least value."""
+    given(fits(-x), fits(-y))
+    return -x // -y, x // y
