@@ -1,0 +1,397 @@
+"""C code: every op on special values, conversions on all patterns, and no undefined behaviour."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from soundline.impl import storage
+from soundline.impl.codegen import c_prelude
+from soundline.impl.codegen.c import ENTRY, render
+from soundline.impl.codegen.c_expressions import RENDER, literal
+from soundline.impl.compile import computed, lower
+from soundline.impl.lower.callify import callify
+from soundline.impl.runtime import cpu
+from soundline.impl.runtime.toolchain import find_compiler
+from soundline.impl.tensor import Tensor
+from soundline.spec.arrays import Array
+from soundline.spec.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    floats,
+    from_bits,
+    ieee_floats,
+    index,
+    int8,
+    int32,
+    int64,
+    ints,
+    round_to,
+    same_value,
+    to_bits,
+    to_numpy,
+    uint64,
+)
+from soundline.spec.elementwise import scalar
+from soundline.spec.errors import CompileError
+from soundline.spec.uop import Op, UOp, buffer, const, element_of, loop
+
+NARROW = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
+VALUE_DTYPES = (bool_, *ints, *floats)
+
+FLOATS = (0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 0.1, 3.0, 1e-3, math.inf, -math.inf, math.nan)
+UNARY = {
+    "bool": (Op.Not,),
+    "int": (Op.Neg,),
+    "float": (Op.Neg, Op.Recip, Op.Sqrt, Op.Trunc),
+}
+COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)
+INTEGER = (
+    Op.Add,
+    Op.Sub,
+    Op.Mul,
+    Op.Max,
+    Op.Idiv,
+    Op.Mod,
+    Op.CDiv,
+    Op.CMod,
+    Op.And,
+    Op.Or,
+    Op.Xor,
+    Op.Shl,
+    Op.Shr,
+)
+BINARY = {
+    "bool": (Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, *COMPARISONS),
+    "int": (*INTEGER, *COMPARISONS),
+    "float": (Op.Add, Op.Sub, Op.Mul, Op.Div, Op.Max, *COMPARISONS),
+}
+
+
+def kind(dtype: DType) -> str:
+    return "int" if dtype.is_int else dtype.kind
+
+
+def specials(dtype: DType) -> list[object]:
+    """The ends of a dtype and what lies beside them."""
+    if dtype is bool_:
+        return [False, True]
+    if dtype.is_int:
+        near = {0, 1, 2, 3, 7, dtype.bits - 1, dtype.bits, dtype.bits + 1}
+        ends = {int(dtype.max), int(dtype.max) - 1, int(dtype.min), int(dtype.min) + 1}
+        signed = {-n for n in near} if dtype.signed else set()
+        return sorted(near | ends | signed)
+    least, top = from_bits(dtype, 1), to_bits(dtype, dtype.max)
+    finite = [from_bits(dtype, top - k) for k in (1, 2)]
+    normal = from_bits(dtype, 1 << dtype.mantissa_bits)
+    below = from_bits(dtype, (1 << dtype.mantissa_bits) - 1)
+    extra = [least, -float(least), normal, below, -float(normal), *finite, *(-float(f) for f in finite)]
+    found = {to_bits(dtype, v): v for v in (element_of(x, dtype) for x in (*FLOATS, *extra))}
+    return list(found.values())
+
+
+def kept(values: list[object], dtype: DType) -> UOp:
+    return storage.keep(np.array(values, dtype=to_numpy(dtype)))
+
+
+def check(
+    root: UOp, rows: list[tuple[object, ...]], expect: Callable[..., object], found: np.ndarray
+) -> None:
+    cells = Array.from_numpy(found).elements
+    for row, cell in zip(rows, cells, strict=True):
+        wanted = expect(*row)
+        assert same_value(root.dtype, wanted, cell), (root.op, row, wanted, cell)
+
+
+@pytest.mark.parametrize("dtype", VALUE_DTYPES, ids=repr)
+def test_every_op_on_special_values(dtype: DType) -> None:
+    values = specials(dtype)
+    pairs = [(a, b) for a in values for b in values]
+    x, (left, right) = kept(values, dtype), (kept([p[k] for p in pairs], dtype) for k in (0, 1))
+    unary = [UOp(op, (x,)) for op in UNARY[kind(dtype)]]
+    binary = [UOp(op, (left, right)) for op in BINARY[kind(dtype)]]
+    results = computed([*unary, *binary])
+    for root, found in zip(unary, results, strict=False):
+        check(root, [(v,) for v in values], lambda v, op=root.op: scalar(op, dtype, v), found)
+    for root, found in zip(binary, results[len(unary) :], strict=True):
+        check(root, pairs, lambda a, b, op=root.op: scalar(op, dtype, a, b), found)
+
+
+@pytest.mark.parametrize("dtype", VALUE_DTYPES, ids=repr)
+def test_every_cast_on_special_values(dtype: DType) -> None:
+    values = specials(dtype)
+    if dtype.is_float:  # what lies at the edges of the integer targets
+        edges = [e for d in ints for e in (int(d.max), int(d.max) + 1, int(d.min), int(d.min) - 1)]
+        values = [*values, *(v for v in (element_of(float(e), dtype) for e in edges) if v not in values)]
+    x = kept(values, dtype)
+    roots = [Op.Cast(x, arg=target) for target in VALUE_DTYPES if target is not dtype]
+    for root, found in zip(roots, computed(roots), strict=True):
+        check(root, [(v,) for v in values], lambda v, to=root.arg: scalar(Op.Cast, dtype, v, arg=to), found)
+
+
+@pytest.mark.parametrize("dtype", [*ints, *floats], ids=repr)
+def test_bit_casts_of_special_values(dtype: DType) -> None:
+    values = specials(dtype)
+    x = kept(values, dtype)
+    roots = [Op.Bitcast(x, arg=t) for t in (*ints, *floats) if t.bits == dtype.bits]
+    for root, found in zip(roots, computed(roots), strict=True):
+        check(root, [(v,) for v in values], lambda v, to=root.arg: from_bits(to, to_bits(dtype, v)), found)
+
+
+@pytest.mark.parametrize("dtype", ieee_floats, ids=repr)
+def test_transcendentals_on_special_values(dtype: DType) -> None:
+    values = specials(dtype)
+    x = kept(values, dtype)
+    roots = [Op.Exp2(x), Op.Log2(x)]
+    for root, found in zip(roots, computed(roots), strict=True):
+        check(root, [(v,) for v in values], lambda v, op=root.op: scalar(op, dtype, v), found)
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=repr)
+def test_every_pattern_of_a_narrow_float_widens_and_comes_back(dtype: DType) -> None:
+    patterns = np.arange(1 << dtype.bits, dtype=f"uint{dtype.bits}")
+    narrow = patterns.view(to_numpy(dtype))
+    wide = Tensor(narrow).cast(float32)
+    np.testing.assert_array_equal(wide.numpy(), narrow.astype(np.float32))
+    back = wide.cast(dtype).numpy()
+    real = ~np.isnan(narrow.astype(np.float32))
+    np.testing.assert_array_equal(back.view(patterns.dtype)[real], patterns[real])
+    canonical = to_bits(dtype, math.nan)
+    assert set(back.view(patterns.dtype)[~real].tolist()) == {canonical}
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=repr)
+@pytest.mark.parametrize("source", [float64, float32, int64, uint64], ids=repr)
+def test_one_rounding_beside_every_tie(source: DType, dtype: DType) -> None:
+    """Values at, just above and just below the midpoints of a narrow format: a second rounding would move them."""
+    step = max(1, (1 << (dtype.bits - 1)) // 300)
+    values: set[object] = set()
+    for pattern in range(0, to_bits(dtype, dtype.max) - 1, step):
+        low, high = (Fraction(float(from_bits(dtype, pattern + k))) for k in (0, 1))
+        if not math.isfinite(float(high)):
+            continue
+        for nudge in (0, 1, -1):
+            middle = (low + high) / 2
+            exact = middle + nudge * middle / 2**40
+            if source.is_float:
+                values.add(round_to(source, exact))
+            elif source.min <= round(exact) <= source.max and round(exact) != 0:
+                values.update((round(exact), round(middle) + nudge))
+    inside = [v for v in values if source.is_float or source.min <= v <= source.max]
+    if source.is_int:
+        inside += [(1 << 62) + (1 << k) + d for k in range(50, 62) for d in (-1, 0, 1)]
+    root = Op.Cast(kept(inside, source), arg=dtype)
+    check(root, [(v,) for v in inside], lambda v: scalar(Op.Cast, source, v, arg=dtype), computed([root])[0])
+
+
+@pytest.mark.parametrize("dtype", [float8_e4m3fn, float8_e5m2], ids=repr)
+@pytest.mark.parametrize("op", [Op.Add, Op.Mul, Op.Div, Op.Max], ids=lambda op: op.name)
+def test_all_pairs_of_the_8_bit_floats(op: Op, dtype: DType) -> None:
+    every = np.arange(256, dtype=np.uint8).view(to_numpy(dtype))
+    a, b = np.repeat(every, 256), np.tile(every, 256)
+    (found,) = computed([UOp(op, (storage.keep(a), storage.keep(b)))])
+    wide = {
+        Op.Add: np.add,
+        Op.Mul: np.multiply,
+        Op.Div: np.divide,
+        Op.Max: np.maximum,
+    }[op]
+    with np.errstate(all="ignore"):
+        expected = wide(a.astype(np.float64), b.astype(np.float64)).astype(to_numpy(dtype))
+    if op is Op.Max:  # numpy does not order the zeros
+        expected = np.where(
+            (a == 0) & (b == 0), a.astype(np.float64) + b.astype(np.float64), expected
+        ).astype(to_numpy(dtype))
+    nan = np.isnan(expected.astype(np.float32))
+    np.testing.assert_array_equal(np.isnan(found.astype(np.float32)), nan)
+    np.testing.assert_array_equal(found.view(np.uint8)[~nan], expected.view(np.uint8)[~nan])
+
+
+def test_float16_arithmetic_rounds_once() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(0, 1 << 16, 20_000, dtype=np.uint16).view(np.float16) for _ in range(2))
+    x, y = Tensor(a), Tensor(b)
+    with np.errstate(all="ignore"):
+        wide = [np.add, np.multiply, np.divide]
+        expected = [f(a.astype(np.float64), b.astype(np.float64)).astype(np.float16) for f in wide]
+    for found, wanted in zip((x + y, x * y, x / y), expected, strict=True):
+        np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_bfloat16_products_do_not_round_twice() -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(0, 1 << 16, 3000, dtype=np.uint16).view(ml_dtypes.bfloat16) for _ in range(2))
+    found = (Tensor(a) * Tensor(b)).numpy()
+    for x, y, z in zip(a.tolist(), b.tolist(), found.tolist(), strict=True):
+        assert same_value(bfloat16, scalar(Op.Mul, bfloat16, x, y), z)
+
+
+# Literals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", VALUE_DTYPES, ids=repr)
+def test_literals_are_the_value(dtype: DType) -> None:
+    values = specials(dtype)
+    cells = [const(v, dtype) for v in values]
+    (found,) = computed([Op.Stack(*cells)])
+    for wanted, cell in zip(values, Array.from_numpy(found).elements, strict=True):
+        assert same_value(dtype, wanted, cell)
+
+
+def test_index_literals_beyond_32_bits_are_marked() -> None:
+    assert literal(1 << 40, index) == f"INT64_C({1 << 40})"
+    assert literal(-5, index) == "(-5)"
+
+
+def numbered(function: UOp) -> UOp:
+    """A function whose arguments are numbered from 0."""
+    fresh = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
+    return Op.Function(function.src[0], *fresh)
+
+
+# The text ---------------------------------------------------------------------------------------------------------
+
+
+def source_of(*tensors: Tensor) -> str:
+    function = callify([t.uop for t in tensors])
+    return lower(function, "exact").source
+
+
+def test_a_program_holds_only_the_helpers_that_it_calls() -> None:
+    plain = source_of(Tensor(np.ones(3, np.float32)) + 1)
+    assert "sl_" not in plain
+    narrow = source_of(Tensor(np.ones(3, np.float16)) + 1)
+    assert "sl_round_f16" in narrow
+    assert "sl_round_bf16" not in narrow
+
+
+def test_every_helper_that_an_expression_can_call_is_defined_once() -> None:
+    text = c_prelude.all_helpers()
+    defined = re.findall(r"^static inline \w+ (sl_\w+)\(", text, re.MULTILINE)
+    assert len(defined) == len(set(defined))
+    called = set(re.findall(r"\b(sl_\w+)\(", text))
+    assert called <= set(defined)
+
+
+def test_every_elementwise_op_of_a_linear_program_has_a_form_or_is_refused() -> None:
+    assert {Op.Add, Op.CDiv, Op.Bitcast, Op.Where, Op.Sqrt} <= set(RENDER)
+    r = loop(2, 0)
+    threefry = Op.Threefry(const(1, uint64), const(2, uint64))
+    store = Op.Store(Op.Index(buffer(0, 2, uint64), r), threefry)
+    with pytest.raises(CompileError):
+        render(Op.Linear(Op.Linear(threefry, r, store, Op.End(store, r))))
+
+
+def test_indices_that_fit_are_32_bits_wide_and_others_64() -> None:
+    small = source_of(Tensor(np.ones((3, 5), np.float32)).T.contiguous())
+    assert "typedef int32_t idx;" in small
+    r = loop(1 << 33, 0)
+    store = Op.Store(Op.Index(buffer(0, 1 << 33, int32), r), const(0, int32))
+    assert "typedef int64_t idx;" in render(Op.Linear(Op.Linear(r, store, Op.End(store, r))))
+
+
+# Undefined behaviour ----------------------------------------------------------------------------------------------
+
+SANITIZE = (
+    "-fsanitize=undefined,float-cast-overflow",
+    "-fno-sanitize-recover=all",
+    "-O1",
+    "-g",
+    "-w",
+    "-std=c11",
+)
+
+
+def sanitized(source: str, arrays: list[np.ndarray], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a program with a main that runs it on these arrays, under the sanitizer, and run it."""
+    rows = []
+    for k, array in enumerate(arrays):
+        data = ",".join(str(b) for b in array.tobytes()) or "0"
+        rows.append(f"static _Alignas(64) unsigned char data_{k}[] = {{{data}}};")
+    slots = ", ".join(f"data_{k}" for k in range(len(arrays)))
+    main = f"int main(void) {{ void *slot[] = {{{slots}}}; {ENTRY}(slot); return 0; }}\n"
+    (folder / "program.c").write_text(source + "\n".join(rows) + "\n" + main, encoding="utf-8")
+    command = (*find_compiler().command, *SANITIZE, "program.c", "-o", "program", "-lm")
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    environment = {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=0"}
+    environment.pop("LD_PRELOAD", None)
+    return subprocess.run(
+        ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def can_sanitize(folder: Path) -> bool:
+    """Whether this machine's compiler has the sanitizer's run-time library."""
+    (folder / "probe.c").write_text("int main(void) { return 0; }", encoding="utf-8")
+    command = (*find_compiler().command, *SANITIZE, "probe.c", "-o", "probe")
+    built = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    return built.returncode == 0 and subprocess.run(["./probe"], cwd=folder, check=False).returncode == 0
+
+
+def everything(dtype: DType) -> tuple[str, list[np.ndarray]]:
+    """A program of all ops and casts on all pairs of special values, and its arrays."""
+    values = specials(dtype)
+    pairs = [(a, b) for a in values for b in values]
+    left, right = (kept([p[k] for p in pairs], dtype) for k in (0, 1))
+    roots = [UOp(op, (left, right)) for op in BINARY[kind(dtype)]]
+    roots += [UOp(op, (left,)) for op in UNARY[kind(dtype)]]
+    roots += [Op.Cast(left, arg=t) for t in VALUE_DTYPES]
+    roots += [Op.Exp2(left), Op.Log2(left)] if dtype in ieee_floats else []
+    function = callify(roots)
+    lowered = lower(numbered(function), "exact")
+    inputs = [storage.contents(b) for b in function.src[1:]]
+    outputs = [np.zeros(len(pairs), to_numpy(r.dtype)) for r in roots]
+    return lowered.source, [*inputs, *outputs, np.zeros(1 << 14, np.uint8)]
+
+
+@pytest.mark.parametrize("dtype", [int32, float32, float16, int8, uint64], ids=repr)
+def test_no_undefined_behaviour_on_special_values(dtype: DType, tmp_path: Path) -> None:
+    assert can_sanitize(tmp_path), "the C compiler lacks -fsanitize=undefined (install libubsan)"
+    done = sanitized(*everything(dtype), tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("call", "breach"),
+    [
+        (
+            "sl_idiv_i32",
+            "static inline int32_t sl_idiv_i32(int32_t a, int32_t b) {\n    if (b == 0) return 0;",
+        ),
+        ("sl_idiv_i32", "    if (b == -1) return (int32_t)(0u - (uint32_t)a);\n    return (int32_t)(a / b"),
+    ],
+)
+def test_the_sanitizer_sees_a_helper_without_its_guard(call: str, breach: str, tmp_path: Path) -> None:
+    source, arrays = everything(int32)
+    assert breach in source
+    kept_part = breach.split("\n")
+    weaker = source.replace(breach, "\n".join(line for line in kept_part if "if (b ==" not in line))
+    assert call in weaker
+    done = sanitized(weaker, arrays, tmp_path)
+    assert done.returncode != 0
+
+
+def test_gated_loads_do_not_touch_what_lies_outside(tmp_path: Path) -> None:
+    x = Tensor(np.arange(5, dtype=np.float32))
+    function = callify([x.pad((100_000, 100_000)).sum().uop])
+    lowered = lower(numbered(function), "exact")
+    library = cpu.build(lowered.source)
+    out, arena = np.zeros(1, np.float32), np.zeros(1 << 22, np.uint8)
+    library.run([np.arange(5, dtype=np.float32), out, arena])
+    assert out[0] == 10.0
