@@ -11,9 +11,8 @@ core works on at once. What is done, for a CPU, to each nest:
 * `peeled`: an axis of which only the last step fails a gate does that step apart, and the others without the gate;
 * `merged`: two loops that every access walks as one become one.
 * `laned`: where a reduction reads along the innermost output axis, that axis is split by LANES, and the axis around
-it,
-  if some operand does not depend on it, by ROWS, so that a loaded element is used many times. What does not fill a
-  split becomes a nest of its own. The order in which each output's reduction runs does not change.
+  it, if some operand does not depend on it, by ROWS, so that a loaded element is used many times. What does not fill
+  a split becomes a nest of its own. The order in which each output's reduction runs does not change.
 * `nested_lanes`: a short reduction of reductions, as in a blocked sum, becomes lanes that are folded in their order.
 * `split_reductions`: a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along
   contiguous memory is split into lanes that are folded at the end.
