@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from parso.python.tree import Keyword, Name, PythonNode
-from parso.tree import BaseNode
-
 Place = tuple[tuple[int, int], tuple[int, int]]
 
 _PAIRS = (
@@ -54,12 +51,19 @@ SYMMETRIC = frozenset(
 """Functions of two arguments that do not care which comes first, or whose misuse no test need show."""
 
 
+def _keyword(word: str, position: tuple[int, int], space: str) -> Any:
+    """A word of the language with the space before it."""
+    from parso.python.tree import Keyword
+
+    return Keyword(word, position, prefix=space)
+
+
 class Neighbour:
     """Another name that could stand there: `lo` for `hi`, `CmpLe` for `CmpLt`."""
 
     def mutation_positions(self, node: Any) -> Iterator[Place]:
         """Uses of a name that has a neighbour."""
-        if isinstance(node, Name) and node.value in NEIGHBOURS and _is_use(node):
+        if node.type == "name" and node.value in NEIGHBOURS and _is_use(node):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: Any, _index: int) -> Any:
@@ -82,7 +86,7 @@ class DropOperand:
 
     def mutation_positions(self, node: Any) -> Iterator[Place]:
         """Each part."""
-        if isinstance(node, PythonNode) and node.type in ("and_test", "or_test"):
+        if node.type in ("and_test", "or_test"):
             for operand in node.children[::2]:
                 yield operand.start_pos, operand.end_pos
 
@@ -104,13 +108,11 @@ class FixCondition:
     def mutate(self, node: Any, index: int) -> Any:
         """True or False in the condition's place."""
         place, word = list(_conditions(node))[index]
-        node.children[node.children.index(place)] = Keyword(word, place.start_pos, prefix=" ")
+        node.children[node.children.index(place)] = _keyword(word, place.start_pos, " ")
         return node
 
 
 def _conditions(node: Any) -> Iterator[tuple[Any, str]]:
-    if not isinstance(node, BaseNode):
-        return
     if node.type == "if_stmt":
         for word, test in zip(node.children, node.children[1:], strict=False):
             if getattr(word, "value", "") in ("if", "elif"):
@@ -134,7 +136,7 @@ class DropStatement:
     def mutate(self, node: Any, _index: int) -> Any:
         """Nothing in its place."""
         leaf = node.children[0].get_first_leaf()
-        node.children[0] = Keyword("pass", leaf.start_pos, prefix=leaf.prefix)
+        node.children[0] = _keyword("pass", leaf.start_pos, leaf.prefix)
         return node
 
 
@@ -161,8 +163,8 @@ class SwapArguments:
     def mutation_positions(self, node: Any) -> Iterator[Place]:
         """Argument lists that begin with two different names."""
         if node.type == "arglist" and _called(node) not in SYMMETRIC:
-            first, second = node.children[0], node.children[2] if len(node.children) > 2 else None
-            if isinstance(first, Name) and isinstance(second, Name) and first.value != second.value:
+            first, second = (*node.children[::2], None)[:2]
+            if _is_name(first) and _is_name(second) and first.value != second.value:
                 yield first.start_pos, second.end_pos
 
     def mutate(self, node: Any, _index: int) -> Any:
@@ -170,6 +172,10 @@ class SwapArguments:
         first, second = node.children[0], node.children[2]
         first.value, second.value = second.value, first.value
         return node
+
+
+def _is_name(node: Any) -> bool:
+    return node is not None and node.type == "name"
 
 
 def _called(arguments: Any) -> str:

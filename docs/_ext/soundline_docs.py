@@ -24,6 +24,7 @@ import cli_pages
 import decision_pages
 import error_pages
 import measurement_pages
+import mutation_pages
 import op_pages
 import rule_pages
 import source_pages
@@ -45,6 +46,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,
     "measurements": measurement_pages.measurements,
+    "mutation": mutation_pages.mutation,
     "op-index": op_pages.index_of_ops,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,

@@ -81,6 +81,7 @@ def test_a_change_is_made(source: str, changed: str) -> None:
         "LIMIT = 30_000_000",
         "import min\nfrom a.lo import hi",
         "f = g(lo=x)",
+        "y = zip(a, b, strict=True)",
         "lo = x",
         "y = {**a, **b}",
         "'''a < b'''",
@@ -88,6 +89,12 @@ def test_a_change_is_made(source: str, changed: str) -> None:
 )
 def test_what_means_nothing_is_left_alone(source: str) -> None:
     assert changes_of(source) == set()
+
+
+def test_the_first_item_is_not_taken_for_the_last() -> None:
+    """Where there is one item, the last is the first; the second is another slip."""
+    assert changes_of("y = a[0]") == {"y = a[ 1]"}
+    assert changes_of("y = a[0:]") == {"y = a[ 1:]", "y = a[ -1:]"}
 
 
 def test_columns_are_characters() -> None:

@@ -1,0 +1,81 @@
+"""How well the tests hold the law, from the result that `make verify-deep` wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rst import block, code, escape, table, title
+
+from soundline.verify.mutation_judged import JUDGED
+from soundline.verify.mutation_targets import LEFT_OUT, TARGETS
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULT = ROOT / "benchmarks/results/mutation.json"
+
+
+def mutation() -> str:
+    """The score in total and for each target, what survived, what was judged, what is left out."""
+    if not RESULT.exists():
+        return "No result is committed; ``make verify-deep`` makes one.\n"
+    result = json.loads(RESULT.read_text())
+    parts = [_summary(result), title("Targets", "-"), _targets(result["targets"])]
+    parts += [title("Survivors", "-"), *_survivors(result["survivors"])]
+    parts += [title("Judged", "-"), _judged(), title("Left out", "-"), _left_out()]
+    return "\n".join(parts)
+
+
+def _summary(result: dict[str, Any]) -> str:
+    total = result["total"]
+    score, threshold = 100 * total["score"], 100 * result["threshold"]
+    return (
+        f"**{score:.1f} % of {total['tried'] - total['excused']} mutants were noticed**; the run fails below "
+        f"{threshold:.0f} %. They are a random sample of {total['possible']} possible ones. The score is that of the "
+        "tests as they stood when it was taken; this repeats it:\n\n" + block("sh", result["command"])
+    )
+
+
+def _targets(targets: dict[str, Any]) -> str:
+    names = ("possible", "tried", "killed", "timeout", "survived", "excused")
+    tests = {t.path: ", ".join(f":source:`{_short(f)} <{f}>`" for f in t.tests) for t in TARGETS}
+    rows = [
+        (
+            f":source:`{path}`",
+            *(str(found[n]) for n in names),
+            "—" if found["score"] is None else f"{100 * found['score']:.0f} %",
+            tests.get(path, "the prover"),
+        )
+        for path, found in targets.items()
+    ]
+    header = ("target", "mutants", "tried", "killed", "timed out", "survived", "excused", "score", "held by")
+    return table(header, rows, css="status")
+
+
+def _short(test: str) -> str:
+    return Path(test).stem.removeprefix("test_")
+
+
+def _survivors(survivors: list[dict[str, Any]]) -> list[str]:
+    if not survivors:
+        return ["None of those tried.\n"]
+    return [
+        f"{_place(s['file'])}, line {s['line']} when it was taken\n\n"
+        + block("diff", f"- {s['before']}\n+ {s['after']}")
+        for s in survivors
+    ]
+
+
+def _place(path: str) -> str:
+    return f":source:`{path}`" if (ROOT / path).exists() else code(path)
+
+
+def _judged() -> str:
+    said = "Survivors that were studied and found to be the same program, or a difference that no test should fix.\n\n"
+    rows = [(_place(j.path), code(j.before), code(j.after), escape(j.why)) for j in JUDGED]
+    return said + table(("module", "before", "after", "why"), rows) if rows else "Nothing yet.\n"
+
+
+def _left_out() -> str:
+    rows = [(_place(path), escape(why)) for path, why in LEFT_OUT.items()]
+    return table(("module", "why"), rows, widths=(30, 70)) if rows else "Nothing.\n"
