@@ -2,9 +2,9 @@
 Memory of results
 =================
 
-Where programs put their results and temporaries. A fresh large block costs a page fault for every 4 KiB of it, often more
-than computing what goes there; so blocks are used again. The array that a caller gets owns a *lease* of its block: the
-block goes back to the pool when the array and all views of it are gone, and never before.
+Where programs put their results and temporaries. A fresh large block costs a page fault for every 4 KiB of it, often
+more than computing what goes there; so blocks are used again. The array that a caller gets owns a *lease* of its
+block: the block goes back to the pool when the array and all views of it are gone, and never before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEPT: Final = 1 << 28
 
 
 class Pool:
-    """Free blocks by size, shared by all threads: taking one and giving one back are single steps of the interpreter."""
+    """Free blocks by size, shared by all threads: taking one and giving one back are single steps of Python."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self.kept = kept

@@ -71,7 +71,8 @@ def machine_flags() -> tuple[str, ...]:
     return ("-mcpu=native",)
 
 
-def _candidates() -> Iterator[tuple[str, ...]]:
+def candidates() -> Iterator[tuple[str, ...]]:
+    """The commands that may be compilers, in order of preference."""
     named = os.environ.get("CC", "").strip()
     if named:
         yield tuple(shlex.split(named))
@@ -94,7 +95,7 @@ def _version(command: tuple[str, ...], _path: str | None) -> str | None:
 def find_compiler() -> Compiler:
     """The first compiler that runs; raises `ToolchainError` that says what to install where none does."""
     tried: list[str] = []
-    for command in _candidates():
+    for command in candidates():
         where = shutil.which(command[0])
         version = _version(command, where) if where else None
         if version is not None:

@@ -1,0 +1,343 @@
+"""The runtime: compilers that are missing or fail, a cache that is shared and damaged, threads, and memory."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import stat
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soundline.impl.codegen.c import ENTRY
+from soundline.impl.compile import compile  # noqa: A004
+from soundline.impl.runtime import cache, cpu, memory, toolchain
+from soundline.impl.tensor import Tensor
+from soundline.spec.errors import CompileError, ToolchainError
+
+SOURCE = f"void {ENTRY}(void **slot) {{ *(int *)slot[0] += 1; }}\n"
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test has a cache folder of its own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv(cache.VARIABLE, str(folder))
+    return folder
+
+
+def counted(library: cpu.Library) -> int:
+    """What the test program leaves in a cell that held 41."""
+    cell = np.array([41], np.int32)
+    library.run([cell])
+    return int(cell[0])
+
+
+def script(folder: Path, name: str, body: str) -> str:
+    """An executable that stands for a compiler."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+# Compilers --------------------------------------------------------------------------------------------------------
+
+
+def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "no-such-compiler --fast")
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolchainError) as caught:
+        compile(lambda x: x + 41, np.ones(3, np.float32))
+    assert isinstance(caught.value, CompileError)
+    assert caught.value.hint is not None
+    assert "apt install gcc" in caught.value.hint
+    for name in ("no-such-compiler --fast", "cc", "gcc", "clang"):
+        assert name in caught.value.message
+
+
+def test_the_named_compiler_comes_first_and_may_have_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = toolchain.find_compiler().command[0]
+    named = script(tmp_path, "mine", f'exec {real} "$@"')
+    monkeypatch.setenv("CC", f"{named} -DMARK")
+    found = toolchain.find_compiler()
+    assert found.command == (named, "-DMARK")
+    assert counted(cpu.build(SOURCE.replace("+= 1", "+= 1\n#ifndef MARK\n#error\n#endif\n"))) == 42
+
+
+def test_a_compiler_that_does_not_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", script(tmp_path, "broken", "exit 1"))
+    assert toolchain.find_compiler().command in (("cc",), ("gcc",), ("clang",))
+
+
+def test_ziglang_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: object())
+    candidates = list(toolchain.candidates())
+    assert candidates[-1] == (sys.executable, "-m", "ziglang", "cc")
+
+
+def test_a_failing_compiler_shows_its_command_and_what_it_printed() -> None:
+    with pytest.raises(ToolchainError) as caught:
+        cpu.build("this is no C\n")
+    error = caught.value
+    assert error.command[0] == toolchain.find_compiler().command[0]
+    assert "-ffp-contract=off" in error.command
+    assert "error" in error.stderr
+    assert error.stderr.strip() in error.message
+
+
+def test_a_compiler_that_vanishes_is_a_toolchain_error(tmp_path: Path) -> None:
+    gone = toolchain.Compiler((str(tmp_path / "gone"),), "gone 1.0", toolchain.FLAGS)
+    with pytest.raises(ToolchainError):
+        cache.library_for(SOURCE, gone)
+
+
+def test_a_library_that_cannot_be_loaded_is_a_toolchain_error(tmp_path: Path) -> None:
+    (tmp_path / "no.so").write_bytes(b"no library")
+    with pytest.raises(ToolchainError):
+        cpu.Library(tmp_path / "no.so")
+
+
+def test_the_flags_forbid_what_would_change_a_bit() -> None:
+    flags = toolchain.find_compiler().flags
+    assert "-ffp-contract=off" in flags
+    assert not {"-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math"} & set(flags)
+
+
+# Cache ------------------------------------------------------------------------------------------------------------
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.so"))
+
+
+def test_a_second_build_is_taken_from_the_cache(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = toolchain.find_compiler()
+    first = cache.library_for(SOURCE, compiler)
+    monkeypatch.setattr(toolchain.Compiler, "build", lambda *_: pytest.fail("built twice"))
+    assert cache.library_for(SOURCE, compiler) == first
+    assert counted(cpu.Library(first)) == 42
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"version": "another"}, {"flags": ("-O0", *toolchain.FLAGS)}, {"command": ("other",)}],
+    ids=["version", "flags", "command"],
+)
+def test_the_key_depends_on_the_compiler(change: dict[str, object]) -> None:
+    found = toolchain.find_compiler()
+    fields = {"command": found.command, "version": found.version, "flags": found.flags}
+    other = toolchain.Compiler(**{**fields, **change})  # type: ignore[arg-type]
+    assert cache.key_of(SOURCE, other) != cache.key_of(SOURCE, found)
+    assert cache.key_of(SOURCE + " ", found) != cache.key_of(SOURCE, found)
+
+
+def test_the_key_depends_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = toolchain.find_compiler()
+    before = cache.key_of(SOURCE, compiler)
+    monkeypatch.setattr(cache, "machine", lambda: "another machine")
+    assert cache.key_of(SOURCE, compiler) != before
+
+
+@pytest.mark.parametrize(
+    "damage", ["truncated", "emptied", "changed", "no checksum", "no library", "bad checksum"]
+)
+def test_a_damaged_entry_is_built_again(fresh_cache: Path, damage: str) -> None:
+    compiler = toolchain.find_compiler()
+    library = cache.library_for(SOURCE, compiler)
+    whole = library.read_bytes()
+    checksum = library.with_suffix(".sha256")
+    match damage:
+        case "truncated":
+            library.write_bytes(whole[: len(whole) // 2])
+        case "emptied":
+            library.write_bytes(b"")
+        case "changed":
+            library.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        case "no checksum":
+            checksum.unlink()
+        case "no library":
+            library.unlink()
+        case "bad checksum":
+            checksum.write_bytes(b"\xff\xfe")
+    again = cache.library_for(SOURCE, compiler)
+    assert counted(cpu.Library(again)) == 42
+    assert cache._intact(again)
+
+
+def test_nothing_is_left_of_a_failed_build(fresh_cache: Path) -> None:
+    with pytest.raises(ToolchainError):
+        cpu.build("this is no C\n")
+    assert list(fresh_cache.iterdir()) == []
+
+
+def test_an_unwritable_folder_is_replaced_with_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", encoding="utf-8")
+    monkeypatch.setenv(cache.VARIABLE, str(blocked / "below"))
+    with pytest.warns(RuntimeWarning, match=cache.VARIABLE):
+        assert counted(cpu.build(SOURCE)) == 42
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert counted(cpu.build(SOURCE)) == 42
+
+
+def test_without_the_variable_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(cache.VARIABLE)
+    assert cache.cache_folder().name == "soundline"
+
+
+def test_clear_removes_the_entries(fresh_cache: Path) -> None:
+    cpu.build(SOURCE)
+    assert cache.clear() == 3
+    assert entries(fresh_cache) == []
+
+
+def _build_often(folder: str, start: object, done: object) -> None:
+    os.environ[cache.VARIABLE] = folder
+    start.wait()  # type: ignore[attr-defined]
+    found = [counted(cpu.build(f"/* {k % 3} */{SOURCE}")) for k in range(6)]
+    done.put(found)  # type: ignore[attr-defined]
+
+
+def test_processes_may_build_the_same_programs_at_once(fresh_cache: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    start, done = context.Event(), context.Queue()
+    workers = [context.Process(target=_build_often, args=(str(fresh_cache), start, done)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    results = [done.get(timeout=120) for _ in workers]
+    for worker in workers:
+        worker.join()
+    assert results == [[42] * 6] * 3
+    assert len(entries(fresh_cache)) == 3
+    assert not [p for p in fresh_cache.iterdir() if p.is_dir()]
+
+
+# Programs ---------------------------------------------------------------------------------------------------------
+
+
+def test_threads_share_one_program() -> None:
+    program = compile(lambda x: (x @ x).softmax().sum(0), np.ones((40, 40), np.float32))
+    inputs = [np.random.default_rng(k).standard_normal((40, 40)).astype(np.float32) for k in range(4)]
+    expected = [program(x) for x in inputs]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        wrong.extend(k for _ in range(50) if not np.array_equal(program(inputs[k]), expected[k]))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_results_do_not_depend_on_the_callers_floating_point_environment(tmp_path: Path) -> None:
+    """A thread that flushes subnormals and rounds upward, as some libraries leave it, changes no bit."""
+    text = "#include <fenv.h>\nvoid spoil(void) { fesetround(FE_UPWARD); }\n"
+    text += (
+        "#ifdef __x86_64__\n#include <xmmintrin.h>\nvoid flush(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }\n"
+    )
+    text += "#else\nvoid flush(void) {}\n#endif\n"
+    source, library = tmp_path / "spoil.c", tmp_path / "spoil.so"
+    source.write_text(text, encoding="utf-8")
+    toolchain.find_compiler().build(source, library)
+    code = f"""
+import cffi, numpy as np, soundline as sl
+tiny = np.array([1e-40, 1.0, 1.0], np.float32)
+other = np.array([0.5, 2.0**-30, 2.0**-24], np.float32)
+program = sl.compile(lambda x, y: (x * y, x + y), tiny, other)
+before = [r.tobytes() for r in program(tiny, other)]
+ffi = cffi.FFI(); ffi.cdef("void spoil(void); void flush(void);")
+library = ffi.dlopen({str(library)!r}); library.spoil(); library.flush()
+after = [r.tobytes() for r in program(tiny, other)]
+print(before == after)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+def test_unaligned_strided_and_foreign_arguments_are_taken() -> None:
+    program = compile(lambda x: x * 2, np.ones(5, np.float32))
+    unaligned = np.frombuffer(b"\0" + np.arange(5, dtype=np.float32).tobytes(), np.uint8)[1:].view(np.float32)
+    assert not unaligned.flags.aligned
+    wanted = np.arange(5, dtype=np.float32) * 2
+    np.testing.assert_array_equal(program(unaligned), wanted)
+    np.testing.assert_array_equal(program(np.arange(10, dtype=np.float32)[::2]), wanted * 2)
+    np.testing.assert_array_equal(program(np.arange(5, dtype=">f4")), wanted)
+    np.testing.assert_array_equal(program(Tensor(wanted)), wanted * 2)
+
+
+def test_bools_of_any_byte_are_true() -> None:
+    odd = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)
+    program = compile(lambda x: (x.cast(Tensor(1).dtype), x), odd)
+    numbers, same = program(odd)
+    np.testing.assert_array_equal(numbers, [0, 1, 1, 1])
+    np.testing.assert_array_equal(same.view(np.uint8), [0, 1, 1, 1])
+
+
+# Memory -----------------------------------------------------------------------------------------------------------
+
+
+def address(array: np.ndarray) -> int:
+    return int(array.ctypes.data)
+
+
+def test_large_blocks_are_aligned_and_used_again_when_nothing_refers_to_them() -> None:
+    pool = memory.Pool()
+    count = memory.SMALL
+    first = memory.empty(count, np.dtype(np.float32), pool)
+    where = address(first)
+    assert where % memory.ALIGNMENT == 0
+    assert (first.shape, first.dtype) == ((count,), np.float32)
+    del first
+    gc.collect()
+    assert address(memory.empty(count, np.dtype(np.float32), pool)) == where
+
+
+def test_a_block_is_kept_while_any_view_of_it_lives() -> None:
+    pool = memory.Pool()
+    count = memory.SMALL
+    first = memory.empty(count, np.dtype(np.float32), pool)
+    view = first.reshape(2, -1)[1, 5:9].T
+    kept = memoryview(view)
+    first[:] = 7.0
+    where = address(first)
+    del first, view
+    gc.collect()
+    other = memory.empty(count, np.dtype(np.float32), pool)
+    assert address(other) != where
+    other[:] = 9.0
+    assert list(kept) == [7.0] * 4
+
+
+def test_the_pool_keeps_no_more_than_it_may() -> None:
+    pool = memory.Pool(kept=3 * memory.SMALL)
+    blocks = [memory.empty(memory.SMALL, np.dtype(np.uint8), pool) for _ in range(6)]
+    del blocks
+    gc.collect()
+    assert sum(b.nbytes for found in pool.free.values() for b in found) <= 3 * (
+        memory.SMALL + memory.ALIGNMENT
+    )
+
+
+def test_small_arrays_are_plain_numpy() -> None:
+    pool = memory.Pool()
+    assert memory.empty(3, np.dtype(np.int8), pool).flags.owndata
+    assert pool.free == {}
