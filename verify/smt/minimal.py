@@ -23,7 +23,7 @@ from soundline.verify.smt.points import FAILS, Point, Points
 from soundline.verify.smt.sampling import directed, rank, simplicity
 from soundline.verify.smt.solving import Budget, check
 
-ROUNDS = 12
+ROUNDS = 80
 """So often the solver is asked for a smaller point."""
 
 SHARE = 0.01
@@ -36,11 +36,8 @@ BOXES = {1: 5, 2: 5, 3: 3, 4: 2}
 def smallest(obligation: Obligation, trial: Points, point: Point, budget: Budget) -> Point:
     """A point at which the sides differ, as small as trying and the solver can make it."""
     point = shrink(obligation, trial, point)
-    for _ in range(ROUNDS):
-        found = _below(obligation, trial, point, budget.share(SHARE))
-        if found is None:
-            break
-        point = shrink(obligation, trial, found)
+    for leading in (True, False):
+        point = _lower(obligation, trial, point, budget.share(SHARE), leading=leading)
     return point
 
 
@@ -100,23 +97,29 @@ def _toward_zero(value: int, fails: Callable[[Element], bool]) -> int:
 # By the solver ----------------------------------------------------------------------------------------------------
 
 
-def _below(obligation: Obligation, trial: Points, point: Point, budget: Budget) -> Point | None:
-    """A point with smaller constants, or with these constants and smaller values; None where none is found."""
-    for leading in (True, False):
+def _lower(obligation: Obligation, trial: Points, point: Point, budget: Budget, *, leading: bool) -> Point:
+    """The point with the largest constant, or with these constants the largest value, as small as the solver finds."""
+    floor = -1 if leading else BOXES.get(len(obligation.variables), 0)
+    bisecting = False
+    for _ in range(ROUNDS):
         group = _whole(obligation, point, leading=leading)
         largest = max((abs(value) for value in group.values()), default=0)
-        tried = BOXES.get(len(obligation.variables), 0)
-        if largest == 0 or (not leading and largest <= tried):
-            continue
+        if largest <= max(0, floor + bisecting):
+            break
+        most = (largest + floor) // 2 if bisecting else largest - 1
         fixed = {} if leading else _whole(obligation, point, leading=True)
-        found = _ask(obligation, group, largest - 1, fixed, budget)
+        found, decided = _ask(obligation, group, most, fixed, budget)
         if (
             found is not None
             and trial.at(found) == FAILS
             and rank(obligation, found) < rank(obligation, point)
         ):
-            return found
-    return None
+            point, bisecting = shrink(obligation, trial, found), True
+        elif bisecting and decided:
+            floor = most
+        else:
+            break
+    return point
 
 
 def _whole(obligation: Obligation, point: Point, *, leading: bool) -> dict[UOp, int]:
@@ -131,8 +134,11 @@ def _whole(obligation: Obligation, point: Point, *, leading: bool) -> dict[UOp, 
 
 def _ask(
     obligation: Obligation, group: dict[UOp, int], most: int, fixed: dict[UOp, int], budget: Budget
-) -> Point | None:
-    """A point at which the sides differ, with every variable of the group of at most this magnitude."""
+) -> tuple[Point | None, bool]:
+    """A point at which the sides differ though no variable of the group is larger than `most`.
+
+    Also whether the solver decided that question.
+    """
     for kind in (Integers, Machine):
         try:
             algebra = kind(obligation)
@@ -144,12 +150,13 @@ def _ask(
         equal = [algebra.value(v) == value for v, value in fixed.items() if v in known]
         answer = check([*denial, *small, *equal], algebra.ctx, budget)
         if answer.status != "sat":
-            return None
-        return tuple(
+            return None, answer.status == "unsat"
+        found = tuple(
             algebra.element(answer.model, v) if v in known else directed(v.dtype, 1)[0]
             for v in obligation.variables.values()
         )
-    return None
+        return found, True
+    return None, False
 
 
 def _at_most(algebra: Algebra, variable: UOp, most: int) -> list[Any]:
