@@ -206,9 +206,8 @@ def test_shrink_undoes_pad_and_pad_fills_with_zero(data: st.DataObject, x: Array
     shape = tuple(b + size + a for size, (b, a) in zip(x.shape, margins, strict=True))
     grown = pad(leaf(x), offset, shape)
     assert evaluate(shrink(grown, offset, x.shape), {0: x}) == x
-    assert Array.from_numpy(np.pad(x.to_numpy(), np.array(margins, int).reshape(-1, 2))) == evaluate(
-        grown, {0: x}
-    )
+    if margins:  # numpy pads no scalars
+        assert Array.from_numpy(np.pad(x.to_numpy(), margins)) == evaluate(grown, {0: x})
 
 
 @QUICK

@@ -292,9 +292,11 @@ row("of huge indices", Op.Idiv, index, (10**400, 10**401), (10, 10), to=Bounds(1
 row("by b ≥ 1", Op.Mod, int8, (-7, 9), (2, 3), to=Bounds(0, 2))
 row("by b ≤ -1", Op.Mod, int8, (-7, 9), (-3, -2), to=Bounds(-2, 0))
 row("reduced", Op.Mod, int8, (1, 4), (5, 9), to=Bounds(1, 4))
+row("reduced from 0 on", Op.Mod, int8, (0, 4), (5, 9), to=Bounds(0, 4))
 row("not quite reduced", Op.Mod, int8, (1, 5), (5, 9), to=Bounds(0, 8))
 row("not quite reduced below", Op.Mod, int8, (-1, 4), (5, 9), to=Bounds(0, 8))
 row("reduced below", Op.Mod, int8, (-4, -1), (-9, -5), to=Bounds(-4, -1))
+row("reduced up to 0", Op.Mod, int8, (-4, 0), (-9, -5), to=Bounds(-4, 0))
 row("not quite reduced by -5", Op.Mod, int8, (-5, -1), (-9, -5), to=Bounds(-8, 0))
 row("not quite reduced above", Op.Mod, int8, (-4, 1), (-9, -5), to=Bounds(-8, 0))
 row("by 1", Op.Mod, int8, int8, 1, to=Bounds(0, 0))
@@ -422,6 +424,39 @@ EXACT.append(
         Bounds(0, 127),
     )
 )
+
+
+def from_on(low: int) -> UOp:
+    """An index that is at least `low`."""
+    return Op.Max(anything(index, 8), const(low, index))  # type: ignore[no-any-return]
+
+
+for _name, _build, _bounds in (
+    ("Mul of a half line", lambda: Op.Mul(from_on(1), within(index, 2, 3)), Bounds(2, INF)),
+    ("Mul of a half line by negatives", lambda: Op.Mul(within(index, -3, -2), from_on(1)), Bounds(-INF, -2)),
+    ("Mul of a half line by signs", lambda: Op.Mul(from_on(-1), within(index, -3, 2)), Bounds(-INF, INF)),
+    ("Mul of a half line by 0 or more", lambda: Op.Mul(from_on(5), within(index, 0, 2)), Bounds(0, INF)),
+    ("Mul of two half lines", lambda: Op.Mul(from_on(2), Op.Neg(from_on(3))), Bounds(-INF, -6)),
+    ("Add of a half line", lambda: Op.Add(from_on(1), within(index, 2, 10**400)), Bounds(3, INF)),
+    ("Idiv by a half line", lambda: Op.Idiv(within(index, -5, 7), from_on(2)), Bounds(-3, 3)),
+    ("Idiv of positives by a half line", lambda: Op.Idiv(within(index, 5, 7), from_on(2)), Bounds(0, 3)),
+    ("Idiv of 0 by a half line", lambda: Op.Idiv(within(index, 0, 0), from_on(2)), Bounds(0, 0)),
+    ("Idiv of negatives by a half line", lambda: Op.Idiv(within(index, -7, -5), from_on(2)), Bounds(-4, -1)),
+    (
+        "Idiv by a negative half line",
+        lambda: Op.Idiv(within(index, 5, 7), Op.Neg(from_on(2))),
+        Bounds(-4, -1),
+    ),
+    ("Idiv of 0 or more by one", lambda: Op.Idiv(within(index, 0, 7), Op.Neg(from_on(2))), Bounds(-4, 0)),
+    ("Idiv of a half line", lambda: Op.Idiv(from_on(5), within(index, 2, 3)), Bounds(1, INF)),
+    (
+        "Idiv of a half line by negatives",
+        lambda: Op.Idiv(from_on(5), within(index, -3, -2)),
+        Bounds(-INF, -2),
+    ),
+    ("Mod by a half line", lambda: Op.Mod(anything(index), from_on(2)), Bounds(0, INF)),
+):
+    EXACT.append((_name, _build, _bounds))
 EXACT.append(
     (
         "Where",
