@@ -52,11 +52,12 @@ class Lines:
         self.width = min(NAMES_LIMIT, max((len(r) for r in rules), default=0))
 
     def decided(self, report: RuleReport, seconds: float) -> None:
-        """One line: the verdict, the rule, what it took."""
-        if self.lines:
-            took = "cached" if report.cached else f"{seconds:.1f} s"
+        """One line: the verdict, the rule, what it took. What the cache knew was not decided now."""
+        if self.lines and not report.cached:
             name = f"{visible(report.id):<{self.width}}"
-            line = Text.assemble(mark(report.verdict, self.console), " ", name, "  ", (f"{took:>8}", "dim"))
+            line = Text.assemble(
+                mark(report.verdict, self.console), " ", name, "  ", (f"{seconds:6.1f} s", "dim")
+            )
             self.console.print(line, soft_wrap=True)
 
     def met(self, problem: Problem) -> None:

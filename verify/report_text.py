@@ -9,12 +9,11 @@ what does not fit a line is folded, and a test stands at the margin, ready to be
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from soundline.verify.problems import Problem, visible
@@ -43,7 +42,7 @@ def show(report: Report, console: Console, *, table: bool = True) -> None:
         if rule.verdict != "proved":
             _show_finding(rule, console)
     if table and report.rules:
-        _show_table(_table(report.rules, console), console)
+        _show_table(report.rules, console)
     elif report.exit_code:
         console.print()
     console.print(Text(last_line(report), style="bold"), soft_wrap=True)
@@ -154,47 +153,100 @@ def _family(layer: str) -> str:
 # the table --------------------------------------------------------------------------------------------------------
 
 
-def _show_table(table: Table, console: Console) -> None:
-    """Print the table; outside a terminal without the blanks that fill its last column."""
-    if console.is_terminal:
-        console.print(table)
-        return
-    text = io.StringIO()
-    Console(file=text, width=console.width, color_system=None, highlight=False).print(table)
-    for line in text.getvalue().splitlines():
-        console.print(Text(line.rstrip()), soft_wrap=True)
-
-
-def _table(rules: Sequence[RuleReport], console: Console) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, highlight=False, header_style="bold")
-    table.add_column("rule", overflow="fold")
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("layers", overflow="fold")
-    table.add_column("covered", overflow="fold", style="dim")
-    several = len({r.file for r in rules}) > 1
-    for file, members in groupby(rules, key=lambda r: r.file):
+def _show_table(rules: Sequence[RuleReport], console: Console) -> None:
+    """One row for each rule, below the name of its file."""
+    rows = [_row(rule, console) for rule in rules]
+    head = _heading("rule", "verdict", "layers", "covered")
+    several = len({rule.file for rule in rules}) > 1
+    widths = _widths([head, *rows], console.width)
+    console.print()
+    _show_row(head, widths, console)
+    console.print(Text("─" * sum((*widths, 2 * len(widths) - 2)), style="dim"), soft_wrap=True)
+    for file, members in groupby(zip(rules, rows, strict=True), key=lambda pair: pair[0].file):
         if several:
-            table.add_row(Text(visible(file), style="dim italic"), "", "", "")
-        for rule in members:
-            name = Text(("  " if several else "") + visible(rule.id))
-            table.add_row(name, mark(rule.verdict, console), _layers(rule), Text(visible(covered(rule))))
-    return table
+            console.print(Text(visible(file), style="dim italic"), soft_wrap=True)
+        for _, row in members:
+            _show_row(row, widths, console)
+    console.print()
+
+
+Row = tuple[Text, Text, Text, Text]
+
+
+def _heading(*words: str) -> Row:
+    first, second, third, fourth = (Text(word, style="bold") for word in words)
+    return first, second, third, fourth
+
+
+def _row(rule: RuleReport, console: Console) -> Row:
+    return (
+        Text(visible(rule.id)),
+        mark(rule.verdict, console),
+        _layers(rule),
+        Text(covered(rule), style="dim"),
+    )
+
+
+def _widths(rows: Sequence[Row], width: int) -> list[int]:
+    """The widths of the columns: names and verdicts get what they need, the others share what is left."""
+    needed = [
+        max(cell.cell_len if n != 2 else _longest_line(cell) for cell in column)
+        for n, column in enumerate(zip(*rows, strict=True))
+    ]
+    name = min(needed[0], max(16, width // 3))
+    left = max(24, width - name - needed[1] - 6)
+    layers = min(needed[2], max(12, left * 2 // 3, left - needed[3]))
+    return [name, needed[1], layers, min(needed[3], max(12, left - layers))]
+
+
+def _longest_line(cell: Text) -> int:
+    return max((line.cell_len for line in cell.split()), default=0)
+
+
+def _show_row(row: Row, widths: Sequence[int], console: Console) -> None:
+    """A row, over several lines where a cell is wider than its column."""
+    columns = [list(cell.wrap(console, width)) for cell, width in zip(row, widths, strict=True)]
+    for n in range(max(map(len, columns))):
+        line = Text()
+        for lines, width in zip(columns, widths, strict=True):
+            cell = lines[n] if n < len(lines) else Text()
+            cell.rstrip()
+            line.append_text(cell)
+            line.append(" " * (width - cell.cell_len + 2))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
 
 
 def _layers(rule: RuleReport) -> Text:
-    """The layers of a rule; those that are not proved stand out."""
+    """The layers of a rule in few words; those that are not proved stand out."""
     parts = []
     for (verdict, _), layers in _grouped(rule.layers, lambda x: (x.verdict, "")):
-        words = in_families(x.layer for x in layers)
-        shown = words if verdict == "proved" else f"{verdict}: {words}"
-        parts.append(Text(visible(shown), style=STYLES[verdict] if verdict != "proved" else ""))
+        words = visible(_counted_families(x.layer for x in layers))
+        parts.append(Text(words if verdict == "proved" else f"{verdict}: {words}", style=_other(verdict)))
     return Text("\n").join(parts)
 
 
+def _other(verdict: str) -> str:
+    return "" if verdict == "proved" else STYLES[verdict]
+
+
+def _counted_families(layers: Iterable[str]) -> str:
+    """Layers with their families counted: ``unbounded, bit-precise ×8``."""
+    words = []
+    for family, members in groupby(layers, key=_family):
+        names = [m.removeprefix(family).strip() for m in members]
+        shown = names[0] if len(names) == 1 else f"×{len(names)}"
+        words.append(f"{family} {shown}".strip())
+    return ", ".join(words)
+
+
 def covered(rule: RuleReport) -> str:
-    """What the layers cover, each sentence once."""
-    said = [(x.covered, x) for x in rule.layers if x.covered]
-    if len({text for text, _ in said}) <= 1:
-        return said[0][0] if said else ""
-    groups = _grouped([x for _, x in said], lambda x: (x.covered, ""))
-    return "\n".join(f"{in_families(x.layer for x in layers)}: {text}" for (text, _), layers in groups)
+    """What all layers cover alike; a layer whose inputs were all tried covers all values, too."""
+    texts = list(dict.fromkeys(x.covered for x in rule.layers if x.covered))
+    if len(texts) <= 1:
+        return visible(texts[0]) if texts else ""
+    clauses = [[_ALL_INPUTS.sub("all values", c) for c in text.split(", ")] for text in texts]
+    return visible(", ".join(c for c in clauses[0] if all(c in other for other in clauses[1:])))
+
+
+_ALL_INPUTS = re.compile(r"^([\d,]+ instances?: )?all ([\d,]+ inputs|values)$")
