@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from soundline.spec.dtypes import DType, from_numpy
+from soundline.spec.dtypes import DType, from_numpy, index
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import UOp, buffer, reshape
 
@@ -26,12 +26,15 @@ _SLOTS = itertools.count()
 def dtype_of(array: npt.NDArray[Any]) -> DType:
     """The dtype of an array's elements; raises `UsageError` where soundline has none."""
     try:
-        return from_numpy(array.dtype.newbyteorder("="))
+        found = from_numpy(array.dtype.newbyteorder("="))
     except KeyError:
+        found = index
+    if found is index:  # which numpy holds as objects
         raise UsageError(
             f"numpy's dtype {array.dtype} has no counterpart",
             hint="cast the array to bool, an integer, a float, or a dtype of ml_dtypes",
-        ) from None
+        )
+    return found
 
 
 def placeholder(dtype: DType, shape: tuple[int, ...]) -> tuple[UOp, UOp]:

@@ -6,10 +6,10 @@ The order in which a float sum is added is part of the program, not of the sched
 a fixed blocked association, written as UOps (U-10): its error grows with the logarithm of the length rather than with
 the length, and its lanes are independent, so that a processor adds many at once without changing one bit.
 
-A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th on,
-ascending; then the lanes are added, ascending. The sums of the blocks are a row that is summed like the first. What does not fill a block is one smaller block, whose sum is added last; in it, what
-does not fill the last row of lanes is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT
-elements is added ascending.
+A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th
+on, ascending; then the lanes are added, ascending. The sums of the blocks are a row that is summed like the first.
+What does not fill a block is one smaller block, whose sum is added last; in it, what does not fill the last row of
+lanes is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT elements is added ascending.
 """
 
 from __future__ import annotations

@@ -426,10 +426,15 @@ class Tensor:
 # Making tensors ---------------------------------------------------------------------------------------------------
 
 
+def _is_number(data: Operand) -> bool:
+    """Whether this is a Python number; numpy's scalars are arrays with a dtype, even those that are floats too."""
+    return isinstance(data, bool | int | float) and not isinstance(data, np.generic)
+
+
 def _uop_of(data: Operand, dtype: DType | None) -> UOp:
     if isinstance(data, Tensor):
         return data.uop if dtype is None else data.cast(dtype).uop
-    if isinstance(data, bool | int | float):
+    if _is_number(data):
         wanted = dtype or default_dtype(data)
         return const(element_of(data, wanted), wanted)
     array = _array_of(data, dtype)
@@ -527,9 +532,9 @@ def _folded(x: Tensor, op: Op, axis: Axes, keepdim: bool) -> Tensor:
 
 def _typed(a: Operand, b: Operand) -> tuple[UOp, UOp]:
     """Two operands in the dtype that they promote to; a Python number is weak."""
-    if isinstance(a, bool | int | float) and isinstance(b, Tensor):
+    if _is_number(a) and isinstance(b, Tensor):
         a = Tensor(a, weak(a, b.dtype))
-    elif isinstance(b, bool | int | float) and isinstance(a, Tensor):
+    elif _is_number(b) and isinstance(a, Tensor):
         b = Tensor(b, weak(b, a.dtype))
     x, y = _tensor(a), _tensor(b)
     dtype = promoted(x.dtype, y.dtype)

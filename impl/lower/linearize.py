@@ -76,10 +76,11 @@ class _Linearizer:
         self.open.add(r)
 
     def leave(self, body: UOp, r: UOp) -> UOp:
-        """Close a loop."""
+        """Close a loop; what was computed inside it is out of reach after it."""
         end = Op.End(body, r)
         self.sequence.append(end)
         self.open.remove(r)
+        self.placed = {old: new for old, new in self.placed.items() if r not in arith.ranges_of(old)}
         return end
 
     def hoist(self, root: UOp) -> None:

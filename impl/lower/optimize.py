@@ -51,7 +51,13 @@ def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
     found: list[UOp] = []
     for kernel in kernels.src:
         kernel = simplified(kernel, licences, applied)
-        nests = [n for nest in kernel.src for p in peeled(nest, numbers) for n in laned(merged(p, numbers), numbers)]
+        nests = [
+            n
+            for nest in kernel.src
+            for p in peeled(nest, numbers)
+            for n in laned(merged(p, numbers), numbers)
+        ]
+        nests = [nests[0], *(renumbered(n, numbers) for n in nests[1:])]
         split = (split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)
         found.append(simplified(Op.Sink(*split), licences, applied))
     return Op.Linear(*found)
@@ -65,6 +71,12 @@ def closed(body: UOp, ranges: Sequence[UOp]) -> UOp:
     for r in reversed(ranges):
         body = Op.End(body, r)
     return body
+
+
+def renumbered(nest: UOp, numbers: Iterator[int]) -> UOp:
+    """The same nest with loops of its own."""
+    ranges = [n for n in toposort(nest) if n.op is Op.Range]
+    return substitute(nest, {r: loop(trip_count(r), next(numbers), r.arg.type) for r in ranges})
 
 
 def stride(at: UOp, r: UOp) -> int | None:

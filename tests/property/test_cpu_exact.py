@@ -72,3 +72,26 @@ def layer(a: Tensor, b: Tensor, bias: Tensor) -> Tensor:
 def test_long_float_sums_have_the_order_of_the_graph(length: int) -> None:
     x = np.random.default_rng(length).standard_normal(length).astype(np.float32)
     check([Tensor(x).sum().uop])
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(8, 5, 32), (9, 5, 33), (7, 64, 31), (1, 9, 300), (300, 9, 1), (16, 1, 64), (23, 17, 100)],
+)
+def test_matrix_products_are_the_ascending_fold(m: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(m * k * n)
+    a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+    total = a[:, :1] * b[:1]
+    for step in range(1, k):
+        total = total + a[:, step : step + 1] * b[step]
+    found = compile(lambda x, y: x @ y, a, b)(a, b)
+    np.testing.assert_array_equal(found.view(np.uint32), total.view(np.uint32))
+
+
+@pytest.mark.parametrize("rows", [3, 70, 600])
+def test_sums_over_leading_axes_ascend(rows: int) -> None:
+    x = np.random.default_rng(rows).standard_normal((rows, 301)).astype(np.float32)
+    total = x[0]
+    for row in x[1:]:
+        total = total + row
+    np.testing.assert_array_equal(Tensor(x).sum(0).numpy().view(np.uint32), total.view(np.uint32))
