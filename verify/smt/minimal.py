@@ -74,11 +74,7 @@ def _simpler(obligation: Obligation, trial: Points, point: Point, k: int) -> Poi
             break
     if dtype.is_int or dtype.kind == "index":
         best = _toward_zero(int(best), fails)
-    return (
-        None
-        if best == point[k] and same_value(dtype, best, point[k])
-        else (*point[:k], best, *point[k + 1 :])
-    )
+    return None if same_value(dtype, best, point[k]) else (*point[:k], best, *point[k + 1 :])
 
 
 def _toward_zero(value: int, fails: Callable[[Element], bool]) -> int:
