@@ -1,0 +1,110 @@
+"""Wrong twins of ``impl/rules/div_mod.py``."""
+
+from soundline.verify import *
+
+
+@rule(dtypes=[index])
+def mod_recombine_wrong(x: Value, y: Value):
+    """The truncating remainder with the floor quotient."""
+    return (x // y) * y + cmod(x, y), x
+
+
+@rule(dtypes=[index])
+def mod_from_idiv_wrong(x: Value, y: Value):
+    """The truncating quotient with the floor remainder."""
+    return x - cdiv(x, y) * y, x % y
+
+
+@rule(dtypes=[index])
+def mul_div_cancel_wrong(x: Value, c: Const):
+    """Without the condition on zero."""
+    return (x * c) // c, x
+
+
+@rule(dtypes=[int8])
+def mul_mod_cancel_wrong(x: Value, c: Const):
+    """Without the condition: the product wraps."""
+    return (x * c) % c, 0
+
+
+@rule(dtypes=[index])
+def add_mul_div_wrong(x: Value, y: Value, c: Const):
+    """Without the condition on zero."""
+    return (x * c + y) // c, x + y // c
+
+
+@rule(dtypes=[int8])
+def add_mul_mod_wrong(x: Value, y: Value, c: Const):
+    """Without the condition: the sum wraps."""
+    return (x * c + y) % c, y % c
+
+
+@rule(dtypes=[index])
+def mod_mod_wrong(x: Value, y: Value, z: Value):
+    """Two moduli that have nothing to do with each other."""
+    return (x % y) % z, x % y
+
+
+@rule(dtypes=[index])
+def mod_idiv_wrong(x: Value, y: Value):
+    """The truncating remainder, which may be negative."""
+    return cmod(x, y) // y, 0
+
+
+@rule(dtypes=[index])
+def mod_mod_divides_wrong(x: Value, c: Const, d: Const):
+    """Without divisibility."""
+    given(d > 0)
+    return (x % c) % d, x % d
+
+
+@rule(dtypes=[index])
+def idiv_idiv_wrong(x: Value, c: Const, d: Const):
+    """Without the condition on the sign."""
+    return (x // c) // d, x // (c * d)
+
+
+@rule(dtypes=[index])
+def mul_idiv_common_wrong(x: Value, c: Const, d: Const):
+    """Without divisibility."""
+    given(c != 0)
+    return (x * c) // d, x // (d // c)
+
+
+@rule(dtypes=[index])
+def mul_idiv_multiple_wrong(x: Value, c: Const, d: Const):
+    """Without divisibility."""
+    given(d != 0)
+    return (x * c) // d, x * (c // d)
+
+
+@rule(dtypes=[index])
+def mul_mod_common_wrong(x: Value, c: Const, d: Const):
+    """Without divisibility."""
+    given(c != 0)
+    return (x * c) % d, (x % (d // c)) * c
+
+
+@rule(dtypes=[index])
+def add_mul_div_common_wrong(x: Value, y: Value, c: Const, d: Const):
+    """Without divisibility."""
+    given(d != 0)
+    return (x * c + y) // d, x * (c // d) + y // d
+
+
+@rule(dtypes=[index])
+def add_mul_mod_common_wrong(x: Value, y: Value, c: Const, d: Const):
+    """Without divisibility."""
+    return (x * c + y) % d, y % d
+
+
+@rule(dtypes=[int8])
+def mod_add_mod_wrong(x: Value, y: Value, z: Value):
+    """Narrowed to a width at which sums wrap."""
+    return (x % z + y) % z, (x + y) % z
+
+
+@rule(dtypes=[int8])
+def idiv_neg_neg_wrong(x: Value, y: Value):
+    """Without the condition: the least value has no opposite."""
+    return -x // -y, x // y
