@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soundline.spec import closed
-from soundline.spec.arrays import Array, Invalid
+from soundline.spec.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame, Functions, Program, base_of
 from soundline.spec.linear import run_linear
 from soundline.spec.memory_effects import (
     Memory,
+    Place,
     Write,
     buffer_length,
     contents,
@@ -158,24 +159,46 @@ def _final(program: UOp, params: Bindings, buffers: Bindings, functions: Functio
 
 
 def _invoked(frame: Frame, call: UOp) -> list[Write]:
-    """The Call of a Program: its Linear runs on the arguments, and what it leaves in them is written back."""
+    """The Call of a Program: its Linear runs on the arguments, and what it changes in them is written back."""
     arguments = call.src[1:]
     values = [frame.value(a) for a in arguments]
     after = run_kernel(call.src[0].src[0], values, frame.program.functions)
     found: list[Write] = []
-    for argument, old, new in zip(arguments, values, after, strict=True):
-        if old == new:
-            continue
-        if not in_memory(frame, argument):
-            raise EvaluationError(
-                "a kernel writes an argument that is no place", rule="uop-call-sem", where="Call"
-            )
-        where = place(frame, argument)
-        for address, cell in zip(where.addresses, new.elements, strict=True):
-            if isinstance(address, Invalid) or isinstance(cell, Invalid):
-                raise EvaluationError("a kernel leaves an invalid element", rule="U-01", where="Call")
-            found.append(Write(address, where.dtype, cell, where.storage))
+    for k, argument in enumerate(arguments):
+        if values[k] != after[k]:
+            if not in_memory(frame, argument):
+                raise EvaluationError(
+                    "a kernel writes an argument that is no place", rule="uop-call-sem", where="Call"
+                )
+            _check_apart(frame, argument, arguments[:k] + arguments[k + 1 :])
+            found += _changes(place(frame, argument), values[k], after[k])
     return found
+
+
+def _changes(where: Place, old: Array, new: Array) -> list[Write]:
+    """The writes that turn the old contents of a place into the new ones."""
+    found: list[Write] = []
+    for address, was, cell in zip(where.addresses, old.elements, new.elements, strict=True):
+        if same_cell(where.dtype, was, cell) or isinstance(cell, Invalid):
+            continue
+        if isinstance(address, Invalid):
+            raise EvaluationError("a kernel writes outside its argument", rule="U-01", where="Call")
+        found.append(Write(address, where.dtype, cell, where.storage))
+    return found
+
+
+def _check_apart(frame: Frame, written: UOp, others: tuple[UOp, ...]) -> None:
+    """Refuse an argument that is written and shares bytes with another: a kernel's Params are apart."""
+    own = _bytes_of(place(frame, written))
+    for other in others:
+        if in_memory(frame, other) and not own.isdisjoint(_bytes_of(place(frame, other))):
+            raise EvaluationError(
+                "a kernel writes an argument that overlaps another", rule="U-26", where="Call"
+            )
+
+
+def _bytes_of(where: Place) -> set[int]:
+    return {b for address in where.addresses if not isinstance(address, Invalid) for b in address}
 
 
 Frame.laws = VALUES

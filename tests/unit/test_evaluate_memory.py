@@ -418,6 +418,16 @@ def test_the_call_of_a_program_runs_its_linear_on_the_arguments() -> None:
     )
 
 
+def test_the_arguments_of_a_kernel_that_it_writes_are_apart() -> None:
+    program = Op.Program(kernel(), Op.Source(arg=""), Op.BinaryCode(arg=b""))
+    overlapping = Op.Call(program, shrink(A, (1,), (3,)), A)
+    refused("U-26", lambda: execute(overlapping, {0: [1, 2, 3, 4]}))
+    copied = Op.Call(program, shrink(A, (1,), (3,)), Op.Load(A))
+    assert left(copied, 0, b0=[1, 2, 3, 4]) == (1, 3, 5, 7)
+    fresh = Op.Call(program, shrink(A, (1,), (3,)), Op.Load(B))
+    assert left(fresh, 0, b1=[1, 2, 3, 4]) == (INVALID, 3, 5, 7)
+
+
 def test_a_buffer_is_bound_by_its_slot() -> None:
     refused("uop-buffer-shape", lambda: evaluate(Op.Load(A), buffers={0: [1, 2]}))
     refused("uop-param-dtype", lambda: evaluate(Op.Load(A), buffers={0: np.zeros(4, np.int8)}))
@@ -569,3 +579,23 @@ def test_a_padded_value_and_its_bounds_meet_in_memory() -> None:
     assert left(listed(Op.Sink(stored)), 0) == (0, 1, 2, 0)
     narrow = buffer(6, 2, int8)
     assert left(Op.Store(narrow, Op.Cast(tensor([300, -1]), arg=int8)), 6) == (44, -1)
+
+
+@pytest.mark.parametrize("first_adds", [False, True])
+def test_an_atomic_add_conflicts_with_a_store_of_another_iteration(first_adds: bool) -> None:
+    i = loop(2, 0, AxisType.GLOBAL)
+    is_first = Op.CmpEq(i, ZERO)
+    adds, stores = (is_first, Op.Not(is_first)) if first_adds else (Op.Not(is_first), is_first)
+    added = Op.AtomicAdd(at(A, Op.Where(adds, ZERO, number(1))), const(1, int32))
+    stored = Op.Store(at(A, ZERO), const(5, int32), stores)
+    refused("U-26", lambda: execute(Op.End(Op.Group(added, stored), i), {0: [0] * 4}))
+
+
+def test_an_element_of_bytes_outside_the_place_is_invalid() -> None:
+    partly = at(A, tensor([1, 9, 2], index))
+    halves = Op.Bitcast(partly, arg=int16)
+    memory = {0: [0, 0x00050004, 0x00070006, 0]}
+    kept = at(halves, tensor([0, 1, 4, 5], index))
+    assert evaluate(kept, buffers=memory).elements == (4, 5, 6, 7)
+    refused("U-01", lambda: evaluate(at(halves, number(2)), buffers=memory))
+    refused("U-01", lambda: evaluate(at(halves, number(3)), buffers=memory))
