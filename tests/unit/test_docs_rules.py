@@ -59,7 +59,11 @@ def test_the_rule_in_the_readme_is_proved_and_needs_its_condition(tmp_path) -> N
     without = text.replace(", fits(x * c))", ")")
     assert without != text
     (weaker,) = rules_of(without, tmp_path)
-    assert prove(weaker).verdict == "refuted"
+    refuted = prove(weaker)
+    assert refuted.verdict == "refuted"
+    found = refuted.counterexample
+    shown = [*(f"{name} = {value}" for name, value in found.bindings), f"left  → {found.left}"]
+    assert all(line in README.read_text() for line in (*shown, f"right → {found.right}", str(weaker)))
 
 
 @pytest.mark.parametrize("text", [b for b in python_blocks() if "@rule" not in b])
