@@ -9,15 +9,15 @@ alive, and are never changed.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import numpy.typing as npt
 
 from soundline.spec.dtypes import DType, from_numpy, index
 from soundline.spec.errors import UsageError
-from soundline.spec.uop import UOp, buffer, reshape
+from soundline.spec.uop import Op, UOp, buffer, reshape
 
 _CONTENTS: WeakKeyDictionary[UOp, npt.NDArray[Any]] = WeakKeyDictionary()
 _SLOTS = itertools.count()
@@ -39,8 +39,9 @@ def dtype_of(array: npt.NDArray[Any]) -> DType:
 
 def placeholder(dtype: DType, shape: tuple[int, ...]) -> tuple[UOp, UOp]:
     """A fresh buffer without contents, and the value of that shape that it stores."""
-    storage = buffer(next(_SLOTS), int(np.prod(shape, dtype=np.int64)), dtype)
-    return storage, storage if shape == storage.shape else reshape(storage, shape)
+    storage = buffer(next(_SLOTS), math.prod(shape), dtype)
+    value = Op.Load(storage)  # a value, and not a place that views could reinterpret
+    return storage, value if shape == storage.shape else reshape(value, shape)
 
 
 def keep(array: npt.NDArray[Any]) -> UOp:
@@ -48,6 +49,13 @@ def keep(array: npt.NDArray[Any]) -> UOp:
     storage, value = placeholder(dtype_of(array), array.shape)
     _CONTENTS[storage] = array.reshape(-1)
     return value
+
+
+def buffer_of(value: UOp) -> UOp | None:
+    """The buffer with contents that a value is read from unchanged; None for any other value."""
+    load = value.src[0] if value.op is Op.Reshape else value
+    storage = load.src[0] if load.op is Op.Load else None
+    return storage if storage in _CONTENTS else None
 
 
 def contents(storage: UOp) -> npt.NDArray[Any]:

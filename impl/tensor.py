@@ -100,7 +100,7 @@ class Tensor:
 
     def realize(self) -> Tensor:
         """Compute the value now, and keep it in place of its graph; the tensor itself is returned."""
-        if not _is_stored(self.uop):
+        if storage.buffer_of(self.uop) is None:
             from soundline.impl.compile import computed
 
             (value,) = computed([self.uop])
@@ -109,9 +109,9 @@ class Tensor:
 
     def numpy(self) -> npt.NDArray[Any]:
         """The value as a numpy array of your own; the narrow floats have the dtypes of ml_dtypes."""
-        self.realize()
-        base = self.uop if self.uop.op is Op.Buffer else self.uop.src[0]
-        return storage.contents(base).reshape(self.shape).copy()
+        held = storage.buffer_of(self.realize().uop)
+        assert held is not None
+        return storage.contents(held).reshape(self.shape).copy()
 
     def item(self) -> Number:
         """The only element, as a Python number."""
@@ -480,11 +480,6 @@ def _holds_arrays(data: Any) -> bool:
 
 def _tensor(data: Operand) -> Tensor:
     return data if isinstance(data, Tensor) else Tensor(data)
-
-
-def _is_stored(uop: UOp) -> bool:
-    base = uop.src[0] if uop.op is Op.Reshape else uop
-    return base.op is Op.Buffer and storage.holds(base)
 
 
 # Shapes and dtypes of operands ------------------------------------------------------------------------------------
