@@ -228,6 +228,8 @@ class Campaign:
             return None if found is None else layer_from_json(found)
         if outcome.end == "done":
             detail = f"the prover failed: {outcome.answer['failure']}"
+        elif outcome.end == "overran" and not outcome.solving:
+            detail = f"reading the file again did not end within {outcome.seconds:.0f} s"
         elif outcome.end == "overran":
             detail = f"{EXHAUSTED}: stopped after {outcome.seconds:.0f} s"
         else:

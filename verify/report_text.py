@@ -25,6 +25,8 @@ MARKS = {"proved": "✓", "refuted": "✗", "unknown": "?", "vacuous": "∅"}
 PLAIN_MARKS = {"proved": "+", "refuted": "x", "unknown": "?", "vacuous": "0"}
 WIDTH = 110
 """The width of a report that goes to a file."""
+BINDINGS_LIMIT = 36
+"""How much of a counterexample the table repeats."""
 
 
 def render(report: Report) -> str:

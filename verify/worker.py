@@ -81,19 +81,23 @@ def _answer(
             reached=lambda line: say({"at": line}),
         )
     if request["do"] == "list":
-        return _listing(loaded[key])
+        return _listing(loaded[key], say)
     say({"started": True})
     return _proof(loaded[key], request, prover)
 
 
-def _listing(read: Loaded) -> dict[str, Any]:
+def _listing(read: Loaded, say: Say) -> dict[str, Any]:
     """What the campaign must know of a file: its rules with their dtypes and structure, and its problems."""
     rules, problems = [], list(read.problems)
     for ordinal, stated in enumerate(read.rules):
+        say({"at": stated.line})
         try:
             rules.append(_described(stated, ordinal))
         except RuleError as error:
             problems.append(ill_typed(error, stated))
+        except RecursionError:
+            message = "the rule is nested too deeply to be read"
+            problems.append(Problem("not-a-rule", stated.file, stated.line, message, None, stated.id))
     return {
         "digest": read.digest,
         "rules": rules,

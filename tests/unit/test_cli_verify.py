@@ -176,6 +176,27 @@ def test_a_file_that_changes_under_way_is_noticed(capfd: pytest.CaptureFixture[s
     assert {e["kind"] for e in data["errors"]} == {"changed-file"}
 
 
+def test_a_rule_nested_too_deeply_is_a_mistake(capfd: pytest.CaptureFixture[str]) -> None:
+    body = "    y = x\n    for _ in range(5000): y = y + x\n    return y, x\n"
+    deep = f"@rule(dtypes=[index])\ndef deep(x: Value):\n{body}"
+    code, data = run_json(capfd, str(write("r.py", deep, rule("fine"))))
+    assert (code, verdicts(data)) == (2, {"fine": "proved"})
+    assert [(e["kind"], e["line"], e["rule"]) for e in data["errors"]] == [("not-a-rule", 3, "deep")]
+
+
+def test_a_file_that_hangs_only_when_it_is_read_again(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mark = str(tmp_path / "mark")
+    once = f"import pathlib, time\nm = pathlib.Path({mark!r})\nif m.exists(): time.sleep(1000)\nm.touch()\n"
+    file = write("r.py", once, *(rule(f"slow_{n}") for n in range(4)))
+    code, data = run_json(capfd, str(file), "--reading-time", "2")
+    assert code == 3
+    assert {"proved", "unknown"} == set(verdicts(data).values())
+    details = [text for r in data["rules"] for text in r["detail"].values()]
+    assert all("again" in text for text in details)
+
+
 # hangs and crashes of the prover ----------------------------------------------------------------------------------
 
 
@@ -286,6 +307,23 @@ def test_a_cache_that_cannot_be_written_costs_no_verdict(
     code = main(["verify", str(write("r.py", rule("fine")))])
     assert code == 0
     assert "could not be cached" in capfd.readouterr().err
+
+
+def test_the_real_prover_behind_the_command_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of the documentation, right and wrong; the printed test passes as it stands."""
+    monkeypatch.setattr(campaign, "PROVER", "soundline.verify.rules")
+    stated = "@rule(dtypes=[index, int8])\ndef {}(x: Value, c: Const):\n    given({})\n    return (x * c) // c, x\n\n"
+    right, wrong = stated.format("cancel", "c != 0, fits(x * c)"), stated.format("overflow", "c != 0")
+    code, data = run_json(capfd, str(write("r.py", right, wrong)))
+    assert (code, verdicts(data)) == (1, {"cancel": "proved", "overflow": "refuted"})
+    assert data["rules"][1]["layers"] == {"unbounded": "proved", "bit-precise int8": "refuted"}
+    namespace: dict[str, Any] = {}
+    exec(data["rules"][1]["counterexample"]["test"], namespace)
+    tests = [value for name, value in namespace.items() if name.startswith("test_")]
+    assert len(tests) == 1
+    tests[0]()
 
 
 # formats, output, wrong use ---------------------------------------------------------------------------------------
