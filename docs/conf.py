@@ -20,7 +20,7 @@ project_copyright = f"%Y {author}"
 version = release = soundline.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.linkcode", "soundline_docs"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_templates"]
 default_role = "code"
 nitpicky = True
 # There is no inventory of other projects, so that the build needs no network: only our own names must resolve.
@@ -36,6 +36,7 @@ toc_object_entries = False
 html_theme = "furo"
 html_title = f"soundline {release}"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["soundline.css"]
 html_copy_source = False
 html_show_sphinx = False

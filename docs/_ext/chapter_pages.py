@@ -61,8 +61,11 @@ def pages() -> dict[str, str]:
     for layer in LAYERS:
         trees = _modules(layer)
         for name in order(layer):
-            body = f".. automodule:: soundline.{name}\n   :members:\n   :ignore-module-all:\n"
-            found[name] = body if _has_title(trees[name]) else f"{title(name)}\n{body}"
+            orphan = ":orphan:\n\n" if layer != "spec" else ""
+            body = f"{orphan}.. automodule:: soundline.{name}\n   :members:\n   :ignore-module-all:\n"
+            found[name] = (
+                body if _has_title(trees[name]) else f"{orphan}{title(name)}\n{body.removeprefix(orphan)}"
+            )
     return found
 
 
@@ -80,5 +83,7 @@ def index(layer: str) -> str:
         heading = (ast.get_docstring(trees[name]) or name).splitlines()[0]
         path = f"{name.replace('.', '/')}.py"
         rows.append((str(number), f":doc:`{heading} <chapters/{name}>`", f":source:`{path}`"))
+    if layer != "spec":  # a search away, but not in the navigation of every page
+        return table(("", "chapter", "module"), rows, widths=(6, 54, 40))
     toctree = ".. toctree::\n   :hidden:\n\n" + "".join(f"   chapters/{name}\n" for name in order(layer))
     return f"{table(('', 'chapter', 'module'), rows, widths=(6, 54, 40))}\n{toctree}"

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,27 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def library() -> str:
     """Every shipped rule, by the module that states it."""
-    report = _report()
+    judged = report()
     by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for rule in report["rules"]:
+    for rule in judged["rules"]:
         by_file[str(Path(rule["file"]).resolve().relative_to(ROOT))].append(rule)
-    summary = report["summary"]
+    summary = judged["summary"]
     counts = ", ".join(f"{summary[v]} {v}" for v in ("proved", "refuted", "unknown", "vacuous"))
-    parts = [f"**{len(report['rules'])} rules: {counts}.**\n"]
+    parts = [f"**{len(judged['rules'])} rules: {counts}.**\n"]
     for path in sorted(by_file):
         parts += [_module(path, sorted(by_file[path], key=lambda r: int(r["line"])))]
     return "\n".join(parts)
 
 
-def _report() -> dict[str, Any]:
+@cache
+def report() -> dict[str, Any]:
     """The verdicts, from the cache where they are known."""
     command = [sys.executable, "-m", "soundline", "verify", "--format", "json", "--quiet"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 1, 3):
         raise ExtensionError(f"soundline verify failed with {ran.returncode}:\n{ran.stderr}")
-    report: dict[str, Any] = json.loads(ran.stdout)
-    return report
+    judged: dict[str, Any] = json.loads(ran.stdout)
+    return judged
 
 
 def _module(path: str, rules: list[dict[str, Any]]) -> str:

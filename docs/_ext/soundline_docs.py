@@ -166,7 +166,10 @@ def _self_link(identifier: str, text: str) -> nodes.reference:
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the page of every op and of every chapter of the law, where its text changed."""
+    """Judge the shipped rules first, because certificates cite their verdicts; then write the page of every op and of
+    every module, where its text changed.
+    """
+    rule_pages.report()
     for name, pages in (("ops", op_pages.pages()), ("chapters", chapter_pages.pages())):
         folder = Path(app.srcdir) / name
         folder.mkdir(exist_ok=True)

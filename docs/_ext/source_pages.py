@@ -63,13 +63,7 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     formatter = HtmlFormatter(lineanchors="L", linenos="inline", anchorlinenos=True, cssclass="highlight")
     for path in files():
         body = highlight((ROOT / path).read_text(), PythonLexer(), formatter)
-        context = {
-            "title": str(path),
-            "body": f'<h1><code>{path}</code></h1>\n<div class="source-page">{body}</div>',
-            "display_toc": False,
-            "toc": "",
-        }
-        yield f"source/{path.with_suffix('')}", context, "page.html"
+        yield f"source/{path.with_suffix('')}", {"title": str(path), "body": body}, "source.html"
 
 
 def setup(app: Sphinx) -> None:

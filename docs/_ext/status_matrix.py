@@ -19,18 +19,22 @@ from soundline.verify.smt.algebras import SMT, UNINTERPRETED
 ROOT = Path(__file__).resolve().parents[2]
 
 
+SHORT = {"bit vectors": "BV", "all": "leaf"}
+
+
 def typing(op: Op) -> str | None:
-    """Every constraint of the entry has its predicate."""
+    """Every constraint of the entry has its predicate; how many there are."""
     ids = [c.id for c in TABLE[op].constraints]
-    return f"{len(ids)} checked" if all(i in constraints.CHECKS for i in ids) else None
+    return str(len(ids)) if all(i in constraints.CHECKS for i in ids) else None
 
 
 def derived(op: Op) -> str | None:
-    """The laws that are functions; min_max has its own where it is not the dtype range."""
+    """Each of the five laws is a function, unless it says that there is none or the dtype range."""
     tables = (derived_props.DTYPE, derived_props.SHAPE, derived_props.DEVICE, derived_props.AXIS)
     if not all(op in laws for laws in tables):
         return None
-    return "4 laws + min_max" if op in bounds.MIN_MAX else "4 laws"
+    unbounded = TABLE[op].laws["min_max"] in ("none", "dtype range")
+    return "all five" if unbounded or op in bounds.MIN_MAX else None
 
 
 def evaluator(op: Op) -> str | None:
@@ -42,7 +46,7 @@ def evaluator(op: Op) -> str | None:
 
 def smt(op: Op) -> str | None:
     """The prover has a law for it: in an algebra of scalars, or as a map of symbolic positions."""
-    found = [*SMT.get(op, ())]
+    found = [SHORT.get(name, name) for name in SMT.get(op, ())]
     if op in denotation.LAWS and op not in SMT:
         found.append("positions")
     if op in UNINTERPRETED:
