@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
     from soundline.impl.tensor import Tensor as Tensor
     from soundline.spec.dtypes import DType as DType
+    from soundline.spec.dtypes import bfloat16 as bfloat16
+    from soundline.spec.dtypes import bool_ as bool_
+    from soundline.spec.dtypes import float8_e4m3fn as float8_e4m3fn
+    from soundline.spec.dtypes import float8_e5m2 as float8_e5m2
+    from soundline.spec.dtypes import float16 as float16
+    from soundline.spec.dtypes import float32 as float32
+    from soundline.spec.dtypes import float64 as float64
+    from soundline.spec.dtypes import index as index
+    from soundline.spec.dtypes import int8 as int8
+    from soundline.spec.dtypes import int16 as int16
+    from soundline.spec.dtypes import int32 as int32
+    from soundline.spec.dtypes import int64 as int64
+    from soundline.spec.dtypes import uint8 as uint8
+    from soundline.spec.dtypes import uint16 as uint16
+    from soundline.spec.dtypes import uint32 as uint32
+    from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
     from soundline.spec.errors import EvaluationError as EvaluationError
     from soundline.spec.errors import IllFormed as IllFormed
@@ -38,7 +54,25 @@ _HOMES = {
     "soundline.impl.certificate": ("Certificate",),
     "soundline.impl.compile": ("Program", "compile"),
     "soundline.impl.tensor": ("Tensor",),
-    "soundline.spec.dtypes": ("DType",),
+    "soundline.spec.dtypes": (
+        "DType",
+        "bfloat16",
+        "bool_",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float16",
+        "float32",
+        "float64",
+        "index",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    ),
     "soundline.spec.errors": (
         "CompileError",
         "EvaluationError",
