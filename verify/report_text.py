@@ -16,6 +16,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from soundline.verify.cases import INTERRUPTED
 from soundline.verify.problems import Problem, visible
 from soundline.verify.report import Report
 from soundline.verify.verdicts import LayerResult, RuleReport
@@ -37,17 +38,26 @@ def render(report: Report) -> str:
 
 
 def show(report: Report, console: Console, *, table: bool = True) -> None:
-    """Print the report; without the table, only what a reader must act on and the last line."""
+    """Print the report; without the table, only what a reader must act on and the last line.
+
+    Of an interrupted campaign, what was decided by then.
+    """
     for problem in report.problems:
         _show_problem(problem, console)
-    for rule in report.rules:
+    rules = [rule for rule in report.rules if not _is_undecided(rule)]
+    for rule in rules:
         if rule.verdict != "proved":
             _show_finding(rule, console)
-    if table and report.rules:
-        _show_table(report.rules, console)
+    if table and rules:
+        _show_table(rules, console)
     elif report.exit_code:
         console.print()
     console.print(Text(last_line(report), style="bold"), soft_wrap=True)
+
+
+def _is_undecided(rule: RuleReport) -> bool:
+    """Whether the campaign was interrupted before it could say anything of the rule."""
+    return rule.verdict == "unknown" and any(x.detail == INTERRUPTED for x in rule.layers)
 
 
 def last_line(report: Report) -> str:
@@ -197,8 +207,8 @@ def _widths(rows: Sequence[Row], width: int) -> list[int]:
     ]
     name = min(needed[0], max(16, width // 3))
     left = max(24, width - name - needed[1] - 6)
-    layers = min(needed[2], max(12, left * 2 // 3, left - needed[3]))
-    return [name, needed[1], layers, min(needed[3], max(12, left - layers))]
+    layers = min(needed[2], max(left * 2 // 3, left - needed[3]))
+    return [name, needed[1], layers, min(needed[3], left - layers)]
 
 
 def _longest_line(cell: Text) -> int:

@@ -353,3 +353,27 @@ def test_the_words_of_rule_files_are_those_of_the_law() -> None:
     for word in soundline.verify.__all__:
         home = __import__(told[word] or "", fromlist=[word])
         assert getattr(soundline.verify, word) is getattr(home, word), word
+
+
+def test_installed_packages_may_publish_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs_alone").mkdir()
+    (tmp_path / "theirs_alone" / "__init__.py").write_text("")
+    (tmp_path / "theirs_alone" / "sums.py").write_text(HEAD + GOOD)
+    (tmp_path / "theirs_alone" / "tools.py").write_text("raise RuntimeError('never import me')\n")
+    (tmp_path / "single_of_theirs.py").write_text(HEAD + LAST)
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    points = "[soundline.rules]\na = theirs_alone\nb = single_of_theirs\nc = not_there.at_all\n"
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = published()
+    new = [(f.path, f.module) for f in found.files if not (f.module or "").startswith("soundline.")]
+    assert new == [
+        (str(tmp_path / "theirs_alone" / "sums.py"), "theirs_alone.sums"),
+        (str(tmp_path / "single_of_theirs.py"), "single_of_theirs"),
+    ]
+    assert [p.kind for p in found.problems] == ["import"]
+    assert "not_there" in found.problems[0].file
+    assert found.files[0].module is not None
+    assert found.files[0].module.startswith("soundline.impl.rules")

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from soundline.verify import report_json, report_junit, report_sarif, report_text
+from soundline.verify.cases import INTERRUPTED
 from soundline.verify.problems import Problem
 from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
@@ -231,6 +232,25 @@ def test_text_shows_findings_in_full_and_everything_in_the_table() -> None:
     assert [name in table for name in ("fine", "wrong", "hard", "empty")] == [True] * 4
     assert "unbounded, bit-precise ×8" in table
     assert "refuted: bit-precise int8" in table
+
+
+def test_what_an_interrupted_campaign_did_not_reach_is_only_counted() -> None:
+    open_rule = made("open_rule", layer("proved"), layer("unknown", "boolean", detail=INTERRUPTED))
+    half = made(
+        "half", layer("refuted", counterexample=FOUND), layer("unknown", "boolean", detail=INTERRUPTED)
+    )
+    text = report_text.render(report(PROVED, open_rule, half, interrupted=True))
+    assert "open_rule" not in text
+    assert "half  r.py:3" in text
+    assert text.splitlines()[-1].startswith("interrupted: 1 proved, 1 refuted, 1 unknown")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_the_table_fits_the_terminal(width: int) -> None:
+    out = io.StringIO()
+    report_text.show(ALL, Console(file=out, width=width, color_system=None, highlight=False))
+    table = out.getvalue().split("rule ", 1)[1].splitlines()[1:-2]
+    assert max(map(len, table)) <= max(width, 60)
 
 
 @pytest.mark.parametrize(
