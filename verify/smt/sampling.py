@@ -16,7 +16,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from soundline.spec.dtypes import (
@@ -29,11 +29,15 @@ from soundline.spec.dtypes import (
     round_to,
     to_bits,
 )
+from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.points import Point
 
 LIST_LENGTH = {1: 60, 2: 30, 3: 11, 4: 6, 5: 4, 6: 3}
 """How many values of each variable are combined, by the number of variables."""
+
+FEW_POINTS = 120
+"""Points tried where an op is a program of many steps."""
 
 RANDOM_POINTS = 300
 """Points tried at random beside the combinations, where there are more than two variables."""
@@ -162,8 +166,23 @@ def _float_values(dtype: DType) -> tuple[list[Element], list[Element]]:
     return [round_to(dtype, x) for x in plain], [round_to(dtype, x) for x in extreme]
 
 
+def is_slow(obligation: Obligation) -> bool:
+    """Whether an op is a program of many steps, so that a point costs as much as a hundred others."""
+    return any(n.op in (Op.Exp2, Op.Log2) for n in obligation.nodes())
+
+
 def points(obligation: Obligation, seed: int) -> Iterator[Point]:
     """The points that are tried before the solver is asked: combinations of directed values, smallest first."""
+    every = _directed_points(obligation)
+    if is_slow(obligation):
+        yield from islice(every, FEW_POINTS)
+        return
+    yield from every
+    if len(obligation.variables) > 2:
+        yield from random_points(obligation, RANDOM_POINTS, seed)
+
+
+def _directed_points(obligation: Obligation) -> Iterator[Point]:
     dtypes = [v.dtype for v in obligation.variables.values()]
     length = LIST_LENGTH.get(len(dtypes), 2)
     lists = [directed(d, length) for d in dtypes]
@@ -171,8 +190,6 @@ def points(obligation: Obligation, seed: int) -> Iterator[Point]:
     if len(dtypes) <= 10:
         for chosen in _combinations(tuple(map(len, lists)), leading):
             yield tuple(values[k] for values, k in zip(lists, chosen, strict=True))
-    if len(dtypes) > 2:
-        yield from random_points(obligation, RANDOM_POINTS, seed)
 
 
 @lru_cache(maxsize=64)

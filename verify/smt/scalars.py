@@ -304,10 +304,11 @@ def _give_up(state: _Attempt) -> Finding:
     detail = "; ".join(dict.fromkeys(state.notes)) or "no algebra has a term for it"
     if not state.trial.evaluable:
         return Finding("unknown", "nothing: an op has no value yet", detail=detail)
-    for point in sampling.random_points(state.obligation, SAMPLES, state.budget.seed):
+    count = sampling.FEW_POINTS if sampling.is_slow(state.obligation) else SAMPLES
+    for point in sampling.random_points(state.obligation, count, state.budget.seed):
         if state.trial.at(point) == FAILS:
             return _refuted(state, point, smallest=False)
-    return Finding("unknown", f"{SAMPLES:,} samples", detail=detail)
+    return Finding("unknown", f"{count:,} samples", detail=detail)
 
 
 # Two programs -----------------------------------------------------------------------------------------------------
