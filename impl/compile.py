@@ -24,7 +24,7 @@ from soundline.impl.codegen.c import render
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
-from soundline.impl.lower.obligations import obligations
+from soundline.impl.lower.obligations import Obligation, obligations
 from soundline.impl.lower.optimize import optimize
 from soundline.impl.lower.plan import plan
 from soundline.impl.lower.rangeify import rangeify
@@ -57,7 +57,9 @@ class Lowered:
 
     stages: Mapping[str, UOp]
     source: str
-    certificate: Certificate
+    profile: str
+    applied: Mapping[str, int]
+    discharged: tuple[Obligation, ...]
 
 
 @functools.lru_cache(maxsize=512)
@@ -75,8 +77,7 @@ def lower(function: UOp, profile: str) -> Lowered:
     stages["linearize"] = linearize(stages["select"])
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     stages["plan"] = plan(stages["linearize"], temporaries)
-    certificate = certified(profile, licences, applied, discharged)
-    return Lowered(stages, render(stages["plan"]), certificate)
+    return Lowered(stages, render(stages["plan"]), profile, applied, tuple(discharged))
 
 
 @functools.lru_cache(maxsize=512)
@@ -140,8 +141,9 @@ class Program:
 
     @property
     def certificate(self) -> Certificate:
-        """What stands behind the program."""
-        return self._lowered.certificate
+        """What stands behind the program, as far as it is known now."""
+        lowered = self._lowered
+        return certified(lowered.profile, PROFILES[lowered.profile], lowered.applied, lowered.discharged)
 
     def explain(self) -> str:
         """What the program does and what is known about it, for a reader."""

@@ -22,15 +22,24 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import elementary, indexing, storage, sums
-from soundline.impl.promotion import accumulated, check_dtype, default_dtype, floating, promoted, summed, weak
-from soundline.spec.dtypes import DType, bool_, to_numpy
+from soundline.impl.operands import (
+    Axes,
+    axes_of,
+    axis_of,
+    broadcast,
+    is_number,
+    shape_of,
+    sizes_of,
+    stored_or_constant,
+)
+from soundline.impl.promotion import accumulated, check_dtype, floating, promoted, summed, weak
+from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import UsageError
-from soundline.spec.uop import Op, UOp, broadcast_to, const, element_of, pad, reshape, shrink
+from soundline.spec.uop import Op, UOp, broadcast_to, pad, reshape, shrink
 
 Number = bool | int | float
 Operand = Any
 """A Tensor, or anything that `Tensor` takes."""
-Axes = int | Sequence[int] | None
 
 
 class Tensor:
@@ -50,7 +59,10 @@ class Tensor:
     def __init__(self, data: Operand, dtype: DType | None = None) -> None:
         if dtype is not None:
             check_dtype(dtype)
-        self.uop = _uop_of(data, dtype)
+        if isinstance(data, Tensor):
+            self.uop = data.uop if dtype is None else data.cast(dtype).uop
+        else:
+            self.uop = stored_or_constant(data, dtype)
 
     @staticmethod
     def of(uop: UOp) -> Tensor:
@@ -66,7 +78,7 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """One size per axis."""
-        return _shape(self.uop)
+        return shape_of(self.uop)
 
     @property
     def dtype(self) -> DType:
@@ -248,7 +260,7 @@ class Tensor:
     def where(self, a: Operand, b: Operand) -> Tensor:
         """`a` where this tensor of bools is True, else `b`."""
         x, y = _typed(a, b)
-        p, x, y = _broadcast(self.uop, x, y)
+        p, x, y = broadcast(self.uop, x, y)
         return Tensor.of(Op.Where(p, x, y))
 
     def reciprocal(self) -> Tensor:
@@ -290,7 +302,7 @@ class Tensor:
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The elements in row-major order under another shape; one size may be -1."""
-        wanted = _sizes(shape)
+        wanted = sizes_of(shape)
         if wanted.count(-1) == 1:
             rest = -math.prod(wanted)
             wanted = tuple((self.size // rest if rest else 0) if s == -1 else s for s in wanted)
@@ -298,19 +310,19 @@ class Tensor:
 
     def expand(self, *shape: int | Sequence[int]) -> Tensor:
         """Axes of size 1 repeated, and leading axes added, up to a shape; -1 keeps a size."""
-        wanted = _sizes(shape)
+        wanted = sizes_of(shape)
         offset = len(wanted) - self.ndim
         kept = tuple(self.shape[k - offset] if s == -1 and k >= offset else s for k, s in enumerate(wanted))
         return Tensor.of(broadcast_to(self.uop, kept))
 
     def permute(self, *order: int | Sequence[int]) -> Tensor:
         """The axes in another order."""
-        return Tensor.of(Op.Permute(self.uop, arg=tuple(_axis(k, self.ndim) for k in _sizes(order))))
+        return Tensor.of(Op.Permute(self.uop, arg=tuple(axis_of(k, self.ndim) for k in sizes_of(order))))
 
     def transpose(self, a: int = -2, b: int = -1) -> Tensor:
         """Two axes exchanged."""
         order = list(range(self.ndim))
-        a, b = _axis(a, self.ndim), _axis(b, self.ndim)
+        a, b = axis_of(a, self.ndim), axis_of(b, self.ndim)
         order[a], order[b] = order[b], order[a]
         return self.permute(order)
 
@@ -335,17 +347,17 @@ class Tensor:
 
     def flip(self, axis: Axes = None) -> Tensor:
         """Axes reversed; all of them where none is named."""
-        axes = _axes(axis, self.ndim)
+        axes = axes_of(axis, self.ndim)
         return Tensor.of(Op.Flip(self.uop, arg=tuple(k in axes for k in range(self.ndim))))
 
     def unsqueeze(self, axis: int) -> Tensor:
         """An axis of size 1 added before position `axis` of the result."""
-        at = _axis(axis, self.ndim + 1)
+        at = axis_of(axis, self.ndim + 1)
         return self.reshape((*self.shape[:at], 1, *self.shape[at:]))
 
     def squeeze(self, axis: int) -> Tensor:
         """An axis of size 1 removed."""
-        at = _axis(axis, self.ndim)
+        at = axis_of(axis, self.ndim)
         if self.shape[at] != 1:
             raise UsageError(f"axis {at} has size {self.shape[at]}, not 1")
         return self.reshape((*self.shape[:at], *self.shape[at + 1 :]))
@@ -366,13 +378,13 @@ class Tensor:
         A long float sum over the last axis has the fixed blocked order of `sums`; any other ascends.
         """
         wide = accumulated(summed(self.dtype))
-        axes = _axes(axis, self.ndim)
+        axes = axes_of(axis, self.ndim)
         total = Tensor.of(sums.added(self.cast(wide).uop, axes)).cast(summed(self.dtype))
         return _dropped(total, axes, keepdim)
 
     def mean(self, axis: Axes = None, keepdim: bool = False) -> Tensor:
         """The sum over axes, divided by the number of elements."""
-        axes = _axes(axis, self.ndim)
+        axes = axes_of(axis, self.ndim)
         real = self.cast(floating(self.dtype))
         total = Tensor.of(sums.added(real.cast(accumulated(real.dtype)).uop, axes))
         count = math.prod(self.shape[a] for a in axes)
@@ -423,95 +435,11 @@ class Tensor:
         return shifted - shifted.exp().sum(axis, keepdim=True).log()
 
 
-# Making tensors ---------------------------------------------------------------------------------------------------
-
-
-def _is_number(data: Operand) -> bool:
-    """Whether this is a Python number; numpy's scalars are arrays with a dtype, even those that are floats too."""
-    return isinstance(data, bool | int | float) and not isinstance(data, np.generic)
-
-
-def _uop_of(data: Operand, dtype: DType | None) -> UOp:
-    if isinstance(data, Tensor):
-        return data.uop if dtype is None else data.cast(dtype).uop
-    if _is_number(data):
-        wanted = dtype or default_dtype(data)
-        return const(element_of(data, wanted), wanted)
-    array = _array_of(data, dtype)
-    if array.shape == ():
-        own = storage.dtype_of(array)
-        return const(element_of(array.item() if own.bits != 16 else float(array), own), own)
-    return storage.keep(array)
-
-
-def _array_of(data: Operand, dtype: DType | None) -> npt.NDArray[Any]:
-    """A fresh C-contiguous array, in the machine's byte order."""
-    if isinstance(data, list | tuple):
-        array = _array_of_lists(data, dtype)
-    elif hasattr(data, "__array__") or not hasattr(data, "__dlpack__"):
-        array = np.asarray(data)
-    else:
-        array = np.from_dlpack(data)
-    wanted = to_numpy(dtype if dtype is not None else storage.dtype_of(array))
-    return np.array(array, dtype=wanted, order="C", copy=True)
-
-
-def _array_of_lists(data: Any, dtype: DType | None) -> npt.NDArray[Any]:
-    """Nested lists of Python numbers, in the default dtypes of the Tensor layer."""
-    try:
-        array = np.asarray(data)
-    except ValueError as error:
-        raise UsageError(f"these lists are no tensor: {error}") from None
-    if dtype is not None:
-        return array
-    if array.dtype == np.float64 and not _holds_arrays(data):
-        return array.astype(np.float32)
-    if array.dtype == np.int64 and not _holds_arrays(data):
-        narrow = array.astype(np.int32)
-        return narrow if np.array_equal(narrow, array) else array
-    return array
-
-
-def _holds_arrays(data: Any) -> bool:
-    if isinstance(data, list | tuple):
-        return any(_holds_arrays(d) for d in data)
-    return isinstance(data, np.ndarray | np.generic)
+# Operands ---------------------------------------------------------------------------------------------------------
 
 
 def _tensor(data: Operand) -> Tensor:
     return data if isinstance(data, Tensor) else Tensor(data)
-
-
-# Shapes and dtypes of operands ------------------------------------------------------------------------------------
-
-
-def _shape(uop: UOp) -> tuple[int, ...]:
-    assert uop.shape is not None
-    return tuple(s for s in uop.shape if isinstance(s, int))
-
-
-def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence."""
-    if len(given) == 1 and isinstance(given[0], Sequence):
-        given = tuple(given[0])
-    if not all(isinstance(s, int) for s in given):
-        raise UsageError(f"{given} are not all integers")
-    return tuple(int(s) for s in given)
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise UsageError(f"axis {axis} is outside a tensor of rank {rank}")
-    return axis % rank
-
-
-def _axes(axis: Axes, rank: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(rank))
-    found = tuple(_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis))
-    if len(set(found)) != len(found):
-        raise UsageError(f"an axis is named twice in {axis}")
-    return found
 
 
 def _dropped(x: Tensor, axes: Sequence[int], keepdim: bool) -> Tensor:
@@ -521,33 +449,23 @@ def _dropped(x: Tensor, axes: Sequence[int], keepdim: bool) -> Tensor:
 
 
 def _folded(x: Tensor, op: Op, axis: Axes, keepdim: bool) -> Tensor:
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     return _dropped(Tensor.of(sums.fold(x.uop, op, axes)), axes, keepdim)
 
 
 def _typed(a: Operand, b: Operand) -> tuple[UOp, UOp]:
     """Two operands in the dtype that they promote to; a Python number is weak."""
-    if _is_number(a) and isinstance(b, Tensor):
+    if is_number(a) and isinstance(b, Tensor):
         a = Tensor(a, weak(a, b.dtype))
-    elif _is_number(b) and isinstance(a, Tensor):
+    elif is_number(b) and isinstance(a, Tensor):
         b = Tensor(b, weak(b, a.dtype))
     x, y = _tensor(a), _tensor(b)
     dtype = promoted(x.dtype, y.dtype)
     return x.cast(dtype).uop, y.cast(dtype).uop
 
 
-def _broadcast(*uops: UOp) -> tuple[UOp, ...]:
-    """Operands of one shape."""
-    shapes = [_shape(u) for u in uops]
-    try:
-        common = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise UsageError(f"the shapes {shapes} do not broadcast") from None
-    return tuple(broadcast_to(u, common) for u in uops)
-
-
 def _aligned(a: Operand, b: Operand) -> tuple[UOp, ...]:
-    return _broadcast(*_typed(a, b))
+    return broadcast(*_typed(a, b))
 
 
 def _binary(op: Op, a: Operand, b: Operand) -> Tensor:

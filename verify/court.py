@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from soundline.impl.evidence import NOT_CHECKED, Ruling
-from soundline.impl.rules import commutativity
 from soundline.spec.rules import Rule
 from soundline.verify.cache import Cache, Key
 from soundline.verify.effort import BUDGETS
@@ -25,10 +24,9 @@ from soundline.verify.verdicts import RuleReport
 @cache
 def shipped() -> Mapping[str, Rule]:
     """The rules that the road may apply, by id."""
-    from soundline.impl.lower.simplify import library
+    from soundline.impl.rules import LIBRARY
 
-    stated = [*library(), *(r for r in vars(commutativity).values() if isinstance(r, Rule))]
-    return {rule.id: rule for rule in stated}
+    return {rule.id: rule for rule in LIBRARY}
 
 
 @cache

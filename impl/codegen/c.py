@@ -83,7 +83,9 @@ class Kernel:
 
     def index_type(self) -> str:
         """The narrower of C's index types in which every index expression of the kernel fits (U-02)."""
-        known = [arith.bounds(n) for n in toposort(self.linear) if n.dtype is index and n.op not in _SHRINKING]
+        known = [
+            arith.bounds(n) for n in toposort(self.linear) if n.dtype is index and n.op not in _SHRINKING
+        ]
         return "int32_t" if all(k is None or _fits(k, int32) for k in known) else "int64_t"
 
     def storages(self) -> list[UOp]:

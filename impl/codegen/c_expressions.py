@@ -10,6 +10,7 @@ expressions are proved to fit, with plain operators.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 from soundline.impl.codegen.c_prelude import NARROW, SHORT
@@ -27,6 +28,7 @@ from soundline.spec.errors import CompileError
 from soundline.spec.uop import Op, UOp
 
 Operands = list[str]
+_TRAILING_ZEROS = re.compile(r"\.?0*p")
 
 
 def value_type(dtype: DType) -> str:
@@ -80,7 +82,8 @@ def _float_literal(value: float, suffix: str) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0 else "(-INFINITY)"
-    text = f"{value:.1f}{suffix}" if value == int(value) and abs(value) < 1e6 else f"{value.hex()}{suffix}"
+    whole = value == int(value) and abs(value) < 1e6
+    text = f"{value:.1f}{suffix}" if whole else f"{_TRAILING_ZEROS.sub('p', value.hex())}{suffix}"
     return f"({text})" if text.startswith("-") else text
 
 

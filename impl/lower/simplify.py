@@ -8,36 +8,20 @@ what the rules cannot say because they know no memory: a gate that is constant, 
 
 from __future__ import annotations
 
-import functools
-import importlib
-import pkgutil
 from collections import Counter
 from collections.abc import Collection
 
 from soundline.impl.rewrite import rewrite
-from soundline.spec.rules import Rule
+from soundline.impl.rules import SIMPLIFY
 from soundline.spec.uop import Op, UOp, toposort
 
 Applied = Counter[str]
 """How often each rule was applied, by its id."""
 
 
-@functools.cache
-def library() -> tuple[Rule, ...]:
-    """The rules that soundline ships, but those that only turn operands round, which the matcher has built in."""
-    import soundline.impl.rules as package
-
-    found: dict[str, Rule] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name != "commutativity":
-            stated = vars(importlib.import_module(f"{package.__name__}.{module.name}")).values()
-            found.update({r.id: r for r in stated if isinstance(r, Rule)})
-    return tuple(found.values())
-
-
 def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
     """A program without what the rules remove; `applied` counts them."""
-    result = rewrite(root, library(), licences=licences)
+    result = rewrite(root, SIMPLIFY, licences=licences)
     applied.update(dict(result.applied))
     return _with_known_gates(result.uop)
 

@@ -19,7 +19,9 @@ from soundline.impl import evidence
 if TYPE_CHECKING:
     from soundline.impl.certificate import Certificate as Certificate
     from soundline.impl.compile import Program as Program
+    from soundline.impl.compile import Signature as Signature
     from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
+    from soundline.impl.functions import function as function
     from soundline.impl.tensor import Tensor as Tensor
     from soundline.spec.dtypes import DType as DType
     from soundline.spec.dtypes import bfloat16 as bfloat16
@@ -52,7 +54,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "soundline.impl.certificate": ("Certificate",),
-    "soundline.impl.compile": ("Program", "compile"),
+    "soundline.impl.compile": ("Program", "Signature", "compile"),
+    "soundline.impl.functions": ("function",),
     "soundline.impl.tensor": ("Tensor",),
     "soundline.spec.dtypes": (
         "DType",

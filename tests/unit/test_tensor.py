@@ -96,6 +96,10 @@ def test_a_dtype_may_be_asked_for() -> None:
     same(Tensor([1.0, 2.5], dtype=float16), np.array([1, 2.5], np.float16))
     same(Tensor(300, dtype=uint8), np.uint8(44))
     same(Tensor(Tensor([1, 2]), dtype=float64), np.array([1.0, 2.0]))
+    same(Tensor([0.1], dtype=float64), np.array([0.1]))
+    same(Tensor([3e9, math.nan], dtype=int32), np.array([2**31 - 1, 0], np.int32))
+    same(Tensor(math.nan, dtype=int8), np.int8(0))
+    same(Tensor((1 << 53) + 1, dtype=float32), np.float32(1 << 53))
 
 
 def test_arrays_are_copied() -> None:
@@ -113,7 +117,7 @@ def test_foreign_byte_order_and_strides() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["text", [[1], [2, 3]], {"a": 1}, np.array(["x"]), 1j, None, object()], ids=repr
+    "data", ["text", [[1], [2, 3]], {"a": 1}, np.array(["x"]), 1j, None, [None], 1 << 64], ids=repr
 )
 def test_what_is_no_tensor_is_refused(data: Any) -> None:
     with pytest.raises(UsageError):

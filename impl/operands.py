@@ -1,0 +1,133 @@
+"""
+Operands
+========
+
+What the Tensor layer is given, in the form that it works with: data as graphs, sizes and axes as checked tuples, graphs
+of several shapes as graphs of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from soundline.impl import storage
+from soundline.impl.promotion import default_dtype
+from soundline.spec.dtypes import DType, bool_, float64, index, int64, to_numpy
+from soundline.spec.elementwise import cast
+from soundline.spec.errors import UsageError
+from soundline.spec.uop import Op, UOp, broadcast_to, const
+
+Axes = int | Sequence[int] | None
+"""One axis, several, or all."""
+
+
+# Making tensors ---------------------------------------------------------------------------------------------------
+
+
+def is_number(data: Any) -> bool:
+    """Whether this is a Python number; numpy's scalars are arrays with a dtype, even those that are floats too."""
+    return isinstance(data, bool | int | float) and not isinstance(data, np.generic)
+
+
+def stored_or_constant(data: Any, dtype: DType | None) -> UOp:
+    """Data as a graph: a constant for a number, a stored value for anything else; converted as by Cast."""
+    if is_number(data):
+        return _constant(data, dtype)
+    array = _array_of(data, dtype)
+    own = storage.dtype_of(array)
+    if array.shape == ():
+        value = const(float(array) if own.is_float else array.item(), own)
+    else:
+        value = storage.keep(array)
+    return value if dtype in (None, own) else Op.Cast(value, arg=dtype)
+
+
+def _constant(number: bool | int | float, dtype: DType | None) -> UOp:
+    if dtype is None:
+        dtype = default_dtype(number)
+        if dtype is int64 and not int64.min <= number <= int64.max:
+            raise UsageError(f"{number} needs more than 64 bits", hint="give a dtype, for example float64")
+    source = bool_ if isinstance(number, bool) else float64 if isinstance(number, float) else index
+    return const(cast(source, number, dtype), dtype)
+
+
+def _array_of(data: Any, dtype: DType | None) -> npt.NDArray[Any]:
+    """A fresh C-contiguous array, in the machine's byte order; lists get a dtype of their own if none is asked for."""
+    if isinstance(data, list | tuple):
+        array = _array_of_lists(data, dtype)
+    elif hasattr(data, "__array__") or not hasattr(data, "__dlpack__"):
+        array = np.asarray(data)
+    else:
+        array = np.from_dlpack(data)
+    return np.array(array, dtype=to_numpy(storage.dtype_of(array)), order="C", copy=True)
+
+
+def _array_of_lists(data: Any, dtype: DType | None) -> npt.NDArray[Any]:
+    """Nested lists of Python numbers, in the default dtypes of the Tensor layer."""
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise UsageError(f"these lists are no tensor: {error}") from None
+    if dtype is not None:
+        return array
+    if array.dtype == np.float64 and not _holds_arrays(data):
+        return array.astype(np.float32)
+    if array.dtype == np.int64 and not _holds_arrays(data):
+        narrow = array.astype(np.int32)
+        return narrow if np.array_equal(narrow, array) else array
+    return array
+
+
+def _holds_arrays(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return any(_holds_arrays(d) for d in data)
+    return isinstance(data, np.ndarray | np.generic)
+
+
+# Shapes and dtypes of operands ------------------------------------------------------------------------------------
+
+
+def shape_of(uop: UOp) -> tuple[int, ...]:
+    """The shape of a value of the Tensor layer, which is made of numbers."""
+    assert uop.shape is not None
+    return tuple(s for s in uop.shape if isinstance(s, int))
+
+
+def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Sizes given one by one or as one sequence."""
+    if len(given) == 1 and isinstance(given[0], Sequence):
+        given = tuple(given[0])
+    if not all(isinstance(s, int) for s in given):
+        raise UsageError(f"{given} are not all integers")
+    return tuple(int(s) for s in given)
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """An axis counted from the front; a negative one counts from the end."""
+    if not -rank <= axis < rank:
+        raise UsageError(f"axis {axis} is outside a tensor of rank {rank}")
+    return axis % rank
+
+
+def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
+    """The axes that are named, each once, counted from the front."""
+    if axis is None:
+        return tuple(range(rank))
+    found = tuple(axis_of(a, rank) for a in ((axis,) if isinstance(axis, int) else axis))
+    if len(set(found)) != len(found):
+        raise UsageError(f"an axis is named twice in {axis}")
+    return found
+
+
+def broadcast(*uops: UOp) -> tuple[UOp, ...]:
+    """Anys of one shape."""
+    shapes = [shape_of(u) for u in uops]
+    try:
+        common = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise UsageError(f"the shapes {shapes} do not broadcast") from None
+    return tuple(broadcast_to(u, common) for u in uops)
