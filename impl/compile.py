@@ -31,6 +31,7 @@ from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import shape_of
+from soundline.impl.operands import array_of
 from soundline.impl.runtime import cpu, memory
 from soundline.impl.show import shown
 from soundline.impl.tensor import Tensor
@@ -117,7 +118,11 @@ class Program:
     _captured: tuple[Arrays, ...]
     _arena: int
     _single: bool
-    _library: cpu.Library = field(repr=False)
+    _library: cpu.Library
+
+    def __repr__(self) -> str:
+        takes, gives = (", ".join(map(str, signatures)) for signatures in (self.inputs, self.outputs))
+        return f"Program({self.name}: ({takes}) -> ({gives}) on {self.device})"
 
     @property
     def stages(self) -> Mapping[str, UOp]:
@@ -147,13 +152,10 @@ class Program:
 
     def explain(self) -> str:
         """What the program does and what is known about it, for a reader."""
-        takes = ", ".join(map(str, self.inputs)) or "nothing"
-        gives = ", ".join(map(str, self.outputs))
-        head = f"{self.name}: {takes} -> {gives} on {self.device}"
         size = (
             f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
         )
-        return "\n".join([head, size, str(self.certificate)])
+        return "\n".join([repr(self), size, str(self.certificate)])
 
     def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:
         """Run the program; raises `UsageError` where the arguments are not what it was compiled for."""
@@ -169,7 +171,7 @@ class Program:
 
 def _checked(argument: Any, wanted: Signature, position: int) -> Arrays:
     """An argument as an aligned C-contiguous array, if it has the dtype and shape that are wanted."""
-    array = argument.numpy() if isinstance(argument, Tensor) else np.asarray(argument)
+    array = argument.numpy() if isinstance(argument, Tensor) else array_of(argument)
     if array.dtype != wanted.storage and array.dtype.newbyteorder("=") != wanted.storage:
         raise UsageError(
             f"argument {position} has dtype {array.dtype}; the program was compiled for {wanted}",
@@ -219,10 +221,10 @@ def _signature(example: Any, position: int) -> Signature:
     if isinstance(example, Signature):
         return example
     try:
-        array = np.asarray(example)
+        array = array_of(example)
         return Signature(storage.dtype_of(array), array.shape)
-    except (UsageError, ValueError, TypeError) as error:
-        raise UsageError(f"example {position} is no tensor: {error}") from None
+    except UsageError as error:
+        raise UsageError(f"example {position}: {error.message}", hint=error.hint) from None
 
 
 def _compiled(

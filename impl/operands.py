@@ -37,12 +37,12 @@ def stored_or_constant(data: Any, dtype: DType | None) -> UOp:
     """Data as a graph: a constant for a number, a stored value for anything else; converted as by Cast."""
     if is_number(data):
         return _constant(data, dtype)
-    array = _array_of(data, dtype)
+    array = array_of(data, exact=dtype is not None)
     own = storage.dtype_of(array)
     if array.shape == ():
         value = const(float(array) if own.is_float else array.item(), own)
     else:
-        value = storage.keep(array)
+        value = storage.keep(np.array(array, dtype=to_numpy(own), order="C", copy=True))
     return value if dtype in (None, own) else Op.Cast(value, arg=dtype)
 
 
@@ -55,37 +55,31 @@ def _constant(number: bool | int | float, dtype: DType | None) -> UOp:
     return const(cast(source, number, dtype), dtype)
 
 
-def _array_of(data: Any, dtype: DType | None) -> npt.NDArray[Any]:
-    """A fresh C-contiguous array, in the machine's byte order; lists get a dtype of their own if none is asked for."""
-    if isinstance(data, list | tuple):
-        array = _array_of_lists(data, dtype)
-    elif hasattr(data, "__array__") or not hasattr(data, "__dlpack__"):
-        array = np.asarray(data)
-    else:
-        array = np.from_dlpack(data)
-    return np.array(array, dtype=to_numpy(storage.dtype_of(array)), order="C", copy=True)
-
-
-def _array_of_lists(data: Any, dtype: DType | None) -> npt.NDArray[Any]:
-    """Nested lists of Python numbers, in the default dtypes of the Tensor layer."""
+def array_of(data: Any, *, exact: bool = False) -> npt.NDArray[Any]:
+    """Data as an array. Python numbers get the default dtypes of the Tensor layer, or if `exact` 64 bits."""
+    if isinstance(data, np.ndarray):
+        return data
+    if not hasattr(data, "__array__") and hasattr(data, "__dlpack__"):
+        return np.from_dlpack(data)
     try:
         array = np.asarray(data)
     except ValueError as error:
-        raise UsageError(f"these lists are no tensor: {error}") from None
-    if dtype is not None:
+        raise UsageError(f"this is no tensor: {error}") from None
+    if exact or _holds_arrays(data):
         return array
-    if array.dtype == np.float64 and not _holds_arrays(data):
+    if array.dtype == np.float64:
         return array.astype(np.float32)
-    if array.dtype == np.int64 and not _holds_arrays(data):
+    if array.dtype == np.int64:
         narrow = array.astype(np.int32)
         return narrow if np.array_equal(narrow, array) else array
     return array
 
 
 def _holds_arrays(data: Any) -> bool:
+    """Whether anything here has a dtype of its own."""
     if isinstance(data, list | tuple):
         return any(_holds_arrays(d) for d in data)
-    return isinstance(data, np.ndarray | np.generic)
+    return hasattr(data, "__array__")
 
 
 # Shapes and dtypes of operands ------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from soundline.spec.ops import group_of
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
 
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
-_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6}
+_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
 _LANES = 64
@@ -267,10 +267,16 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
     """An estimate, in simple operations, of computing one scalar of each value from what is likely stored."""
     found: dict[UOp, int] = {}
     for node in order:
-        own = _COSTS.get(node.op, 1) if node.op in ELEMENTWISE else 0
+        own = _own_cost(node)
         inherited = 0 if node.op is Op.Reduce else sum(found[s] for s in node.src)
         found[node] = min(own + inherited, 1_000_000)
     return found
+
+
+def _own_cost(node: UOp) -> int:
+    if node.op is Op.Stack:
+        return len(node.src)  # one choice for each source
+    return _COSTS.get(node.op, int(node.op in ELEMENTWISE))
 
 
 def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:

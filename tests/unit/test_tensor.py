@@ -520,6 +520,15 @@ def test_sums_over_separated_axes_and_leading_axes() -> None:
     same(Tensor(x).sum((0, 2), keepdim=True), x.sum((0, 2), keepdims=True))
 
 
+def test_folds_start_at_their_first_element() -> None:
+    zeros = np.array([[-0.0, -0.0], [-0.0, 0.0]], np.float32)
+    assert np.signbit(Tensor(zeros).sum(1).numpy()).tolist() == [True, False]
+    long = np.full(700, -0.0, np.float32)
+    assert np.signbit(Tensor(long).sum().numpy())
+    assert np.signbit(Tensor(long.reshape(7, 100)).sum(0).numpy()).all()
+    assert np.signbit(Tensor(long).max().numpy())
+
+
 def test_float_extremes() -> None:
     x = np.array([[1.0, math.nan, 2.0], [-0.0, 0.0, -0.0]], np.float32)
     greatest, least = Tensor(x).max(1).numpy(), Tensor(x).min(1).numpy()
@@ -592,6 +601,13 @@ def test_tensors_from_outside_are_built_in() -> None:
     np.testing.assert_array_equal(program(A), A * B + 1)
 
 
+def test_numbers_and_lists_are_taken_as_tensors_are() -> None:
+    program = compile(lambda a, b: a * b, [1.0, 2.0], 3)
+    assert [str(s) for s in program.inputs] == ["float32[2]", "int32[]"]
+    assert program([4.0, 5.0], 2).tolist() == [8.0, 10.0]
+    assert repr(program) == "Program(<lambda>: (float32[2], int32[]) -> (float64[2]) on CPU)"
+
+
 def test_a_list_of_one_stays_a_tuple_of_one() -> None:
     program = compile(lambda a: [a + 1], A)
     assert isinstance(program(A), tuple)
@@ -599,8 +615,8 @@ def test_a_list_of_one_stays_a_tuple_of_one() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), (A, A), (A.astype(np.float64),), (A[:2],), (A.tolist(),), (I32,), ("x",)],
-    ids=["none", "two", "dtype", "shape", "list", "int", "text"],
+    [(), (A, A), (A.astype(np.float64),), (A[:2],), (I32,), ("x",), (I32.tolist(),)],
+    ids=["none", "two", "dtype", "shape", "int", "text", "list of ints"],
 )
 def test_wrong_arguments_are_usage_errors(arguments: tuple[Any, ...]) -> None:
     program = compile(lambda a: a + 1, A)
