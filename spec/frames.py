@@ -225,7 +225,7 @@ class Frame:
     def compute(self, node: UOp) -> Array:
         """The value of a node whose operands are known; every law that depended on values is checked here."""
         for name, condition in self.program.open_conditions(node):
-            if self.value(condition).elements != (True,):
+            if not self.value(condition).item():
                 raise IllFormed(
                     node.op.name, name, given=f"{condition!r} is not so here", wants=_text_of(name)
                 )

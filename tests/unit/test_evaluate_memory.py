@@ -599,3 +599,10 @@ def test_an_element_of_bytes_outside_the_place_is_invalid() -> None:
     assert evaluate(kept, buffers=memory).elements == (4, 5, 6, 7)
     refused("U-01", lambda: evaluate(at(halves, number(2)), buffers=memory))
     refused("U-01", lambda: evaluate(at(halves, number(3)), buffers=memory))
+
+
+def test_a_place_whose_index_is_loaded_after_an_effect_of_the_loop_moves_with_it() -> None:
+    moved = Op.Store(at(B, ZERO), Op.Cast(Op.Sub(number(3), I4), arg=int32))
+    chosen = Op.After(at(A, Op.Cast(Op.Load(at(B, ZERO)), arg=index)), moved)
+    program = Op.End(Op.Store(at(C, I4), Op.Load(chosen)), I4)
+    assert left(program, 2, b0=[1, 2, 3, 4], b1=[0] * 4) == (4, 3, 2, 1)

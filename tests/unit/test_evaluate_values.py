@@ -617,3 +617,15 @@ def test_ml_dtypes_arrays_are_bound() -> None:
     assert evaluate(param(0, uint16, (1,)), {0: np.array([65535], np.uint16)}).elements == (65535,)
     assert evaluate(const(1, int64)).dtype is int64
     assert evaluate(const(1.0, float64)).dtype is float64
+
+
+def test_a_size_may_be_computed_from_values() -> None:
+    size = Op.Index(param(0, index, (2,)), number(1))
+    x = param(1, int32, (size,))
+    assert evaluate(Op.Add(x, x), {0: [9, 3], 1: [1, 2, 3]}).elements == (2, 4, 6)
+    refused("uop-param-shape", lambda: evaluate(x, {0: [9, 3], 1: [1, 2]}))
+    with pytest.raises(IllFormed) as negative:
+        evaluate(x, {0: [9, -3], 1: []})
+    assert negative.value.rule == "uop-param-c2"
+    outside = Op.Index(param(0, index, (2,)), number(5))
+    refused("U-01", lambda: evaluate(param(1, int32, (outside,)), {0: [9, 3], 1: [1]}))
