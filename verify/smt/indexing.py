@@ -116,8 +116,18 @@ class Space:
         goal = self.reduced(goal)
         return self.plainly(path, goal) or self.arithmetic.entails(self.known(path), goal) == "unsat"
 
+    def shows_with_equations(self, path: Path, goal: Formula) -> bool:
+        """The same, with the equations that rewrite polynomials given to the solver as well.
+
+        An equation between products says more than its rewriting: a product of sizes that are not zero is not zero.
+        """
+        if self.shows(path, goal):
+            return True
+        return self.arithmetic.entails([*self.known(path), *self.assumptions], self.reduced(goal)) == "unsat"
+
     def inside(self, path: Path, index: Index, shape: Index) -> None:
-        """Learn that a position lies in a shape, so that no axis of the shape is empty."""
+        """Learn that a position lies in a shape, so that no axis of the shape is empty, nor the whole."""
+        self.learn(path, less(ZERO, product(shape)))
         for i, size in zip(index, shape, strict=True):
             for fact in (at_least_zero(i), less(i, size), less(ZERO, size)):
                 self.learn(path, fact)

@@ -28,7 +28,7 @@ from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
 from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 from soundline.verify.smt.replays import licences_of
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import Counterexample, Verdict
@@ -99,7 +99,7 @@ class Instance:
 
     def applies(self) -> bool:
         """Whether some sizes and elements meet the conditions and make the left side valid."""
-        if self.court.arithmetic.satisfiable(self.space.known(ALWAYS)) == "unsat":
+        if self.court.arithmetic.satisfiable([*self.premises, *self.space.known(ALWAYS)]) == "unsat":
             return False
         if not any(leaves.is_about_elements(f) for f in self.space.known(ALWAYS)):
             return True
@@ -108,8 +108,10 @@ class Instance:
 
     def applies_to_elements(self) -> bool:
         """Whether some sizes meet the conditions with a left side that has elements."""
-        filled = [less(ZERO, size) for size in self.reader.shape(self.goal.left)]
-        return self.court.arithmetic.satisfiable([*self.space.known(ALWAYS), *filled]) != "unsat"
+        shape = self.reader.shape(self.goal.left)
+        filled = [less(ZERO, size) for size in (*shape, product(shape))]
+        facts = [*self.premises, *self.space.known(ALWAYS), *map(self.space.reduced, filled)]
+        return self.court.arithmetic.satisfiable(facts) != "unsat"
 
     # judgement --------------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Instance:
         if not open_goals or self.space.shows(ALWAYS, conjunction(f for _, f in open_goals)):
             return None
         for what, formula in open_goals:
-            if not self.space.shows(ALWAYS, formula):
+            if not self.space.shows_with_equations(ALWAYS, formula):
                 return self._refute([negation(formula)], f"not shown: {what}")
         return None
 
@@ -189,7 +191,7 @@ class Instance:
 
     def _leaf(self, leaf: Leaf) -> Outcome | None:
         """What becomes of the instance by one leaf; None where the leaf is proved."""
-        if self.space.shows(leaf.path, leaf.required):
+        if self.space.shows_with_equations(leaf.path, leaf.required):
             return None
         denial = negation(leaf.required)
         if isinstance(leaf.left, Constant) and isinstance(leaf.right, Constant):  # they differ
