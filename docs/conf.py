@@ -24,8 +24,8 @@ exclude_patterns = ["_build", "_ext", "_templates"]
 default_role = "code"
 nitpicky = True
 # There is no inventory of other projects, so that the build needs no network: only our own names must resolve.
-# Private names (type variables, for example) have no entry to lead to.
-nitpick_ignore_regex = [("py:.*", r"(?!soundline\b).*"), ("py:.*", r"soundline\..*\b_\w+")]
+# Private names and type variables have no entry to lead to.
+nitpick_ignore_regex = [("py:.*", r"(?!soundline\b).*"), ("py:.*", r"soundline\..*\b(_\w+|[A-Z])")]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
