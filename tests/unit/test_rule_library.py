@@ -1,0 +1,334 @@
+"""
+The shipped rules
+=================
+
+Each is proved at every layer for which it is declared, has a wrong twin that is refuted, and is run: an example is
+built from its left side, the engine must apply the rule to it, and both programs must have the same value.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soundline.impl import rules as library
+from soundline.impl.matching import COMMUTATIVE, pattern_of
+from soundline.impl.rewrite import rewrite
+from soundline.impl.rules import LIBRARY, MODULES, SIMPLIFY
+from soundline.spec.arrays import Array
+from soundline.spec.building import Env, build, decide
+from soundline.spec.dtypes import (
+    DType,
+    all_dtypes,
+    bool_,
+    float8_e4m3fn,
+    float16,
+    float32,
+    index,
+    int32,
+    round_to,
+)
+from soundline.spec.errors import IllFormed
+from soundline.spec.evaluate import evaluate
+from soundline.spec.instances import declared_dtype, goals, is_about_shapes
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule, collecting
+from soundline.spec.terms import Static, named_sizes
+from soundline.spec.uop import const, loop, param
+from soundline.verify.cache import Cache, default_folder
+from soundline.verify.campaign import Settings, verify
+from soundline.verify.layers import layers_of
+from soundline.verify.report import Report
+from soundline.verify.rule_files import named
+from soundline.verify.rules import prove_layer
+
+ROOT = Path(__file__).resolve().parents[2]
+TWINS = ROOT / "tests" / "wrong_twins"
+BY_ID = {r.id: r for r in LIBRARY}
+
+
+# Proofs -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def proofs() -> Report:
+    """The verdicts of `soundline verify` on the library, from the transcript cache where it has them."""
+    return verify(named([str(ROOT / "impl" / "rules")]), Settings(jobs=2, cache=Cache(default_folder())))
+
+
+def test_library_is_proved(proofs: Report) -> None:
+    assert [p.message for p in proofs.problems] == []
+    assert {r.id for r in proofs.rules} == set(BY_ID)
+    not_proved = [
+        f"{r.id} at {layer.layer}: {layer.verdict} {layer.detail}"
+        for r in proofs.rules
+        for layer in r.layers
+        if layer.verdict != "proved"
+    ]
+    assert not_proved == []
+
+
+def test_every_declared_dtype_is_a_layer(proofs: Report) -> None:
+    for report in proofs.rules:
+        expected = [name for name, _ in layers_of(BY_ID[report.id])]
+        assert [layer.layer for layer in report.layers] == expected
+        assert report.verdict == "proved"
+
+
+def test_library_is_large_and_told_apart() -> None:
+    assert len(LIBRARY) >= 60
+    assert [name for name, n in Counter(r.id for r in LIBRARY).items() if n > 1] == []
+    assert all(r.doc for r in LIBRARY), "a rule says what it is good for"
+    modules = {p.stem for p in (ROOT / "impl" / "rules").glob("*.py")} - {"__init__"}
+    assert {m.__name__.rpartition(".")[2] for m in MODULES} == modules
+    assert set(SIMPLIFY) == set(LIBRARY) - set(library.rules_in(library.commutativity))
+
+
+def test_commutative_ops_are_proved_for_every_dtype_that_has_them() -> None:
+    for op, stated in COMMUTATIVE.items():
+        assert stated in LIBRARY
+        assert stated.left.head is op
+        assert stated.right.head is op
+        assert stated.right.args == stated.left.args[::-1]
+        assert set(stated.dtypes or ()) == {d for d in all_dtypes if _admits(op, d)}
+
+
+def _admits(op: Op, dtype: DType) -> bool:
+    operand = param(0, dtype)
+    try:
+        UOp(op, (operand, operand))
+    except IllFormed:
+        return False
+    return True
+
+
+# Wrong twins ------------------------------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> list[Rule]:
+    with collecting() as found:
+        spec = importlib.util.spec_from_file_location(f"wrong_twins_{file.stem}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    assert found.errors == []
+    return found.rules
+
+
+TWINS_BY_ID = {r.id: r for file in sorted(TWINS.glob("*.py")) for r in _read(file)}
+
+
+def test_every_rule_has_a_twin_in_the_file_of_the_same_name() -> None:
+    for module in MODULES:
+        name = module.__name__.rpartition(".")[2]
+        twins = {r.id for r in _read(TWINS / f"{name}.py")}
+        assert twins == {f"{r.id}_wrong" for r in library.rules_in(module)}, name
+
+
+@pytest.mark.parametrize("name", TWINS_BY_ID)
+def test_wrong_twin_is_refuted(name: str) -> None:
+    twin = TWINS_BY_ID[name]
+    assert twin.doc, "a twin says what was changed"
+    verdicts = [prove_layer(twin, dtype) for _, dtype in layers_of(twin)]
+    refuted = [v for v in verdicts if v.verdict == "refuted"]
+    assert refuted, f"{twin} was not refuted: {[v.verdict for v in verdicts]}"
+    shown = refuted[0].counterexample
+    assert shown is not None
+    assert shown.left != shown.right
+
+
+# Examples ---------------------------------------------------------------------------------------------------------
+
+SIZES = (1, 2, 3, 4, 6)
+NUMBERS = (2, 1, 3, 4, 0, 8, -1, 5, -4, 12)
+
+
+class Example:
+    """One choice of nodes for a rule's variables, and the left side that they make."""
+
+    def __init__(
+        self, stated: Rule, env: Env, chance: random.Random, shape: tuple[int, ...], small: bool
+    ) -> None:
+        self.stated, self.env, self.chance, self.shape, self.small = stated, env, chance, shape, small
+        self.params: dict[int, UOp] = {}
+        self.bound: dict[str, Any] = dict(env.bound)
+        valid = pattern_of(stated).demanding
+        ranks = env.bound["rank of"]
+        for name, kind in stated.kinds.items():
+            dtype = declared_dtype(kind, env)
+            match kind.kind:
+                case "Const":
+                    self.bound[name] = const(self._number(dtype), dtype)
+                case "Value" | "Bool" if name in valid:
+                    self.bound[name] = Op.CmpLt(loop(6, len(self.params)), const(3, index))
+                case "Value" | "Interval":
+                    self.bound[name] = self._param(dtype, self.shape)
+                case "Bool":
+                    self.bound[name] = self._param(bool_, self.shape)
+                case "Size":
+                    self.bound[name] = const(chance.choice(SIZES), index)
+                case "Shape":
+                    self.bound[name] = tuple(chance.choice(SIZES) for _ in range(ranks[name]))
+                case "Offset":
+                    self.bound[name] = tuple(chance.randrange(3) for _ in range(ranks[name]))
+        for name, kind in stated.kinds.items():
+            if kind.kind == "Tensor":
+                inside = named_sizes(kind)
+                free = tuple(chance.choice(SIZES) for _ in range(ranks[name]))
+                sizes = (
+                    tuple(s if isinstance(s, int) else self.bound[str(s)].arg.value for s in inside) or free
+                )
+                self.bound[name] = self._param(declared_dtype(kind, env), sizes)
+
+    def _param(self, dtype: DType, shape: tuple[int, ...]) -> UOp:
+        bounds = None
+        if self.small and not dtype.is_float and dtype is not bool_:
+            low = self.chance.choice((0, 0, 1, 5))
+            bounds = (low, low + self.chance.choice((0, 1, 2)))
+        elif self.small and dtype.is_float:
+            low = self.chance.choice((-2.0, 0.5, 3.0))
+            bounds = (low, low + 1.0)
+        elif self.small:
+            bounds = self.chance.choice(((False, False), (True, True), (False, True)))
+        node = param(len(self.params), dtype, shape, bounds=bounds)
+        self.params[node.arg.slot] = node
+        return node
+
+    def _number(self, dtype: DType) -> Any:
+        number = self.chance.choice(NUMBERS)
+        if dtype is bool_:
+            return number > 1
+        if dtype.is_float:
+            return float(number)
+        return max(number, int(dtype.min)) if dtype is not index else number
+
+    def left(self) -> UOp:
+        return build(self.stated.left, Env(self.env.dtype, self.bound))
+
+    def values(self) -> dict[int, Array]:
+        """Random values for the Params, specials first among them."""
+        return {slot: self._value(node) for slot, node in self.params.items()}
+
+    def _value(self, node: UOp) -> Array:
+        count = math.prod(int(s) for s in node.shape or () if isinstance(s, int))
+        ends = None if node.arg.bounds is None else (node.arg.bounds[0].value, node.arg.bounds[1].value)
+        pool = [v for v in special_values(node.dtype) if ends is None or ends[0] <= v <= ends[1]]
+        return Array(
+            node.dtype, tuple(node.shape or ()), tuple(self.chance.choice(pool) for _ in range(count))
+        )
+
+
+def special_values(dtype: DType) -> list[Any]:
+    """Values at which laws bend."""
+    if dtype is bool_:
+        return [False, True]
+    if dtype.is_float:
+        bits = [-math.inf, -3.0, -2.0, -1.5, -1.0, -0.5, -1e-40, -0.0, 0.0, 1e-40, 0.5, 0.75, 1.0, 1.5, 2.0]
+        wide = [*bits, 3.0, 3.5, 4.0, 7.0, 1e4, math.inf, math.nan, 6.1e-5, 5.9e-8, -448.0, 65504.0]
+        return [round_to(dtype, v) for v in wide]
+    least, most = (-(1 << 70), 1 << 70) if dtype is index else (int(dtype.min), int(dtype.max))
+    return [v for v in (least, least + 1, *range(-5, 13), most - 1, most) if least <= v <= most]
+
+
+def example(stated: Rule, dtype: DType, seed: int = 0) -> tuple[Example, UOp]:
+    """A left side of a rule to which the engine applies it; shapes and numbers are tried until one is found."""
+    chance = random.Random(f"{stated.id} {dtype} {seed}")
+    instances = [g.env for g in itertools.islice(goals(stated, dtype, 2), 400)]
+    about_shapes = is_about_shapes(stated)
+    deep = [e for e in instances if not about_shapes or max(e.bound["rank of"].values()) > 0] or instances
+    for attempt in range(6000):
+        shape = () if about_shapes or attempt % 3 == 0 else (5,)
+        if pattern_of(stated).demanding:
+            shape = ()
+        made = Example(stated, chance.choice(deep), chance, shape, small=attempt % 2 == 1)
+        try:
+            left = made.left()
+        except IllFormed:
+            continue
+        if _conditions_hold(stated, made) and dict(rewrite(left, [stated]).applied).get(stated.id):
+            return made, left
+    raise AssertionError(f"no example of {stated} at {dtype}")
+
+
+def _conditions_hold(stated: Rule, made: Example) -> bool:
+    env = Env(made.env.dtype, made.bound)
+    return all(decide(c, env) for c in stated.given if isinstance(c, Static))
+
+
+def _dtypes(stated: Rule) -> Iterator[DType]:
+    """At most four dtypes of a rule, of different kinds."""
+    layers = [dtype for _, dtype in layers_of(stated)]
+    kinds: dict[str, DType] = {}
+    for dtype in layers:
+        kinds.setdefault(dtype.kind, dtype)
+    yield from kinds.values()
+    yield from (d for d in (float8_e4m3fn, float16) if d in layers and d not in kinds.values())
+
+
+@pytest.mark.parametrize("name", [r.id for r in SIMPLIFY])
+def test_rule_fires_and_keeps_the_value(name: str) -> None:
+    stated = BY_ID[name]
+    for dtype in _dtypes(stated):
+        made, left = example(stated, dtype)
+        assert differences(made, left, stated) == []
+
+
+def differences(made: Example, left: UOp, stated: Rule) -> list[str]:
+    """Inputs on which the program that the engine makes of an example differs from it."""
+    rewritten = rewrite(left, [stated])
+    assert rewritten.uop is not left
+    found = []
+    for k in range(4):
+        values, ranges = made.values(), dict.fromkeys(range(8), k * 5 % 6)
+        before = evaluate(left, values, ranges=ranges)
+        after = evaluate(rewritten.uop, values, ranges=ranges)
+        if before != after:
+            found.append(f"{stated} at {made.env.dtype} on {values}: {before}, then {after}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["add_zero", "mul_zero", "max_self", "flip_flip", "pad_pad", "mod_of_reduced", "not_lt", "not_eq"],
+)
+def test_wrong_twin_is_told_by_running_it(name: str) -> None:
+    """The comparison of values can fail: it tells wrong rules, too."""
+    twin = TWINS_BY_ID[f"{name}_wrong"]
+    found: list[str] = []
+    for seed in range(30):
+        dtype = layers_of(twin)[0][1]
+        made, left = example(twin, dtype, seed)
+        found += differences(made, left, twin)
+    assert found
+
+
+ONE_SIDED = {
+    Op.Add: ("add_zero", const(0, int32)),
+    Op.Mul: ("mul_one", const(1, int32)),
+    Op.Max: ("max_least", const(-math.inf, float32)),
+    Op.And: ("and_ones", const(-1, int32)),
+    Op.Or: ("or_zero", const(0, int32)),
+    Op.Xor: ("xor_zero", const(0, int32)),
+    Op.CmpEq: ("eq_true", const(True, bool_)),
+    Op.CmpNe: ("ne_true", const(True, bool_)),
+}
+"""For each commutative op a rule that has a constant on the right."""
+
+
+@pytest.mark.parametrize("op", COMMUTATIVE, ids=lambda op: op.name)
+def test_matcher_exchanges_operands_and_counts_the_rule_that_allows_it(op: Op) -> None:
+    name, number = ONE_SIDED[op]
+    x = param(0, number.dtype)
+    as_stated, exchanged = (rewrite(op(*pair), [BY_ID[name]]) for pair in ((x, number), (number, x)))
+    assert dict(as_stated.applied) == {name: 1}
+    assert dict(exchanged.applied) == {name: 1, COMMUTATIVE[op].id: 1}
+    assert as_stated.uop is exchanged.uop
