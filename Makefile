@@ -57,10 +57,10 @@ $(VENV)/bin/python:
 
 $(STAMP): | $(VENV)/bin/python
 	@echo "installing soundline and its tools into $(VENV) (first use, or pyproject.toml changed)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[docs]'
 	@touch $@
