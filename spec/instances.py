@@ -170,8 +170,8 @@ def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
             return None
         right = refusal
     conditions = [c for c in stated.given if not isinstance(c, Static)]
-    fits = tuple(build(c.args[0], env) for c in conditions if c.head == "fits")
     try:
+        fits = tuple(build(c.args[0], env) for c in conditions if c.head == "fits")
         assumed = tuple(build(c, env) for c in conditions if c.head != "fits")
     except IllFormed as refusal:
         _refuse(stated, env, refusal)

@@ -8,13 +8,14 @@ depends on the question alone. Questions are remembered by their text: the insta
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import z3
 
-from soundline.verify.smt.formulas import Formula, negation, to_z3
+from soundline.verify.smt.formulas import Formula, holds, negation, to_z3
 from soundline.verify.smt.solving import Budget
 
 Answer = Literal["sat", "unsat", "unknown"]
@@ -48,6 +49,10 @@ class Solution:
 
     ints: Mapping[str, int]
     truths: Mapping[str, bool]
+
+    def meets(self, condition: Formula) -> bool:
+        """Whether a condition holds here; what is left out counts as 0 and as false."""
+        return holds(condition, defaultdict(int, self.ints), defaultdict(bool, self.truths))
 
 
 class Question:

@@ -33,8 +33,8 @@ from soundline.verify.verdicts import Counterexample
 MOST_ELEMENTS = 4096
 """Inputs with more elements than this are not tried."""
 
-Hints = Iterable[tuple[str, tuple[int, ...], Element]]
-"""Elements that are believed to show the difference: (variable, position, element)."""
+Hint = tuple[str, tuple[int, ...], Element]
+"""An element that is believed to show the difference: (variable, position, element)."""
 
 
 # sizes ------------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
 
 
 def show_difference(
-    goal: Goal, chosen: Mapping[str, int], hints: Hints, budget: Budget, most: int = 100
+    goal: Goal, chosen: Mapping[str, int], hints: Iterable[Hint], budget: Budget, most: int = 100
 ) -> Counterexample | None:
     """A counterexample with these sizes; None where none of the first inputs, as many as `most`, shows a difference."""
     given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}

@@ -58,7 +58,7 @@ class Reader:
         self.numbers: dict[str, Read] = {}
         """The reads that stand behind atoms: elements of inputs of dtype ``index``."""
         self.by_law = False
-        """Whether an op was computed on constants by its scalar law, which is that of one dtype."""
+        """Whether what a dtype is was made use of, so that the elements mean nothing at another dtype."""
         self._elements: dict[tuple[UOp, Index, Path], Element] = {}
 
     # scalars ----------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Reader:
         return self.element(node.src[0], at, path)
 
     def operation(self, op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
-        """An op on elements; remembers whether it was computed."""
+        """An op on elements; one that is computed by its scalar law shows the dtype."""
         made = operation(op, dtype, operands)
         self.by_law |= isinstance(made, Constant | Number)
         return made
@@ -247,8 +247,11 @@ def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 def _cast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     """Casts to and from ``index`` are the identity on numbers; others are ops like any other."""
     source = reader.element(node.src[0], at, path)
-    if source.dtype is node.arg or isinstance(source, Bottom):
-        return Bottom(node.dtype) if isinstance(source, Bottom) else source
+    if isinstance(source, Bottom):
+        return Bottom(node.dtype)
+    if source.dtype is node.arg:
+        reader.by_law = True  # to another dtype, the same Cast is one
+        return source
     if source.dtype is index and node.arg is bool_:
         return reader.bools.element(negation(is_zero(reader.number(source))))
     if source.dtype is bool_ and node.arg is index:

@@ -12,7 +12,7 @@ inputs that tell the elements apart, and a replay by the evaluator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from soundline.spec.dtypes import bool_
@@ -23,11 +23,11 @@ from soundline.spec.uop import obligations
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences
-from soundline.verify.smt.counterexamples_tensors import Hints, show_difference, small_sizes, smallest
+from soundline.verify.smt.counterexamples_tensors import Hint, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
 from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
-from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
+from soundline.verify.smt.indexing import ALWAYS, Index, Space
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 from soundline.verify.smt.replays import licences_of
 from soundline.verify.smt.solving import Budget
@@ -80,6 +80,15 @@ class Court:
 class _Scalar:
     finding: scalars.Finding
     made: leaves.Scalars
+
+
+@dataclass(frozen=True)
+class _Missed:
+    """A leaf that is not shown: what denies it, how to say so, and what the laws of the dtype say of its elements."""
+
+    denial: Formula
+    why: str
+    scalar: _Scalar | None = None
 
 
 class Instance:
@@ -147,10 +156,10 @@ class Instance:
         open_goals = [(what, f) for what, f in wanted if not self.space.plainly(ALWAYS, f)]
         if not open_goals or self.space.shows(ALWAYS, conjunction(f for _, f in open_goals)):
             return None
-        for what, formula in open_goals:
-            if not self.space.shows_with_equations(ALWAYS, formula):
-                return self._refute([negation(formula)], f"not shown: {what}")
-        return None
+        missed = [(w, f) for w, f in open_goals if not self.space.shows_with_equations(ALWAYS, f)]
+        if not missed:
+            return None
+        return self._refute([disjunction(negation(f) for _, f in missed)], f"not shown: {missed[0][0]}")
 
     def _values(self, right: UOp) -> Outcome:
         """At every position of the shape, the elements are equal."""
@@ -163,21 +172,22 @@ class Instance:
         found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
         if not found or self._all_follow(found):
             return Outcome("proved", by_law=self.reader.by_law)
-        for leaf in found:
-            outcome = self._leaf(leaf)
-            if outcome is not None:
-                return outcome
-        return Outcome("proved", by_law=True)
+        missed = [m for leaf in found if (m := self._missed(leaf)) is not None]
+        if not missed:
+            return Outcome("proved", by_law=True)
+        return self._refute([disjunction(m.denial for m in missed)], missed[0].why, missed)
 
     def _all_follow(self, found: Sequence[Leaf]) -> bool:
         """Whether the conditions of all leaves follow, asked at once."""
-        always = {f.key for f in self.space.known(ALWAYS)}
-        denials = []
-        for leaf in found:
-            own = [f for f in self.space.known(leaf.path) if f.key not in always]
-            denials.append(conjunction((*own, negation(leaf.required))))
+        denials = [self._denial(leaf) for leaf in found]
         question = [*self.space.known(ALWAYS), disjunction(denials)]
         return self.court.arithmetic.satisfiable(question) == "unsat"
+
+    def _denial(self, leaf: Leaf) -> Formula:
+        """That a leaf is reached and its condition fails, with what is known along its path."""
+        always = {f.key for f in self.space.known(ALWAYS)}
+        own = [f for f in self.space.known(leaf.path) if f.key not in always]
+        return conjunction((*own, *leaf.path, negation(leaf.required)))
 
     def _fits(self, leaf: Leaf) -> list[Element]:
         """The expressions of `fits`, at every position of their shape at which something is read in the leaf."""
@@ -189,58 +199,54 @@ class Instance:
             if self.reader.shape(node) == shape
         ]
 
-    def _leaf(self, leaf: Leaf) -> Outcome | None:
-        """What becomes of the instance by one leaf; None where the leaf is proved."""
+    def _missed(self, leaf: Leaf) -> _Missed | None:
+        """What is not shown about a leaf; None where it is proved."""
         if self.space.shows_with_equations(leaf.path, leaf.required):
             return None
-        denial = negation(leaf.required)
+        denial, why = self._denial(leaf), f"not shown: {leaf.left} = {leaf.right}"
         if isinstance(leaf.left, Constant) and isinstance(leaf.right, Constant):  # they differ
-            return self._refute([], f"not shown: {leaf.left} = {leaf.right}", leaf.path)
-        why = f"not shown: {leaf.left} = {leaf.right}"
+            return _Missed(denial, why)
         try:
             scalar = self.court.scalar(self.reader, leaf, self._fits(leaf), self.goal)
         except Unsupported:
-            return self._refute([denial], why, leaf.path)
+            return _Missed(denial, why)
         if scalar.finding.verdict in ("proved", "vacuous"):
             return None
         detail = f"{why}; {scalar.finding.detail}" if scalar.finding.verdict == "unknown" else why
-        return self._refute([denial], detail, leaf.path, scalar)
+        return _Missed(denial, detail, scalar)
 
     # refutation -------------------------------------------------------------------------------------------------
 
-    def _refute(
-        self, denials: Sequence[Formula], why: str, path: Path = ALWAYS, scalar: _Scalar | None = None
-    ) -> Outcome:
-        """A counterexample that breaks one of the things wanted, else *unknown*."""
-        facts = [*self.premises, *self.space.known(path), *path, *denials]
-        question = Question(facts, self.court.budget)
-        chosen = smallest(question, self.goal)
+    def _refute(self, denials: Sequence[Formula], why: str, missed: Sequence[_Missed] = ()) -> Outcome:
+        """A counterexample to one of the things wanted, else *unknown*."""
+        facts = [*self.premises, *self.space.known(ALWAYS), *denials]
+        chosen = smallest(Question(facts, self.court.budget), self.goal)
+        why = why.replace("@", "i")
         if chosen is not None:
-            shown = show_difference(
-                self.goal, chosen.ints, _hints(chosen, self.reader, scalar), self.court.budget
-            )
+            hints = [*self._hints(chosen, missed)]
+            shown = show_difference(self.goal, chosen.ints, hints, self.court.budget)
             if shown is not None:
-                return Outcome("refuted", why.replace("@", "i"), shown)
+                return Outcome("refuted", why, shown)
         for small in small_sizes(self.goal):
             if self.court.replays <= 0:
                 break
             self.court.replays -= FEW_FILLS
             shown = show_difference(self.goal, small, (), self.court.budget, FEW_FILLS)
             if shown is not None:
-                return Outcome("refuted", why.replace("@", "i"), shown)
-        return Outcome("unknown", why.replace("@", "i"))
+                return Outcome("refuted", why, shown)
+        return Outcome("unknown", why)
+
+    def _hints(self, chosen: Solution, missed: Sequence[_Missed]) -> Iterator[Hint]:
+        """The elements of a counterexample, at the positions where the solver's solution reads them."""
+        for atom, read in self.reader.numbers.items():
+            if atom in chosen.ints:
+                yield read.name, _position(read, chosen), chosen.ints[atom]
+        for scalar in (m.scalar for m in missed if m.scalar is not None and chosen.meets(m.denial)):
+            values = dict(zip(scalar.made.variables, scalar.finding.point or (), strict=False))
+            for key, read in scalar.made.reads.items():
+                if key in values:
+                    yield read.name, _position(read, chosen), values[key]
 
 
-def _hints(chosen: Solution, reader: Reader, scalar: _Scalar | None) -> Hints:
-    """The elements of a counterexample, at the positions where the solver's solution reads them."""
-
-    def position(read: Read) -> tuple[int, ...]:
-        return tuple(p.value({a: chosen.ints.get(a, 0) for a in p.atoms}) for p in read.at)
-
-    for atom, read in reader.numbers.items():
-        if atom in chosen.ints:
-            yield read.name, position(read), chosen.ints[atom]
-    if scalar is not None and scalar.finding.point is not None:
-        values = dict(zip(scalar.made.variables, scalar.finding.point, strict=True))
-        for key, read in scalar.made.reads.items():
-            yield read.name, position(read), values[key]
+def _position(read: Read, chosen: Solution) -> tuple[int, ...]:
+    return tuple(p.value({a: chosen.ints.get(a, 0) for a in p.atoms}) for p in read.at)

@@ -114,11 +114,10 @@ def _choices(goal: Goal) -> tuple[object, ...] | None:
     """
     if isinstance(goal.right, IllFormed) or _has_numbers(goal.rule):
         return None
-    own = goal.env.dtype
     chosen = [
         goal.env.bound[n] for n, k in goal.rule.kinds.items() if k.kind not in ("Tensor", "Shape", "Offset")
     ]
-    plain = [(c, c is own) for c in chosen if isinstance(c, tuple | Op | DType)]
+    plain = [c for c in chosen if isinstance(c, tuple | Op | DType)]
     return (*goal.env.bound["rank of"].values(), *plain)
 
 
