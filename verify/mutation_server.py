@@ -122,7 +122,7 @@ def _call(call: list[Any]) -> int:
 def _run_tests(request: dict[str, Any]) -> int:
     import pytest
 
-    observer = Observer(request.get("killers", []), request.get("durations", {}))
+    observer = Observer(request.get("killers", []), request.get("durations", {}), request.get("enough"))
     options = [
         "-q",
         "--no-header",
@@ -141,11 +141,12 @@ def _run_tests(request: dict[str, Any]) -> int:
 
 
 class Observer:
-    """A pytest plugin that tries the likeliest killers first and keeps what was seen."""
+    """A pytest plugin that tries the likeliest killers first, stops at so many seconds, and keeps what was seen."""
 
-    def __init__(self, killers: list[str], durations: dict[str, float]) -> None:
+    def __init__(self, killers: list[str], durations: dict[str, float], enough: float | None = None) -> None:
         self.rank = {test: n for n, test in enumerate(killers)}
         self.known = durations
+        self.enough = enough
         self.durations: dict[str, float] = {}
         self.killer = ""
 
@@ -153,6 +154,12 @@ class Observer:
         """Tests that killed mutants before come first, then the fast ones."""
         last = len(self.rank)
         items.sort(key=lambda i: (self.rank.get(i.nodeid, last), round(self.known.get(i.nodeid, 0.0), 1)))
+        seconds = 0.0
+        for n, item in enumerate(items):
+            seconds += self.known.get(item.nodeid, 0.0)
+            if self.enough is not None and seconds > self.enough and n > 0:
+                del items[n:]
+                break
 
     def pytest_collectreport(self, report: Any) -> None:
         """A test file that cannot even be read has noticed the change."""

@@ -24,6 +24,10 @@ RULE_SECONDS = 60.0
 """What the prover may take for one mutant of a rule."""
 
 
+ENOUGH = 30.0
+"""Seconds of tests for one mutant, likeliest killers and fast tests first. What they do not notice has survived."""
+
+
 class Broken(Exception):
     """A suite whose tests fail on the unchanged module: nothing can be measured."""
 
@@ -129,7 +133,7 @@ class ModuleSuite:
         if changed is None:
             return None
         durations = {t: s for file in self.tests for t, s in self.baselines.of(file, copy).items()}
-        allowed = self.baselines.patience + 5 * sum(durations.values())
+        allowed = self.baselines.patience + 5 * min(ENOUGH, sum(durations.values()))
         answer = copy.ask(
             {
                 "file": self.path,
@@ -137,6 +141,7 @@ class ModuleSuite:
                 "tests": list(self.tests),
                 "killers": [t for t, _ in self.killers.most_common(50) if t],
                 "durations": durations,
+                "enough": ENOUGH,
                 "cpu": allowed,
                 "wall": 4 * allowed,
             }

@@ -29,28 +29,84 @@ def _target(path: str, *tests: str) -> Target:
     return Target(path, tuple(f"tests/unit/test_{name}.py" for name in tests))
 
 
+_SCALARS = ("prover_scalars", "prover_floats", "smt_against_spec")
+_TENSORS = ("prover_tensors",)
+_RULES = ("mutants_rules", "prover_scalars")
+
 TARGETS: tuple[Target, ...] = (
-    _target("spec/arrays.py", "evaluate_values", "evaluate_memory"),
+    _target("spec/arrays.py", "mutants_movement", "evaluate_values", "evaluate_memory"),
     _target("spec/bounds.py", "bounds"),
-    _target("spec/closed.py", "derived_props", "constraints", "evaluate_memory"),
+    _target("spec/building.py", *_RULES),
+    _target("spec/closed.py", "derived_props", "constraints", "evaluate_memory", "evaluate_values"),
     _target("spec/constraints.py", "constraints", "ops_table"),
+    _target("spec/decompositions.py", "decompositions"),
     _target("spec/derived_props.py", "derived_props"),
     _target("spec/dtypes.py", "dtypes", "elementwise"),
-    _target("spec/elementwise.py", "elementwise"),
-    _target("spec/errors.py", "errors"),
+    _target("spec/elementwise.py", "elementwise", "decompositions"),
+    _target("spec/errors.py", "errors", "mutants_structure"),
     _target("spec/evaluate.py", "evaluate_memory", "evaluate_values"),
     _target("spec/frames.py", "evaluate_memory", "evaluate_values"),
+    _target("spec/instances.py", *_RULES),
+    _target("spec/linear.py", "evaluate_memory"),
     _target("spec/memory_effects.py", "evaluate_memory"),
-    _target("spec/movement.py", "evaluate_values"),
-    _target("spec/node.py", "derived_props", "constraints", "bounds"),
-    _target("spec/op_schema.py", "ops_table"),
-    _target("spec/shard.py", "derived_props", "constraints"),
-    _target("spec/sizes.py", "derived_props", "constraints", "bounds"),
-    _target("spec/uop.py", "derived_props", "constraints", "evaluate_values"),
-    _target("spec/values.py", "evaluate_values"),
+    _target("spec/movement.py", "mutants_movement", "evaluate_values"),
+    _target("spec/node.py", "mutants_structure", "derived_props", "constraints", "bounds"),
+    _target("spec/op_schema.py", "ops_table", "mutants_structure"),
+    _target("spec/ops.py", "ops_table", "constraints"),
+    _target("spec/ranks.py", "mutants_rules", "prover_scalars"),
+    _target("spec/rules.py", "mutants_rules", "loader"),
+    _target("spec/shard.py", "mutants_structure", "derived_props", "constraints"),
+    _target("spec/sizes.py", "mutants_structure", "derived_props", "constraints", "bounds"),
+    _target("spec/terms.py", "mutants_rules", "loader"),
+    _target("spec/uop.py", "mutants_structure", "derived_props", "constraints", "evaluate_values"),
+    _target("spec/values.py", "evaluate_values", "mutants_movement", "evaluate_memory"),
+    _target("verify/layers.py", *_RULES),
+    _target("verify/rules.py", *_RULES),
+    _target("verify/smt/algebra.py", *_SCALARS),
+    _target("verify/smt/algebras.py", *_SCALARS),
+    _target("verify/smt/arithmetic.py", *_TENSORS),
+    _target("verify/smt/bits.py", *_SCALARS),
+    _target("verify/smt/comparison.py", *_TENSORS),
+    _target("verify/smt/counterexamples.py", *_SCALARS),
+    _target("verify/smt/counterexamples_tensors.py", *_TENSORS),
+    _target("verify/smt/denotation.py", *_TENSORS),
+    _target("verify/smt/division.py", *_SCALARS),
+    _target("verify/smt/elements.py", *_TENSORS),
+    _target("verify/smt/exhaustive.py", *_SCALARS),
+    _target("verify/smt/formulas.py", *_TENSORS),
+    _target("verify/smt/ieee.py", *_SCALARS),
+    _target("verify/smt/indexing.py", "digit_lemmas", *_TENSORS),
+    _target("verify/smt/integers.py", *_SCALARS),
+    _target("verify/smt/judging.py", *_TENSORS),
+    _target("verify/smt/leaves.py", *_TENSORS),
+    _target("verify/smt/machine.py", *_SCALARS),
+    _target("verify/smt/minimal.py", *_SCALARS),
+    _target("verify/smt/obligations.py", *_SCALARS),
+    _target("verify/smt/points.py", *_SCALARS),
+    _target("verify/smt/polynomials.py", "digit_lemmas", *_TENSORS, "prover_scalars"),
+    _target("verify/smt/python_text.py", *_TENSORS),
+    _target("verify/smt/reals.py", *_SCALARS),
+    _target("verify/smt/replays.py", *_TENSORS),
+    _target("verify/smt/sampling.py", *_SCALARS),
+    _target("verify/smt/scalars.py", *_SCALARS),
+    _target("verify/smt/solving.py", *_SCALARS),
+    _target("verify/smt/tensors.py", *_TENSORS),
 )
 
-LEFT_OUT: dict[str, str] = {}
+_PROSE = "rows of prose and data: what they say is held where it is computed, see constraints, derived_props, bounds"
+LEFT_OUT: dict[str, str] = {
+    "spec/accuracy.py": "numbers that were measured, which verify/accuracy measures again",
+    "spec/decision_schema.py": "the form of a row of decisions",
+    "spec/decisions.py": "the decisions as prose; the findings among them are computed, see verify/findings",
+    "spec/decisions_spork.py": "the decisions as prose",
+    "spec/decisions_structure.py": "the decisions as prose",
+    "spec/decisions_values.py": "the decisions as prose",
+    "spec/examples.py": "the inputs of the examples in the table of ops",
+    "spec/ops_elementwise.py": _PROSE,
+    "spec/ops_program.py": _PROSE,
+    "spec/ops_tensor.py": _PROSE,
+}
+"""Modules that are not mutated, and why."""
 
 RULES = "impl/rules"
 """The folder of shipped rules."""

@@ -301,6 +301,17 @@ def test_the_report_shows_the_difference() -> None:
 # what is mutated --------------------------------------------------------------------------------------------------
 
 
+def test_every_module_of_the_law_and_the_prover_is_a_target_or_says_why_not() -> None:
+    modules = {str(f.relative_to(ROOT)) for d in ("spec", "verify/smt") for f in (ROOT / d).glob("[!_]*.py")}
+    modules |= {"verify/rules.py", "verify/layers.py"}
+    targets = {t.path for t in mutation_targets.TARGETS}
+    left_out = set(mutation_targets.LEFT_OUT)
+    assert targets & left_out == set()
+    assert modules - targets - left_out == set(), "place these in verify/mutation_targets.py"
+    assert (targets | left_out) - modules == set(), "these do not exist"
+    assert all(len(why) > 20 for why in mutation_targets.LEFT_OUT.values())
+
+
 @pytest.mark.parametrize("target", mutation_targets.TARGETS, ids=lambda t: t.path)
 def test_a_target_names_tests_that_exist(target: Target) -> None:
     assert target.tests
