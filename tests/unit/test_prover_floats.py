@@ -123,6 +123,16 @@ def sign_moves_out(x: Value, y: Value):
 
 
 @right()
+def signs_cancel(x: Value, y: Value):
+    return (-x) * (-y), x * y
+
+
+@right()
+def sign_of_quotient(x: Value, y: Value):
+    return x / (-y), -(x / y)
+
+
+@right()
 def mulacc_rounds_twice(x: Value, y: Value, z: Value):
     return mulacc(x, y, z), x * y + z
 
@@ -351,6 +361,11 @@ def zero_sub(x: Value):
 def mul_by_zero(x: Value):
     given(x == x)
     return x * 0.0, x * 0.0 + 0.0
+
+
+@wrong({"x": "0.0", "y": "0.0"})
+def sign_of_sum(x: Value, y: Value):
+    return (-x) + y, -(x - y)
 
 
 @wrong({"x": "inf"}, dtypes=WITH_INFINITY)

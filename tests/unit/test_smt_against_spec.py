@@ -45,13 +45,14 @@ from soundline.verify.smt.algebra import BOOL_LAWS, Outside
 from soundline.verify.smt.algebras import SMT, UNINTERPRETED
 from soundline.verify.smt.bits import BIT_LAWS
 from soundline.verify.smt.division import reflected, shifted, unique
-from soundline.verify.smt.ieee import FLOAT_LAWS
+from soundline.verify.smt.ieee import COMMUTATIVE, FLOAT_LAWS, ODD
 from soundline.verify.smt.integers import EXACT, INTEGER_LAWS, Integers, Quotient
 from soundline.verify.smt.machine import Machine
+from soundline.verify.smt.minimal import BOXES
 from soundline.verify.smt.obligations import Obligation, may_wrap
 from soundline.verify.smt.points import Points, overflows
 from soundline.verify.smt.reals import RATIONAL, REAL_LAWS, Reals
-from soundline.verify.smt.sampling import directed, points
+from soundline.verify.smt.sampling import LIST_LENGTH, directed, points
 
 ARITY = {Op.Where: 3, Op.Mulacc: 3}
 UNARY = (Op.Recip, Op.Trunc, Op.Neg, Op.Not, Op.Sqrt)
@@ -203,6 +204,25 @@ def test_every_element_of_e4m3fn_is_read_from_its_bits():
     for value in exhaustive.elements(float8_e4m3fn):
         found = as_element(algebra, float32, machine_value(algebra, node, (value,)))
         assert same_value(float32, found, value)
+
+
+def test_what_is_kept_of_forgotten_arithmetic_is_true():
+    """Commutative ops commute and odd ops are odd, on all pairs of fp8 values and some of float32."""
+    pairs = [
+        (d, a, b)
+        for d in (float8_e4m3fn, float8_e5m2)
+        for a in exhaustive.elements(d)
+        for b in exhaustive.elements(d)
+    ]
+    pairs += [(float32, a, b) for a, b in product(directed(float32, 40), repeat=2)]
+    for dtype, a, b in pairs[::3]:
+        for op in COMMUTATIVE:
+            assert same_value(dtype, scalar(op, dtype, a, b), scalar(op, dtype, b, a))
+        for op in ODD:
+            operands = (a,) if op is Op.Recip else (a, b)
+            for k in range(len(operands)):
+                flipped = [-x if n == k else x for n, x in enumerate(operands)]
+                assert same_value(dtype, scalar(op, dtype, *flipped), -scalar(op, dtype, *operands))
 
 
 # Integers ---------------------------------------------------------------------------------------------------------
@@ -436,6 +456,14 @@ def test_directed_values_are_elements_and_ordered():
     for dtype in (int32, int64, uint32):
         assert {dtype.min, dtype.max} <= set(directed(dtype, 24))
     assert any(math.isnan(v) for v in directed(bfloat16, 24))
+
+
+def test_every_small_whole_point_is_tried_first():
+    """What `minimal` takes as tried before it asks the solver for less."""
+    for count, most in BOXES.items():
+        for dtype in (int8, int32, index, uint8):
+            values = directed(dtype, LIST_LENGTH[count])
+            assert {n for n in range(-most, most + 1) if dtype.signed or n >= 0} <= set(values)
 
 
 # The registry -----------------------------------------------------------------------------------------------------

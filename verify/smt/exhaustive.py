@@ -9,7 +9,7 @@ whole arrays of points are looked up at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -64,11 +64,11 @@ def elements(dtype: DType) -> tuple[Element, ...]:
 
 
 def number_of_points(obligation: Obligation) -> int | None:
-    """How many points there are; None where a variable has more than 16 bits."""
+    """How many points there are, with bit patterns for elements; None where a variable has more than 16 bits."""
     dtypes = [v.dtype for v in obligation.variables.values()]
     if any(d is index or d.bits > 16 for d in dtypes):
         return None
-    return prod(len(elements(d)) for d in dtypes)
+    return prod(2 if d is bool_ else 1 << d.bits for d in dtypes)
 
 
 def exhaust(obligation: Obligation, most: int) -> Exhausted | None:
@@ -77,12 +77,13 @@ def exhaust(obligation: Obligation, most: int) -> Exhausted | None:
     if count is None or count > most:
         return None
     if is_tabular(obligation) and count <= MANY:
-        return _by_tables(obligation, count)
+        return _by_tables(obligation)
     trial = Points(obligation)
-    return _one_by_one(obligation, trial, count) if trial.evaluable and count <= FEW else None
+    return _one_by_one(obligation, trial) if trial.evaluable and count <= FEW else None
 
 
-def _one_by_one(obligation: Obligation, trial: Points, count: int) -> Exhausted:
+def _one_by_one(obligation: Obligation, trial: Points) -> Exhausted:
+    count = prod(len(elements(v.dtype)) for v in obligation.variables.values())
     applies, failing = False, None
     for point in product(*(elements(v.dtype) for v in obligation.variables.values())):
         outcome = trial.at(point)
@@ -107,12 +108,20 @@ def is_tabular(obligation: Obligation) -> bool:
 def table(op: Op, dtype: DType, target: DType | None) -> Codes:
     """The codes of an op's results, by the codes of its one or two operands. `target` is the dtype of a cast."""
     law: Any = bitcast if op is Op.Bitcast else ELEMENTWISE[op]
-    result = target or (bool_ if op.name.startswith("Cmp") else dtype)
+    code = _encoder(target or (bool_ if op.name.startswith("Cmp") else dtype))
     extra = () if target is None else (target,)
     decoded = _decoded(dtype)
     if op in UNARY:
-        return np.array([to_bits(result, law(dtype, x, *extra)) for x in decoded], np.uint8)
-    return np.array([[to_bits(result, law(dtype, x, y)) for y in decoded] for x in decoded], np.uint8)
+        return np.array([code(law(dtype, x, *extra)) for x in decoded], np.uint8)
+    return np.array([[code(law(dtype, x, y)) for y in decoded] for x in decoded], np.uint8)
+
+
+def _encoder(dtype: DType) -> Callable[[Any], int]:
+    """The bit pattern of an element of a small dtype; as `to_bits`, but looked up."""
+    if not dtype.is_float:
+        return lambda x: int(x) & 0xFF
+    known = {x: to_bits(dtype, x) for x in _decoded(dtype) if x == x and x != 0}
+    return lambda x: known[x] if x in known else to_bits(dtype, x)
 
 
 @cache
@@ -154,7 +163,7 @@ def _wraps(node: UOp, known: Mapping[UOp, Codes]) -> Codes:
     return wrap_table(Op.Mul, dtype, dtype)[a, b] | wrap_table(Op.Add, dtype, dtype)[whole, c]
 
 
-def _by_tables(obligation: Obligation, count: int) -> Exhausted:
+def _by_tables(obligation: Obligation) -> Exhausted:
     """All points, in slices of the first variables so that a slice has at most `FEW` points."""
     variables = list(obligation.variables.values())
     sizes = [len(elements(v.dtype)) for v in variables]
@@ -167,7 +176,7 @@ def _by_tables(obligation: Obligation, count: int) -> Exhausted:
         point = _smallest(obligation, variables, np.broadcast_to(premises & differ, sizes[split:]), first)
         if point is not None and (best is None or rank(obligation, point) < rank(obligation, best)):
             best = point
-    return Exhausted(count, applies, best)
+    return Exhausted(prod(sizes), applies, best)
 
 
 def _slice(

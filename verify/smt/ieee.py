@@ -228,16 +228,31 @@ def bitcast(algebra: Algebra, node: UOp) -> Any:
 COMMUTATIVE = (Op.Add, Op.Mul)
 """Ops whose rounded result does not depend on the order of the operands, since the exact one does not."""
 
+ODD = (Op.Mul, Op.Div, Op.Recip)
+"""Ops that only change the sign of their rounded result where an operand changes its sign."""
+
 
 def uninterpreted(algebra: Algebra, node: UOp) -> Any:
     """An unknown function of the operands, one for each op and dtype."""
     algebra.spurious = True
-    terms = algebra.sources(node)
+    terms, negated = algebra.sources(node), False
+    if node.op in ODD:
+        stripped = [_without_sign(term) for term in terms]
+        terms = [term for term, _ in stripped]
+        negated = sum(sign for _, sign in stripped) % 2 == 1
     if node.op in COMMUTATIVE:
-        terms.sort(key=lambda term: term.get_id())
+        terms = sorted(terms, key=lambda term: term.get_id())
     result = z3.BitVecSort(node.dtype.bits, algebra.ctx) if node.dtype.is_int else sort(algebra, node.dtype)
     function = z3.Function(f"{node.op.name}:{node.dtype}", *(t.sort() for t in terms), result)
-    return function(*terms)
+    return z3.fpNeg(function(*terms), algebra.ctx) if negated else function(*terms)
+
+
+def _without_sign(term: Any) -> tuple[Any, bool]:
+    """A float term without the negations around it, and whether their number is odd."""
+    negated = False
+    while term.decl().kind() == z3.Z3_OP_FPA_NEG:
+        term, negated = term.arg(0), not negated
+    return term, negated
 
 
 FLOAT_LAWS: dict[Op, Law] = {

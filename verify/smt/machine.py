@@ -13,49 +13,46 @@ from typing import Any, ClassVar
 
 import z3
 
-from soundline.spec.dtypes import DType, Element, bool_
+from soundline.spec.dtypes import DType, Element, index
 from soundline.spec.elementwise import operand_dtype
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt import bits, ieee
-from soundline.verify.smt.algebra import Algebra, Law, Outside
+from soundline.verify.smt.algebra import Law
+from soundline.verify.smt.integers import INTEGER_LAWS, Integers, Residue
 from soundline.verify.smt.points import not_nan
 
 
-class Machine(Algebra):
-    """Bit vectors and floating-point terms."""
+class Machine(Integers):
+    """Bit vectors and floating-point terms; ``index`` is Int here too."""
 
     NAME: ClassVar[str] = "bit vectors and floats"
 
     def constant(self, dtype: DType, value: Element) -> Any:
         """A literal."""
-        if dtype is bool_:
-            return self.truth(bool(value))
         if dtype.is_float:
             return ieee.number(self, dtype, float(value))
-        if not dtype.is_int:
-            raise Outside("index among the bit vectors")
-        return z3.BitVecVal(int(value), dtype.bits, self.ctx)
+        if dtype.is_int:
+            return z3.BitVecVal(int(value), dtype.bits, self.ctx)
+        return super().constant(dtype, value)
 
     def variable(self, name: str, dtype: DType) -> Any:
         """A variable of the sort of its dtype."""
-        if dtype is bool_:
-            return z3.Bool(name, self.ctx)
         if dtype.is_float:
             return ieee.variable(self, name, dtype)
-        if not dtype.is_int:
-            raise Outside("index among the bit vectors")
-        return z3.BitVec(name, dtype.bits, self.ctx)
+        if dtype.is_int:
+            return z3.BitVec(name, dtype.bits, self.ctx)
+        return super().variable(name, dtype)
 
     def element(self, model: Any, node: UOp) -> Element:
         """The element of a variable in a model."""
         term, dtype = self.value(node), node.dtype
-        if dtype is bool_:
-            return self.bool_element(model, term)
         if dtype.is_float:
             return ieee.element(self, model, dtype, term)
-        found = model.eval(term, model_completion=True)
-        return int(found.as_signed_long() if dtype.signed else found.as_long())
+        if dtype.is_int:
+            found = model.eval(term, model_completion=True)
+            return int(found.as_signed_long() if dtype.signed else found.as_long())
+        return super().element(model, node)
 
     def equal(self, left: UOp, right: UOp) -> Any:
         """The same observable value, up to the sign of a zero where that is licensed."""
@@ -83,10 +80,33 @@ class Machine(Algebra):
         if node.op is Op.Threefry:
             return ieee.uninterpreted
         dtype = operand_dtype(node)
-        if node.op is Op.Cast and dtype.is_int and node.arg.is_float:
-            return ieee.cast_from_bits
-        laws = ieee.FLOAT_LAWS if dtype.is_float else bits.BIT_LAWS if dtype.is_int else {}
-        return laws.get(node.op)
+        if node.op is Op.Cast and (laws := CASTS.get((_kind(dtype), _kind(node.arg)))):
+            return laws
+        if dtype is index:
+            return INTEGER_LAWS.get(node.op)
+        laws_of_kind = ieee.FLOAT_LAWS if dtype.is_float else bits.BIT_LAWS if dtype.is_int else {}
+        return laws_of_kind.get(node.op)
+
+
+def _kind(dtype: DType) -> str:
+    return "float" if dtype.is_float else "bits" if dtype.is_int else dtype.name
+
+
+def _from_index(algebra: Machine, node: UOp) -> Any:
+    return z3.Int2BV(algebra.value(node.src[0]), node.arg.bits)
+
+
+def _to_index(algebra: Machine, node: UOp) -> Residue:
+    (source,) = node.src
+    return Residue(z3.BV2Int(algebra.value(source), is_signed=source.dtype.signed), True)
+
+
+CASTS: dict[tuple[str, str], Law] = {
+    ("bits", "float"): ieee.cast_from_bits,
+    ("index", "bits"): _from_index,
+    ("bits", "index"): _to_index,
+}
+"""The casts between sorts of Z3."""
 
 
 class Structure(Machine):

@@ -29,7 +29,7 @@ ROUNDS = 80
 SHARE = 0.01
 """Its share of the work each time."""
 
-BOXES = {1: 5, 2: 5, 3: 3, 4: 2}
+BOXES = {1: 5, 2: 5, 3: 2, 4: 1}
 """By the number of variables: every whole point of at most this magnitude was tried before, smallest first."""
 
 
@@ -48,9 +48,9 @@ def shrink(obligation: Obligation, trial: Points, point: Point) -> Point:
     """The point with each variable in turn made simpler, until none can be."""
     names = list(obligation.variables)
     order = sorted(range(len(names)), key=lambda k: (names[k] not in obligation.leading, k))
-    improved = True
-    while improved:
-        improved = False
+    improved, rounds = True, 0
+    while improved and rounds < ROUNDS:  # where every other value fails, each round gains little
+        improved, rounds = False, rounds + 1
         for k in order:
             smaller = _simpler(obligation, trial, point, k)
             if smaller is not None:
@@ -158,7 +158,7 @@ def _ask(
 def _at_most(algebra: Algebra, variable: UOp, most: int) -> list[Any]:
     """|variable| ≤ most."""
     x, dtype = algebra.value(variable), variable.dtype
-    if isinstance(algebra, Integers) or dtype is index:
+    if not isinstance(algebra, Machine) or dtype is index:
         return [x <= most, x >= -most]
     if not dtype.signed:
         return [z3.ULE(x, most)]

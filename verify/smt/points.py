@@ -111,7 +111,7 @@ class Points:
     def agree(self, values: Values) -> bool:
         """Whether the sides are the same value, up to the sign of a zero where that is licensed."""
         left, right = values[self.obligation.left], values[self.obligation.right]
-        if "no_signed_zero" in self.obligation.licences and left == right == 0:
+        if left == right and (left != 0 or "no_signed_zero" in self.obligation.licences):
             return True
         return same_value(self.obligation.left.dtype, left, right)
 

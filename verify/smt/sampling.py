@@ -33,13 +33,13 @@ from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.points import Point
 
-LIST_LENGTH = {1: 60, 2: 30, 3: 11, 4: 6, 5: 4, 6: 3}
+LIST_LENGTH = {1: 60, 2: 24, 3: 9, 4: 5, 5: 4, 6: 3}
 """How many values of each variable are combined, by the number of variables."""
 
 FEW_POINTS = 120
 """Points tried where an op is a program of many steps."""
 
-RANDOM_POINTS = 300
+RANDOM_POINTS = 150
 """Points tried at random beside the combinations, where there are more than two variables."""
 
 

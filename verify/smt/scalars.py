@@ -35,6 +35,10 @@ SAMPLES = 20_000
 """Points tried at random before an obligation is called unknown."""
 
 
+AFTER_UNKNOWN = 0.1
+"""Once one instance is unknown the layer is not proved; the others get this part of the budget, to be refuted in."""
+
+
 @dataclass(slots=True)
 class Finding:
     """What became of one obligation."""
@@ -68,6 +72,8 @@ def prove_goals(goals: Iterable[Goal], layer: str, budget: Budget) -> LayerResul
         finding = decide(obligation, budget)
         if finding.verdict == "refuted":
             return LayerResult(layer, "refuted", finding.how, finding.counterexample, finding.detail)
+        if finding.verdict == "unknown" and all(f.verdict != "unknown" for _, f in findings):
+            budget = budget.share(AFTER_UNKNOWN)
         findings.append((obligation, finding))
     return _joined(layer, findings)
 
@@ -207,7 +213,7 @@ def _ask(state: _Attempt, way: Way) -> Finding | None:
 
 def _lemmas(algebra: Algebra, *, many: bool) -> list[Any]:
     """The instances of the lemmas of division, and the facts of the quotients that they brought in."""
-    if not isinstance(algebra, Integers) or not algebra.quotients:
+    if not isinstance(algebra, Integers) or isinstance(algebra, Machine) or not algebra.quotients:
         return []
     known = len(algebra.facts)
     instances = list(Lemmas(algebra).instances(many=many))
