@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -139,4 +140,6 @@ def _write(file: Path, result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, signal.default_int_handler)  # so that the copies are removed on the way out
     sys.exit(main())

@@ -136,7 +136,7 @@ class Campaign:
         except KeyboardInterrupt:
             self.stopped = True
             for copy in copies:
-                copy.server.kill()
+                copy.stop()
             raise
         if self.errors:
             raise self.errors[0]

@@ -9,6 +9,7 @@ that tries one mutant at a time.
 from __future__ import annotations
 
 import compileall
+import contextlib
 import json
 import os
 import py_compile
@@ -87,9 +88,18 @@ class Copy:
             raise RuntimeError(f"{function} in the copy: {answer['code']}\n{answer['log']}")
         return answer["found"]
 
-    def text(self, path: str) -> str:
-        """A file of the copy, as it was when the copy was made."""
-        return (self.tree / path).read_text(encoding="utf-8")
+    def stop(self) -> None:
+        """End the server, and what it is trying."""
+        self.server.terminate()
+        try:
+            self.server.wait(10)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            self.server.wait()
+        for stream in (self.server.stdin, self.server.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
 
     def __enter__(self) -> Copy:
         return self
@@ -98,6 +108,5 @@ class Copy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop the server and remove the folder."""
-        self.server.kill()
-        self.server.communicate()
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -29,14 +29,32 @@ TAIL = 4000
 """How much of what the tests printed is given back, from the end."""
 
 
+running: list[int] = []
+"""The child that tries a mutant now, if any."""
+
+
 def main() -> None:
     """Answer requests until the input ends."""
+    signal.signal(signal.SIGTERM, _stop)
     for name in PRELOADED:
         with suppress(ImportError):
             importlib.import_module(name)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
+
+
+def _stop(_signal: int, _frame: object) -> None:
+    """End at once, and the child too: it has a session of its own."""
+    for child in running:
+        os.kill(child, signal.SIGKILL)
+        _end_group(child)
+    os._exit(0)
+
+
+def _end_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -58,9 +76,10 @@ def _tried(request: dict[str, Any]) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         _child(request)
+    running.append(child)
     code = _outcome(child, began + request["wall"])
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)  # what the tests started and left behind
+    running.clear()
+    _end_group(child)  # what the tests started and left behind
     found: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         found = json.loads(Path(RESULT).read_text())
@@ -91,6 +110,7 @@ def _child(request: dict[str, Any]) -> None:
     code = 70
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(log, stream)

@@ -28,6 +28,10 @@ ENOUGH = 30.0
 """Seconds of tests for one mutant, likeliest killers and fast tests first. What they do not notice has survived."""
 
 
+IDLE = 30.0
+"""Seconds that a mutant may wait for a busy machine; what it may compute is limited apart from that."""
+
+
 class Broken(Exception):
     """A suite whose tests fail on the unchanged module: nothing can be measured."""
 
@@ -143,7 +147,7 @@ class ModuleSuite:
                 "durations": durations,
                 "enough": ENOUGH,
                 "cpu": allowed,
-                "wall": 4 * allowed,
+                "wall": IDLE + 4 * allowed,
             }
         )
         outcome = self._outcome(answer, changed)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -238,6 +244,41 @@ def test_tests_that_fail_without_a_mutant_measure_nothing(toy: Path, test: str, 
     assert "fails on the unchanged project" in tally.broken
     assert why in tally.broken
     assert not mutation_report.succeeds([tally, full()], 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [
+        sys.executable,
+        "-m",
+        "soundline.verify.mutation",
+        "--only",
+        "shard",
+        "--fresh",
+        "--workers",
+        "1",
+    ]
+    environment = os.environ | {"TMPDIR": str(scratch)}
+    runner = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    (copy,) = eventually(lambda: list(scratch.glob("soundline-mutants-*/tree/.mutation-log.txt")))
+    runner.send_signal(how)
+    _, said = runner.communicate(timeout=60)
+    assert runner.returncode == mutation.INTERRUPTED
+    assert said == "interrupted; the next run goes on from here\n"
+    assert not copy.exists()
+    assert list(scratch.glob("soundline-mutants-*")) == []
+
+
+def eventually(find: Callable[[], list[Path]]) -> list[Path]:
+    """What is found within a minute."""
+    deadline = time.monotonic() + 60
+    while not (found := find()):
+        assert time.monotonic() < deadline, "nothing was found"
+        time.sleep(0.1)
+    return found
 
 
 # the score --------------------------------------------------------------------------------------------------------
