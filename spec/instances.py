@@ -8,7 +8,7 @@ for the rule's variables, so that proving it is a statement about two UOps under
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
@@ -80,14 +80,24 @@ class Goal:
 # instances --------------------------------------------------------------------------------------------------------
 
 
-def goals(stated: Rule, dtype: DType, max_rank: int = MAX_RANK) -> Iterator[Goal]:
+def goals(
+    stated: Rule,
+    dtype: DType,
+    max_rank: int = MAX_RANK,
+    skip: Callable[[dict[str, Any]], bool] = lambda chosen: False,
+) -> Iterator[Goal]:
     """The instances of a rule at one dtype, simplest first, that its static conditions admit.
+
+    `skip` leaves out instances by what was chosen for them: ops, permutations, flags, dtypes and, as ``rank of``,
+    ranks.
 
     An instance whose left side is ill-formed is no instance. Raises ``RuleError`` where a rule is ill-typed: its right
     side, or a condition, does not exist at a dtype for which the rule was declared.
     """
     leaves_of: dict[tuple[object, ...], _Leaves] = {}
     for bound in _choices(stated, dtype, max_rank):
+        if skip(bound):
+            continue
         decisive = (*bound["rank of"].values(), *(bound[n] for n in _names(stated, "DTypeVar")))
         if decisive not in leaves_of:
             leaves_of = {decisive: _leaves(stated, Env(dtype, bound))}

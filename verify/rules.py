@@ -40,7 +40,7 @@ def prove_layer(rule: Rule, dtype: DType, budget: Budget | None = None) -> Layer
     if is_about_shapes(rule):
         from soundline.verify.smt import tensors
 
-        return tensors.prove_goals(rule, instances, layer, budget)
+        return tensors.prove_rule(rule, dtypes_in_layer(rule, dtype), layer, budget)
     found = scalars.prove_goals(instances, layer, budget)
     if found.verdict == "unknown" and dtype.is_int and dtype.bits > 8:
         return _with_small_widths(rule, found, budget)

@@ -245,12 +245,11 @@ def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 
 
 def _cast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    """Casts to and from ``index`` are the identity on numbers; others are ops like any other."""
+    """Casts to and from ``index`` are the identity on numbers; others are ops like any other, even to the own dtype."""
     source = reader.element(node.src[0], at, path)
     if isinstance(source, Bottom):
         return Bottom(node.dtype)
-    if source.dtype is node.arg:
-        reader.by_law = True  # to another dtype, the same Cast is one
+    if source.dtype is index and node.arg is index:
         return source
     if source.dtype is index and node.arg is bool_:
         return reader.bools.element(negation(is_zero(reader.number(source))))

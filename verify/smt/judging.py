@@ -143,7 +143,7 @@ class Instance:
     def _refused(self, why: str) -> Outcome:
         """An instance whose right side is wrong whatever the sizes; right only where the left side does not exist."""
         if not self.applies():
-            return PROVED
+            return Outcome("proved", by_law=True)
         return self._refute([], why)
 
     def _form(self, right: UOp) -> Outcome | None:

@@ -16,15 +16,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.errors import IllFormed
-from soundline.spec.instances import Goal
-from soundline.spec.op_schema import Op
+from soundline.spec.instances import Goal, goals
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
 from soundline.verify.smt.elements import Unsupported
-from soundline.verify.smt.judging import Court, Instance, Outcome
+from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
 
@@ -49,34 +48,57 @@ class _Record:
     by_law: bool = False
     ranks: set[int] = field(default_factory=set)
     dtypes: dict[DType, None] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
     unknown: list[str] = field(default_factory=list)
     proved: set[tuple[object, ...]] = field(default_factory=set)
     """The instances that are proved at every dtype, by all that was chosen but the dtype."""
 
 
-def prove_goals(rule: Rule, goals: Iterable[Goal], layer: str, budget: Budget) -> LayerResult:
-    """The verdict of one layer: proved if every instance is."""
+def prove_rule(rule: Rule, dtypes: Iterable[DType], layer: str, budget: Budget) -> LayerResult:
+    """The verdict of one layer: proved if the instances of the rule at all these dtypes are."""
     court, record = Court(budget), _Record(rule, layer)
-    started = time.monotonic()
-    for goal in goals:
-        choices = _choices(goal)
+    for dtype in dtypes:
+        found = goals(rule, dtype, skip=lambda chosen: _choices(rule, chosen) in record.proved)
+        result = _judge_all(record, found, court)
+        if result is not None:
+            return result
+    return _result(record)
+
+
+def prove_goals(rule: Rule, instances: Iterable[Goal], layer: str, budget: Budget) -> LayerResult:
+    """The verdict of one layer: proved if each of these instances is."""
+    court, record = Court(budget), _Record(rule, layer)
+    return _judge_all(record, instances, court) or _result(record)
+
+
+def _judge_all(record: _Record, instances: Iterable[Goal], court: Court) -> LayerResult | None:
+    """Judge instances one after another, up to the first that is refuted; None where none is."""
+    for goal in instances:
         _note(record, goal)
+        choices = _choices(record.rule, goal.env.bound)
         if choices in record.proved:
             continue
         outcome = _judged(record, goal, court)
         if outcome.verdict == "refuted":
             count = f"a counterexample, evaluated; instance {record.instances}"
-            return LayerResult(layer, "refuted", count, outcome.counterexample, outcome.detail)
+            return LayerResult(record.layer, "refuted", count, outcome.counterexample, outcome.detail)
         if outcome.verdict == "unknown":
             record.unknown.append(f"{outcome.detail}, at {goal.label}")
-        elif outcome.by_law:
-            record.by_law = True
-        elif choices is not None and goal.env.dtype not in (index, bool_):
+        record.by_law |= outcome.by_law
+        if outcome == PROVED and choices is not None and _speaks_for_all(record, goal):
             record.proved.add(choices)
-        if time.monotonic() - started > max(budget.seconds, 1.0) * 10:
+        if time.monotonic() - record.started > max(court.budget.seconds, 1.0) * 10:
             record.unknown.append(f"the time for all instances was spent after {record.instances}")
-            break
-    return _result(record)
+            return _result(record)
+    return None
+
+
+def _speaks_for_all(record: _Record, goal: Goal) -> bool:
+    """Whether a proof that takes elements as they come is one for every dtype: of these elements nothing is known.
+
+    Of the elements of ``index`` and bool more is. And a condition that nothing meets here may be met elsewhere.
+    """
+    return record.has_elements and goal.env.dtype not in (index, bool_)
 
 
 def _note(record: _Record, goal: Goal) -> None:
@@ -94,8 +116,9 @@ def _judged(record: _Record, goal: Goal, court: Court) -> Outcome:
     try:
         instance = Instance(goal, court)
         if not record.has_elements and _counts(record, goal):
-            record.applies = record.applies or instance.applies()
-            record.has_elements = instance.applies_to_elements()
+            applies = instance.applies()
+            record.applies |= applies
+            record.has_elements = applies and instance.applies_to_elements()
         return instance.judge()
     except Unsupported as missing:
         return Outcome("unknown", str(missing))
@@ -106,19 +129,16 @@ def _counts(record: _Record, goal: Goal) -> bool:
     return not record.ranked or any(goal.env.bound["rank of"].values())
 
 
-def _choices(goal: Goal) -> tuple[object, ...] | None:
-    """What was chosen beside the dtype, if a proof that takes elements as they come is one for every dtype.
-
-    It is none for others where the dtype shows: in numbers that are elements, or at ``index`` and bool, of whose
-    elements more is known.
-    """
-    if isinstance(goal.right, IllFormed) or _has_numbers(goal.rule):
+def _choices(rule: Rule, bound: dict[str, Any]) -> tuple[object, ...] | None:
+    """What was chosen beside the dtype; None where numbers that are elements stand in the rule and show the dtype."""
+    if _has_numbers(rule):
         return None
     chosen = [
-        goal.env.bound[n] for n, k in goal.rule.kinds.items() if k.kind not in ("Tensor", "Shape", "Offset")
+        bound[n]
+        for n, k in rule.kinds.items()
+        if k.kind in ("Perm", "Flags", "UnaryOp", "BinaryOp", "DTypeVar")
     ]
-    plain = [c for c in chosen if isinstance(c, tuple | Op | DType)]
-    return (*goal.env.bound["rank of"].values(), *plain)
+    return (*bound["rank of"].values(), *chosen)
 
 
 def _has_numbers(rule: Rule) -> bool:
