@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -70,3 +73,26 @@ def test_the_rule_in_the_readme_is_proved_and_needs_its_condition(tmp_path) -> N
 def test_the_programs_in_the_readme_run(text: str, capsys) -> None:
     exec(compile(text, str(README), "exec"), {"__name__": "readme"})
     assert capsys.readouterr().out.strip()
+
+
+def test_the_json_that_the_documentation_shows_has_the_names_of_a_report(tmp_path) -> None:
+    """The page of the command line and `--format json` name the same things, at every level."""
+    page = (ROOT / "docs" / "cli.rst").read_text()
+    (block,) = re.findall(r"^\.\. code-block:: json\n\n((?:   .*\n|\n)+)", page, re.MULTILINE)
+    shown = json.loads(textwrap.dedent(block))
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from soundline.verify import *\n\n"
+        "@rule(dtypes=[int8])\ndef wrong(x: Value):\n    return x + 1, x\n\n"
+        "nothing_of_that_name\n"
+    )
+    command = [sys.executable, "-m", "soundline", "verify", str(file), "--format", "json", "--no-cache"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(ran.stdout)
+    assert ran.returncode == report["summary"]["exit_code"] == 2
+    assert shown.keys() == report.keys()
+    assert shown["summary"].keys() == report["summary"].keys()
+    for part in ("rules", "errors"):
+        assert shown[part][0].keys() == report[part][0].keys()
+    assert shown["rules"][0]["counterexample"].keys() == report["rules"][0]["counterexample"].keys()
+    assert shown["errors"][0]["kind"] == report["errors"][0]["kind"]
