@@ -289,7 +289,7 @@ def _body_error(error: Exception, function: Callable[..., Any]) -> RuleError:
 
 def _two_sides(sides: object) -> tuple[Value, Value]:
     if not isinstance(sides, tuple) or len(sides) != 2:
-        raise RuleError(f"a rule returns its two sides, not {sides!r}", hint="return left, right")
+        raise RuleError(f"a rule returns its two sides, not {show(sides)}", hint="return left, right")
     left, right = (value(s) for s in sides)
     if left.head == "literal":
         raise RuleError("the left side of a rule is not a number", hint="return left, right, in this order")
