@@ -331,6 +331,7 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Slice(V, number(0), arg=SliceArg(-1, int32)),
             lambda: Op.Slice(V, R, arg=SliceArg(-1, int32)),
             lambda: Op.Slice(V, number(0), arg=SliceArg(25, uint8)),
+            lambda: Op.Slice(V, number(7), arg=SliceArg(0, int32)),
         ],
     ),
     "uop-bitcast-c1": (
