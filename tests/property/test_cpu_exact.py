@@ -16,7 +16,7 @@ from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
 from soundline.spec.dtypes import floats, to_numpy
 from soundline.spec.evaluate import evaluate
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, ReduceArg, UOp, toposort
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import elements, programs
@@ -86,6 +86,19 @@ def test_matrix_products_are_the_ascending_fold(m: int, k: int, n: int) -> None:
         total = total + a[:, step : step + 1] * b[step]
     found = compile(lambda x, y: x @ y, a, b)(a, b)
     np.testing.assert_array_equal(found.view(np.uint32), total.view(np.uint32))
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
+def test_several_axes_are_one_fold_in_row_major_order(axes: tuple[int, int]) -> None:
+    x = np.random.default_rng(5).standard_normal((6, 7, 3)).astype(np.float32)
+    rows = x.reshape(42, 3)
+    total = rows[0]
+    for row in rows[1:]:
+        total = total + row
+    root = Op.Reduce(storage.keep(x), arg=ReduceArg(Op.Add, axes))
+    (found,) = computed([root])
+    np.testing.assert_array_equal(found.reshape(3).view(np.uint32), total.view(np.uint32))
+    check([root])
 
 
 @pytest.mark.parametrize("rows", [3, 70, 600])

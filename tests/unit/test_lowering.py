@@ -178,6 +178,10 @@ def test_a_reduction_that_every_element_needs_is_computed_once() -> None:
     assert len(kernels_of(row)) == 1
 
 
+def test_a_reduction_is_stored_where_padding_would_repeat_it() -> None:
+    assert len(kernels_of(stored(3, 4).sum(1).pad((1, 1)))) == 2
+
+
 def test_contiguous_forces_a_kernel() -> None:
     x = stored(3, 4)
     assert len(kernels_of(x.T.contiguous() + 1)) == 2
