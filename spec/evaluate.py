@@ -81,9 +81,8 @@ def _inside(frame: Frame, root: UOp, ranges: Mapping[int | str, int]) -> Frame:
     """The frame in which the given loop indices have their values."""
     frame.program.learn(root)
     free = frame.program.free[root]
-    for loop in (
-        node for node in closed.own_nodes(root) if node in free
-    ):  # the bound of one may depend on another
+    ordered = [node for node in closed.own_nodes(root) if node in free]  # a bound may depend on another loop
+    for loop in ordered:
         name = loop.arg if loop.op is Op.Special else loop.arg.id
         if name in ranges:
             if not 0 <= ranges[name] < frame.number(loop.src[0]):

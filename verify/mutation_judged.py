@@ -21,7 +21,122 @@ class Judged:
     why: str
 
 
-JUDGED: tuple[Judged, ...] = ()
+JUDGED: tuple[Judged, ...] = (
+    Judged(
+        "spec/closed.py",
+        "if argument.shape is None or argument.dtype is not param.dtype:",
+        "if argument.dtype is not param.dtype:",
+        "what has no shape is void, and no Param is void",
+    ),
+    Judged(
+        "spec/dtypes.py",
+        "infinities = target.has_infinity or not source.has_infinity",
+        "infinities = target.has_infinity or source.has_infinity",
+        "the one format without infinity is too short for any other",
+    ),
+    Judged(
+        "spec/elementwise.py",
+        "return round_to(dtype, math.copysign(math.inf, a) * math.copysign(1.0, b))",
+        "return round_to(dtype, math.copysign(math.inf, a) * math.copysign( 2.0, b))",
+        "twice infinity is infinity",
+    ),
+    Judged(
+        "spec/elementwise.py",
+        "return wrap(dtype, quotient if (a < 0) == (b < 0) else -quotient)",
+        "return wrap(dtype, quotient if (a < 0) == (b < 1) else -quotient)",
+        "b is not 0 here",
+    ),
+    Judged(
+        "spec/evaluate.py",
+        "frame.program.learn(root)",
+        "pass",
+        "whoever asks for a fact learns it first",
+    ),
+    Judged(
+        "spec/frames.py",
+        "if node.op is Op.After:",
+        "if False:",
+        "a coarser answer: places are then computed again more often",
+    ),
+    Judged(
+        "spec/frames.py",
+        "at: int = 0",
+        "at: int = -1",
+        "a frame without a loop has no index to give",
+    ),
+    Judged(
+        "spec/frames.py",
+        "at: int = 0",
+        "at: int = 1",
+        "a frame without a loop has no index to give",
+    ),
+    Judged(
+        "spec/linear.py",
+        "frame.happened |= {s for s in block if is_effect(s)}",
+        "frame.happened |= {s for s in block if True}",
+        "only effects are ever looked up",
+    ),
+    Judged(
+        "spec/memory_effects.py",
+        "while frame.parent is not None and node not in frame.places and not frame.moves(node):",
+        "while False:",
+        "decides where a place is remembered, not which place it is",
+    ),
+    Judged(
+        "spec/node.py",
+        "elif any(new[s] is not s for s in node.src):",
+        "elif True:",
+        "an equal tuple is the same node",
+    ),
+    Judged(
+        "spec/ranks.py",
+        "classes.find(name)",
+        "pass",
+        "a name that is looked up later is entered then",
+    ),
+    Judged(
+        "spec/shard.py",
+        "divides = isinstance(size, int) and size % devices == 0",
+        "divides = isinstance(size, int) and size % devices <= 0",
+        "a remainder by a positive number is never negative",
+    ),
+    Judged(
+        "spec/sizes.py",
+        "return a * b if isinstance(a, int) and isinstance(b, int) else as_size(Op.Mul(as_node(a), as_node(b)))",
+        "return a * b if False else as_size(Op.Mul(as_node(a), as_node(b)))",
+        "a product of numbers is a number by either way",
+    ),
+    Judged(
+        "spec/sizes.py",
+        "return a * b if isinstance(a, int) and isinstance(b, int) else as_size(Op.Mul(as_node(a), as_node(b)))",
+        "return a * b if isinstance(a, int) else as_size(Op.Mul(as_node(a), as_node(b)))",
+        "a number times a node is the same product of nodes",
+    ),
+    Judged(
+        "spec/uop.py",
+        "if x.shape == shape:",
+        "if False:",
+        "what follows changes nothing where the shapes are equal",
+    ),
+    Judged(
+        "spec/values.py",
+        "if cell != cell or not order(lo) <= order(cell) <= order(hi):",
+        "if not order(lo) <= order(cell) <= order(hi):",
+        "NaN is in no order, so it is outside in any case",
+    ),
+    Judged(
+        "spec/values.py",
+        "return node.src[1:] if gated_place else node.src",
+        "return node.src[ 2:] if gated_place else node.src",
+        "what is not computed in advance is computed where it is asked for",
+    ),
+    Judged(
+        "spec/values.py",
+        "if node.op in VIEWS and in_memory(frame, node):",
+        "if in_memory(frame, node):",
+        "what is in memory and no view has been answered above",
+    ),
+)
 
 
 def judgement(path: str, before: str, after: str) -> str | None:

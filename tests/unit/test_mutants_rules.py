@@ -584,6 +584,28 @@ def test_an_interval_has_its_ends_as_leaves() -> None:
     }
 
 
+def test_sizes_are_natural_and_offsets_are_not() -> None:
+    @rule
+    def taken(x: Tensor, a: Offset, s: Shape):
+        return x.shrink(a, s), x.shrink(a, s).contiguous()
+
+    ((_, goal),) = enumerate(g for g in goals(taken, int8, max_rank=1) if g.left.shape != ())
+    zero = const(0, index)
+    sizes = [goal.variables[n] for n in ("x.shape[0]", "s[0]")]
+    assert set(goal.hypotheses) == {Op.CmpLe(zero, size) for size in sizes}
+    assert "a[0]" in goal.variables
+
+
+@pytest.mark.parametrize("axis", [2, -3])
+def test_an_axis_that_is_not_there_gives_no_instance(axis: int) -> None:
+    @rule
+    def entry(x: Tensor["m", "n"]):
+        given(x.shape[axis] == 1)
+        return x + 0, x
+
+    assert list(goals(entry, int8)) == []
+
+
 def test_instances_over_permutations_and_flags() -> None:
     @rule
     def flipped(x: Tensor, f: Flags):
@@ -713,7 +735,9 @@ TWO_AXES = Env(int8, {**ENV.bound, "p": (1, 0), "f": (True, False)})
         (I.lo, y8),
         (I.hi, param(9, int8)),
         (S[0], m),
+        (S[1], const(4, index)),
         (S[-1], const(4, index)),
+        (S[-2], m),
         (product(S), Op.Mul(m, const(4, index))),
         ((X < 0) & (Y < 0), Op.And(Op.CmpLt(x8, const(0, int8)), Op.CmpLt(y8, const(0, int8)))),
         (mulacc(X, 2, Y), Op.Mulacc(x8, const(2, int8), y8)),

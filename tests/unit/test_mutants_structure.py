@@ -13,6 +13,7 @@ from soundline.spec.shard import Disagreement, agreed, reshaped_axis
 from soundline.spec.uop import (
     AxisType,
     BufferArg,
+    ConstArg,
     UOp,
     broadcast_to,
     buffer,
@@ -190,6 +191,16 @@ def test_where_the_shard_axis_goes(
     assert reshaped_axis(source, new) == where
 
 
+def test_a_shard_axis_of_one_device_or_of_a_symbolic_shape() -> None:
+    for device in ("CPU", None):
+        assert reshaped_axis(param(0, int32, (4,), device=device, axis=0), (4,)) == 0
+        assert reshaped_axis(param(0, int32, (3,), device=device, axis=0), (3,)) == 0
+    source = param(2, int32, (N, 6), device=("CPU:0", "CPU:1"), axis=1)
+    assert reshaped_axis(source, (N, 2, 3)) == 1
+    assert reshaped_axis(source, (N, 3, 2)) is None
+    assert reshaped_axis(source, (6, N)) is None
+
+
 # nodes ------------------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +230,22 @@ def test_types_inside_an_arg_tell_nodes_apart() -> None:
     assert Op.Permute(x, arg=(0, 1)).arg == (0, 1)
     with pytest.raises(IllFormed):
         Op.Permute(x, arg=(False, True))
+
+
+def test_a_constant_is_told_from_a_number_and_from_its_neighbours() -> None:
+    arg = const(1, int8).arg
+    assert arg != 1
+    assert arg == ConstArg(1, int8)
+    assert arg != ConstArg(1, uint8)
+    assert arg != ConstArg(2, int8)
+    assert ConstArg(0.0, float32) != ConstArg(-0.0, float32)
+
+
+def test_a_shape_counts_as_a_level_of_depth() -> None:
+    deep = Op.Neg(Op.Neg(Op.Neg(param(2, float32, (N,)))))
+    assert repr(deep).startswith("Op.Neg(Op.Neg(Op.Neg(param(2, float32, (Op.Param(…, arg=")
+    shallow = Op.Neg(Op.Neg(param(2, float32, (N,))))
+    assert repr(shallow) == "Op.Neg(Op.Neg(param(2, float32, (param(0, index),))))"
 
 
 def test_several_roots_come_in_the_order_given() -> None:
