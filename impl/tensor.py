@@ -32,6 +32,7 @@ from soundline.impl.operands import (
     sizes_of,
     stored_or_constant,
 )
+from soundline.impl.products import matrix_product
 from soundline.impl.promotion import accumulated, check_dtype, floating, promoted, summed, weak
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import UsageError
@@ -415,14 +416,14 @@ class Tensor:
     # Compositions -------------------------------------------------------------------------------------------------
 
     def __matmul__(self, other: Operand) -> Tensor:
-        return _matmul(self, _tensor(other))
+        return Tensor.of(matrix_product(*_typed(self, _tensor(other))))
 
     def __rmatmul__(self, other: Operand) -> Tensor:
-        return _matmul(_tensor(other), self)
+        return Tensor.of(matrix_product(*_typed(_tensor(other), self)))
 
     def matmul(self, other: Operand) -> Tensor:
         """The matrix product, batched as in numpy."""
-        return _matmul(self, _tensor(other))
+        return Tensor.of(matrix_product(*_typed(self, _tensor(other))))
 
     def softmax(self, axis: int = -1) -> Tensor:
         """e^x over its sum along an axis, from the difference to the greatest element."""
@@ -482,35 +483,6 @@ def _quotient(a: Operand, b: Operand) -> Tensor:
 def _reversed(x: UOp) -> UOp:
     """An order-reversing bijection of a dtype that is its own inverse: -x, ~x, ¬x."""
     return (~Tensor.of(x)).uop if not x.dtype.is_float else Op.Neg(x)
-
-
-# Matrix product ---------------------------------------------------------------------------------------------------
-
-
-def _matmul(a: Tensor, b: Tensor) -> Tensor:
-    """The source's gemm, (A[…, M, K, 1] · B[…, 1, K, N]) summed over K ascending; narrow floats in float32."""
-    if not a.shape or not b.shape:
-        raise UsageError("@ wants at least one axis on both sides", hint="multiply by a number with *")
-    x, y = (Tensor.of(u) for u in _typed(a, b))
-    dtype = x.dtype
-    wide = accumulated(dtype)
-    rows, columns = x.cast(wide), y.cast(wide)
-    if x.ndim == 1:
-        rows = rows.unsqueeze(0)
-    if y.ndim == 1:
-        columns = columns.unsqueeze(1)
-    if rows.shape[-1] != columns.shape[-2]:
-        raise UsageError(f"@ wants equal inner sizes; given {a.shape} and {b.shape}")
-    product = rows.unsqueeze(-1) * columns.unsqueeze(-3)
-    if dtype is bool_:
-        total = _folded(product, Op.Max, -2, keepdim=False)
-    else:
-        total = Tensor.of(sums.fold(product.uop, Op.Add, [product.ndim - 2])).squeeze(-2)
-    if x.ndim == 1:
-        total = total.squeeze(-2)
-    if y.ndim == 1:
-        total = total.squeeze(-1)
-    return total.cast(dtype)
 
 
 __all__ = ["Tensor"]

@@ -17,8 +17,9 @@ from soundline.impl.lower import arith
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
+from soundline.impl.lower.loops import stride
 from soundline.impl.lower.obligations import assuming, obligations
-from soundline.impl.lower.optimize import optimize, stride
+from soundline.impl.lower.optimize import optimize
 from soundline.impl.lower.plan import placements
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.select import select
@@ -106,12 +107,22 @@ def stored(*shape: int, dtype: type = np.float32) -> Tensor:
         stored(9, 5) @ stored(5, 37),
         (stored(2, 37).softmax() * 2).sum(0),
         stored(260).sum(),
+        stored(2, 18, 17).permute(2, 0, 1).contiguous(),
         stored(2, 300).sum(1),
         stored(140, dtype=np.int8).max(),
         stored(2, 3, 4).permute(2, 0, 1).reshape(6, 4).pad(((1, 0), (0, 2)))[::-1, ::3],
         (stored(6, 4) > 0).any(1).where(stored(6), 1.5),
     ],
-    ids=["gemm with tails", "softmax", "blocked sum", "blocked rows", "split max", "views", "bool temporary"],
+    ids=[
+        "gemm with tails",
+        "softmax",
+        "blocked sum",
+        "tiles",
+        "blocked rows",
+        "split max",
+        "views",
+        "bool temporary",
+    ],
 )
 def test_every_stage_keeps_the_value_where_lanes_are_made(root: Tensor) -> None:
     check_stages([root.uop])
@@ -315,6 +326,12 @@ def test_only_loops_that_every_access_walks_as_one_are_merged() -> None:
     assert loops(x + y) == 1
     assert loops(x + y.reshape(4, 3).T) == 2
     assert loops(x + stored(4)) == 2
+
+
+def test_a_transpose_goes_by_tiles_and_a_copy_does_not() -> None:
+    assert [16, 16] in lanes_of(optimized(stored(40, 20).T.contiguous()))
+    assert lanes_of(optimized(stored(40, 20)[::-1].contiguous())) == [[]]
+    assert lanes_of(optimized(stored(40, 5).T.contiguous())) == [[]]
 
 
 def test_a_gate_that_only_the_last_step_fails_is_peeled() -> None:

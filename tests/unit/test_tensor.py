@@ -567,6 +567,14 @@ def test_matrix_products(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     )
 
 
+def test_a_transposed_factor_is_stored_once() -> None:
+    x, y = RNG.integers(-5, 5, (6, 7)).astype(np.float32), RNG.integers(-5, 5, (20, 7)).astype(np.float32)
+    same(Tensor(x) @ Tensor(y).T, x @ y.T)
+    same(Tensor(x).T @ Tensor(x), x.T @ x)
+    assert len(compile(lambda a, b: a @ b.T, x, y).kernels) == 2
+    assert len(compile(lambda a, b: a.T @ b, x, x).kernels) == 1
+
+
 def test_products_of_bools_and_narrow_floats() -> None:
     x = RNG.integers(0, 2, (3, 4)).astype(bool)
     same(Tensor(x) @ Tensor(x.T), x @ x.T)
