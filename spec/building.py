@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
@@ -94,48 +95,46 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
             rank = None if op is Op.Reshape else len(x.shape)
             return UOp(op, (x, *(shape_source(build_vector(v, env, rank)) for v in args[1:])))
         case _:
-            return UOp(
-                op, _operands(args, env, like if op in group_of("elementwise", "decomposed") else None, op)
-            )
+            return UOp(op, _operands(args, env, like if op in _ELEMENTWISE else None, op))
 
 
 def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None = None) -> tuple[UOp, ...]:
     """The operands of an elementwise op; numbers take dtype and shape from the operand beside them."""
-    alike = args[1:] if op is Op.Where else args
-    typed = [build(a, env) for a in alike if has_dtype(a)]
-    peer = max(typed, key=lambda u: len(u.shape or ()), default=like)
-    shaped = _widest([build(a, env) for a in args if has_dtype(a)] or ([like] if like is not None else []))
-    built = [build(a, env, peer) for a in alike]
-    if op is Op.Where:
-        built.insert(0, build(args[0], env, const(False, bool_)))
+    first = 1 if op is Op.Where else 0
+    own = {k: build(a, env) for k, a in enumerate(args) if has_dtype(a)}
+    peer = _widest([node for k, node in own.items() if k >= first], like)
+    shaped = _widest(list(own.values()), like)
+    peers = (const(False, bool_),) * first + (peer,) * (len(args) - first)
+    built = [own[k] if k in own else build(a, env, peers[k]) for k, a in enumerate(args)]
     return tuple(_repeated(b, a, shaped) for a, b in zip(args, built, strict=True))
 
 
+@lru_cache(maxsize=4096)
 def has_dtype(term: Term) -> bool:
     """Whether a term has a dtype of its own, which a bare number has not."""
     if term.head == "literal":
         return False
-    elementwise = isinstance(term.head, Op) and term.head in group_of("elementwise", "decomposed")
-    if not elementwise or term.head in (Op.Cast, *_COMPARISONS):
+    if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *_COMPARISONS):
         return True
     return any(has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
 
 
+@lru_cache(maxsize=4096)
+def _has_tensor(term: Term) -> bool:
+    return any(isinstance(t, Tensor) for t in subterms(term))
+
+
+_ELEMENTWISE = frozenset(group_of("elementwise", "decomposed"))
 _COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)
 
 
-def _widest(nodes: list[UOp]) -> UOp | None:
-    return max(nodes, key=lambda u: len(u.shape or ()), default=None)
+def _widest(nodes: list[UOp], default: UOp | None) -> UOp | None:
+    return max(nodes, key=lambda u: len(u.shape or ()), default=default)
 
 
 def _repeated(node: UOp, term: Term, like: UOp | None) -> UOp:
     """A scalar repeated to the shape of its peer; anything else as it is."""
-    if (
-        like is None
-        or not like.shape
-        or node.shape != ()
-        or any(isinstance(t, Tensor) for t in subterms(term))
-    ):
+    if like is None or not like.shape or node.shape != () or _has_tensor(term):
         return node
     return broadcast_to(node, like.shape)
 
