@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
 
 from soundline.spec.arrays import Array, Cell, positions, same_cell
@@ -110,8 +111,20 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
 # inputs -----------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Tries:
+    """How many inputs met the conditions of an instance and showed no difference."""
+
+    in_vain: int = 0
+
+
 def show_difference(
-    goal: Goal, chosen: Mapping[str, int], hints: Iterable[Hint], budget: Budget, most: int = 100
+    goal: Goal,
+    chosen: Mapping[str, int],
+    hints: Iterable[Hint],
+    budget: Budget,
+    tries: Tries,
+    most: int = 100,
 ) -> Counterexample | None:
     """A counterexample with these sizes; None where none of the first inputs, as many as `most`, shows a difference."""
     given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}
@@ -126,9 +139,10 @@ def show_difference(
     for fill in islice(_fills(shapes, dtypes, list(hints), budget), most):
         inputs: Inputs = {**given, **fill}
         shown = replay(goal, inputs)
-        if shown is not None:
+        if shown is not None and shown.differs:
             inputs, shown = _plainer(goal, inputs, shown)
             return _told(goal, inputs, shown)
+        tries.in_vain += shown is not None
     return None
 
 
@@ -189,7 +203,7 @@ def _plainer(goal: Goal, inputs: Inputs, shown: Shown) -> tuple[Inputs, Shown]:
                     break
                 simpler = {**inputs, name: _with(inputs[name], [(at, element)])}
                 found = replay(goal, simpler)
-                if found is not None:
+                if found is not None and found.differs:
                     inputs, shown = simpler, found
                     break
     return inputs, shown

@@ -23,7 +23,7 @@ from soundline.spec.uop import obligations
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences
-from soundline.verify.smt.counterexamples_tensors import Hint, show_difference, small_sizes, smallest
+from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
 from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
@@ -61,8 +61,9 @@ class Court:
     budget: Budget
     arithmetic: Arithmetic = field(init=False)
     findings: dict[tuple[object, ...], scalars.Finding] = field(default_factory=dict)
-    replays: int = MOST_REPLAYS
-    """How many more inputs may be tried by evaluation."""
+    tries: Tries = field(default_factory=Tries)
+    evaluations: int = 0
+    """How many inputs of small sizes were evaluated where the solver could not decide."""
 
     def __post_init__(self) -> None:
         self.arithmetic = Arithmetic(self.budget)
@@ -224,14 +225,14 @@ class Instance:
         why = why.replace("@", "i")
         if chosen is not None:
             hints = [*self._hints(chosen, missed)]
-            shown = show_difference(self.goal, chosen.ints, hints, self.court.budget)
+            shown = show_difference(self.goal, chosen.ints, hints, self.court.budget, self.court.tries)
             if shown is not None:
                 return Outcome("refuted", why, shown)
         for small in small_sizes(self.goal):
-            if self.court.replays <= 0:
+            if self.court.evaluations >= MOST_REPLAYS:
                 break
-            self.court.replays -= FEW_FILLS
-            shown = show_difference(self.goal, small, (), self.court.budget, FEW_FILLS)
+            self.court.evaluations += FEW_FILLS
+            shown = show_difference(self.goal, small, (), self.court.budget, self.court.tries, FEW_FILLS)
             if shown is not None:
                 return Outcome("refuted", why, shown)
         return Outcome("unknown", why)

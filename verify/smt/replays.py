@@ -29,10 +29,12 @@ Inputs = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the evaluator says of both sides: the right one differs, or is refused."""
+    """What the evaluator says of both sides of an instance whose conditions hold."""
 
     left: Array
     right: Array | SoundlineError
+    differs: bool
+    """Whether the right side is refused, or has another value."""
 
 
 def sizes(goal: Goal) -> list[str]:
@@ -57,7 +59,7 @@ def concrete(shape: tuple[Size, ...] | None, goal: Goal, inputs: Inputs) -> tupl
 
 
 def replay(goal: Goal, inputs: Inputs) -> Shown | None:
-    """Both sides as evaluated, where the conditions hold and the left side has a value that the right side has not."""
+    """Both sides as evaluated; None where a condition does not hold or the left side has no value."""
     bound = slots(goal, inputs)
     try:
         if not all(evaluate(h, bound).item() for h in goal.hypotheses):
@@ -68,12 +70,12 @@ def replay(goal: Goal, inputs: Inputs) -> Shown | None:
     except SoundlineError:
         return None
     if isinstance(goal.right, IllFormed):
-        return Shown(left, goal.right)
+        return Shown(left, goal.right, differs=True)
     try:
         right = evaluate(goal.right, bound)
     except SoundlineError as refusal:
-        return Shown(left, refusal)
-    return None if _agree(goal, left, right, bound) else Shown(left, right)
+        return Shown(left, refusal, differs=True)
+    return Shown(left, right, differs=not _agree(goal, left, right, bound))
 
 
 def licences_of(goal: Goal) -> frozenset[str]:

@@ -49,6 +49,8 @@ class _Record:
     ranks: set[int] = field(default_factory=set)
     dtypes: dict[DType, None] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+    tried: int = 0
+    """How many inputs were evaluated in vain."""
     unknown: list[str] = field(default_factory=list)
     proved: set[tuple[object, ...]] = field(default_factory=set)
     """The instances that are proved at every dtype, by all that was chosen but the dtype."""
@@ -85,6 +87,7 @@ def _judge_all(record: _Record, instances: Iterable[Goal], court: Court) -> Laye
         if outcome.verdict == "unknown":
             record.unknown.append(f"{outcome.detail}, at {goal.label}")
         record.by_law |= outcome.by_law
+        record.tried = court.tries.in_vain
         if outcome == PROVED and choices is not None and _speaks_for_all(record, goal):
             record.proved.add(choices)
         if time.monotonic() - record.started > max(court.budget.seconds, 1.0) * 10:
@@ -157,12 +160,7 @@ def _is_number_inside(term: object) -> bool:
 
 def _result(record: _Record) -> LayerResult:
     if record.unknown:
-        more = (
-            f", and {len(record.unknown) - 1} more of {record.instances} instances"
-            if record.unknown[1:]
-            else ""
-        )
-        return LayerResult(record.layer, "unknown", _covered(record), None, record.unknown[0] + more)
+        return LayerResult(record.layer, "unknown", _partly_covered(record), None, record.unknown[0])
     why = _vacuous(record)
     if why:
         return LayerResult(record.layer, "vacuous", "", None, why)
@@ -182,12 +180,23 @@ def _vacuous(record: _Record) -> str:
     return "" if record.has_elements else "the rule matches only empty tensors"
 
 
+def _partly_covered(record: _Record) -> str:
+    """What is known of a rule of which some instances resist."""
+    decided = f"{record.instances - len(record.unknown)} of {record.instances} instances"
+    return f"{decided}, {_ranks(record)}; {record.tried} inputs showed no difference"
+
+
 def _covered(record: _Record) -> str:
     """What the instances cover, in one line."""
-    ranks = sorted(record.ranks)
-    span = f"ranks {ranks[0]}–{ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}" if ranks else "no rank"
     several = f", {record.instances} instances" if record.instances > 1 else ""
-    return f"{span}, all sizes, {_dtypes(record)}{several}"
+    return f"{_ranks(record)}, all sizes, {_dtypes(record)}{several}"
+
+
+def _ranks(record: _Record) -> str:
+    ranks = sorted(record.ranks)
+    if len(ranks) < 2:
+        return f"rank {ranks[0]}" if ranks else "no rank"
+    return f"ranks {ranks[0]}–{ranks[-1]}"
 
 
 def _dtypes(record: _Record) -> str:
