@@ -292,6 +292,22 @@ def test_integer_casts_are_the_law():
 
 
 @pytest.mark.parametrize("dtype", [int8, uint8, int16], ids=str)
+def test_shifts_by_variables_fit_where_they_do_not_wrap(dtype):
+    node = node_of(Op.Shl, dtype)
+    machine = Machine(obligation_for(node, fits=[node]))
+    machine.term(node)
+    condition = machine.no_wrap(node)
+    values = [v for v in directed(dtype, 60) if abs(v) < 200]
+    for a, count in product(values, (0, 1, 6, dtype.bits - 1, dtype.bits, dtype.bits + 3, int(dtype.max))):
+        wraps = overflows(Op.Shl, dtype, (a, count), 0)
+        pairs = [
+            (machine.value(n), machine.constant(dtype, x)) for n, x in zip(node.src, (a, count), strict=True)
+        ]
+        held = z3.simplify(z3.substitute(condition, *pairs))
+        assert (z3.is_true(held), z3.is_false(held)) == (not wraps, wraps), (a, count)
+
+
+@pytest.mark.parametrize("dtype", [int8, uint8, int16], ids=str)
 def test_fits_is_that_no_operation_wraps(dtype):
     """Both algebras and the law by exact arithmetic agree on where an operation wraps."""
     target = {int8: uint8, uint8: int8, int16: int8}[dtype]
@@ -470,7 +486,13 @@ def test_every_small_whole_point_is_tried_first():
 
 
 def test_the_registry_names_every_op_that_has_a_law():
+    laws = {int32: BIT_LAWS, float32: FLOAT_LAWS, bool_: BOOL_LAWS, index: INTEGER_LAWS}
     for op in ELEMENTWISE:
         assert op in SMT, f"{op.name} has a value and no translation"
+        for dtype, known in laws.items():
+            if op is not Op.Cast and well_formed(op, dtype):
+                assert op in known, f"{op.name} has a value and no translation at {dtype}"
+    assert SMT[Op.Idiv] == ("Int", "bit vectors")
+    assert SMT[Op.Or] == ("bool", "bit vectors")
     assert set(UNINTERPRETED) == {Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry}
     assert Op.Reduce not in SMT
