@@ -47,6 +47,7 @@ from soundline.spec.dtypes import (
     uints,
     void,
     wrap,
+    zero_of,
 )
 
 SMALL_FLOATS = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
@@ -327,3 +328,26 @@ def test_a_cast_is_lossless_exactly_where_it_keeps_every_extreme(source: DType) 
         # A cast from an int through a narrower signedness can come back by wrapping; the values in between differ.
         same = all(x == y or (x != x and y != y) for x, y in zip(_witnesses(source), there, strict=True))
         assert lossless(source, target) == (kept and same), target
+
+
+@pytest.mark.parametrize("dtype", [float16, float32, float64])
+def test_fractions_that_no_format_holds_round_to_the_nearest(dtype: DType) -> None:
+    for x in (
+        Fraction(1, 3),
+        Fraction(2, 3),
+        Fraction(5, 3),
+        Fraction(-1, 10),
+        Fraction(7, 5),
+        Fraction(10**6, 7),
+    ):
+        found = round_to(dtype, x)
+        theirs = float(np.array([x.numerator / x.denominator]).astype(to_numpy(dtype))[0])
+        assert same_value(dtype, found, theirs)
+        assert is_element(dtype, found)
+
+
+def test_the_zero_of_a_dtype() -> None:
+    for dtype in all_dtypes:
+        zero = zero_of(dtype)
+        assert is_element(dtype, zero)
+        assert to_bits(dtype, zero) == 0
