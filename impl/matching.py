@@ -18,14 +18,14 @@ an instance for which the rule is proved, and nothing else:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from soundline.impl.conditions import holds
 from soundline.impl.demands import extra_demands
-from soundline.impl.facts import Facts, repeated_constant, repeated_scalar
+from soundline.impl.facts import REPEATING, Facts, repeated_constant, repeated_scalar
 from soundline.impl.rules import commutativity
 from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector, has_dtype
 from soundline.spec.dtypes import DType, Element, all_dtypes, bool_, index
@@ -66,46 +66,35 @@ _ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CM
 _ONE_VALUED = ("Value", "Const", "Interval", "Bool", "Size")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The variables of a rule bound to the parts of a node, and the commutativity rules that were used."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Pattern:
+    """A rule's left side in one order of the operands of its commutative ops, ready to be matched."""
 
-    env: Env
-    exchanged: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Variant:
-    """One order of the operands of the left side's commutative ops."""
-
+    rule: Rule
+    ops: tuple[frozenset[Op] | None, ...]
+    """The ops that the root of a match and each of its sources can have; None for any."""
     step: Step
     late: tuple[Late, ...]
     exchanged: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Pattern:
-    """A rule, ready to be matched."""
-
-    rule: Rule
-    roots: frozenset[Op] | None
-    """The ops that the root of a match can have; None for any."""
-    variants: tuple[_Variant, ...]
+    """The commutativity rules that lead from the rule's left side to this order."""
     demanding: tuple[str, ...]
     """The variables that must be valid."""
     dropped: tuple[str, ...]
     """The variables that must have no effect."""
     default_dtype: DType
 
-    def match(self, node: UOp, facts: Facts) -> Iterator[Match]:
-        """Every way in which a node is the left side and the conditions hold."""
-        for variant in self.variants:
-            bound: Binding = {}
-            if not variant.step(node, bound):
-                continue
-            env = Env(bound.pop(DTYPE, self.default_dtype), bound)
-            if all(late(node, env, facts) for late in variant.late) and self._admits(env, facts):
-                yield Match(env, variant.exchanged)
+    def may_match(self, ops: tuple[Op, ...]) -> bool:
+        """Whether a node whose own op and sources' ops are these can be a match."""
+        return all(admitted is None or op in admitted for op, admitted in zip(ops, self.ops, strict=False))
+
+    def match(self, node: UOp, facts: Facts) -> Env | None:
+        """What the variables are bound to, where a node is the left side and the conditions hold."""
+        bound: Binding = {}
+        if not self.step(node, bound):
+            return None
+        env = Env(bound.pop(DTYPE, self.default_dtype), bound)
+        admitted = all(late(node, env, facts) for late in self.late) and self._admits(env, facts)
+        return env if admitted else None
 
     def _admits(self, env: Env, facts: Facts) -> bool:
         return (
@@ -116,24 +105,28 @@ class Pattern:
 
 
 @cache
-def pattern_of(stated: Rule) -> Pattern:
+def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
     """A rule compiled for matching. Raises ``RuleError`` where a match would leave a variable unbound."""
-    variants = []
+    valued = {name for name, kind in stated.kinds.items() if kind.kind in (*_ONE_VALUED, "Tensor")}
+    lost = valued & variables_in(stated.left) - variables_in(stated.right)
+    patterns = []
     for left, exchanged in _orders(stated.left):
         compiler = _Compiler(stated)
         step = compiler.value(left, (), typed=False)
         _check_bound(stated, compiler.binds)
-        variants.append(_Variant(step, tuple(compiler.late), exchanged))
-    valued = {name for name, kind in stated.kinds.items() if kind.kind in (*_ONE_VALUED, "Tensor")}
-    kept = variables_in(stated.right)
-    return Pattern(
-        stated,
-        _roots(stated),
-        tuple(variants),
-        tuple(sorted(extra_demands(stated))),
-        tuple(n for n in stated.kinds if n in valued & variables_in(stated.left) - kept),
-        dtypes_of(stated)[0],
-    )
+        patterns.append(
+            Pattern(
+                stated,
+                _ops_of(left, stated),
+                step,
+                tuple(compiler.late),
+                exchanged,
+                tuple(sorted(extra_demands(stated))),
+                tuple(name for name in stated.kinds if name in lost),
+                dtypes_of(stated)[0],
+            )
+        )
+    return tuple(patterns)
 
 
 def _check_bound(stated: Rule, binds: set[str]) -> None:
@@ -149,13 +142,22 @@ def _check_bound(stated: Rule, binds: set[str]) -> None:
         )
 
 
-def _roots(stated: Rule) -> frozenset[Op] | None:
-    head = stated.left.head
-    if isinstance(head, Op):
-        return frozenset((head,))
-    if head == "op":
-        kind = stated.kinds[stated.left.args[0].args[0]].kind
+def _ops_of(left: Term, stated: Rule) -> tuple[frozenset[Op] | None, ...]:
+    """The ops that a node must have to be this term, and those that its sources must have."""
+    args = left.args[1:] if left.head == "op" else left.args
+    return (_possible(left, stated), *(_possible(a, stated) for a in args))
+
+
+def _possible(term: Any, stated: Rule) -> frozenset[Op] | None:
+    if not isinstance(term, Value) or term.head == "every axis":
+        return None
+    if isinstance(term.head, Op):
+        return frozenset((term.head,))
+    if term.head == "op":
+        kind = stated.kinds[term.args[0].args[0]].kind
         return frozenset(op for dtype in all_dtypes for op in _ops(kind, dtype))
+    if term.head == "literal" or (term.head == "var" and stated.kinds[term.args[0]].kind == "Const"):
+        return frozenset((Op.Const, *REPEATING))
     return None
 
 

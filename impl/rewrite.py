@@ -19,8 +19,8 @@ from functools import lru_cache
 
 from soundline.impl.facts import Facts
 from soundline.impl.folding import fold
-from soundline.impl.matching import Match, Pattern, pattern_of
-from soundline.spec.building import build
+from soundline.impl.matching import Pattern, patterns_of
+from soundline.spec.building import Env, build
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
@@ -85,16 +85,30 @@ def rewrite(
     granted = tuple(r for r in rules if set(r.licences) <= set(licences))
     if limit is None:
         limit = 10_000 + 100 * sum(1 for _ in toposort(root))
-    run = _Run(_by_root(granted), limit, watch)
+    run = _Run(_index(granted), limit, watch)
     result = run.normal_form(root)
     return Rewritten(result, tuple(sorted(run.applied.items())), run.folded)
 
 
+class _Index:
+    """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self._patterns = [p for r in rules for p in patterns_of(r)]
+        self._found: dict[tuple[Op, ...], tuple[Pattern, ...]] = {}
+
+    def at(self, node: UOp) -> tuple[Pattern, ...]:
+        """The patterns that can match at a node, in the order of their rules."""
+        ops = (node.op, *[s.op for s in node.src[:3]])
+        found = self._found.get(ops)
+        if found is None:
+            found = self._found[ops] = tuple(p for p in self._patterns if p.may_match(ops))
+        return found
+
+
 @lru_cache(maxsize=64)
-def _by_root(rules: tuple[Rule, ...]) -> dict[Op, tuple[Pattern, ...]]:
-    """The patterns that can match at a node of each op, in their order."""
-    patterns = [pattern_of(r) for r in rules]
-    return {op: tuple(p for p in patterns if p.roots is None or op in p.roots) for op in Op}
+def _index(rules: tuple[Rule, ...]) -> _Index:
+    return _Index(rules)
 
 
 @dataclass(slots=True)
@@ -116,7 +130,7 @@ class _Frame:
 class _Run:
     """One call of `rewrite`."""
 
-    patterns: dict[Op, tuple[Pattern, ...]]
+    index: _Index
     limit: int
     watch: Watcher | None
     facts: Facts = field(default_factory=Facts)
@@ -170,19 +184,19 @@ class _Run:
 
     def _applied(self, node: UOp) -> tuple[UOp | None, str]:
         """The right side of the first rule that applies to a node, and the rule's name."""
-        for pattern in self.patterns[node.op]:
-            for match in pattern.match(node, self.facts):
-                right = _right_side(pattern.rule, match, node)
-                if right is not None:
-                    self._count(pattern.rule, match, node, right)
-                    return right, pattern.rule.id
+        for pattern in self.index.at(node):
+            env = pattern.match(node, self.facts)
+            right = _right_side(pattern.rule, env, node) if env is not None else None
+            if right is not None:
+                self._count(pattern, node, right)
+                return right, pattern.rule.id
         return None, ""
 
-    def _count(self, rule: Rule, match: Match, node: UOp, right: UOp) -> None:
+    def _count(self, pattern: Pattern, node: UOp, right: UOp) -> None:
         self.steps += 1
-        self.applied.update((rule.id, *match.exchanged))
+        self.applied.update((pattern.rule.id, *pattern.exchanged))
         if self.watch is not None:
-            self.watch(rule, node, right)
+            self.watch(pattern.rule, node, right)
         if self.steps > self.limit:
             often = tuple(name for name, _ in self.applied.most_common(3))
             raise RewriteError(
@@ -255,10 +269,10 @@ def _made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         return node
 
 
-def _right_side(rule: Rule, match: Match, node: UOp) -> UOp | None:
+def _right_side(rule: Rule, env: Env, node: UOp) -> UOp | None:
     """The right side of a match, if it is another node, at the same place, of known shape."""
     try:
-        right = build(rule.right, match.env, node)
+        right = build(rule.right, env, node)
     except IllFormed:  # this dtype or device has no instance of the rule
         return None
     assert right.shape is not None

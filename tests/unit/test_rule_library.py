@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from soundline.impl import rules as library
-from soundline.impl.matching import COMMUTATIVE, pattern_of
+from soundline.impl.matching import COMMUTATIVE, patterns_of
 from soundline.impl.rewrite import rewrite
 from soundline.impl.rules import LIBRARY, MODULES, SIMPLIFY
 from soundline.spec.arrays import Array
@@ -161,7 +161,7 @@ class Example:
         self.stated, self.env, self.chance, self.shape, self.small = stated, env, chance, shape, small
         self.params: dict[int, UOp] = {}
         self.bound: dict[str, Any] = dict(env.bound)
-        valid = pattern_of(stated).demanding
+        valid = patterns_of(stated)[0].demanding
         ranks = env.bound["rank of"]
         for name, kind in stated.kinds.items():
             dtype = declared_dtype(kind, env)
@@ -247,7 +247,7 @@ def example(stated: Rule, dtype: DType, seed: int = 0) -> tuple[Example, UOp]:
     deep = [e for e in instances if not about_shapes or max(e.bound["rank of"].values()) > 0] or instances
     for attempt in range(6000):
         shape = () if about_shapes or attempt % 3 == 0 else (5,)
-        if pattern_of(stated).demanding:
+        if patterns_of(stated)[0].demanding:
             shape = ()
         made = Example(stated, chance.choice(deep), chance, shape, small=attempt % 2 == 1)
         try:
