@@ -71,6 +71,8 @@ class Kernel:
     uses: Counter[UOp] = field(default_factory=Counter)
     lanes: set[int] = field(default_factory=set)
     """The axes over which a loop is open."""
+    axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
+    """The axes on which values are known to depend."""
 
     def text(self) -> str:
         """The function."""

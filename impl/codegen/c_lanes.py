@@ -80,7 +80,7 @@ def _loops(kernel: Kernel, axes: Sequence[int], wanted: list[UOp], finish: Calla
 def _compute(kernel: Kernel, wanted: list[UOp], opened: _Axes) -> None:
     """Compute what `wanted` needs and the open loops determine."""
     for node in _needed(kernel, wanted):
-        if _depends(node) <= opened:
+        if _depends(node, kernel.axes) <= opened:
             _element(kernel, node)
 
 
@@ -150,9 +150,8 @@ def _element(kernel: Kernel, node: UOp) -> None:
         kernel.value(node)
 
 
-def _depends(node: UOp) -> _Axes:
-    """The axes on which a value depends."""
-    found: dict[UOp, _Axes] = {}
+def _depends(node: UOp, found: dict[UOp, _Axes]) -> _Axes:
+    """The axes on which a value depends; `found` remembers those of other values."""
     stack = [node]
     while stack:
         top = stack[-1]

@@ -214,9 +214,10 @@ def test_all_pairs_of_the_8_bit_floats(op: Op, dtype: DType) -> None:
     with np.errstate(all="ignore"):
         expected = wide(a.astype(np.float64), b.astype(np.float64)).astype(to_numpy(dtype))
     if op is Op.Max:  # numpy does not order the zeros
-        expected = np.where(
-            (a == 0) & (b == 0), a.astype(np.float64) + b.astype(np.float64), expected
-        ).astype(to_numpy(dtype))
+        zeros = (a == 0) & (b == 0)
+        expected[zeros] = np.add(a[zeros].astype(np.float32), b[zeros].astype(np.float32)).astype(
+            expected.dtype
+        )
     nan = np.isnan(expected.astype(np.float32))
     np.testing.assert_array_equal(np.isnan(found.astype(np.float32)), nan)
     np.testing.assert_array_equal(found.view(np.uint8)[~nan], expected.view(np.uint8)[~nan])

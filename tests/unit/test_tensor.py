@@ -665,6 +665,17 @@ def test_scalars_and_empty_arrays_go_in_and_out() -> None:
     assert (none.shape, none.dtype) == ((0, 2), np.int8)
 
 
+def test_the_fast_profile_stays_within_its_bound() -> None:
+    x = RNG.standard_normal(900).astype(np.float32)
+    rows = np.lib.stride_tricks.sliding_window_view(x, 200)[::70].copy()
+    exact, scale = rows.astype(np.float64).sum(1), np.abs(rows).astype(np.float64).sum(1)
+    ascending = compile(lambda a: a.sum(1), rows)
+    licensed = compile(lambda a: a.sum(1), rows, profile="fast")
+    assert licensed.source != ascending.source
+    for program in (ascending, licensed):
+        assert (np.abs(program(rows) - exact) / scale).max() < 200 * 2.0**-24
+
+
 def test_a_certificate_says_what_was_applied_discharged_and_granted() -> None:
     exact = compile(lambda a: (a * 1).pad(((1, 0), (0, 0))), A).certificate
     assert (exact.profile, exact.licences) == ("exact", ())
