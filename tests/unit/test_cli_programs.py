@@ -74,7 +74,7 @@ def test_random_inputs_follow_the_seed(capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_compile_explains_and_shows_every_stage(capfd: pytest.CaptureFixture[str]) -> None:
     text = shown(capfd, "compile", "model.py:double", "--input", "int32[2]")
-    assert "double: int32[2] -> int32[2]" in text
+    assert "double: (int32[2]) -> (int32[2])" in text
     stages = {
         s: shown(capfd, "compile", "model.py:double", "--input", "int32[2]", "--stage", s) for s in STAGES
     }

@@ -478,7 +478,7 @@ def test_interrupt_reports_what_is_known_and_leaves_no_process() -> None:
     workers = children(process.pid)
     assert len(workers) == 2
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == 130
     assert "x = 1" in out
     assert out.splitlines()[-1].startswith("interrupted: 1 proved, 1 refuted, 2 unknown")
@@ -496,7 +496,7 @@ def test_workers_end_with_a_campaign_that_is_killed() -> None:
     workers = children(process.pid)
     assert workers
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=180)
     until = time.monotonic() + 10
     while not all(gone(w) for w in workers) and time.monotonic() < until:
         time.sleep(0.1)
@@ -510,7 +510,7 @@ def test_a_reader_that_leaves_hears_no_complaint() -> None:
     process.stdout.close()
     assert process.stderr is not None
     assert process.stderr.read() == ""
-    assert process.wait(timeout=30) == 141
+    assert process.wait(timeout=180) == 141
 
 
 def test_output_that_cannot_show_our_signs_is_still_readable() -> None:

@@ -265,7 +265,7 @@ def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path:
     runner = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     (copy,) = eventually(lambda: list(scratch.glob("soundline-mutants-*/tree/.mutation-log.txt")))
     runner.send_signal(how)
-    _, said = runner.communicate(timeout=60)
+    _, said = runner.communicate(timeout=180)
     assert runner.returncode == mutation.INTERRUPTED
     assert said == "interrupted; the next run goes on from here\n"
     assert not copy.exists()

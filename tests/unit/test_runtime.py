@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
+import json
 import os
 import stat
 import subprocess
@@ -206,25 +206,37 @@ def test_clear_removes_the_entries(fresh_cache: Path) -> None:
     assert entries(fresh_cache) == []
 
 
-def _build_often(folder: str, start: object, done: object) -> None:
-    os.environ[cache.VARIABLE] = folder
-    start.wait()  # type: ignore[attr-defined]
-    found = [counted(cpu.build(f"/* {k % 3} */{SOURCE}")) for k in range(6)]
-    done.put(found)  # type: ignore[attr-defined]
+BUILD_OFTEN = """
+import json, sys
+from soundline.impl.runtime import cpu
+
+source = sys.stdin.read()
+print(json.dumps([cpu.build(f"/* {k % 3} */{source}") is not None for k in range(6)]))
+"""
 
 
 def test_processes_may_build_the_same_programs_at_once(fresh_cache: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    start, done = context.Event(), context.Queue()
-    workers = [context.Process(target=_build_often, args=(str(fresh_cache), start, done)) for _ in range(3)]
+    environment = {**os.environ, cache.VARIABLE: str(fresh_cache)}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", BUILD_OFTEN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for _ in range(3)
+    ]
     for worker in workers:
-        worker.start()
-    start.set()
-    results = [done.get(timeout=120) for _ in workers]
+        assert worker.stdin is not None
+        worker.stdin.write(SOURCE)
+        worker.stdin.close()
     for worker in workers:
-        worker.join()
-    assert results == [[42] * 6] * 3
+        assert worker.stdout is not None
+        assert json.loads(worker.stdout.read()) == [True] * 6
+        assert worker.wait() == 0
     assert len(entries(fresh_cache)) == 3
+    assert [counted(cpu.build(f"/* {k} */{SOURCE}")) for k in range(3)] == [42] * 3
     assert not [p for p in fresh_cache.iterdir() if p.is_dir()]
 
 
