@@ -381,3 +381,19 @@ def test_broadcasting_and_builders() -> None:
     assert tensor(5).shape == ()
     assert tensor([1.0], float32).dtype is float32
     assert shape_source((2, N)).src[1] is N
+
+
+def test_sizes_are_numbers_where_their_symbols_cancel() -> None:
+    from soundline.spec.sizes import as_condition_node, as_size, at_most, equal
+
+    assert as_size(Op.Sub(N, N)) == 0
+    assert as_size(Op.Sub(Op.Add(N, number(3)), N)) == 3
+    assert as_size(N) is N
+    assert equal(Op.Add(N, number(1)), Op.Add(number(1), N)) is True
+    assert equal(Op.Add(N, number(1)), N) is False
+    assert at_most(N, Op.Add(N, number(1))) is True
+    assert at_most(Op.Add(N, number(1)), N) is False
+    undecided = equal(N, 4)
+    assert isinstance(undecided, UOp)
+    assert as_condition_node(undecided) is undecided
+    assert as_condition_node(True) is const(True, bool_)

@@ -606,3 +606,9 @@ def test_a_place_whose_index_is_loaded_after_an_effect_of_the_loop_moves_with_it
     chosen = Op.After(at(A, Op.Cast(Op.Load(at(B, ZERO)), arg=index)), moved)
     program = Op.End(Op.Store(at(C, I4), Op.Load(chosen)), I4)
     assert left(program, 2, b0=[1, 2, 3, 4], b1=[0] * 4) == (4, 3, 2, 1)
+
+
+def test_an_empty_block_in_a_linear_does_nothing() -> None:
+    nothing = Op.End(Op.Group(), I4)
+    write = Op.Store(at(A, ZERO), const(1, int32))
+    assert left(Op.Linear(I4, nothing, write), 0, b0=[0] * 4) == (1, 0, 0, 0)

@@ -629,3 +629,15 @@ def test_a_size_may_be_computed_from_values() -> None:
     assert negative.value.rule == "uop-param-c2"
     outside = Op.Index(param(0, index, (2,)), number(5))
     refused("U-01", lambda: evaluate(param(1, int32, (outside,)), {0: [9, 3], 1: [1]}))
+
+
+def test_the_bytes_of_an_invalid_element_are_invalid() -> None:
+    halves = Op.Bitcast(Op.Index(tensor([0x00050004, 7]), tensor([0, 9, 0], index)), arg=int16)
+    assert evaluate(Op.Index(halves, tensor([0, 1, 4, 5], index))).elements == (4, 5, 4, 5)
+    for k in (2, 3):
+        refused("U-01", lambda k=k: evaluate(Op.Index(halves, number(k))))
+
+
+def test_the_ends_of_a_dtype_are_bound() -> None:
+    assert evaluate(param(0, int8, (2,)), {0: [-128, 127]}).elements == (-128, 127)
+    refused("uop-const-c1", lambda: evaluate(param(0, int8), {0: -129}))
