@@ -493,6 +493,7 @@ def test_the_registry_names_every_op_that_has_a_law():
             if op is not Op.Cast and well_formed(op, dtype):
                 assert op in known, f"{op.name} has a value and no translation at {dtype}"
     assert SMT[Op.Idiv] == ("Int", "bit vectors")
+    assert SMT[Op.Bitcast] == ("Int", "bit vectors", "IEEE")
     assert SMT[Op.Or] == ("bool", "bit vectors")
     assert set(UNINTERPRETED) == {Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry}
     assert Op.Reduce not in SMT

@@ -10,23 +10,29 @@ from __future__ import annotations
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import BOOL_LAWS
 from soundline.verify.smt.bits import BIT_LAWS
-from soundline.verify.smt.ieee import FLOAT_LAWS, bitcast, uninterpreted
+from soundline.verify.smt.ieee import FLOAT_LAWS, uninterpreted
 from soundline.verify.smt.integers import INTEGER_LAWS
 
 FAMILIES = {"bool": BOOL_LAWS, "Int": INTEGER_LAWS, "bit vectors": BIT_LAWS, "IEEE": FLOAT_LAWS}
 """The laws of each algebra, by the sort of Z3 that it uses."""
 
-BY_EVERY_DTYPE = {Op.Bitcast: bitcast, Op.Threefry: uninterpreted, Op.Param: None, Op.Const: None}
+ANY_BITS: dict[Op, tuple[str, ...]] = {
+    Op.Bitcast: ("Int", "bit vectors", "IEEE"),
+    Op.Threefry: ("bit vectors",),
+    Op.Param: ("all",),
+    Op.Const: ("all",),
+}
 """Ops whose law does not depend on the kind of their operands; leaves are variables and literals."""
 
-UNINTERPRETED = tuple(op for op, law in {**FLOAT_LAWS, **BY_EVERY_DTYPE}.items() if law is uninterpreted)
+UNINTERPRETED = (*(op for op, law in FLOAT_LAWS.items() if law is uninterpreted), Op.Threefry)
 """Ops of which the solver knows only that equal operands give equal results."""
 
 
 def families(op: Op) -> tuple[str, ...]:
     """The names of the algebras that have a law for an op."""
-    found = tuple(name for name, laws in FAMILIES.items() if op in laws)
-    return found or (("all",) if op in BY_EVERY_DTYPE else ())
+    if op in ANY_BITS:
+        return ANY_BITS[op]
+    return tuple(name for name, laws in FAMILIES.items() if op in laws)
 
 
 SMT: dict[Op, tuple[str, ...]] = {op: families(op) for op in Op if families(op)}
