@@ -140,6 +140,5 @@ def _write(file: Path, result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for stop in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop, signal.default_int_handler)  # so that the copies are removed on the way out
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the copies are removed on the way out
     sys.exit(main())
