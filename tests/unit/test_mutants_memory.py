@@ -148,6 +148,29 @@ def test_a_call_writes_a_param() -> None:
     assert evaluate(load(Op.After(mine, called)), {5: [1, 2, 3]}).elements == (1, 3, 3)
 
 
+def test_calls_that_change_different_elements_may_stand_side_by_side() -> None:
+    """What a kernel leaves as it was, it did not write."""
+    out = param(0, int32, (4,))
+
+    def sets(position: int) -> UOp:
+        kernel = Op.Linear(Op.Store(at(out, const(position, index)), number(9)))
+        return Op.Call(Op.Program(kernel, Op.Source(arg=""), Op.BinaryCode(arg=b"")), A)  # type: ignore[no-any-return]
+
+    assert execute(Op.Sink(sets(0), sets(2)), {0: [1, 2, 3, 4]})[0].elements == (9, 2, 9, 4)
+
+
+def test_an_argument_in_other_memory_is_apart() -> None:
+    out, given = param(0, int32, (1,)), param(1, int32, (1,))
+    kernel = Op.Linear(Op.Store(out, load(given)))
+    program = Op.Program(kernel, Op.Source(arg=""), Op.BinaryCode(arg=b""))
+    for other, expected in ((shrink(B, (2,), (1,)), 7), (shrink(A, (3,), (1,)), 4)):
+        called = Op.Call(program, shrink(A, (0,), (1,)), other)
+        assert execute(called, {0: [1, 2, 3, 4], 1: [5, 6, 7, 8]})[0].elements == (expected, 2, 3, 4)
+    with pytest.raises(EvaluationError) as refused:
+        execute(Op.Call(program, shrink(A, (0,), (1,)), A), {0: [1, 2, 3, 4]})
+    assert refused.value.rule in ("U-26", "uop-param-shape")
+
+
 # places and frames ------------------------------------------------------------------------------------------------
 
 

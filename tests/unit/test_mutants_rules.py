@@ -312,6 +312,12 @@ def test_licences_and_classes_are_kept() -> None:
     assert one.dtype_classes == {"s": floats}
     assert two.licences == ("contract", "no_nan")
 
+    @rule(dtypes=[int8], s=[int8, int16])
+    def three(c: Const["s"], s: DTypeVar):  # noqa: F821
+        return c + 0, c
+
+    assert {n: k.kind for n, k in three.kinds.items()} == {"c": "Const", "s": "DTypeVar"}
+
 
 def declared(function: Any, **options: Any) -> Rule:
     return rule(**options)(function) if options else rule(function)
@@ -503,6 +509,14 @@ def test_what_must_have_one_rank() -> None:
         given(p == q)
         return x.permute(p) + 0, x.permute(p)
 
+    def chained(x: Tensor, p: Perm, f: Flags):
+        return x.permute(p).flip(f), x.permute(p).flip(f).contiguous()
+
+    def beside_scalars(x: Tensor, c: Value, s: Shape):
+        return (x + c).reshape(s) + c, (c + x).reshape(s) + c
+
+    assert classes(chained) == joined("xpf")
+    assert classes(beside_scalars) == joined("x", "s")
     assert classes(movement) == joined("xpf")
     assert classes(elementwise) == joined("xy")
     assert classes(reshaped) == joined("x", "s", "r")
@@ -658,7 +672,15 @@ def test_a_rule_without_an_instance_at_a_dtype() -> None:
         given(x + 1)
         return x, x + 0
 
-    for stated in (wrong, wrong_right, wrong_condition):
+    @rule(dtypes=[int8])
+    def wrong_with_a_constant(x: Value, c: Const):
+        return x / c, x
+
+    @rule(dtypes=[int8])
+    def wrong_tensor(x: Tensor):
+        return x.sqrt(), x
+
+    for stated in (wrong, wrong_right, wrong_condition, wrong_with_a_constant, wrong_tensor):
         with pytest.raises(RuleError) as refused:
             list(goals(stated, int8))
         assert "int8" in str(refused.value)
@@ -915,18 +937,17 @@ def test_which_ops_keep_zero(kind: Any, op: Op, dtype: Any, holds: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("condition", "node"),
-    [
-        (A >= 0, Op.CmpGe(m, const(0, index))),
-        (S == S, True),
-        (vector((1, 2)) <= vector((1, 3)), True),
-        (vector((1, 2)) < vector((1, 3)), False),
-        (T.shape == S, None),
-    ],
+    "condition", [S == S, vector((1, 2)) <= vector((1, 3)), vector((1, 2)) < vector((1, 3)), T.shape == S]
 )
-def test_a_condition_on_every_axis(condition: Term, node: Any) -> None:
+def test_a_condition_on_every_axis_is_one_bool(condition: Term) -> None:
     built = build(condition, ENV)
     assert (built.dtype, built.shape) == (bool_, ())
+
+
+def test_a_condition_compares_axis_by_axis() -> None:
+    zero = const(0, index)
+    assert build(A >= 0, ENV) is Op.And(Op.CmpGe(zero, zero), Op.CmpGe(m, zero))
+    assert build(A < S, ENV) is Op.And(Op.CmpLt(zero, m), Op.CmpLt(m, const(4, index)))
 
 
 def test_which_terms_have_a_dtype() -> None:

@@ -223,11 +223,13 @@ def test_a_node_is_shown_as_the_calls_that_build_it(node: UOp, text: str) -> Non
 
 def test_types_inside_an_arg_tell_nodes_apart() -> None:
     """Python takes True for 1: a Buffer of one element is not one of True elements."""
-    assert buffer(0, 1, int32).arg.size == 1
+    one = buffer(0, 1, int32)  # alive, so that it could be taken for the other
+    assert one.arg.size == 1
     with pytest.raises(IllFormed):
         buffer(0, True, int32)
     x = param(0, int32, (2, 3))
-    assert Op.Permute(x, arg=(0, 1)).arg == (0, 1)
+    moved = Op.Permute(x, arg=(0, 1))
+    assert moved.arg == (0, 1)
     with pytest.raises(IllFormed):
         Op.Permute(x, arg=(False, True))
 
