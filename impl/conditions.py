@@ -14,14 +14,23 @@ import math
 from soundline.impl.facts import Facts
 from soundline.spec import sizes
 from soundline.spec.bounds import Bounds
-from soundline.spec.building import Env, build, decide
-from soundline.spec.dtypes import DType, index
+from soundline.spec.building import Env, build, decide, has_dtype
+from soundline.spec.dtypes import DType, Element, bool_, index
+from soundline.spec.elementwise import scalar
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.terms import Static, Term
+from soundline.spec.uop import element_of
 
 Ends = tuple[int, int]
 """The ends of an interval of mathematical integers."""
+
+
+_COMPARISONS = (Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe, Op.CmpEq, Op.CmpNe)
+_COMPUTED = frozenset(
+    (*_COMPARISONS, Op.And, Op.Or, Op.Not, Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Idiv, Op.Mod, Op.Shl)
+)
+"""The ops of which conditions on constants are made."""
 
 
 def holds(condition: Term, env: Env, facts: Facts) -> bool:
@@ -30,7 +39,42 @@ def holds(condition: Term, env: Env, facts: Facts) -> bool:
         return decide(condition, env)
     if condition.head == "fits":
         return _exact_ends(condition.args[0], env, facts) is not None
-    return is_always(build(condition, env), True, facts)
+    value = _computed(condition, env, bool_)
+    return value if isinstance(value, bool) else is_always(build(condition, env), True, facts)
+
+
+def _computed(term: Term, env: Env, dtype: DType) -> Element | None:
+    """The value of a term over constants and bounds, by the scalar laws; None where other values are in it.
+
+    `dtype` is that of a bare number. It agrees with `building.build`, which makes the node that is computed here.
+    """
+    head, args = term.head, term.args
+    if head == "literal":
+        number = args[0]
+        return element_of(number, dtype) if dtype.is_float or float(number).is_integer() else None
+    if head in ("var", "lo", "hi"):
+        name = args[0] if head == "var" else f"{args[0].args[0]}.{head}"
+        node = env.bound[name]
+        return node.arg.value if isinstance(node, UOp) and node.op is Op.Const else None
+    if head not in _COMPUTED:
+        return None
+    own = next((d for a in args if has_dtype(a) and (d := _dtype_of(a, env)) is not None), None)
+    operands = own or (env.dtype if dtype is bool_ else dtype)
+    values = [_computed(a, env, operands) for a in args]
+    known = [v for v in values if v is not None]
+    assert isinstance(head, Op)
+    return scalar(head, operands, *known) if len(known) == len(values) else None
+
+
+def _dtype_of(term: Term, env: Env) -> DType | None:
+    """The dtype of a term over constants and bounds."""
+    if term.head in _COMPARISONS:
+        return bool_
+    if term.head in ("var", "lo", "hi"):
+        node = env.bound[term.args[0] if term.head == "var" else term.args[0].args[0]]
+        return node.dtype if isinstance(node, UOp) else None
+    inside = (_dtype_of(a, env) for a in term.args if isinstance(a, Term) and has_dtype(a))
+    return next((d for d in inside if d is not None), None)
 
 
 def is_always(node: UOp, value: bool, facts: Facts) -> bool:

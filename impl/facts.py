@@ -9,15 +9,17 @@ answer is on the safe side: *not known* is always allowed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
 from soundline.spec.bounds import MIN_MAX, Bounds, Known
-from soundline.spec.dtypes import index, to_bits
+from soundline.spec.dtypes import Element, bool_, index, to_bits
 from soundline.spec.elementwise import ELEMENTWISE, operand_dtype, scalar
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.uop import const
 
 T = TypeVar("T")
 
@@ -54,12 +56,21 @@ class Facts:
 
     def __init__(self) -> None:
         self._bounds: dict[UOp, Known] = {}
+        self._ends: dict[UOp, tuple[UOp | None, UOp | None] | None] = {}
         self._valid: dict[UOp, bool] = {}
         self._effects: dict[UOp, bool] = {}
 
     def bounds(self, node: UOp) -> Known:
         """An interval that holds every value; tighter than `min_max` where all operands are single values."""
         return _remembered(node, self._bounds, _bounds_of)
+
+    def ends(self, node: UOp) -> tuple[UOp | None, UOp | None] | None:
+        """The bounds as constants; an end of index that is infinite is None, and so is all where NaN is possible."""
+        if node not in self._ends:
+            known = self.bounds(node)
+            found = known if known is not None and not known.maybe_nan else None
+            self._ends[node] = None if found is None else (_end(node, found.lo), _end(node, found.hi))
+        return self._ends[node]
 
     def always_valid(self, node: UOp) -> bool:
         """Whether no element can be invalid, whatever the program is run on."""
@@ -113,6 +124,14 @@ def is_single(node: UOp, known: Bounds) -> bool:
     if known.maybe_nan or known.lo != known.hi:
         return False
     return node.dtype is index or to_bits(node.dtype, known.lo) == to_bits(node.dtype, known.hi)
+
+
+def _end(node: UOp, value: Element) -> UOp | None:
+    """A bound as a constant of the node's dtype: bounds are compared as numbers, an element has one Python type."""
+    if node.dtype is index:
+        return None if math.isinf(value) else const(int(value), index)
+    exact = bool(value) if node.dtype is bool_ else float(value) if node.dtype.is_float else int(value)
+    return const(exact, node.dtype)
 
 
 def _valid_of(node: UOp, at: Callable[[UOp], bool]) -> bool:

@@ -17,7 +17,6 @@ an instance for which the rule is proved, and nothing else:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -28,7 +27,7 @@ from soundline.impl.demands import extra_demands
 from soundline.impl.facts import REPEATING, Facts, repeated_constant, repeated_scalar
 from soundline.impl.rules import commutativity
 from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector, has_dtype
-from soundline.spec.dtypes import DType, Element, all_dtypes, bool_, index
+from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
 from soundline.spec.instances import MAX_RANK, dtypes_of, is_about_shapes, ops_for
 from soundline.spec.node import Shape, UOp
@@ -296,16 +295,12 @@ class _Compiler:
         ends = tuple(end for end in ("lo", "hi") if f"{name}.{end}" in text)
 
         def late(root: UOp, env: Env, facts: Facts) -> bool:
-            node = env.bound[name]
-            known = facts.bounds(node)
-            if known is None or known.maybe_nan:
+            known = facts.ends(env.bound[name])
+            if known is None:
                 return False
-            for end in ends:
-                value = known.lo if end == "lo" else known.hi
-                if node.dtype is index and math.isinf(value):
-                    return False
-                env.bound[f"{name}.{end}"] = const(_element(value, node.dtype), node.dtype)
-            return True
+            bounds = {f"{name}.{end}": known[end == "hi"] for end in ends}
+            env.bound.update(bounds)
+            return None not in bounds.values()
 
         self.late.insert(0, late)
 
@@ -462,11 +457,6 @@ def _sizes(node: UOp, position: int) -> Shape:
     sizes = sizes_of(node.src[position])
     assert sizes is not None
     return sizes
-
-
-def _element(value: Element, dtype: DType) -> Element:
-    """A bound as an element: bounds are compared as numbers, an element has one Python type."""
-    return bool(value) if dtype is bool_ else float(value) if dtype.is_float else int(value)
 
 
 def _number(number: Any, dtype: DType) -> UOp | None:
