@@ -47,7 +47,7 @@ class _Linearizer:
     def __init__(self, first_register: int) -> None:
         self.sequence: list[UOp] = []
         self.placed: dict[UOp, UOp] = {}
-        self.open: set[UOp] = set()
+        self.open: dict[UOp, None] = {}
         self.next_register = first_register
 
     def kernel(self, sink: UOp) -> UOp:
@@ -73,20 +73,24 @@ class _Linearizer:
         """Open a loop."""
         self.sequence.append(r)
         self.placed[r] = r
-        self.open.add(r)
+        self.open[r] = None
 
     def leave(self, body: UOp, r: UOp) -> UOp:
         """Close a loop; what was computed inside it is out of reach after it."""
         end = Op.End(body, r)
         self.sequence.append(end)
-        self.open.remove(r)
+        del self.open[r]
         self.placed = {old: new for old, new in self.placed.items() if r not in arith.ranges_of(old)}
         return end
 
     def hoist(self, root: UOp) -> None:
         """Place everything under `root` that no loop still to be opened changes."""
         for node in toposort(root):
-            if node.shape is not None and node not in self.placed and arith.ranges_of(node) <= self.open:
+            if (
+                node.shape is not None
+                and node not in self.placed
+                and arith.ranges_of(node) <= self.open.keys()
+            ):
                 self.place(node)
 
     def place(self, root: UOp) -> None:
@@ -128,7 +132,10 @@ class _Linearizer:
         shape = shape_of(node)
         register = buffer(self.next_register, math.prod(shape), node.dtype, addrspace="REG")
         self.next_register += 1
-        start = Op.Store(_cell(register, shape), filled(identity_of(node.arg.op, node.dtype), _flat(shape)))
+        place = _cell(
+            Op.After(register, *self.open) if self.open else register, shape
+        )  # set anew in every iteration
+        start = Op.Store(place, filled(identity_of(node.arg.op, node.dtype), _flat(shape)))
         self.sequence += [register, start]
         for r in ranges:
             self.hoist(body)

@@ -85,6 +85,12 @@ def check_stages(roots: list[UOp]) -> None:
                 ), name
 
 
+def nested_reduces() -> UOp:
+    """A reduction inside two loops of another one, which lanes do not take apart."""
+    inner = Op.Reduce(stored(2, 2, 3).uop, arg=ReduceArg(Op.Add, (2,)))
+    return Op.Reduce(inner, arg=ReduceArg(Op.Mul, (0, 1)))
+
+
 def buffers_of(root: UOp) -> list[UOp]:
     return [n for n in toposort(root) if n.op is Op.Buffer]
 
@@ -107,6 +113,7 @@ def stored(*shape: int, dtype: type = np.float32) -> Tensor:
         stored(9, 5) @ stored(5, 37),
         (stored(2, 37).softmax() * 2).sum(0),
         stored(260).sum(),
+        Tensor.of(nested_reduces()),
         stored(2, 18, 17).permute(2, 0, 1).contiguous(),
         stored(2, 300).sum(1),
         stored(140, dtype=np.int8).max(),
@@ -117,6 +124,7 @@ def stored(*shape: int, dtype: type = np.float32) -> Tensor:
         "gemm with tails",
         "softmax",
         "blocked sum",
+        "nested",
         "tiles",
         "blocked rows",
         "split max",
