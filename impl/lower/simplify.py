@@ -12,8 +12,12 @@ from collections import Counter
 from collections.abc import Collection
 
 from soundline.impl.rewrite import rewrite
-from soundline.impl.rules import SIMPLIFY
+from soundline.impl.rules import SIMPLIFY, elementwise_movement, rules_in
 from soundline.spec.uop import Op, UOp, toposort
+
+RULES = tuple(r for r in SIMPLIFY if r not in rules_in(elementwise_movement))
+"""The rules that lowering applies. Those that move elementwise ops across movement ops are not among them: a value that
+is needed both moved and as it is would be computed twice, and lowering needs no help to see through movement."""
 
 Applied = Counter[str]
 """How often each rule was applied, by its id."""
@@ -21,7 +25,7 @@ Applied = Counter[str]
 
 def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
     """A program without what the rules remove; `applied` counts them."""
-    result = rewrite(root, SIMPLIFY, licences=licences)
+    result = rewrite(root, RULES, licences=licences)
     applied.update(dict(result.applied))
     return _with_known_gates(result.uop)
 

@@ -189,6 +189,14 @@ def test_softmax_stores_the_exponentials_once() -> None:
     assert sum(n.op is Op.Exp2 for k in kernels for n in toposort(k)) == 1
 
 
+def test_a_value_needed_moved_and_as_it_is_is_computed_once() -> None:
+    program = compile(
+        lambda x: x.softmax(), np.ones((3, 300), np.float32)
+    )  # its sum is over a reshape of the powers
+    assert len(program.kernels) == 2
+    assert sum(n.op is Op.Exp2 for k in program.kernels for n in toposort(k)) == 1
+
+
 def test_a_reduction_that_every_element_needs_is_computed_once() -> None:
     x = stored(3, 4)
     column = x - x.sum(0)  # the sum depends on the inner loop only, so it cannot run inside
