@@ -517,7 +517,9 @@ _FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv
 def show(term: object) -> str:
     """A term in the notation in which it was written."""
     if not isinstance(term, Term):
-        return f"({', '.join(map(show, term))})" if isinstance(term, tuple) else str(term)
+        if isinstance(term, tuple):
+            return f"({', '.join(map(show, term))}{',' if len(term) == 1 else ''})"
+        return str(term)
     head, args = term.head, [show(a) for a in term.args]
     if head in ("var", "literal", "everywhere"):
         return args[0]
