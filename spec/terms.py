@@ -514,17 +514,19 @@ _METHODS = {"permuted": "permute"}
 _FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv: "cdiv", Op.CMod: "cmod"}
 
 
+def _tuple_text(parts: list[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
 def show(term: object) -> str:
     """A term in the notation in which it was written."""
     if not isinstance(term, Term):
-        if isinstance(term, tuple):
-            return f"({', '.join(map(show, term))}{',' if len(term) == 1 else ''})"
-        return str(term)
+        return _tuple_text([show(t) for t in term]) if isinstance(term, tuple) else str(term)
     head, args = term.head, [show(a) for a in term.args]
     if head in ("var", "literal", "everywhere"):
         return args[0]
     if head == "entries":
-        return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
+        return _tuple_text(args)
     if head == "every axis":
         return f"{args[1]} {_INFIX[term.args[0]]} {args[2]}"
     if head in ("shape of", "dtype of"):
