@@ -452,7 +452,13 @@ DOORWAY = (
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", DOORWAY.format(here=str(HERE)), "verify", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  (background jobs ignore it)
+    )
 
 
 def children(pid: int) -> list[int]:

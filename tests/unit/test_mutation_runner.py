@@ -262,7 +262,14 @@ def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path:
         "1",
     ]
     environment = os.environ | {"TMPDIR": str(scratch)}
-    runner = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    runner = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  (background jobs ignore it)
+    )
     (copy,) = eventually(lambda: list(scratch.glob("soundline-mutants-*/tree/.mutation-log.txt")))
     runner.send_signal(how)
     _, said = runner.communicate(timeout=180)
