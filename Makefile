@@ -35,7 +35,7 @@ lint: $(STAMP) ## Check style, types, spelling and the import law
 	$(BIN)/pytest -q tests/unit/test_import_law.py
 
 docs: $(DOCS_STAMP) ## Build the documentation into docs/_build/html
-	@$(BIN)/sphinx-build -E -W -n --keep-going -q -b html docs docs/_build/html
+	@$(BIN)/sphinx-build -E -W -n --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs: open docs/_build/html/index.html"
 
 bench: $(STAMP) ## Measure prover, compiler and kernels; results go to benchmarks/results
