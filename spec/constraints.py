@@ -43,9 +43,11 @@ from soundline.spec.sizes import (
     Condition,
     add,
     at_most,
+    divides,
     either,
     equal,
     every,
+    multiply,
     product,
     same_shape,
     sizes_of,
@@ -185,25 +187,22 @@ def _bounds_in_order(arg: ParamArg) -> bool:
     return not any(e.value != e.value for e in (lo, hi)) and order(lo.value) <= order(hi.value)
 
 
-def _slice_stays_inside(src: tuple[UOp, ...], arg: SliceArg) -> Condition:
-    if arg.size < 0 or src[1].op is not Op.Const:
-        return arg.size >= 0
-    offset = src[1].arg.value
-    start = offset * src[0].dtype.itemsize
-    length = _shape(src[0])[0]
-    inside = (
-        not isinstance(length, int) or start + arg.size * arg.dtype.itemsize <= length * src[0].dtype.itemsize
-    )
-    return start >= 0 and start % arg.dtype.itemsize == 0 and inside
+def _slice_is_aligned_and_inside(src: tuple[UOp, ...], arg: SliceArg) -> Condition:
+    start = multiply(src[1], src[0].dtype.itemsize)
+    end = add(start, arg.size * arg.dtype.itemsize)
+    length = multiply(_shape(src[0])[0], src[0].dtype.itemsize)
+    if arg.size < 0 or (isinstance(start, int) and start < 0):
+        return False
+    if isinstance(start, int) and isinstance(end, int) and isinstance(length, int) and end > length:
+        return False
+    return divides(arg.dtype.itemsize, start)
 
 
 def _bitcast_divides(src: tuple[UOp, ...], arg: DType) -> Condition:
     if src[0].dtype.itemsize == arg.itemsize:
         return True
-    if not _shape(src[0]):
-        return False
-    last = _shape(src[0])[-1]
-    return not isinstance(last, int) or last * src[0].dtype.itemsize % arg.itemsize == 0
+    shape = _shape(src[0])
+    return bool(shape) and divides(arg.itemsize, multiply(shape[-1], src[0].dtype.itemsize))
 
 
 def _stored(dtype: DType) -> bool:
@@ -262,7 +261,7 @@ def _divides_devices(src: tuple[UOp, ...], arg: LoadArg | None) -> Condition:
     if arg is None or not isinstance(arg.device, tuple):
         return True
     shape = _shape(src[0])
-    return bool(shape) and (not isinstance(shape[0], int) or shape[0] % len(arg.device) == 0)
+    return bool(shape) and divides(len(arg.device), shape[0])
 
 
 CHECKS: dict[str, Predicate] = {
@@ -310,7 +309,7 @@ CHECKS: dict[str, Predicate] = {
     "uop-slice-c3": lambda src, arg: (
         arg.dtype is src[0].dtype or (_stored(arg.dtype) and bool_ not in (arg.dtype, src[0].dtype))
     ),
-    "uop-slice-c4": _slice_stays_inside,
+    "uop-slice-c4": _slice_is_aligned_and_inside,
     "uop-bitcast-c1": lambda src, arg: all(d.is_int or d.is_float for d in (src[0].dtype, arg)),
     "uop-bitcast-c2": _bitcast_divides,
     "uop-reduce-c1": lambda src, arg: arg.op in (Op.Add, Op.Max, Op.Mul),

@@ -224,16 +224,20 @@ class Frame:
 
     def compute(self, node: UOp) -> Array:
         """The value of a node whose operands are known; every law that depended on values is checked here."""
-        for name, condition in self.program.open_conditions(node):
-            if not self.value(condition).item():
-                raise IllFormed(
-                    node.op.name, name, given=f"{condition!r} is not so here", wants=_text_of(name)
-                )
+        self.check(node)
         if node.op not in Frame.laws:
             raise EvaluationError(
                 "this op has no value", rule=f"uop-{node.op.name.lower()}-sem", where=node.op.name
             )
         return Frame.laws[node.op](self, node)
+
+    def check(self, node: UOp) -> None:
+        """Refuse a node that breaks a constraint with the values that its sizes and offsets have here."""
+        for name, condition in self.program.open_conditions(node):
+            if not self.value(condition).item():
+                raise IllFormed(
+                    node.op.name, name, given=f"{condition!r} is not so here", wants=_text_of(name)
+                )
 
     def number(self, node: UOp) -> int:
         """The value of an index scalar."""

@@ -160,6 +160,7 @@ def _place(frame: Frame, node: UOp) -> Place:
         firsts = range(storage.start, storage.start + storage.size * width, width)
         addresses = tuple(tuple(range(a, a + width)) for a in firsts)
         return Place.of(frame.shape(node.shape), node.dtype, addresses, storage)
+    frame.check(node)
     under = place(frame, node.src[0])
     if node.op in (Op.Slice, Op.Bitcast):
         return _reinterpreted(frame, node, under)

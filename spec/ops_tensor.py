@@ -225,7 +225,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             "T has rank 1 and a stored dtype",
             "offset is an index scalar",
             "the dtype is stored and is not bool, unless it is that of T",
-            "offset is byte-aligned to dtype, and the slice ends inside T, where both are constant",
+            "offset is byte-aligned to dtype, and where it is constant the slice lies inside T",
         ),
         laws=inherited_laws(dtype="from arg", shape="(size,)", min_max="dtype range"),
         example=">>> evaluate(Op.Slice(tensor([1, 2, 3]), const(1, index), arg=SliceArg(2, int32))).elements\n(2, 3)",

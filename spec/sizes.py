@@ -9,6 +9,7 @@ sizes are known, and that the prover proves or assumes.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
@@ -102,6 +103,16 @@ def at_most(a: Size, b: Size) -> Condition:
     """a ≤ b."""
     gap = difference(a, b)
     return gap <= 0 if gap is not None else Op.CmpLe(as_node(a), as_node(b))
+
+
+def divides(n: int, size: Size) -> Condition:
+    """n divides the size; decided where it does, or does not, whatever integers the monomials are."""
+    terms = polynomial(size)
+    constant = terms.pop((), 0)
+    common = math.gcd(n, *terms.values())
+    if constant % common:
+        return False
+    return common == n or Op.CmpEq(Op.Mod(as_node(size), as_node(n)), as_node(0))
 
 
 def every(conditions: Iterable[Condition]) -> Condition:

@@ -25,7 +25,9 @@ from soundline.spec.dtypes import (
     void,
 )
 from soundline.spec.errors import IllFormed
+from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import TABLE, Op, constraint_text
+from soundline.spec.sizes import divides
 from soundline.spec.uop import (
     BufferArg,
     ConstArg,
@@ -33,6 +35,7 @@ from soundline.spec.uop import (
     ParamArg,
     ReduceArg,
     Shape,
+    Size,
     SliceArg,
     UOp,
     WmmaArg,
@@ -52,7 +55,7 @@ Build = Callable[[], UOp]
 TWO = ("CPU:0", "CPU:1")
 
 
-def vector(dtype: DType, *shape: int, slot: int = 0) -> UOp:
+def vector(dtype: DType, *shape: Size, slot: int = 0) -> UOp:
     return param(slot, dtype, shape)
 
 
@@ -64,6 +67,11 @@ def number(value: int) -> UOp:
     return const(value, index)
 
 
+def times(n: int, x: UOp) -> UOp:
+    return Op.Mul(number(n), x)
+
+
+N = param(9, index)
 T = vector(float32, 2, 3)
 V = vector(int32, 6)
 B = buffer(0, 6, int32)
@@ -323,8 +331,15 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Slice(V, number(6), arg=SliceArg(0, int32)),
             lambda: Op.Slice(V, number(0), arg=SliceArg(24, uint8)),
             lambda: Op.Slice(V, R, arg=SliceArg(7, int32)),
+            lambda: Op.Slice(V, R, arg=SliceArg(1, int64)),
+            lambda: Op.Slice(V, Op.Add(times(2, R), number(4)), arg=SliceArg(1, int64)),
+            lambda: Op.Slice(vector(int32, N), number(9), arg=SliceArg(1, int32)),
         ],
         [
+            lambda: Op.Slice(V, Op.Add(times(2, R), number(1)), arg=SliceArg(1, int64)),
+            lambda: Op.Slice(vector(int8, 8), Op.Add(times(6, R), number(3)), arg=SliceArg(1, int32)),
+            lambda: Op.Slice(vector(int32, N), number(-1), arg=SliceArg(1, int32)),
+            lambda: Op.Slice(vector(int32, N), number(1), arg=SliceArg(1, int64)),
             lambda: Op.Slice(V, number(5), arg=SliceArg(2, int32)),
             lambda: Op.Slice(V, number(-1), arg=SliceArg(1, int32)),
             lambda: Op.Slice(V, number(1), arg=SliceArg(1, int64)),
@@ -350,8 +365,12 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Bitcast(V, arg=int8),
             lambda: Op.Bitcast(ONE, arg=uint32),
             lambda: Op.Bitcast(vector(int32, 3, 2), arg=int64),
+            lambda: Op.Bitcast(vector(int8, N), arg=int32),
+            lambda: Op.Bitcast(vector(int16, times(2, N)), arg=int32),
         ],
         [
+            lambda: Op.Bitcast(vector(int8, Op.Add(times(4, N), number(2))), arg=int32),
+            lambda: Op.Bitcast(vector(int8, Op.Add(times(6, N), number(1))), arg=int32),
             lambda: Op.Bitcast(vector(int32, 3), arg=int64),
             lambda: Op.Bitcast(vector(int32, 2, 3), arg=int64),
             lambda: Op.Bitcast(ONE, arg=int8),
@@ -458,8 +477,16 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [lambda: Op.Load(B, V, ONE), lambda: Op.Load(B, V, vector(bool_, 5))],
     ),
     "uop-load-c4": (
-        [lambda: Op.Load(V, arg=LoadArg(TWO)), lambda: Op.Load(ONE, arg=LoadArg("CPU"))],
-        [lambda: Op.Load(vector(int32, 5), arg=LoadArg(TWO)), lambda: Op.Load(ONE, arg=LoadArg(TWO))],
+        [
+            lambda: Op.Load(V, arg=LoadArg(TWO)),
+            lambda: Op.Load(ONE, arg=LoadArg("CPU")),
+            lambda: Op.Load(vector(int32, N), arg=LoadArg(TWO)),
+        ],
+        [
+            lambda: Op.Load(vector(int32, 5), arg=LoadArg(TWO)),
+            lambda: Op.Load(ONE, arg=LoadArg(TWO)),
+            lambda: Op.Load(vector(int32, Op.Add(times(2, N), number(1))), arg=LoadArg(TWO)),
+        ],
     ),
     "uop-store-c1": (
         [
@@ -739,3 +766,62 @@ def test_symbolic_sizes_leave_an_obligation_that_a_binding_decides() -> None:
     with pytest.raises(IllFormed) as refused:
         reshape(x, (Op.Add(n, number(1)),))
     assert refused.value.rule == "uop-reshape-c2"
+
+
+@pytest.mark.parametrize(
+    ("node", "law", "good", "bad"),
+    [
+        (Op.Bitcast(vector(int8, N), arg=int32), "uop-bitcast-c2", 8, 6),
+        (Op.Bitcast(vector(int16, 3, times(2, N)), arg=int64), "uop-bitcast-c2", 4, 3),
+        (Op.Slice(V, N, arg=SliceArg(1, int64)), "uop-slice-c4", 4, 3),
+        (Op.Slice(V, Op.Add(N, number(3)), arg=SliceArg(1, int64)), "uop-slice-c4", 1, 0),
+        (Op.Load(vector(int32, N), arg=LoadArg(TWO)), "uop-load-c4", 4, 5),
+    ],
+)
+def test_a_symbolic_number_of_bytes_leaves_the_obligation_to_divide(
+    node: UOp, law: str, good: int, bad: int
+) -> None:
+    from soundline.spec.uop import obligations, substitute
+
+    (condition,) = [c for name, c in obligations(node) if name == law]
+    for size, holds in ((good, True), (bad, False)):
+        assert evaluate(condition, {9: size}).item() is holds
+    assert obligations(substitute(node, {N: number(good)})) == []
+    with pytest.raises(IllFormed) as refused:
+        substitute(node, {N: number(bad)})
+    assert refused.value.rule == law
+
+
+def test_what_always_divides_leaves_no_obligation() -> None:
+    from soundline.spec.uop import obligations
+
+    for node, law in (
+        (Op.Bitcast(vector(int16, times(2, N)), arg=int32), "uop-bitcast-c2"),
+        (Op.Bitcast(vector(int32, N), arg=int8), "uop-bitcast-c2"),
+        (Op.Bitcast(vector(int8, Op.Add(times(4, N), number(8))), arg=int32), "uop-bitcast-c2"),
+        (Op.Slice(V, R, arg=SliceArg(1, uint8)), "uop-slice-c4"),
+        (Op.Slice(V, Op.Add(times(2, R), number(4)), arg=SliceArg(1, int64)), "uop-slice-c4"),
+    ):
+        assert law not in {name for name, _ in obligations(node)}
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "known"),
+    [
+        (4, 8, True),
+        (4, 0, True),
+        (4, 6, False),
+        (4, -4, True),
+        (4, times(8, N), True),
+        (4, times(2, N), None),
+        (4, Op.Add(times(2, N), number(2)), None),
+        (4, Op.Add(times(2, N), number(1)), False),
+        (4, Op.Sub(times(4, N), number(4)), True),
+        (4, Op.Sub(times(4, N), number(2)), False),
+        (4, Op.Add(times(4, N), R), None),
+        (1, N, True),
+    ],
+)
+def test_divides_is_decided_where_every_value_says_the_same(n: int, size: Size, known: bool | None) -> None:
+    found = divides(n, size)
+    assert found is known if known is not None else isinstance(found, UOp)

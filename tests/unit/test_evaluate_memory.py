@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from soundline.spec.arrays import INVALID, Array
-from soundline.spec.dtypes import bool_, float32, index, int8, int16, int32, uint8
-from soundline.spec.errors import EvaluationError
+from soundline.spec.dtypes import bool_, float32, index, int8, int16, int32, int64, uint8
+from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute, run_kernel
 from soundline.spec.ops import Op
 from soundline.spec.uop import (
@@ -123,6 +123,32 @@ def test_a_store_through_a_view_writes_what_the_view_reads(case: int) -> None:
     untouched = execute(stored, {0: STORAGE}, {5: values})[0].to_numpy()
     seen = {tuple(row) for row in np.argwhere(untouched != STORAGE)}
     assert len(seen) <= values.nbytes
+
+
+@pytest.mark.parametrize(
+    ("place", "law", "last_good"),
+    [
+        (lambda b, i: shrink(b, (i,), (4,)), "uop-shrink-c2", 2),
+        (lambda b, i: shrink(reshape(b, (2, 3)), (0, i), (2, 2)), "uop-shrink-c2", 1),
+        (lambda b, i: Op.Slice(b, Op.Mul(i, i), arg=SliceArg(1, int64)), "uop-slice-c4", 0),
+        (
+            lambda b, i: Op.Bitcast(shrink(b, (0,), (Op.Add(i, number(2)),)), arg=int64),
+            "uop-bitcast-c2",
+            0,
+        ),
+    ],
+)
+def test_a_place_that_moves_with_a_loop_is_held_to_its_constraints(
+    place: Callable[[UOp, UOp], UOp], law: str, last_good: int
+) -> None:
+    def stored(bound: int) -> UOp:
+        where = place(buffer(0, 6, int32), loop(bound, 0))
+        return Op.End(Op.Store(where, broadcast_to(const(7, where.dtype), where.shape or ())), loop(bound, 0))
+
+    assert 7 in execute(stored(last_good + 1), {0: STORAGE})[0].elements
+    with pytest.raises(IllFormed) as broken:
+        execute(stored(last_good + 2), {0: STORAGE})
+    assert broken.value.rule == law
 
 
 def test_a_store_may_not_write_one_place_twice() -> None:

@@ -20,6 +20,7 @@ from soundline.verify import (
     Size,
     Tensor,
     UnaryOp,
+    Value,
     all_dtypes,
     bool_,
     compose,
@@ -28,6 +29,7 @@ from soundline.verify import (
     given,
     index,
     int8,
+    int16,
     int32,
     rule,
     where,
@@ -356,6 +358,54 @@ def test_what_has_no_denotation_is_unknown_and_named() -> None:
     result = only(prove(bytes_of))
     assert result.verdict == "unknown"
     assert "Bitcast" in result.detail
+
+
+def test_bytes_that_a_bitcast_takes_together_must_be_known_to_suffice() -> None:
+    """The elements of neither side are asked for, because there are none: the form alone decides."""
+
+    def none(x: Value) -> Value:
+        return x.shrink((0,), (0,))
+
+    @rule
+    def fours_of_any(m: Size, x: Tensor[int8, "m"]):  # noqa: F821
+        return none(x), none(x.bitcast(int32).bitcast(int8))
+
+    @rule
+    def fours_of_twos(m: Size, x: Tensor[int8, "m"]):  # noqa: F821
+        return none(x.bitcast(int16).bitcast(int8)), none(x.bitcast(int32).bitcast(int8))
+
+    for stated, smallest in ((fours_of_any, "1"), (fours_of_twos, "2")):
+        report = prove(stated)
+        assert report.verdict == "refuted", report
+        assert report.counterexample is not None
+        assert dict(report.counterexample.bindings)["m"] == smallest
+        assert "uop-bitcast-c2" in report.counterexample.right
+        run_test_of(report.counterexample)
+
+    @rule
+    def fours_of_fours(m: Size, x: Tensor[int8, "m"]):  # noqa: F821
+        given(m % 4 == 0)
+        return none(x), none(x.bitcast(int32).bitcast(int8))
+
+    @rule
+    def twos_of_fours(m: Size, x: Tensor[int8, "m"]):  # noqa: F821
+        return none(x.bitcast(int32).bitcast(int8)), none(x.bitcast(int16).bitcast(int8))
+
+    for stated in (fours_of_fours, twos_of_fours):
+        assert only(prove(stated)).detail == "the rule matches only empty tensors"
+
+
+def test_a_bitcast_of_items_of_one_size_moves_like_any_op() -> None:
+    @rule
+    def bits_moved(x: Tensor[float32], p: Perm):
+        return x.permute(p).bitcast(int32), x.bitcast(int32).permute(p)
+
+    @rule
+    def bits_stay(x: Tensor[float32], f: Flags):
+        return x.flip(f).bitcast(int32), x.bitcast(int32)
+
+    assert prove(bits_moved).verdict == "proved"
+    assert prove(bits_stay).verdict == "refuted"
 
 
 def test_verdicts_do_not_depend_on_what_was_asked_before() -> None:
