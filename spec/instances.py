@@ -91,9 +91,27 @@ def goals(
     `skip` leaves out instances by what was chosen for them: ops, permutations, flags, dtypes and, as ``rank of``,
     ranks.
 
-    An instance whose left side is ill-formed is no instance. Raises ``RuleError`` where a rule is ill-typed: its right
-    side, or a condition, does not exist at a dtype for which the rule was declared.
+    An instance whose left side is ill-formed is no instance. Raises ``RuleError``, with file and line, where a rule is
+    ill-typed: its right side, or a condition, does not exist at a dtype for which the rule was declared, or known
+    ranks clash.
     """
+    try:
+        yield from _goals(stated, dtype, max_rank, skip)
+    except RuleError as error:
+        raise _located(error, stated) from None
+
+
+def _located(error: RuleError, stated: Rule) -> RuleError:
+    """An error about a rule, which says where the rule stands."""
+    line = error.line or stated.line
+    return RuleError(
+        error.message, file=stated.file, line=line, rule=error.rule or stated.id, hint=error.hint
+    )
+
+
+def _goals(
+    stated: Rule, dtype: DType, max_rank: int, skip: Callable[[dict[str, Any]], bool]
+) -> Iterator[Goal]:
     leaves_of: dict[tuple[object, ...], _Leaves] = {}
     for bound in _choices(stated, dtype, max_rank):
         if skip(bound):
@@ -204,8 +222,6 @@ def _refuse(stated: Rule, env: Env, refusal: IllFormed) -> None:
     if declared and (not is_about_shapes(stated) or _is_typing(refusal)):
         raise RuleError(
             f"ill-typed at dtype {env.dtype}: {refusal.op} wants {refusal.wants}",
-            file=stated.file,
-            line=stated.line,
             rule=refusal.rule,
             hint="leave that dtype out of dtypes=[…], or cast",
         )

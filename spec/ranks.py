@@ -24,9 +24,10 @@ Class = str | int | None
 
 
 class _Classes:
-    """A union-find over variables and known ranks."""
+    """A union-find over the variables of a rule and known ranks."""
 
-    def __init__(self) -> None:
+    def __init__(self, stated: Rule) -> None:
+        self.stated = stated
         self.parent: dict[str | int, str | int] = {}
 
     def find(self, x: str | int) -> str | int:
@@ -39,7 +40,12 @@ class _Classes:
             return b if a is None else a
         a, b = self.find(a), self.find(b)
         if isinstance(a, int) and isinstance(b, int) and a != b:
-            raise RuleError(f"{show(where)} joins rank {a} with rank {b}")
+            raise RuleError(
+                f"{show(where)} joins rank {a} with rank {b}",
+                file=self.stated.file,
+                line=self.stated.line,
+                rule=self.stated.id,
+            )
         if isinstance(a, int):
             a, b = b, a
         self.parent[a] = b
@@ -47,8 +53,11 @@ class _Classes:
 
 
 def rank_classes(stated: Rule) -> dict[str, str | int]:
-    """The class of every variable that has a rank: a variable's name that stands for it, or a known rank."""
-    classes = _Classes()
+    """The class of every variable that has a rank: a variable's name that stands for it, or a known rank.
+
+    Raises ``RuleError``, with file and line, where the rule joins two known ranks.
+    """
+    classes = _Classes(stated)
     for name, kind in stated.kinds.items():
         if kind.kind in RANKED:
             classes.find(name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index, ints
 from soundline.spec.instances import dtypes_of, goals, is_about_shapes, shape_dtypes
+from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule
 
 OVER_REALS = ("reassociate", "contract", "reciprocal", "approx", "tensor_core", "tf32")
@@ -26,6 +27,7 @@ def layers_of(stated: Rule) -> tuple[tuple[str, DType], ...]:
 
     A dtype at which the rule has no instance gives no layer. Raises ``RuleError`` where the rule is ill-typed.
     """
+    rank_classes(stated)  # which raises where known ranks clash
     if is_about_shapes(stated) and stated.dtypes is None:
         return ((SYMBOLIC, shape_dtypes(stated)[0]),)
     found: dict[str, DType] = {}

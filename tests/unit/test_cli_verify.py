@@ -184,6 +184,19 @@ def test_a_rule_nested_too_deeply_is_a_mistake(capfd: pytest.CaptureFixture[str]
     assert [(e["kind"], e["line"], e["rule"]) for e in data["errors"]] == [("not-a-rule", 3, "deep")]
 
 
+@pytest.mark.parametrize("dtypes", ["", "(dtypes=[int32])"])
+def test_known_ranks_that_clash_cost_no_other_rule(capfd: pytest.CaptureFixture[str], dtypes: str) -> None:
+    head = f'@rule{dtypes}\ndef clash(x: Tensor["m", "n"], y: Tensor["k"]):\n'
+    file = write("r.py", rule("before"), head + "    return x + y, y + x\n\n", rule("after"))
+    code, data = run_json(capfd, str(file))
+    assert (code, verdicts(data)) == (2, {"before": "proved", "after": "proved"})
+    (error,) = data["errors"]
+    line = 1 + file.read_text().split(f"@rule{dtypes}\ndef clash")[0].count("\n")
+    assert (error["kind"], error["line"], error["rule"]) == ("ill-typed", line, "clash")
+    assert error["file"].endswith("r.py")
+    assert "joins rank 2 with rank 1" in error["message"]
+
+
 def test_a_file_that_hangs_only_when_it_is_read_again(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

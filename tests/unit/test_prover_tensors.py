@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 
+from soundline.spec.errors import RuleError
 from soundline.spec.instances import goals
 from soundline.spec.rules import Rule, collecting
 from soundline.spec.uop import Op
@@ -348,6 +349,34 @@ def test_a_budget_that_is_too_small_leaves_a_rule_unknown() -> None:
     result = only(prove(stated, budget=Budget(rlimit=1)))
     assert result.verdict == "unknown"
     assert "not shown" in result.detail
+
+
+def test_known_ranks_that_clash_are_an_error_at_the_rule() -> None:
+    @rule
+    def pair_and_row(x: Tensor["m", "n"], y: Tensor["k"]):  # noqa: F821
+        return x + y, y + x
+
+    @rule(dtypes=[int32])
+    def one_axis_of_two(x: Tensor["m", "n"]):  # noqa: F821
+        return x.flip((True,)), x
+
+    @rule
+    def condition_of_three(x: Tensor["m", "n"], o: Offset, s: Shape):  # noqa: F821
+        given(o <= (1, 2, 3))
+        return x.pad(o, s).shrink(o, x.shape), x
+
+    for stated in (pair_and_row, one_axis_of_two, condition_of_three):
+        with pytest.raises(RuleError, match="joins rank 2 with rank") as clash:
+            prove(stated)
+        assert (clash.value.file, clash.value.line) == (__file__, stated.line)
+        assert clash.value.where == f"{__file__}:{stated.line}"
+        assert clash.value.rule == stated.id
+
+    @rule
+    def two_axes_of_two(x: Tensor["m", "n"]):  # noqa: F821
+        return x.flip((True, False)).flip((True, False)), x
+
+    assert prove(two_axes_of_two).verdict == "proved"
 
 
 def test_what_has_no_denotation_is_unknown_and_named() -> None:
