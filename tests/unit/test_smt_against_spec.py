@@ -40,6 +40,7 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import UOp, const, param
+from soundline.verify.rules import equivalent
 from soundline.verify.smt import exhaustive
 from soundline.verify.smt.algebra import BOOL_LAWS, Outside
 from soundline.verify.smt.algebras import SMT, UNINTERPRETED
@@ -457,6 +458,28 @@ def test_all_elements_of_a_format_are_tried_once():
     assert exhaustive.elements(int8)[:4] == (0, 1, -1, 2)
     assert len(exhaustive.elements(float16)) == 65536 - 2 * 1023 + 1
     assert exhaustive.elements(bool_) == (False, True)
+
+
+@pytest.mark.parametrize("dtype", [int8, int32, float8_e5m2, float64], ids=str)
+def test_an_obligation_without_variables_has_one_point(dtype):
+    one, two, three = (const(n, dtype) for n in (1, 2, 3))
+    never = (Op.CmpLt(two, one),)
+    for right, hypotheses, applies, failing in (
+        (three, (), True, None),
+        (two, (), True, ()),
+        (two, never, False, None),
+    ):
+        obligation = Obligation("", {}, frozenset(), hypotheses, (), Op.Add(one, two), right)
+        found = exhaustive.exhaust(obligation, exhaustive.MANY)
+        assert found == exhaustive.Exhausted(1, applies, failing)
+
+
+def test_programs_without_variables_are_judged():
+    one, two = const(1, int8), const(2, int8)
+    assert equivalent(Op.Add(one, one), two).verdict == "proved"
+    refuted = equivalent(Op.Add(one, two), two)
+    assert refuted.verdict == "refuted"
+    assert (refuted.counterexample.bindings, refuted.counterexample.left) == ((), "3")
 
 
 def test_directed_values_are_elements_and_ordered():

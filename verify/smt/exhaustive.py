@@ -225,6 +225,8 @@ def _smallest(
     found = np.argwhere(failing)
     if not len(found):
         return None
+    if not variables:
+        return ()
     columns = [np.full(len(found), k) for k in first] + list(found.T)
     names = list(obligation.variables)
     keys: list[Codes] = []
