@@ -127,17 +127,18 @@ class Campaign:
     def _work(self, suites: list[Suite], copies: list[Copy]) -> None:
         turns = self._turns(suites)
         threads = [Thread(target=self._worker, args=(n, c, turns)) for n, c in enumerate(copies)]
-        for thread in threads:
-            thread.start()
         try:
             for thread in threads:
-                while thread.is_alive():
-                    thread.join(0.2)  # in small steps, so that an interruption is heard
-        except KeyboardInterrupt:
+                thread.start()
+            while not self.errors and (alive := [t for t in threads if t.is_alive()]):
+                alive[0].join(0.2)  # in small steps, so that an interruption is heard
+        finally:
             self.stopped = True
             for copy in copies:
-                copy.stop()
-            raise
+                copy.stop()  # what is being tried is given up, so that its worker ends
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
         if self.errors:
             raise self.errors[0]
 

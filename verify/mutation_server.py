@@ -24,7 +24,7 @@ from typing import Any
 PRELOADED = ("numpy", "ml_dtypes", "z3", "cffi", "rich.console", "pytest", "hypothesis")
 MEMORY = 6 << 30
 """Bytes of address space for one mutant: a change may make a program ask for everything."""
-RESULT, LOG = ".mutation-result.json", ".mutation-log.txt"
+RESULT, LOG, CHILD = ".mutation-result.json", ".mutation-log.txt", ".mutation-child.txt"
 TAIL = 4000
 """How much of what the tests printed is given back, from the end."""
 
@@ -80,6 +80,7 @@ def _tried(request: dict[str, Any]) -> dict[str, Any]:
     code = _outcome(child, began + request["wall"])
     running.clear()
     _end_group(child)  # what the tests started and left behind
+    Path(CHILD).unlink(missing_ok=True)
     found: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         found = json.loads(Path(RESULT).read_text())
@@ -110,6 +111,7 @@ def _child(request: dict[str, Any]) -> None:
     code = 70
     try:
         os.setsid()
+        Path(CHILD).write_text(str(os.getpid()))  # for whoever must end this process if the server is ended
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
