@@ -90,9 +90,13 @@ VALUES: tuple[Decision, ...] = (
         "On integers a Reduce is exact. On floats it is the ascending fold that starts at its first element; several "
         "axes are one fold in row-major order, and in range form the first range is the outermost. The identity of "
         "float Add is -0.0, which is what masking uses; the empty reduce is +0.0, 1, or the dtype's least value "
-        "(invalid for index). Long sums over the last axis are written by the tensor layer as a fixed blocked "
-        "association, so that the order is in the program and not in the schedule. Under reassociate every "
-        "association and permutation is admitted, with the usual error bounds.",
+        "(invalid for index). The tensor layer writes a float sum of more than 256 elements whose axes include the "
+        "last one as a fixed blocked association, so that the order is in the program and not in the schedule. The "
+        "elements, in row-major order, are cut into blocks of 2048. In a block, lane k of 32 adds every 32nd element "
+        "from the k-th on, ascending; then the lanes are added, ascending. The sums of the blocks are summed as the "
+        "elements are. What does not fill a block is one smaller block, whose sum is added last; its last row of lanes "
+        "is filled up with -0.0, and fewer than 32 elements are added ascending. Under reassociate every association "
+        "and permutation is admitted, with the usual error bounds.",
     ),
     Decision(
         "U-11",

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
+from soundline.impl import sums
 from soundline.impl.compile import compile, computed  # noqa: A004
 from soundline.impl.promotion import promoted
 from soundline.impl.tensor import Tensor
+from soundline.spec.decisions import DECISIONS
 from soundline.spec.dtypes import (
     bfloat16,
     bool_,
@@ -511,6 +513,49 @@ def test_long_sums_are_accurate(shape: tuple[int, ...]) -> None:
     assert (np.abs(Tensor(x).sum(-1).numpy() - exact) / scale).max() < 2e-7
     total = float(Tensor(x).sum().numpy())
     assert abs(total - x.astype(np.float64).sum()) / np.abs(x).sum() < 2e-7
+
+
+def ascending(columns: np.ndarray) -> np.ndarray:
+    """The sums over the last axis, one element after the other."""
+    total = columns[..., 0]
+    for k in range(1, columns.shape[-1]):
+        total = total + columns[..., k]
+    return total
+
+
+def as_decided(row: np.ndarray) -> np.ndarray:
+    """The sum of a row in the order that U-10 states."""
+    if len(row) <= 256:
+        return ascending(row)
+    whole = len(row) // 2048 * 2048
+    left = row[whole:]
+    lanes = [ascending(left[k::32]) for k in range(min(32, len(left)))]
+    parts = [ascending(np.array(lanes))] if lanes else []
+    if whole:
+        blocks = row[:whole].reshape(-1, 64, 32)
+        parts.insert(0, as_decided(ascending(ascending(blocks.swapaxes(1, 2)))))
+    return ascending(np.array(parts))
+
+
+@pytest.mark.parametrize("length", [256, 257, 300, 2047, 2048, 2049, 2080, 4096, 4500, 257 * 2048 + 7])
+def test_long_sums_have_the_order_that_is_decided(length: int) -> None:
+    x = np.random.default_rng(length).standard_normal(length).astype(np.float32)
+    found = Tensor(x).sum().numpy()
+    assert found.tobytes() == as_decided(x).tobytes()
+    assert (found.tobytes() == ascending(x).tobytes()) is (length <= 256), "another order gives other bits"
+    assert str(sums.SHORT) in DECISIONS["U-10"].law
+    assert f"blocks of {sums.LANES * sums.DEPTH}" in DECISIONS["U-10"].law
+
+
+def test_the_elements_of_several_axes_are_in_row_major_order() -> None:
+    x = RNG.standard_normal((5, 3, 400)).astype(np.float32)
+    whole = Tensor(x).sum().numpy()
+    assert whole.tobytes() == as_decided(x.reshape(-1)).tobytes()
+    assert whole.tobytes() != as_decided(x.transpose(1, 0, 2).reshape(-1)).tobytes()
+    pairs = np.array([as_decided(x[:, k].reshape(-1)) for k in range(3)])
+    assert Tensor(x).sum((0, 2)).numpy().tobytes() == pairs.tobytes()
+    leading = Tensor(x.T).sum(0).numpy()  # which ascends: the last axis stays
+    assert leading.tobytes() == ascending(x.T.swapaxes(0, 2)).swapaxes(0, 1).tobytes()
 
 
 def test_sums_over_separated_axes_and_leading_axes() -> None:
