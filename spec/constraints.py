@@ -103,15 +103,6 @@ def _no_negative(source: UOp) -> Condition:
     return _is_shape(source) and every(at_most(0, s) for s in _sizes(source))
 
 
-def is_hashable(arg: object) -> bool:
-    """Whether an arg can take part in the identity of a node."""
-    try:
-        hash(arg)
-    except TypeError:
-        return False
-    return True
-
-
 def _is_device(device: object) -> bool:
     names = device if isinstance(device, tuple) else (device,)
     return device is None or all(isinstance(name, str) for name in names)

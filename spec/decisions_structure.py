@@ -23,9 +23,9 @@ STRUCTURE: tuple[Decision, ...] = (
         "U-21",
         "Identity of nodes",
         "A node is determined by op, sources and arg. So that equal loops and equal buffers stay two things, Range "
-        "carries an id and its axis type, and Buffer a slot; equality up to renaming of ranges is defined. The tag is "
-        "no part of the meaning. Constants are one node when dtype and bit pattern agree: 1, 1.0, True, -0.0 and NaN "
-        "are five things.",
+        "carries an id and its axis type, and Buffer a slot; equality up to renaming of ranges is defined. A tag tells "
+        "nodes apart that are otherwise equal, so it can be hashed; it is no part of the meaning. Constants are one "
+        "node when dtype and bit pattern agree: 1, 1.0, True, -0.0 and NaN are five things.",
     ),
     Decision(
         "U-22",

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Union
 from weakref import WeakValueDictionary
 
 from soundline.spec.dtypes import DType, Element, is_element, to_bits
+from soundline.spec.errors import IllFormed
 from soundline.spec.op_schema import Op
 
 Device = str | tuple[str, ...] | None
@@ -142,6 +143,15 @@ def _types(arg: object) -> object:
     return type(arg)
 
 
+def is_hashable(value: object) -> bool:
+    """Whether an arg or a tag can take part in the identity of a node."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 _INTERNED: WeakValueDictionary[tuple[object, ...], UOp] = WeakValueDictionary()
 
 
@@ -174,6 +184,8 @@ class UOp:
         if known is not None:
             return known
         properties = cls.laws(op, src, arg)
+        if not is_hashable(tag):
+            raise IllFormed(op.name, "U-21", given=f"tag {tag!r}", wants="a tag that can be hashed")
         node = super().__new__(cls)
         for name, value in (("op", op), ("src", src), ("arg", arg), ("tag", tag)):
             object.__setattr__(node, name, value)

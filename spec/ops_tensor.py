@@ -51,7 +51,7 @@ _SOURCE_OPS: tuple[Entry, ...] = (
             "axis": "0 on an n-tuple device, else null",
         },
         example=">>> buffer(0, 4, float32).shape\n(4,)",
-        decisions=("U-21", "U-32"),
+        decisions=("U-21", "U-32", "U-51"),
     ),
     entry(
         Op.Const,
@@ -126,7 +126,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             axis="the last new axis with the same product of sizes before it, and a size that n divides",
         ),
         example=">>> evaluate(reshape(tensor([[1, 2], [3, 4]]), (4,))).elements\n(1, 2, 3, 4)",
-        decisions=("U-20", "U-29"),
+        decisions=("U-20", "U-22", "U-29"),
     ),
     entry(
         Op.Expand,
@@ -140,7 +140,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         ),
         laws=inherited_laws(shape="s'"),
         example=">>> evaluate(expand(tensor([[1], [2]]), (2, 2))).elements\n(1, 1, 2, 2)",
-        decisions=("U-20",),
+        decisions=("U-20", "U-22"),
     ),
     entry(
         Op.Pad,
@@ -154,7 +154,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         ),
         laws=inherited_laws(shape="s'", min_max="hull of src[0] with 0"),
         example=">>> evaluate(pad(tensor([1, 2]), (1,), (4,))).elements\n(0, 1, 2, 0)",
-        decisions=("U-14", "U-20", "U-41"),
+        decisions=("U-14", "U-20", "U-22", "U-41"),
     ),
     entry(
         Op.Shrink,
@@ -168,7 +168,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         ),
         laws=inherited_laws(shape="s'"),
         example=">>> evaluate(shrink(tensor([1, 2, 3, 4]), (1,), (2,))).elements\n(2, 3)",
-        decisions=("U-20",),
+        decisions=("U-20", "U-22"),
     ),
     entry(
         Op.Index,

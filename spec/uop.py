@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from soundline.spec import op_schema
-from soundline.spec.constraints import ARGS, CHECKS, has_field_types, is_hashable
+from soundline.spec.constraints import ARGS, CHECKS, has_field_types
 from soundline.spec.derived_props import derive
 from soundline.spec.dtypes import DType, Element, bool_, int32, round_to, wrap
 from soundline.spec.errors import IllFormed
@@ -30,6 +30,7 @@ from soundline.spec.node import (
     SliceArg,
     UOp,
     WmmaArg,
+    is_hashable,
     substitute,
     toposort,
 )

@@ -46,6 +46,13 @@ def test_an_entry_cites_decisions_that_exist(op: Op) -> None:
         assert op in ops_under(DECISIONS[cited])
 
 
+def test_the_ops_that_a_decision_is_about_cite_it() -> None:
+    takes_shape = {op for op, e in TABLE.items() if any("Stack of index scalars" in s.doc for s in e.sources)}
+    assert takes_shape == {Op.Param, Op.Reshape, Op.Expand, Op.Pad, Op.Shrink}
+    assert set(ops_under(DECISIONS["U-22"])) == takes_shape | {Op.Stack}
+    assert set(ops_under(DECISIONS["U-51"])) == {Op.Buffer, Op.Barrier}
+
+
 def test_every_id_cited_in_the_code_exists() -> None:
     """A citation such as (U-29) anywhere in the three folders leads to a row of the table."""
     unknown = []

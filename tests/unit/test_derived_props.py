@@ -336,6 +336,20 @@ def test_a_range_is_told_apart_by_its_id_and_a_buffer_by_its_slot() -> None:
     assert buffer(0, 4, int32) is not buffer(1, 4, int32)
 
 
+@pytest.mark.parametrize("tag", [[], {}, ("seen", []), bytearray(b"seen")], ids=repr)
+def test_a_tag_that_cannot_be_hashed_is_refused(tag: object) -> None:
+    for build in (lambda: Op.Add(one(), one(), tag=tag), lambda: UOp(Op.Const, (), const(1, int8).arg, tag)):
+        with pytest.raises(IllFormed) as refused:
+            build()
+        assert refused.value.rule == "U-21"
+        assert repr(tag) in refused.value.given
+    with pytest.raises(IllFormed) as refused:
+        Op.Permute(many(), arg=[1, 0], tag=tag)
+    assert refused.value.rule == "uop-permute-arg", "the arg is looked at first"
+    kept = ("seen", (), frozenset((3,)))
+    assert Op.Add(one(), one(), tag=kept) is Op.Add(one(), one(), tag=kept)
+
+
 def test_a_tag_is_part_of_the_node_but_not_of_its_meaning() -> None:
     tagged = Op.Add(one(), one(), tag="seen")
     assert tagged is not Op.Add(one(), one())
