@@ -58,6 +58,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/memory_effects.py", "mutants_memory", "evaluate_memory"),
     _target("spec/movement.py", "mutants_movement", "evaluate_values"),
     _target("spec/node.py", "mutants_structure", "derived_props", "constraints", "bounds"),
+    _target("spec/notation.py", "mutants_rules", "loader"),
     _target("spec/op_schema.py", "ops_table", "mutants_structure"),
     _target("spec/ops.py", "ops_table", "constraints"),
     _target("spec/ranks.py", "mutants_rules", "prover_scalars"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soundline.spec import ranks
+from soundline.spec import notation, ranks, terms
 from soundline.spec.building import (
     Env,
     build,
@@ -207,6 +207,12 @@ N = Size("var", ("n",))
 )
 def test_a_term_is_shown_as_it_is_written(term: Term, text: str) -> None:
     assert show(term) == text == str(term)
+
+
+def test_terms_are_shown_by_their_notation() -> None:
+    assert terms.show is notation.show
+    assert terms.Term is notation.Term
+    assert all(hasattr(terms, name) for name in terms.__all__)
 
 
 @pytest.mark.parametrize("condition", [X < Y, P == Q, A >= 0, is_identity(P)])
