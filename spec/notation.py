@@ -55,6 +55,7 @@ _INFIX = {
 _PREFIX = {Op.Neg: "-", Op.Not: "~", "not": "~"}
 _WORDS = {"and": "&", "or": "|", "xor": "^", "same": "=="}
 _METHODS = {"permuted": "permute"}
+_BEFORE_A_DOT = ("shape of", "dtype of", "lo", "hi", "entry")
 _FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv: "cdiv", Op.CMod: "cmod"}
 
 
@@ -62,11 +63,33 @@ def _tuple_text(parts: list[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
+def _operand(term: object) -> str:
+    """A term beside a sign: a comparison of every axis is put in parentheses."""
+    text = show(term)
+    return f"({text})" if isinstance(term, Term) and term.head == "every axis" else text
+
+
+def _receiver(term: object) -> str:
+    """A term before a dot or a bracket, which bind closer than a sign before it."""
+    text = _operand(term)
+    return f"({text})" if text.startswith(("-", "~")) else text
+
+
+def _inside(term: Term) -> list[str]:
+    """The arguments of a term as they stand in it."""
+    head, args = term.head, term.args
+    if head in _INFIX or head in _WORDS or head in _PREFIX:
+        return [_operand(a) for a in args]
+    if head in _BEFORE_A_DOT or head in _METHODS or (isinstance(head, Op) and head not in _FUNCTIONS):
+        return [_receiver(args[0]), *(show(a) for a in args[1:])]
+    return [show(a) for a in args]
+
+
 def show(term: object) -> str:
     """A term in the notation in which it was written."""
     if not isinstance(term, Term):
         return _tuple_text([show(t) for t in term]) if isinstance(term, tuple) else str(term)
-    head, args = term.head, [show(a) for a in term.args]
+    head, args = term.head, _inside(term)
     if head in ("var", "literal", "everywhere"):
         return args[0]
     if head == "entries":
