@@ -7,6 +7,9 @@ What a Function asks of its body (U-31): it is closed, it binds exactly its own 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from soundline.spec.axes import is_thread_axis
 from soundline.spec.dtypes import order
 from soundline.spec.node import ParamArg, Size, UOp
 from soundline.spec.op_schema import Op
@@ -69,16 +72,26 @@ def free_ranges(root: UOp) -> frozenset[UOp]:
 
 
 def free_by_node(*roots: UOp) -> dict[UOp, frozenset[UOp]]:
-    """The free loop indices of every own node: a Reduce closes its ranges, an End the one it names."""
+    """The free loop indices of every own node."""
     free: dict[UOp, frozenset[UOp]] = {}
     for node in own_nodes(*roots):
         inside = frozenset[UOp]().union(*(free[s] for s in own_sources(node)))
-        if node.op in (Op.Range, Op.Special):
-            inside |= {node}
-        elif node.op in (Op.Reduce, Op.End):
-            inside -= set(node.src[1:])
-        free[node] = inside
+        own = {node} if node.op in (Op.Range, Op.Special) else set[UOp]()
+        free[node] = (inside | own).difference(closed_loops(node, free))
     return free
+
+
+def closed_loops(node: UOp, free: Mapping[UOp, frozenset[UOp]]) -> tuple[UOp, ...]:
+    """The loop indices that a node closes, given those that are free in its sources.
+
+    A Reduce closes its ranges, an End the one it names, and a Barrier the thread axes that its dependencies depend on.
+    """
+    if node.op in (Op.Reduce, Op.End):
+        return node.src[1:]
+    if node.op is Op.Barrier:
+        below = frozenset[UOp]().union(*(free[s] for s in node.src))
+        return tuple(n for n in own_nodes(*node.src) if n in below and is_thread_axis(n))
+    return ()
 
 
 def arguments_match(body: UOp, arguments: tuple[UOp, ...], *, strict: bool) -> Condition:

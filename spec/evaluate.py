@@ -20,6 +20,7 @@ from soundline.spec.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame, Functions, Program, base_of
 from soundline.spec.linear import run_linear
+from soundline.spec.loops import launched, repeated
 from soundline.spec.memory_effects import (
     Memory,
     Place,
@@ -30,7 +31,6 @@ from soundline.spec.memory_effects import (
     initial,
     lay_out,
     place,
-    version,
 )
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
@@ -153,7 +153,7 @@ def _final(program: UOp, params: Bindings, buffers: Bindings, functions: Functio
     if root.op is Op.Linear:
         memory = run_linear(frame, root)
     else:
-        memory = version(frame, (root,)).memory
+        memory = launched(frame, root)
     return {
         node: contents(memory, storage, frame.shape(node.shape))
         for node, storage in frame.program.storage.items()
@@ -207,3 +207,4 @@ Frame.laws = VALUES
 Frame.movement = MOVEMENT
 Frame.operands = staticmethod(operands)
 Frame.invoked = staticmethod(_invoked)
+Frame.repeated = staticmethod(repeated)

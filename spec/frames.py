@@ -48,7 +48,7 @@ def is_effect(node: UOp) -> bool:
     """Whether a node does something: it writes memory, repeats what does, or means something to a machine only."""
     if node.op is Op.Call:
         return node.src[0].op is Op.Program
-    return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.If, Op.Custom, Op.Ins)
+    return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.Barrier, Op.If, Op.Custom, Op.Ins)
 
 
 def base_of(node: UOp) -> UOp:
@@ -68,6 +68,8 @@ class Program:
     """Where each Buffer, and each Param that is written, lies in memory."""
     reads: list[set[int]] = field(default_factory=list)
     """One set for each unordered iteration that is running: the addresses it has read."""
+    journals: list[list[Write]] = field(default_factory=list)
+    """One list for each thread of a Linear that is running: what it has written."""
     free: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """The loop indices that a node depends on."""
     remembering: dict[UOp, bool] = field(default_factory=dict)
@@ -103,7 +105,7 @@ class Program:
     def _effects(self, node: UOp) -> dict[UOp, None]:
         """The effects that must have happened for a node, in order; those inside a loop are left to its End."""
         found = {e: None for s in closed.own_sources(node) for e in self.effects[s]}
-        if node.op in (Op.End, Op.Reduce):
+        if node.op in (Op.End, Op.Reduce, Op.Barrier):
             inside = self.inside_loop(node)
             found = {e: None for e in found if e not in inside}
         if is_effect(node):
@@ -111,13 +113,14 @@ class Program:
         return found
 
     def inside_loop(self, node: UOp) -> set[UOp]:
-        """The effects that the loop of an End (or of a Reduce over ranges) repeats.
+        """The effects that the loop of an End (or of a Reduce over ranges, or of a Barrier) repeats.
 
         They are the body itself, whatever depends on the loop's index, and whatever comes after one of these.
         """
-        closes = set(node.src[1:])
+        closes = set(closed.closed_loops(node, self.free))
         inside = members(node.src[0]) if node.op is Op.End else set()
-        for effect in self.effects[node.src[0]]:
+        bodies = node.src if node.op is Op.Barrier else node.src[:1]
+        for effect in {e: None for body in bodies for e in self.effects[body]}:
             before = (e for s in closed.own_sources(effect) for e in self.effects[s])
             if closes & self.free[effect] or any(e in inside for e in before):
                 inside.add(effect)
@@ -165,13 +168,15 @@ class Frame:
     places: dict[UOp, Place] = field(default_factory=dict)
 
     laws: ClassVar[Mapping[Op, Callable[[Frame, UOp], Array]]]
-    """The law of every op that has a value; this and the next three are set by `evaluate`."""
+    """The law of every op that has a value; this and the next four are set by `evaluate`."""
     movement: ClassVar[Mapping[Op, Callable[[Frame, UOp, Array], Array]]]
     """How a movement op moves the elements of its first source."""
     operands: ClassVar[Callable[[Frame, UOp], tuple[UOp, ...]]]
     """The sources whose values a law asks for in the same frame."""
     invoked: ClassVar[Callable[[Frame, UOp], list[Write]]]
     """What the Call of a Program writes."""
+    repeated: ClassVar[Callable[[Frame, UOp], list[Write]]]
+    """What an End or a Barrier writes."""
 
     def home(self, node: UOp) -> Frame:
         """The outermost frame in which the node has the same value, or the one that remembers it already."""

@@ -7,58 +7,61 @@ meaning of the last form of a program without the notion of a version, so that c
 Sink that it came from checks the order that linearization chose.
 
 A listed value is computed once, at its place in the list; a value that is not listed is computed where it is used, and
-a listed place is only a name. A Range begins a block that its End closes, an If one that its Endif closes. The
-iterations of an unordered axis run ascending, but none may touch what another writes.
+a listed place is only a name. A Range begins a block that its End closes, an If one that its Endif closes. The chapter
+`workgroups` says how the iterations of an unordered axis run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from soundline.spec.axes import ORDERED, axis_type
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame, is_effect
-from soundline.spec.memory_effects import (
-    ORDERED,
-    Memory,
-    Step,
-    Write,
-    check_unordered,
-    in_memory,
-    without_private,
-    writes,
-)
+from soundline.spec.loops import grid
+from soundline.spec.memory_effects import Memory, in_memory, writes
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
+from soundline.spec.workgroups import Running, run_alone, run_threads
 
 Steps = Sequence[UOp]
 
 
 def run_linear(frame: Frame, linear: UOp) -> Memory:
-    """The memory that the instructions leave."""
+    """The memory that the instructions leave, run by every thread of the grid that the Specials count."""
     frame.program.learn(linear)
-    memory = Memory(frame.memory)
-    machine = Frame(frame.program, memory, sequential=True)
+    machine = Frame(frame.program, Memory(frame.memory), sequential=True)
     machine.listed = frozenset(linear.src)
-    _run(machine, linear.src)
-    return memory
+    groups, threads = grid(frame, linear)
+    run_alone(_launch(machine, [*groups, *threads], linear.src))
+    return machine.memory
 
 
-def _run(frame: Frame, steps: Steps) -> list[Write]:
-    """Run a block; its writes are returned, for the check of unordered loops."""
-    done: list[Write] = []
+def _launch(frame: Frame, specials: Sequence[UOp], steps: Steps) -> Running:
+    """The block, run for every value of the Specials."""
+    if not specials:
+        return _run(frame, steps)
+    first, rest = specials[0], specials[1:]
+    return run_threads(frame, first, lambda thread: _launch(thread, rest, steps))
+
+
+def _run(frame: Frame, steps: Steps) -> Running:
+    """Run a block, waiting at every step that threads take together."""
     at = 0
     while at < len(steps):
         step = steps[at]
         if step.op in (Op.Range, Op.If):
             close = _closing(steps, at)
-            run_block = _loop if step.op is Op.Range else _branch
-            done += run_block(frame, step, steps[at + 1 : close])
+            yield from (_loop if step.op is Op.Range else _branch)(frame, step, steps[at + 1 : close])
             frame.happened |= {steps[close]}
             at = close
+        elif step.op in (Op.Barrier, Op.Wmma):
+            yield step, frame
+            frame.happened |= {step}
+            frame.forget()
         else:
-            done += _one(frame, step)
+            _one(frame, step)
         at += 1
-    return done
 
 
 def _closing(steps: Steps, at: int) -> int:
@@ -71,40 +74,35 @@ def _closing(steps: Steps, at: int) -> int:
     raise EvaluationError(f"{opened!r} is never closed", rule="uop-linear-sem", where="Linear")
 
 
-def _one(frame: Frame, step: UOp) -> list[Write]:
+def _one(frame: Frame, step: UOp) -> None:
     """One instruction outside control: an effect changes memory, a value is remembered."""
     if step.op in (Op.End, Op.Endif):
         raise EvaluationError(f"{step!r} closes nothing", rule="uop-linear-sem", where="Linear")
     if is_effect(step):
-        found = writes(frame, step)
-        for write in found:
+        for write in writes(frame, step):
             frame.memory.put(write)
+            for journal in frame.program.journals:
+                journal.append(write)
         frame.happened |= {step}
         frame.forget()
-        return found
-    if step.shape is not None and not in_memory(frame, step):
+    elif step.shape is not None and not in_memory(frame, step):
         frame.values[step] = frame.compute(step)
-    return []
 
 
-def _loop(frame: Frame, loop: UOp, block: Steps) -> list[Write]:
-    """All iterations of a block, ascending."""
-    steps: list[Step] = []
+def _loop(frame: Frame, loop: UOp, block: Steps) -> Running:
+    """All iterations of a block, one after the other where the axis is ordered."""
+    if axis_type(loop) not in ORDERED:
+        yield from run_threads(frame, loop, lambda thread: _run(thread, block))
+        return
     for at in range(frame.number(loop.src[0])):
-        touched: set[int] = set()
-        frame.program.reads.append(touched)
-        steps.append((touched, _run(frame.iteration(loop, at), block)))
-        frame.program.reads.pop()
-    if loop.arg.type not in ORDERED:
-        check_unordered(without_private(steps, frame.program, loop.arg.type), frame.program)
-    return [write for _, found in steps for write in found]
+        yield from _run(frame.iteration(loop, at), block)
 
 
-def _branch(frame: Frame, opened: UOp, block: Steps) -> list[Write]:
+def _branch(frame: Frame, opened: UOp, block: Steps) -> Running:
     """A block under a gate; where the gate is False it counts as done without having been run."""
     gate = frame.value(opened.src[0]).item()
     frame.happened |= {opened}
     if gate:
-        return _run(frame, block)
-    frame.happened |= {s for s in block if is_effect(s)}
-    return []
+        yield from _run(frame, block)
+    else:
+        frame.happened |= {s for s in block if is_effect(s)}

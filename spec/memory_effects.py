@@ -9,9 +9,7 @@ Nothing is ever overwritten in the meaning of a program: a node names a *version
 what memory holds in its frame; ``After(buf, deps)`` names that with the effects of `deps`, and whatever those come
 after, laid over it (U-26). Effects of which neither comes after the other are unordered, and may not write one place.
 
-A loop starts when everything that it comes after has happened. The iterations of an ordered axis each see what those
-before them wrote; those of an unordered axis see none of each other's writes, and it is an error if one touches what
-another writes. Two AtomicAdds never conflict.
+The chapter `loops` says what a loop writes.
 """
 
 from __future__ import annotations
@@ -24,20 +22,14 @@ from soundline.spec.arrays import INVALID, Array, Cell, Invalid
 from soundline.spec.dtypes import DType, index, to_bits
 from soundline.spec.elementwise import add
 from soundline.spec.errors import EvaluationError
-from soundline.spec.frames import VIEWS, Frame, Program, base_of
+from soundline.spec.frames import VIEWS, Frame, base_of
 from soundline.spec.movement import element_of_bytes, stored_bytes
-from soundline.spec.node import AxisType, BufferArg, UOp
+from soundline.spec.node import BufferArg, UOp
 from soundline.spec.op_schema import Op
 
 Byte = int | Invalid
 Address = tuple[int, ...]
 """The addresses of the bytes of one element, least significant first."""
-
-ORDERED = (AxisType.LOOP, AxisType.REDUCE, AxisType.UNROLL, AxisType.UPCAST)
-"""The axes whose iterations run one after the other, in ascending order."""
-
-_WORKGROUP_AXES = (AxisType.GLOBAL, AxisType.THREAD)
-"""The axes whose iterations each have their own LOCAL storage; REG storage belongs to one iteration of any axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +46,15 @@ class Storage:
         return self.node.dtype.itemsize
 
     @property
+    def space(self) -> str:
+        """The address space."""
+        space: str = self.node.arg.addrspace
+        return space
+
+    @property
     def addresses(self) -> range:
         """Every address of the storage."""
         return range(self.start, self.start + self.size * self.width)
-
-    def private_to(self, axis: AxisType) -> bool:
-        """Whether every iteration of an axis has its own copy."""
-        space = self.node.arg.addrspace
-        return axis not in ORDERED and (space == "REG" or (space == "LOCAL" and axis in _WORKGROUP_AXES))
 
 
 @dataclass(slots=True, eq=False)
@@ -106,9 +99,6 @@ class Write:
     storage: Storage
     adds: bool = False
 
-
-Step = tuple[set[int], list[Write]]
-"""One iteration: the addresses it read, and what it wrote."""
 
 # Places -----------------------------------------------------------------------------------------------------------
 
@@ -217,7 +207,7 @@ def read(frame: Frame, node: UOp, wanted: Sequence[bool] | None = None) -> Array
 def version(frame: Frame, roots: tuple[UOp, ...]) -> Frame:
     """The frame in which everything that the roots come after has happened."""
     frame.program.learn(*roots)
-    todo = _not_yet(frame, roots)
+    todo = not_yet(frame, roots)
     if not todo:
         return frame
     key = frozenset(todo)
@@ -228,7 +218,7 @@ def version(frame: Frame, roots: tuple[UOp, ...]) -> Frame:
     return frame.versions[key]
 
 
-def _not_yet(frame: Frame, roots: Iterable[UOp]) -> list[UOp]:
+def not_yet(frame: Frame, roots: Iterable[UOp]) -> list[UOp]:
     """The effects of the roots that memory does not show, in order."""
     effects = frame.program.effects
     todo = [e for e in {e: None for r in roots for e in effects[r]} if e not in frame.happened]
@@ -249,14 +239,15 @@ def happen(frame: Frame, effects: Sequence[UOp], memory: Memory) -> list[Write]:
             for address in write.address:
                 other, added = last.get(address, (effect, False))
                 if other is not effect and other not in before and not (added and write.adds):
-                    raise _conflict("two unordered effects write", write.storage)
+                    raise conflict("two unordered effects write", write.storage)
                 last[address] = (effect, write.adds)
             memory.put(write)
             done.append(write)
     return done
 
 
-def _conflict(what: str, storage: Storage) -> EvaluationError:
+def conflict(what: str, storage: Storage) -> EvaluationError:
+    """The error of two unordered accesses that meet in a storage."""
     return EvaluationError(f"{what} one place of {storage.node!r}", rule="U-26", where=storage.node.op.name)
 
 
@@ -266,8 +257,8 @@ def writes(frame: Frame, effect: UOp) -> list[Write]:
         match effect.op:
             case Op.Store | Op.AtomicAdd:
                 found = _store(frame, effect)
-            case Op.End:
-                found = _loop(frame, effect)
+            case Op.End | Op.Barrier:
+                found = Frame.repeated(frame, effect)
             case Op.Call:
                 found = Frame.invoked(frame, effect)
             case _:
@@ -294,7 +285,7 @@ def _store(frame: Frame, effect: UOp) -> list[Write]:
             what = "place" if isinstance(address, Invalid) else "value"
             raise EvaluationError(f"a {what} that is stored is invalid", rule="U-01", where=effect.op.name)
         if effect.op is Op.Store and not taken.isdisjoint(address):
-            raise _conflict("a Store writes twice", where.storage)
+            raise conflict("a Store writes twice", where.storage)
         taken.update(address)
         found.append(Write(address, where.dtype, value, where.storage, effect.op is Op.AtomicAdd))
     return found
@@ -308,73 +299,6 @@ def gate(frame: Frame, node: UOp | None, count: int) -> list[bool]:
     if INVALID in cells:
         raise EvaluationError("a gate is invalid", rule="U-01")
     return [bool(c) for c in (cells * count if node.shape == () else cells)]
-
-
-# Loops ------------------------------------------------------------------------------------------------------------
-
-
-def _loop(frame: Frame, end: UOp) -> list[Write]:
-    """The writes of all iterations of an End."""
-    body, loop = end.src
-    before = tuple(e for e in frame.program.effects[end] if e is not end)
-    start = version(frame, before)
-    count = start.number(loop.src[0])
-    if loop.arg.type in ORDERED:
-        return _ordered(start, body, loop, count)
-    return _unordered(start, body, loop, count)
-
-
-def _iterate(frame: Frame, body: UOp) -> list[Write]:
-    """The writes of one iteration, laid over the memory of its frame."""
-    return happen(frame, _not_yet(frame, (body,)), Memory(frame.memory))
-
-
-def _ordered(start: Frame, body: UOp, loop: UOp, count: int) -> list[Write]:
-    """Ascending iterations, each of which sees what those before it wrote."""
-    memory = Memory(start.memory)
-    done: list[Write] = []
-    for at in range(count):
-        step = _iterate(start.iteration(loop, at, memory), body)
-        for write in step:
-            memory.put(write)
-        done += step
-    return done
-
-
-def _unordered(start: Frame, body: UOp, loop: UOp, count: int) -> list[Write]:
-    """Iterations that all see the same memory, and of which none touches what another writes."""
-    steps: list[Step] = []
-    for at in range(count):
-        touched: set[int] = set()
-        start.program.reads.append(touched)
-        found = _iterate(start.iteration(loop, at, Memory(start.memory)), body)
-        start.program.reads.pop()
-        steps.append((touched, found))
-    shared = without_private(steps, start.program, loop.arg.type)
-    check_unordered(shared, start.program)
-    return [write for _, found in shared for write in found]
-
-
-def without_private(steps: Sequence[Step], program: Program, axis: AxisType) -> list[Step]:
-    """Iterations without what each does to its own copy of storage."""
-    own = {a for s in program.storage.values() if s.private_to(axis) for a in s.addresses}
-    return [(reads - own, [w for w in found if not w.storage.private_to(axis)]) for reads, found in steps]
-
-
-def check_unordered(steps: Sequence[Step], program: Program) -> None:
-    """Refuse iterations of which one reads or writes what another writes; AtomicAdds do not conflict."""
-    writer: dict[int, tuple[int, bool]] = {}
-    for at, (_, found) in enumerate(steps):
-        for write in found:
-            for address in write.address:
-                other, added = writer.setdefault(address, (at, write.adds))
-                if other != at and not (added and write.adds):
-                    raise _conflict("two iterations of an unordered loop write", write.storage)
-    for at, (touched, _) in enumerate(steps):
-        for address in touched & writer.keys():
-            if writer[address][0] != at:
-                owner = next(s for s in program.storage.values() if address in s.addresses)
-                raise _conflict("an iteration of an unordered loop reads what another writes:", owner)
 
 
 # The memory of a program ------------------------------------------------------------------------------------------

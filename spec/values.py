@@ -20,6 +20,7 @@ from soundline.spec.dtypes import DType, Element, bool_, index, order, uint8
 from soundline.spec.elementwise import ELEMENTWISE, add, law_of, maximum, mul, operand_dtype
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import VIEWS, Frame, Program
+from soundline.spec.lanes import wmma
 from soundline.spec.memory_effects import (
     Memory,
     gate,
@@ -311,6 +312,7 @@ VALUES: dict[Op, Callable[[Frame, UOp], Array]] = {
     Op.After: _after,
     **dict.fromkeys(ELEMENTWISE, _elementwise),
     Op.Where: _where,
+    Op.Wmma: wmma,
     **dict.fromkeys(
         (Op.Contiguous, Op.ContiguousBackward, Op.Detach), lambda frame, node: frame.value(node.src[0])
     ),
@@ -320,7 +322,7 @@ VALUES: dict[Op, Callable[[Frame, UOp], Array]] = {
 
 def operands(frame: Frame, node: UOp) -> tuple[UOp, ...]:
     """The sources whose values the law of a node asks for in the same frame."""
-    if node.op in (Op.Param, Op.Buffer, Op.GetTuple, Op.After, Op.Range, Op.Special):
+    if node.op in (Op.Param, Op.Buffer, Op.GetTuple, Op.After, Op.Range, Op.Special, Op.Wmma):
         return ()
     if node.op is Op.Reduce:
         return node.src if len(node.src) == 1 else ()
