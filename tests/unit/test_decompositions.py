@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -38,9 +39,7 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import TABLE, Op, group_of
 from soundline.spec.uop import UOp, param, toposort
-
-mpmath = pytest.importorskip("mpmath")
-from soundline.verify.accuracy import (  # noqa: E402
+from soundline.verify.accuracy import (
     directed_points,
     error_in_ulp,
     every_number,

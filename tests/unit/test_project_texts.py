@@ -67,6 +67,21 @@ def test_package_has_the_doors_that_it_promises() -> None:
     assert "soundline" in project["entry-points"]["soundline.rules"]
 
 
+def test_what_tests_import_is_in_the_dev_extra_for_the_same_pythons() -> None:
+    dev = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
+    markers = {re.split(r"[><=;]", d)[0]: d.partition(";")[2].strip() for d in dev}
+    assert markers["mpmath"] == ""
+    assert markers["softfloatpy"] == "python_version < '3.14'"
+    using = (ROOT / "tests/unit/test_elementwise.py").read_text()
+    assert "WITH_SOFTFLOAT = sys.version_info < (3, 14)" in using
+
+
+def test_no_test_is_skipped_for_want_of_a_package() -> None:
+    asked = "importor" + "skip"
+    skipping = [str(p.relative_to(ROOT)) for p in (ROOT / "tests").rglob("*.py") if asked in p.read_text()]
+    assert skipping == []
+
+
 @pytest.mark.parametrize(
     "target", ["help", "verify", "verify-deep", "test", "lint", "docs", "bench", "clean"]
 )
