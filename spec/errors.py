@@ -64,6 +64,23 @@ class EvaluationError(SoundlineError):
     """A program has no value: an unbound Param, or an invalid element that reaches a use (U-01)."""
 
 
+class TextError(SoundlineError):
+    """A text is no program, or a program has no text; carries line and column, counted from 1."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        rule: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.line = line
+        self.column = column
+        super().__init__(message, rule=rule, where=f"line {line}" if line else None, hint=hint)
+
+
 class RuleError(SoundlineError):
     """A rewrite rule is not a rule: bad syntax, unknown name, ill-typed sides, unbound variable, duplicate name."""
 
