@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl import storage
+from soundline.impl import elementary, storage
 from soundline.impl.codegen import c_prelude
 from soundline.impl.codegen.c import ENTRY, render
 from soundline.impl.codegen.c_expressions import RENDER, literal
@@ -37,19 +37,24 @@ from soundline.spec.dtypes import (
     from_bits,
     ieee_floats,
     index,
-    int8,
+    int16,
     int32,
     int64,
     ints,
+    largest_finite,
     round_to,
     same_value,
     to_bits,
     to_numpy,
+    uint8,
+    uint16,
+    uint32,
     uint64,
 )
 from soundline.spec.elementwise import scalar
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import Op, UOp, buffer, const, element_of, loop
+from soundline.spec.evaluate import evaluate
+from soundline.spec.uop import Op, UOp, broadcast_to, buffer, const, element_of, loop, param
 
 NARROW = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
 VALUE_DTYPES = (bool_, *ints, *floats)
@@ -151,6 +156,175 @@ def test_bit_casts_of_special_values(dtype: DType) -> None:
     roots = [Op.Bitcast(x, arg=t) for t in (*ints, *floats) if t.bits == dtype.bits]
     for root, found in zip(roots, computed(roots), strict=True):
         check(root, [(v,) for v in values], lambda v, to=root.arg: from_bits(to, to_bits(dtype, v)), found)
+
+
+PATTERNS = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
+"""The integers that hold the bits of a float, by item size."""
+
+
+def like(x: UOp, value: float) -> UOp:
+    return broadcast_to(const(round_to(x.dtype, value), x.dtype), x.shape or ())
+
+
+NOT_A_NUMBER: dict[str, Callable[[UOp], UOp]] = {
+    "as it is": lambda x: x,
+    "negated": Op.Neg,
+    "0 / 0": lambda x: Op.Div(like(x, 0.0), Op.Mul(x, like(x, 0.0))),
+    "x - x": lambda x: Op.Sub(x, x),
+    "root of a negative": lambda x: Op.Sqrt(Op.Neg(Op.Max(x, like(x, 1.0)))),
+    "of a sum": lambda x: Op.Add(x, like(x, 1.0)),
+    "of a maximum": lambda x: Op.Max(like(x, 1.0), x),
+    "selected": lambda x: Op.Where(Op.CmpLt(x, like(x, 0.0)), x, Op.Neg(x)),
+    "truncated": Op.Trunc,
+}
+
+
+def with_nans(dtype: DType) -> np.ndarray:
+    """Numbers, and NaNs of both signs and of several payloads, as patterns."""
+    quiet, sign = to_bits(dtype, math.nan), 1 << (dtype.bits - 1)
+    exponent = (sign - 1) & ~((1 << dtype.mantissa_bits) - 1)
+    nans = [quiet, exponent | 1, sign - 1, exponent | (1 << dtype.mantissa_bits) // 2 | 1]
+    nans = [p for p in nans if math.isnan(float(from_bits(dtype, p)))]
+    rest = [0, to_bits(dtype, 1.0), to_bits(dtype, largest_finite(dtype))]
+    patterns = [p | s for p in (*nans, *rest) for s in (0, sign)]
+    return np.resize(np.array(patterns, f"uint{dtype.bits}"), 16)
+
+
+@pytest.mark.parametrize("how", NOT_A_NUMBER)
+@pytest.mark.parametrize("dtype", floats, ids=repr)
+def test_the_bits_of_a_nan_are_the_canonical_ones(dtype: DType, how: str) -> None:
+    """Hardware gives NaNs of either sign and keeps payloads; a Bitcast reads neither (U-05)."""
+    patterns = with_nans(dtype)
+    values = patterns.view(to_numpy(dtype))
+
+    def read(x: UOp) -> list[UOp]:
+        made = NOT_A_NUMBER[how](x)
+        return [Op.Bitcast(made, arg=t) for t in dict.fromkeys((PATTERNS[dtype.itemsize], uint8, uint64))]
+
+    for root, found in zip(
+        read(param(0, dtype, values.shape)), computed(read(storage.keep(values))), strict=True
+    ):
+        wanted = evaluate(root, {0: Array.of([from_bits(dtype, int(p)) for p in patterns], dtype)})
+        assert found.tobytes() == wanted.to_numpy().tobytes(), root.dtype
+        assert how != "as it is" or found.tobytes() != patterns.tobytes(), "some NaN is not canonical"
+
+
+@pytest.mark.parametrize("dtype", floats, ids=repr)
+def test_int_to_float_to_int_is_the_identity_but_on_nans(dtype: DType) -> None:
+    patterns = with_nans(dtype)
+    there_and_back = Op.Bitcast(Op.Bitcast(storage.keep(patterns), arg=dtype), arg=PATTERNS[dtype.itemsize])
+    (found,) = computed([there_and_back])
+    is_nan = np.array([math.isnan(float(from_bits(dtype, int(p)))) for p in patterns])
+    assert np.array_equal(found[~is_nan], patterns[~is_nan])
+    assert set(found[is_nan].tolist()) == {to_bits(dtype, math.nan)} != set(patterns[is_nan].tolist())
+
+
+@pytest.mark.parametrize("dtype", ieee_floats, ids=repr)
+def test_exp_where_it_overflows_and_where_it_vanishes(dtype: DType) -> None:
+    """exp has the evaluator's bits at the ends of its range: infinity, the least subnormals, zero, and beside them."""
+    least = from_bits(dtype, 1)
+    ends = [math.log(largest_finite(dtype)), math.log(float(least)), math.log(float(least)) - math.log(2)]
+    ends.append(math.log(float(from_bits(dtype, 1 << dtype.mantissa_bits))))
+    near = [end + step for end in ends for step in (-1.5, -0.75, -0.1, -1e-3, 0.0, 1e-3, 0.1, 0.75, 1.5)]
+    far = [
+        100.0,
+        1e3,
+        2048.0,
+        3000.0,
+        largest_finite(dtype),
+        math.inf,
+        math.nan,
+        0.0,
+        1.0,
+        float(least),
+        1e-30,
+    ]
+    values = np.array([round_to(dtype, x) for x in (*near, *far, *(-f for f in far))], to_numpy(dtype))
+    (found,) = computed([elementary.exp(storage.keep(values))])
+    wanted = evaluate(elementary.exp(param(0, dtype, values.shape)), {0: values})
+    pairs = zip(Array.from_numpy(found).elements, wanted.elements, strict=True)
+    assert all(same_value(dtype, a, b) for a, b in pairs)
+    results = [float(x) for x in wanted.elements]
+    assert {math.inf, 0.0, 1.0} <= set(results)
+    smallest_normal = float(from_bits(dtype, 1 << dtype.mantissa_bits))
+    assert sum(0 < x < smallest_normal for x in results) >= 8, "no subnormal is flushed to zero"
+    exact = [math.exp(float(x)) if x < 709 else math.inf for x in values.astype(np.float64)]
+    for x, r, e in zip(values, results, exact, strict=True):
+        if 0 < e < largest_finite(dtype) * 0.9:
+            assert abs(r - e) <= max(float(least), e * 2.0**-dtype.mantissa_bits), x
+
+
+@pytest.mark.parametrize("dtype", ieee_floats, ids=repr)
+def test_exp2_has_every_power_of_two(dtype: DType) -> None:
+    lowest = math.frexp(float(from_bits(dtype, 1)))[1] - 1
+    highest = math.frexp(largest_finite(dtype))[1] - 1
+    powers = [*range(lowest - 2, highest + 3)]
+    (found,) = computed([Op.Exp2(kept([float(p) for p in powers], dtype))])
+    for p, cell in zip(powers, Array.from_numpy(found).elements, strict=True):
+        wanted = math.inf if p > highest else 0.0 if p < lowest else math.ldexp(1.0, p)
+        assert same_value(dtype, scalar(Op.Exp2, dtype, float(p)), cell), p
+        assert cell == wanted, p
+
+
+def wrapped(op: Op, *operands: int) -> int:
+    """A whole operation at uint8 by the scalar law."""
+    return int(scalar(op, uint8, *operands))
+
+
+PROMOTED: dict[str, tuple[Callable[..., UOp], Callable[[int, int], int | bool]]] = {
+    # What C computes in int is cut to its own width before anything else reads it.
+    "half a sum": (
+        lambda a, b: Op.Idiv(Op.Add(a, b), const_like(a, 2)),
+        lambda a, b: wrapped(Op.Add, a, b) // 2,
+    ),
+    "high bits of a product": (
+        lambda a, b: Op.Shr(Op.Mul(a, b), const_like(a, 3)),
+        lambda a, b: wrapped(Op.Mul, a, b) >> 3,
+    ),
+    "order of a difference": (
+        lambda a, b: Op.CmpLt(Op.Sub(a, b), a),
+        lambda a, b: wrapped(Op.Sub, a, b) < a,
+    ),
+    "remainder of a negation": (
+        lambda a, b: Op.Mod(Op.Neg(a), Op.Max(b, const_like(b, 1))),
+        lambda a, b: wrapped(Op.Neg, a) % max(b, 1),
+    ),
+    "shifted up and down": (
+        lambda a, b: Op.Shr(Op.Shl(a, b), b),
+        lambda a, b: wrapped(Op.Shr, wrapped(Op.Shl, a, b), b),
+    ),
+    "widened product": (
+        lambda a, b: Op.Cast(Op.Mul(a, b), arg=int32),
+        lambda a, b: wrapped(Op.Mul, a, b),
+    ),
+    "sum of a product": (
+        lambda a, b: Op.CmpEq(Op.Mulacc(a, b, a), Op.Mul(a, Op.Add(b, const_like(b, 1)))),
+        lambda a, b: True,
+    ),
+}
+
+
+def const_like(x: UOp, value: int) -> UOp:
+    return broadcast_to(const(value, x.dtype), x.shape or ())
+
+
+def test_every_pair_of_bytes_wraps_before_it_is_read() -> None:
+    pairs = [(a, b) for a in range(256) for b in range(256)]
+    left, right = (kept([p[k] for p in pairs], uint8) for k in (0, 1))
+    roots = [build(left, right) for build, _ in PROMOTED.values()]
+    for (name, (_, expect)), found in zip(PROMOTED.items(), computed(roots), strict=True):
+        assert found.tolist() == [expect(a, b) for a, b in pairs], name
+
+
+def test_products_of_16_bits_do_not_overflow_int() -> None:
+    values = [1, 2, 255, 256, 32767, 32768, 46340, 46341, 65521, 65534, 65535]
+    pairs = [(a, b) for a in values for b in values]
+    assert any(a * b >= 1 << 31 for a, b in pairs), "int is too narrow for some product"
+    left, right = (kept([p[k] for p in pairs], uint16) for k in (0, 1))
+    third = Op.Idiv(Op.Mul(left, right), const_like(left, 3))
+    products, thirds = computed([Op.Mul(left, right), third])
+    assert products.tolist() == [scalar(Op.Mul, uint16, a, b) for a, b in pairs]
+    assert thirds.tolist() == [a * b % 65536 // 3 for a, b in pairs]
 
 
 @pytest.mark.parametrize("dtype", ieee_floats, ids=repr)
@@ -361,7 +535,7 @@ def everything(dtype: DType) -> tuple[str, list[np.ndarray]]:
     return lowered.source, [*inputs, *outputs, np.zeros(1 << 14, np.uint8)]
 
 
-@pytest.mark.parametrize("dtype", [int32, float32, float16, int8, uint64], ids=repr)
+@pytest.mark.parametrize("dtype", [*ints, float32, float16], ids=repr)
 def test_no_undefined_behaviour_on_special_values(dtype: DType, tmp_path: Path) -> None:
     assert can_sanitize(tmp_path), "the C compiler lacks -fsanitize=undefined (install libubsan)"
     done = sanitized(*everything(dtype), tmp_path)
@@ -386,6 +560,25 @@ def test_the_sanitizer_sees_a_helper_without_its_guard(call: str, breach: str, t
     assert call in weaker
     done = sanitized(weaker, arrays, tmp_path)
     assert done.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "guarded", "plain", "breach"),
+    [
+        # A cast to uint16_t around the product would let the compiler multiply at that width, without overflow.
+        (uint16, "((uint32_t)v0 * (uint32_t)v1)", "((int32_t){v0 * v1})", "signed integer overflow"),
+        (int16, "((uint32_t)v0 << (uint16_t)v1)", "(v0 << (uint16_t)v1)", "left shift"),
+        (int32, "((uint32_t)v0 + (uint32_t)v1)", "(v0 + v1)", "signed integer overflow"),
+    ],
+)
+def test_the_sanitizer_sees_what_c_would_promote_to_int(
+    dtype: DType, guarded: str, plain: str, breach: str, tmp_path: Path
+) -> None:
+    source, arrays = everything(dtype)
+    assert guarded in source
+    done = sanitized(source.replace(guarded, plain), arrays, tmp_path)
+    assert done.returncode != 0
+    assert breach in done.stderr
 
 
 def test_gated_loads_do_not_touch_what_lies_outside(tmp_path: Path) -> None:

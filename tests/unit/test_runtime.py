@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -337,6 +338,65 @@ def test_a_block_is_kept_while_any_view_of_it_lives() -> None:
     assert address(other) != where
     other[:] = 9.0
     assert list(kept) == [7.0] * 4
+
+
+def spans(array: np.ndarray) -> range:
+    return range(address(array), address(array) + array.nbytes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_live_array_shares_memory_with_another(seed: int) -> None:
+    """Arrays are taken and dropped in any order, some through views; each keeps what was written to it."""
+    source = random.Random(seed)
+    pool = memory.Pool(kept=1 << 22)
+    live: list[tuple[np.ndarray, int]] = []
+    seen: set[int] = set()
+    reused = 0
+    for stamp in range(300):
+        if live and source.random() < 0.5:
+            live.pop(source.randrange(len(live)))
+        count = memory.SMALL + source.choice((0, 0, 1, 63, 5000, 40_000))
+        array = memory.empty(count, np.dtype(np.uint8), pool)
+        assert all(
+            spans(array).stop <= spans(a).start or spans(a).stop <= spans(array).start for a, _ in live
+        )
+        reused += address(array) in seen
+        seen.add(address(array))
+        array[:] = stamp % 251
+        view = array[source.randrange(1000) :: source.choice((1, 2, 7))]
+        live.append((source.choice((array, view, view.reshape(1, -1)[0])), stamp % 251))
+        del array, view
+        assert all((a == value).all() for a, value in live[-3:])
+    assert all((a == value).all() for a, value in live)
+    assert reused > 30, "blocks are used again"
+
+
+def test_results_stay_what_they_were_while_programs_go_on() -> None:
+    x = np.arange(memory.SMALL, dtype=np.float32)
+    program = compile(lambda x, k: (x + k, (x * k)[1:]), x, np.float32(0))
+    kept = []
+    for k in range(12):
+        added, scaled = program(x, np.float32(k))
+        if k % 3 == 0:
+            kept.append((k, added))
+        elif k % 3 == 1:
+            kept.append((-k, scaled[5:100]))
+        del added, scaled
+        gc.collect()
+    for k, result in kept:
+        wanted = x + np.float32(k) if k >= 0 else (x * np.float32(-k))[1:][5:100]
+        np.testing.assert_array_equal(result, wanted)
+
+
+def test_blocks_of_one_size_class_serve_each_other_and_no_larger_one() -> None:
+    pool = memory.Pool()
+    block = pool.take(1 << 17)
+    pool.give(block)
+    assert pool.take((1 << 17) + 1) is not block
+    assert pool.take((1 << 17) - 1) is block
+    for size in (1, 2, 3, 5, 9, memory.SMALL, memory.SMALL + 1, 100_003, (1 << 20) - 1, 1 << 20):
+        fresh = memory.Pool().take(size)
+        assert size + memory.ALIGNMENT <= fresh.nbytes <= size * 5 // 4 + 8 + memory.ALIGNMENT
 
 
 def test_the_pool_keeps_no_more_than_it_may() -> None:
