@@ -8,10 +8,11 @@ What a Function asks of its body (U-31): it is closed, it binds exactly its own 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 
 from soundline.spec.axes import is_thread_axis
 from soundline.spec.dtypes import order
-from soundline.spec.node import ParamArg, Size, UOp
+from soundline.spec.node import ParamArg, RangeArg, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import Condition, as_node, as_size, every, same_shape
 
@@ -38,16 +39,45 @@ def own_nodes(*roots: UOp) -> list[UOp]:
 
 
 def bind(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
-    """`root` with some of its own nodes replaced; every node above a replacement is checked anew."""
+    """`root` with some of its own nodes replaced; every node above a replacement is checked anew.
+
+    No loop is captured: a Range that `root` closes is renamed where a replacement depends on a loop of its id, and
+    where its bound is replaced beside another loop of its id, which it could become.
+    """
+    names = _kept_apart(root, replacements)
     new: dict[UOp, UOp] = {}
     for node in own_nodes(root):
         body = node.src[: len(node.src) - len(own_sources(node))]
         sources = (*body, *(new[s] for s in own_sources(node)))
+        arg = RangeArg(names[node], node.arg.type) if node in names else node.arg
         if node in replacements:
             new[node] = replacements[node]
+        elif sources == node.src and arg is node.arg:
+            new[node] = node
         else:
-            new[node] = node if sources == node.src else UOp(node.op, sources, node.arg, node.tag)
+            new[node] = UOp(node.op, sources, arg, node.tag)
     return new[root]
+
+
+def _kept_apart(root: UOp, replacements: dict[UOp, UOp]) -> dict[UOp, int]:
+    """New ids for the Ranges that `root` closes and that would meet another loop in what `bind` makes."""
+    nodes = own_nodes(root)
+    loops = [n for n in nodes if n.op is Op.Range]
+    replaced = [n for n in nodes if n in replacements]
+    if not loops or not replaced:
+        return {}
+    free = free_ranges(root)
+    outside = {r.arg.id for n in replaced for r in free_ranges(replacements[n]) if r.op is Op.Range}
+    moving = {r.arg.id for r in loops if not replacements.keys().isdisjoint(own_nodes(r))}
+    fresh = count(max([*outside, *(r.arg.id for r in loops)]) + 1)
+    taken = outside | {r.arg.id for r in loops if r in free and r.arg.id in moving}
+    names: dict[UOp, int] = {}
+    for r in loops:
+        if r not in free and r.arg.id in taken:
+            names[r] = next(fresh)
+        elif r.arg.id in moving:
+            taken.add(r.arg.id)
+    return names
 
 
 def params(body: UOp) -> list[UOp]:
@@ -145,11 +175,7 @@ def elements(node: UOp) -> tuple[UOp, ...] | None:
 
 
 def element(node: UOp, position: int) -> UOp:
-    """Element `position` of a tuple, with the arguments of a Function or Call for the Params of its body.
-
-    It has the properties that GetTuple has. Its value is that of GetTuple only if no Range of the body is free in an
-    argument; evaluation passes values, and needs no such care.
-    """
+    """Element `position` of a tuple, with the arguments of a Function or Call for the Params of its body."""
     found = (elements(node) or ())[position]
     if node.op is Op.Tuple or node.src[0].op is Op.CustomFunction:
         return found

@@ -216,8 +216,7 @@ def _iterations(frame: Frame, loops: tuple[UOp, ...]) -> Iterator[Frame]:
 
 def _reduce_ranges(frame: Frame, node: UOp) -> Array:
     """For each position, one fold over the iterations of the ranges."""
-    start = version(frame, tuple(frame.program.effects[node]))
-    steps = [inner.value(node.src[0]).elements for inner in _iterations(start, node.src[1:])]
+    steps = [inner.value(node.src[0]).elements for inner in _iterations(frame, node.src[1:])]
     shape = frame.shape(node.shape)
     count = len(list(positions(shape)))
     rows = [[step[k] for step in steps] for k in range(count)]
