@@ -13,10 +13,11 @@ from functools import cache
 
 from soundline.impl.compile import Lowered, lower
 from soundline.impl.lower.callify import callify
-from soundline.spec.dtypes import bool_, float32, index, int32, uint32, uint64
+from soundline.spec.dtypes import DType, bool_, float32, index, int32, uint32, uint64
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.ops import TABLE, Op
+from soundline.spec.tensor_cores import CORES
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
@@ -41,6 +42,19 @@ HELD = {0: [1, 2], 1: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2: [2.0], 3: [2], 4: [True
 """What the Buffers of the probes hold: nothing that a compiler could fold."""
 _STORE = Op.Store(_B, tensor([7, 8], int32))
 _PLACE = Op.Index(_B, const(0, index))
+
+
+def _fragment(size: int, dtype: DType) -> UOp:
+    """What a lane of a warp holds: its own number."""
+    lane = Op.Special(const(32, index), arg="lidx0")
+    return expand(reshape(Op.Cast(Op.Cast(lane, arg=int32), arg=dtype), (1,)), (size,))
+
+
+def _warp_product() -> UOp:
+    core = CORES[0]
+    sizes = (core.digits(operand).elements for operand in ("A", "B", "C"))
+    dtypes = (core.input, core.input, core.accumulator)
+    return Op.Wmma(*map(_fragment, sizes, dtypes), arg=core.arg)
 
 
 def _in_a_function(call: Op) -> UOp:
@@ -75,6 +89,7 @@ VALUES: dict[Op, Callable[[], UOp]] = {
     Op.After: lambda: Op.Load(Op.After(_B, _STORE)),
     Op.Range: lambda: Op.Reduce(Op.Cast(loop(3, 0), arg=int32), loop(3, 0), arg=ReduceArg(Op.Add)),
     Op.Special: lambda: Op.Special(const(8, index), arg="gidx0"),
+    Op.Wmma: _warp_product,
     Op.Cast: lambda: Op.Cast(_X, arg=int32),
     Op.Where: lambda: Op.Where(Op.CmpLt(_ONE, _ONE), _ONE, Op.Neg(_ONE)),
     Op.Contiguous: lambda: Op.Contiguous(_X),
@@ -137,7 +152,7 @@ def evaluates(op: Op) -> bool:
         if probe is None:
             return False
         params = {0: [1, 2]} if op is Op.Param else {}
-        evaluate(probe, params, HELD, ranges={"gidx0": 3}, functions={"probe": lambda x: x})
+        evaluate(probe, params, HELD, ranges={"gidx0": 3, "lidx0": 5}, functions={"probe": lambda x: x})
     except SoundlineError:
         return False
     return True
