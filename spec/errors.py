@@ -64,6 +64,33 @@ class EvaluationError(SoundlineError):
     """A program has no value: an unbound Param, or an invalid element that reaches a use (U-01)."""
 
 
+class ScheduleError(SoundlineError):
+    """An OptOp does not apply to a kernel; carries the OptOp and the axis, what was given and what is wanted (U-50)."""
+
+    def __init__(
+        self, opt: str, rule: str, *, given: str, wants: str, axis: str | None = None, hint: str | None = None
+    ) -> None:
+        self.opt = opt
+        self.axis = axis
+        self.given = given
+        self.wants = wants
+        about = f" of {axis}" if axis else ""
+        super().__init__(f"wants {wants}; given {given}{about}", rule=rule, where=opt, hint=hint)
+
+
+class StageError(SoundlineError):
+    """A lowering stage broke its invariant; carries every violation, of which `rule` names the first."""
+
+    def __init__(self, stage: str, violations: tuple[tuple[str, str], ...]) -> None:
+        self.violations = violations
+        text = "; ".join(what for _, what in violations)
+        super().__init__(text, rule=violations[0][0] if violations else None, where=stage)
+
+
+class GradientError(SoundlineError):
+    """A gradient that the law does not give: through an op without adjoint, or of what is no float."""
+
+
 class TextError(SoundlineError):
     """A text is no program, or a program has no text; carries line and column, counted from 1."""
 
@@ -101,8 +128,8 @@ class RuleError(SoundlineError):
     @property
     def anchor(self) -> str:
         """The anchor of the class, because `rule` may be the id of a reader's own rule."""
-        law = self.rule is not None and self.rule.startswith("uop-")
-        return self.rule if law and self.rule else type(self).__name__.lower()
+        rule = self.rule or ""
+        return rule if rule.startswith("uop-") else type(self).__name__.lower()
 
 
 class UsageError(SoundlineError):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rst import escape, law, prose, table, title
 
 from soundline.spec import errors as tree
+from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
 from soundline.verify.problems import KINDS
@@ -36,7 +37,10 @@ def errors() -> str:
     kinds = [(f":here:`{kind}`", prose(text)) for kind, text in KINDS.items()]
     parts.append(table(("kind", "means"), kinds, widths=(22, 78)))
     parts.append(title("By constraint", "-"))
-    parts.append("An ``IllFormed`` error names in ``.rule`` the constraint that a node broke.\n")
+    parts.append(
+        "An ``IllFormed`` error names in ``.rule`` the constraint that a node broke, a ``GradientError`` the adjoint "
+        "that it lacks.\n"
+    )
     rows = [
         (f":here:`{identifier}`", f":ref:`{e.title} <op-{e.slug}>`", prose(text))
         for e in TABLE.values()
@@ -60,6 +64,7 @@ def _refusals(entry: Entry) -> list[tuple[str, str]]:
         *((c.id, c.text) for c in entry.constraints),
         *((entry.law_id(name), entry.laws[name]) for name in PROPERTIES),
         (entry.law_id("sem"), entry.semantics),
+        (entry.law_id("adjoint"), ADJOINTS[entry.op].formula),
     ]
 
 

@@ -7,6 +7,7 @@ import status_matrix
 from citations import Test, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
+from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
 
@@ -46,6 +47,8 @@ def page(entry: Entry) -> str:
         _constraints(entry),
         title("Decomposition", "-"),
         _decomposition(entry),
+        title("Adjoint", "-"),
+        f":anchor:`{entry.law_id('adjoint')}`\n\n{_adjoint(entry)}\n",
         title("Special cases", "-"),
         special_cases.section(entry.op),
         title("Example", "-"),
@@ -100,6 +103,12 @@ def _decomposition(entry: Entry) -> str:
     return f"{prose(entry.decomposition)} — {needs} (:law:`U-09`).\n"
 
 
+def _adjoint(entry: Entry) -> str:
+    """What the sources receive in reverse mode, from the table that computes it."""
+    formula = ADJOINTS[entry.op].formula
+    return _sentence(formula[0].upper() + formula[1:])
+
+
 def _decisions(entry: Entry) -> str:
     if not entry.decisions:
         return "The source is clear here.\n"
@@ -132,7 +141,7 @@ def registered_ids() -> list[str]:
     ids = list(DECISIONS)
     for entry in TABLE.values():
         ids += [
-            *(entry.law_id(name) for name in ("sem", "src", "arg")),
+            *(entry.law_id(name) for name in ("sem", "src", "arg", "adjoint")),
             *(entry.law_id(name) for name in PROPERTIES),
         ]
         ids += [c.id for c in entry.constraints]
@@ -163,6 +172,7 @@ def index_of_ids() -> str:
         rows.append((law(entry.law_id("src")), where, "number and kind of sources"))
         rows.append((law(entry.law_id("arg")), where, prose(f"arg: {entry.arg}")))
         rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
+        rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

@@ -1,4 +1,4 @@
-"""The status matrix op × {typing, derived properties, evaluator, SMT, C, tests}, read from the live registries."""
+"""The status matrix: op × {typing, derived properties, evaluator, adjoint, SMT, C, tests}, from the live registries."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from citations import tests_by_citation
 from rst import table
 
 from soundline.spec import bounds, constraints, derived_props
+from soundline.spec.adjoints import ADJOINTS, Nothing, Passes, Refused, Through
 from soundline.spec.ops import TABLE, Entry, Op
 from soundline.verify.smt import denotation
 from soundline.verify.smt.algebras import SMT, UNINTERPRETED
@@ -44,6 +45,19 @@ def evaluator(op: Op) -> str | None:
     return "effect" if op in probes.EFFECTS else "value"
 
 
+_ADJOINT: dict[type, str] = {
+    Passes: "a program",
+    Through: "reverse mode",
+    Nothing: "passes nothing",
+    Refused: "an error",
+}
+
+
+def adjoint(op: Op) -> str | None:
+    """The table of adjoints says what the op hands to its sources in reverse mode: a program, nothing, or an error."""
+    return _ADJOINT[type(ADJOINTS[op])] if op in ADJOINTS else None
+
+
 def smt(op: Op) -> str | None:
     """The prover has a law for it: in an algebra of scalars, or as a map of symbolic positions."""
     found = [SHORT.get(name, name) for name in SMT.get(op, ())]
@@ -65,6 +79,7 @@ COLUMNS: dict[str, Callable[[Op], str | None]] = {
     "typing": typing,
     "derived properties": derived,
     "evaluator": evaluator,
+    "adjoint": adjoint,
     "SMT": smt,
     "C": c,
 }

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def known_ids() -> set[str]:
     """Every id that an error may carry: laws and constraints of the op table, and decisions."""
-    ids = {e.law_id(name) for e in TABLE.values() for name in ("sem", "src", "arg", *PROPERTIES)}
+    ids = {e.law_id(name) for e in TABLE.values() for name in ("sem", "src", "arg", "adjoint", *PROPERTIES)}
     return ids | {c.id for e in TABLE.values() for c in e.constraints} | set(DECISIONS)
 
 
@@ -54,6 +54,7 @@ def test_the_id_of_a_readers_rule_is_no_anchor() -> None:
     assert error.url == f"{DOCUMENTATION}#ruleerror"
     assert error.where == "mine.py:3"
     assert RuleError("ill-typed", rule="uop-add-c3").url == f"{DOCUMENTATION}#uop-add-c3"
+    assert RuleError("no name").url == f"{DOCUMENTATION}#ruleerror"
 
 
 def test_hint_is_shown_on_a_line_of_its_own() -> None:

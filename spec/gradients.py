@@ -1,0 +1,209 @@
+"""
+Gradients
+=========
+
+Reverse mode over a program: `gradient` gives the derivative of a scalar with respect to any of its nodes, as UOps.
+
+The order is fixed, so that the exact profile is reproducible. The nodes of the program, in the order of
+`closed.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands their
+adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
+
+A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from soundline.spec import closed
+from soundline.spec.adjoint_schema import Nothing, Passes, Refused, Through, filled, kept, sizes, zeros
+from soundline.spec.adjoints import ADJOINTS
+from soundline.spec.dtypes import bool_
+from soundline.spec.errors import GradientError
+from soundline.spec.node import LoadArg, UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import TABLE
+from soundline.spec.sizes import same_shape
+from soundline.spec.uop import expand, param, reshape
+
+
+@dataclass(frozen=True, slots=True)
+class Cotangent:
+    """The adjoint of a node so far, and which of its elements are live; None if all are."""
+
+    value: UOp
+    live: UOp | None = None
+
+
+def gradient(y: UOp, xs: Sequence[UOp], seed: UOp | None = None) -> tuple[UOp, ...]:
+    """The derivative of y, or of the sum of seed·y, with respect to each of xs; zeros where y does not depend on it.
+
+    y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
+    or any node inside y. Raises `GradientError`.
+    """
+    for node in (y, *xs):
+        if node.shape is None or not node.dtype.is_float:
+            raise GradientError(
+                f"{node!r} of dtype {node.dtype} is no float", rule="U-33", where=node.op.name
+            )
+    start = _seed(y, seed)
+    found = backward(y, Cotangent(start), frozenset(xs))
+    return tuple(found[x].value if x in found else zeros(x) for x in xs)
+
+
+def _seed(y: UOp, seed: UOp | None) -> UOp:
+    """The adjoint of y itself."""
+    if seed is None:
+        if y.shape != ():
+            raise GradientError(
+                f"y has the shape {y.shape}",
+                rule="U-33",
+                where=y.op.name,
+                hint="give a seed of this shape, or take the gradient of a scalar",
+            )
+        return filled(y, 1.0)
+    if seed.shape is None or seed.dtype is not y.dtype or same_shape(seed.shape, sizes(y)) is not True:
+        raise GradientError(
+            f"the seed is a {seed.dtype} of shape {seed.shape}, y a {y.dtype} of shape {y.shape}",
+            rule="U-33",
+            where=y.op.name,
+        )
+    return seed
+
+
+def backward(y: UOp, seed: Cotangent, xs: Collection[UOp]) -> dict[UOp, Cotangent]:
+    """The adjoints of the nodes between xs and y."""
+    nodes = closed.own_nodes(y)
+    between = dependents(nodes, xs)
+    found = {y: seed}
+    for node in reversed(nodes):
+        if node not in between or node not in found:
+            continue
+        for source, part in passed(node, found[node], between):
+            if source in between:
+                placed = Cotangent(
+                    placed_like(part.value, source),
+                    None if part.live is None else placed_like(part.live, source),
+                )
+                found[source] = joined(found[source], placed) if source in found else placed
+    return found
+
+
+def operands(node: UOp) -> tuple[UOp, ...]:
+    """The nodes to which a node hands adjoints: its sources, but those of the tuple for a GetTuple."""
+    if node.op is not Op.GetTuple:
+        return node.src
+    called = node.src[0]
+    return (called.src[node.arg],) if called.op is Op.Tuple else called.src[1:]
+
+
+def dependents(nodes: Iterable[UOp], xs: Collection[UOp]) -> set[UOp]:
+    """The nodes, given sources first, through which a derivative with respect to xs may pass.
+
+    They are floats, and effects: what an effect writes may be read again, and After then says that it has no adjoint.
+    """
+    found: set[UOp] = set()
+    for node in nodes:
+        passes = node.shape is None or (node.dtype.is_float and not isinstance(ADJOINTS[node.op], Nothing))
+        if node in xs or (passes and any(s in found for s in operands(node))):
+            found.add(node)
+    return found
+
+
+def joined(a: Cotangent, b: Cotangent) -> Cotangent:
+    """The sum; an element is live if it is in either."""
+    live = None if a.live is None or b.live is None else Op.Or(a.live, b.live)
+    return Cotangent(Op.Add(a.value, b.value), live)
+
+
+def passed(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UOp, Cotangent]]:
+    """What a node hands on to its operands."""
+    law = ADJOINTS[node.op]
+    match law:
+        case Passes():
+            return _passed(law, node, g)
+        case Through() if node.op is Op.GetTuple:
+            return _through(node, g, between)
+        case Refused():
+            raise _refusal(node)
+        case _:
+            return []
+
+
+def _refusal(node: UOp) -> GradientError:
+    reason = ADJOINTS[node.op].formula
+    return GradientError(reason, rule=TABLE[node.op].law_id("adjoint"), where=node.op.name)
+
+
+def _passed(law: Passes, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]:
+    """By the law of the op; where an element is not live it receives zero, and no derivative is used."""
+    start = g.live
+    if start is None and law.narrows(node):
+        start = filled(node, True, bool_)
+    lives = [None] * len(node.src) if start is None else law.live(node, start)
+    found = []
+    for source, value, live in zip(node.src, law.law(node, g.value), lives, strict=True):
+        if value is not None:
+            masked = kept(live, value) if law.scales and live is not None else value
+            found.append((source, Cotangent(masked, live)))
+    return found
+
+
+# Tuples and functions ---------------------------------------------------------------------------------------------
+
+
+def _through(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UOp, Cotangent]]:
+    """An element of a Tuple receives g. The arguments of a Function receive the elements of another Function."""
+    called = node.src[0]
+    if called.op is Op.Tuple:
+        return [(called.src[node.arg], g)]
+    if called.op is Op.Call:
+        raise _refusal(called)
+    result, arguments = called.src[0].src[node.arg], called.src[1:]
+    wanted = [p for p in closed.params(result) if arguments[p.arg.slot] in between]
+    given = [g.value] if g.live is None else [g.value, g.live]
+    seeds = [_binder(len(arguments) + k, result, given[k]) for k in range(len(given))]
+    inside = backward(result, Cotangent(*seeds), wanted)
+    reached = [p for p in wanted if p in inside]
+    elements: list[UOp] = []
+    for p in reached:
+        elements += [part for part in (inside[p].value, inside[p].live) if part is not None]
+    adjoint = Op.Function(Op.Tuple(*elements), *arguments, *given)
+    found, position = [], 0
+    for p in reached:
+        count = 1 if inside[p].live is None else 2
+        parts = [Op.GetTuple(adjoint, arg=position + k) for k in range(count)]
+        found.append((arguments[p.arg.slot], Cotangent(*parts)))
+        position += count
+    return found
+
+
+def _binder(slot: int, result: UOp, argument: UOp) -> UOp:
+    """A Param of the shape of a result, to be bound to an argument."""
+    return param(slot, argument.dtype, sizes(result), device=argument.device, axis=argument.axis)
+
+
+# Devices ----------------------------------------------------------------------------------------------------------
+
+
+def placed_like(g: UOp, x: UOp) -> UOp:
+    """g on the device and with the shard axis of x, so that it can be added to what x receives elsewhere."""
+    if None in (g.device, x.device) or (g.device, g.axis) == (x.device, x.axis):
+        return g
+    if not isinstance(x.device, tuple):
+        return Op.Load(g, arg=LoadArg(device=x.device))
+    if x.axis is None:
+        return replicas(g, x.device)
+    rank = len(sizes(g))
+    forth = (x.axis, *(k for k in range(rank) if k != x.axis))
+    sharded = Op.Load(Op.Permute(g, arg=forth), arg=LoadArg(device=x.device))
+    return Op.Permute(sharded, arg=tuple(forth.index(k) for k in range(rank)))
+
+
+def replicas(g: UOp, devices: tuple[str, ...]) -> UOp:
+    """g on every one of several devices (U-28)."""
+    one = Op.Load(g, arg=LoadArg(device=devices[0]))
+    shape = sizes(g)
+    copies = Op.Load(expand(reshape(one, (1, *shape)), (len(devices), *shape)), arg=LoadArg(device=devices))
+    return reshape(Op.Replicated(copies, arg=(0,)), shape)
