@@ -87,7 +87,7 @@ def lt_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
     return x.cast(s) < y.cast(s), x < y
 
 
-@rule(dtypes=[float16, bfloat16, float32], s=[float32, float64])
+@rule(dtypes=floats, s=floats)
 def lt_of_widened_floats(x: Value, y: Value, s: DTypeVar) -> Sides:
     """A comparison needs no wider format than its operands have."""
     given(lossless(x.dtype, s))

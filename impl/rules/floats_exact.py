@@ -60,6 +60,12 @@ def mul_neg(x: Value, y: Value) -> Sides:
 
 
 @rule(dtypes=floats)
+def recip_neg(x: Value) -> Sides:
+    """A sign comes out of a reciprocal, where it may meet another."""
+    return (-x).recip(), -x.recip()
+
+
+@rule(dtypes=floats)
 def trunc_trunc(x: Value) -> Sides:
     """What is whole stays as it is."""
     return x.trunc().trunc(), x.trunc()

@@ -58,7 +58,7 @@ def lt_of_widened_wrong(x: Value, y: Value, s: DTypeVar):
     return x.cast(s) < y.cast(s), x < y
 
 
-@rule(dtypes=[float32], s=[float16])
+@rule(dtypes=[float32, float8_e4m3fn], s=[float8_e5m2])
 def lt_of_widened_floats_wrong(x: Value, y: Value, s: DTypeVar):
     """Without the condition: different values round to one."""
     return x.cast(s) < y.cast(s), x < y

@@ -52,6 +52,12 @@ def mul_neg_wrong(x: Value, y: Value):
 
 
 @rule(dtypes=[float32])
+def recip_neg_wrong(x: Value):
+    """A difference from zero, which loses the sign of a zero."""
+    return (-x).recip(), 0 - x.recip()
+
+
+@rule(dtypes=[float32])
 def trunc_trunc_wrong(x: Value):
     """The truncation forgotten."""
     return x.trunc().trunc(), x
