@@ -104,8 +104,10 @@ def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None 
     own = {k: build(a, env) for k, a in enumerate(args) if has_dtype(a)}
     peer = _widest([node for k, node in own.items() if k >= first], like)
     shaped = _widest(list(own.values()), like)
-    peers = (const(False, bool_),) * first + (peer,) * (len(args) - first)
-    built = [own[k] if k in own else build(a, env, peers[k]) for k, a in enumerate(args)]
+    selector = const(False, bool_)
+    built = [
+        own[k] if k in own else build(a, env, peer if k >= first else selector) for k, a in enumerate(args)
+    ]
     return tuple(_repeated(b, a, shaped) for a, b in zip(args, built, strict=True))
 
 
@@ -157,8 +159,10 @@ def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:
     )
 
 
-def _rank_of(term: Term, env: Env) -> int | None:
-    """The number of entries of a vector term; None for one number for every axis."""
+def _rank_of(term: Any, env: Env) -> int | None:
+    """The number of entries of a vector, and of the flags or the permutation in it; None for one for every axis."""
+    if not isinstance(term, Term):
+        return len(term)
     match term.head:
         case "everywhere":
             return None
@@ -168,14 +172,7 @@ def _rank_of(term: Term, env: Env) -> int | None:
             return len(env.bound[term.args[0]])
         case "shape of":
             return len(build(term.args[0], env).shape or ())
-        case "where" | "permuted":
-            parts = term.args[1:] if term.head == "where" else term.args[:1]
-        case _:
-            parts = term.args
-    found = [r for p in parts if (r := _rank_of(p, env)) is not None]
-    if not found and term.head == "where":
-        return len(build_flags(term.args[0], env))
-    return found[0] if found else None
+    return next((r for p in term.args if (r := _rank_of(p, env)) is not None), None)
 
 
 def build_vector(term: Term, env: Env, rank: int | None) -> Shape:

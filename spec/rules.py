@@ -156,13 +156,16 @@ def _declare(statement: _Statement, name: str, annotation: Any) -> Term:
     if name in statement.variables:
         if kind == statement.kinds[name] == Variable("Size"):  # a Tensor["m", "n"] has named it already
             return statement.variables[name]
-        raise RuleError(f"variable {name} is declared twice")
+        raise RuleError(
+            f"variable {name} is declared twice, as {statement.kinds[name].kind} and as {kind.kind}",
+            hint="a name in the brackets of a Tensor is a Size",
+        )
     variable = KINDS[kind.kind]("var", (name,))
     statement.variables[name] = variable
     statement.kinds[name] = kind
     if kind.kind == "Tensor":
         for size in kind.inside:
-            if isinstance(size, str) and size not in statement.variables:
+            if isinstance(size, str):
                 _declare(statement, size, Variable("Size"))
     return variable
 
