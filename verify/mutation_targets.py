@@ -29,9 +29,9 @@ def _target(path: str, *tests: str) -> Target:
     return Target(path, tuple(f"tests/unit/test_{name}.py" for name in tests))
 
 
-_SCALARS = ("prover_scalars", "prover_floats", "smt_against_spec")
+_SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("prover_tensors",)
-_RULES = ("mutants_rules", "prover_scalars")
+_RULES = ("mutants_rules", "mutants_building", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (
     _target("spec/arrays.py", "mutants_movement", "evaluate_values", "evaluate_memory"),
@@ -61,8 +61,8 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/notation.py", "mutants_rules", "loader"),
     _target("spec/op_schema.py", "ops_table", "mutants_structure"),
     _target("spec/ops.py", "ops_table", "constraints"),
-    _target("spec/ranks.py", "mutants_rules", "prover_scalars"),
-    _target("spec/rules.py", "mutants_rules", "loader"),
+    _target("spec/ranks.py", *_RULES),
+    _target("spec/rules.py", "mutants_rules", "mutants_building", "loader"),
     _target("spec/shard.py", "mutants_structure", "derived_props", "constraints"),
     _target("spec/sizes.py", "mutants_structure", "derived_props", "constraints", "bounds"),
     _target("spec/terms.py", "mutants_rules", "loader"),
@@ -81,7 +81,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/division.py", *_SCALARS),
     _target("verify/smt/elements.py", *_TENSORS),
     _target("verify/smt/exhaustive.py", *_SCALARS),
-    _target("verify/smt/formulas.py", *_TENSORS),
+    _target("verify/smt/formulas.py", "mutants_conditions", *_TENSORS),
     _target("verify/smt/ieee.py", *_SCALARS),
     _target("verify/smt/indexing.py", "digit_lemmas", *_TENSORS),
     _target("verify/smt/integers.py", *_SCALARS),
@@ -91,7 +91,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/minimal.py", *_SCALARS),
     _target("verify/smt/obligations.py", *_SCALARS),
     _target("verify/smt/points.py", *_SCALARS),
-    _target("verify/smt/polynomials.py", "digit_lemmas", *_TENSORS, "prover_scalars"),
+    _target("verify/smt/polynomials.py", "mutants_conditions", "digit_lemmas", *_TENSORS, "prover_scalars"),
     _target("verify/smt/python_text.py", *_TENSORS),
     _target("verify/smt/reals.py", *_SCALARS),
     _target("verify/smt/replays.py", *_TENSORS),

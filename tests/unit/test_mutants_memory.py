@@ -139,6 +139,21 @@ def test_nothing_is_bound_by_default(node: UOp) -> None:
         evaluate(node)
 
 
+def test_what_memory_holds_is_told_of_buffers_and_not_of_written_params() -> None:
+    """A Param and a Buffer may have one slot; the value of the Param is for the kernel alone."""
+    p = param(0, int32, (4,))
+    program = Op.Linear(Op.Store(at(p, ZERO), number(9)), Op.Store(at(A, ONE), number(8)))
+    assert execute(program, {0: [1, 2, 3, 4]}, {0: [5, 6, 7, 8]})[0].elements == (1, 8, 3, 4)
+    only = Op.Linear(Op.Store(at(p, ZERO), number(9)))
+    assert execute(only, params={0: [5, 6, 7, 8]}) == {}
+
+
+def test_a_loop_whose_index_is_not_given_has_no_value() -> None:
+    with pytest.raises(EvaluationError):
+        evaluate(loop(4, 0))
+    assert evaluate(loop(4, 0), ranges={0: 3}).item() == 3
+
+
 def test_a_call_writes_a_param() -> None:
     out = param(0, int32, (1,))
     kernel = Op.Linear(Op.Store(out, Op.Add(load(out), tensor([1]))))

@@ -72,8 +72,6 @@ def at_least_zero(poly: Poly) -> Formula:
     if (number := poly.constant) is not None:
         return TRUE if number >= 0 else FALSE
     divisor = math.gcd(*(n for m, n in poly.terms.items() if m))
-    if divisor == 1:
-        return Formula("ge", poly)
     return Formula("ge", Poly({m: n // divisor for m, n in poly.terms.items()}))
 
 
@@ -96,7 +94,7 @@ def is_zero(poly: Poly) -> Formula:
         return FALSE
     if poly.lead()[1] < 0:
         divisor = -divisor
-    return Formula("eq", Poly({m: n // divisor for m, n in poly.terms.items()}) if divisor != 1 else poly)
+    return Formula("eq", Poly({m: n // divisor for m, n in poly.terms.items()}))
 
 
 def equal(a: Poly, b: Poly) -> Formula:
