@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import elementary, indexing, storage, sums
+from soundline.impl.drawing import svg
 from soundline.impl.operands import (
     Axes,
     axes_of,
@@ -103,6 +104,10 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, dtype={self.dtype})"
+
+    def _repr_html_(self) -> str:
+        """The graph of the tensor, drawn; a notebook shows it."""
+        return svg(self.uop)
 
     def __rich_repr__(self) -> Any:
         """The fields that rich shows."""

@@ -33,7 +33,7 @@ def program_text(*roots: UOp) -> str:
     names: Names = {}
     lines: list[str] = []
     for node in toposort(*roots):
-        if not _stands_where_it_is_used(node):
+        if not stands_where_it_is_used(node):
             text = node_text(node, names)
             names[node] = f"%{len(names)}"
             lines.append(f"{names[node]} = {text}{_comment(node, names)}")
@@ -41,7 +41,8 @@ def program_text(*roots: UOp) -> str:
     return "\n".join([*lines, f"return {results}".rstrip()])
 
 
-def _stands_where_it_is_used(node: UOp) -> bool:
+def stands_where_it_is_used(node: UOp) -> bool:
+    """Whether a node needs no line of its own."""
     return node.op is Op.Const or _is_shape(node)
 
 
