@@ -97,7 +97,8 @@ class Array:
                 raise EvaluationError(f"numpy's {array.dtype} holds no index", rule="uop-param-dtype")
             return Array.of(array.tolist(), index)
         own = numpy_dtype(array.dtype)
-        wide = array.astype(np.float64) if own.is_float else array
+        with np.errstate(invalid="ignore"):  # of a signalling NaN, which is a NaN like any other (U-05)
+            wide = array.astype(np.float64) if own.is_float else array
         return Array(own, array.shape, tuple(wide.ravel().tolist()))
 
     @staticmethod

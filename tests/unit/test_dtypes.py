@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from soundline.spec.arrays import Array
 from soundline.spec.dtypes import (
     BY_NAME,
     DType,
@@ -351,3 +353,18 @@ def test_the_zero_of_a_dtype() -> None:
         zero = zero_of(dtype)
         assert is_element(dtype, zero)
         assert to_bits(dtype, zero) == 0
+
+
+@pytest.mark.parametrize("dtype", floats, ids=repr)
+def test_every_nan_of_numpy_is_read_without_a_warning(dtype: DType) -> None:
+    patterns = np.arange(1 << min(dtype.bits, 16), dtype=f"uint{dtype.bits}")
+    if dtype.bits > 16:  # signalling and quiet ones, of both signs
+        exponent = ((1 << (dtype.bits - 1)) - 1) & ~((1 << dtype.mantissa_bits) - 1)
+        patterns = np.array([exponent | 1, exponent | 3 << (dtype.mantissa_bits - 1)], patterns.dtype)
+        patterns = np.concatenate([patterns, patterns | (1 << (dtype.bits - 1)), patterns - exponent])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = Array.from_numpy(patterns.view(to_numpy(dtype))).elements
+    assert all(same_value(dtype, x, from_bits(dtype, int(p))) for x, p in zip(found, patterns, strict=True))
+    assert any(x != x for x in found)
+    assert not all(x != x for x in found)
