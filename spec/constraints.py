@@ -38,7 +38,7 @@ from soundline.spec.node import (
     WmmaArg,
 )
 from soundline.spec.op_schema import Op
-from soundline.spec.shard import reshaped_axis
+from soundline.spec.shard import admits_axis, bitcast_keeps_parts, reshaped_axis, slice_keeps_parts
 from soundline.spec.sizes import (
     Condition,
     add,
@@ -105,7 +105,7 @@ def _no_negative(source: UOp) -> Condition:
 
 def _is_device(device: object) -> bool:
     names = device if isinstance(device, tuple) else (device,)
-    return device is None or all(isinstance(name, str) for name in names)
+    return device is None or (bool(names) and all(isinstance(name, str) for name in names))
 
 
 def _are(kind: type, *fields: object) -> bool:
@@ -259,6 +259,7 @@ CHECKS: dict[str, Predicate] = {
     "uop-param-c1": lambda src, arg: type(arg.slot) is int and arg.slot >= 0,
     "uop-param-c2": lambda src, arg: _no_negative(src[0]),
     "uop-param-c3": lambda src, arg: _bounds_in_order(arg),
+    "uop-param-c4": lambda src, arg: admits_axis(arg, _sizes(src[0])),
     "uop-buffer-c1": lambda src, arg: type(arg.size) is int and arg.size >= 0,
     "uop-buffer-c2": lambda src, arg: _stored(arg.dtype),
     "uop-const-c1": lambda src, arg: is_element(arg.dtype, arg.value),
@@ -301,8 +302,10 @@ CHECKS: dict[str, Predicate] = {
         arg.dtype is src[0].dtype or (_stored(arg.dtype) and bool_ not in (arg.dtype, src[0].dtype))
     ),
     "uop-slice-c4": _slice_is_aligned_and_inside,
+    "uop-slice-c5": lambda src, arg: slice_keeps_parts(src[0], src[1], arg),
     "uop-bitcast-c1": lambda src, arg: all(d.is_int or d.is_float for d in (src[0].dtype, arg)),
     "uop-bitcast-c2": _bitcast_divides,
+    "uop-bitcast-c3": lambda src, arg: bitcast_keeps_parts(src[0], arg),
     "uop-reduce-c1": lambda src, arg: arg.op in (Op.Add, Op.Max, Op.Mul),
     "uop-reduce-c2": lambda src, arg: (
         _distinct_axes(arg.axes, len(_shape(src[0]))) and not (len(src) > 1 and arg.axes)

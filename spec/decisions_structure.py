@@ -2,7 +2,7 @@
 Decisions on shape, structure, bounds and kernels
 =================================================
 
-U-20 to U-33 fix shapes, identity, memory, devices and functions; U-40 to U-45 the interval of a node; U-50 to U-52
+U-20 to U-35 fix shapes, identity, memory, devices and functions; U-40 to U-45 the interval of a node; U-50 to U-52
 the scheduling of kernels.
 """
 
@@ -109,6 +109,27 @@ STRUCTURE: tuple[Decision, ...] = (
         "Adjoints",
         "Ties in Max and in Reduce(Max) share equally. The adjoint of Reduce(Mul) uses products of the others and "
         "never a division. Comparisons, integer ops and casts to integers pass nothing.",
+    ),
+    Decision(
+        "U-34",
+        "prefix_sum and arange",
+        "Element i of a prefix sum is the ascending fold of the first i+1 elements, and the prefix sum of nothing is "
+        "nothing. The windows are filled with what a sum does not notice, which is -0.0 for floats. arange counts in "
+        "64 bits and casts once, so that element i is i in every dtype; the positions of gather and scatter_add are "
+        "compared as index, where none of them wraps.",
+        source="The windows are filled with zeros, which turn a leading -0.0 into +0.0; the ones of arange are added "
+        "in the dtype of the result; for n = 0 the sizes are negative.",
+    ),
+    Decision(
+        "U-35",
+        "Parts of a value, and what moves between devices",
+        "On n devices the shard axis is divided in n equal parts. An op is computed on each device from what that "
+        "device holds, a replica being cut where a part is wanted. Pad, Shrink, Flip and Slice leave the shard axis as "
+        "it is, a Bitcast keeps each part whole, a sharded index gives its axis to what it picks, and the sources of a "
+        "node, of a Store and of a gated Load included, are on one device. Two ops move data: a Load to a device, and "
+        "a Reduce over the shard axis. Neither stands inside a loop where a program is computed device by device.",
+        source="Ops that are not listed have axis null, so that a Flip along another axis would be n copies of the "
+        "whole, which no device holds.",
     ),
 )
 

@@ -141,15 +141,25 @@ def _first_device(src: Sources, arg: Any) -> Device:
     return src[0].device
 
 
+def _written_device(src: Sources, arg: Any) -> Device:
+    """The device of the place; only a Load brings a value to another."""
+    _agreed_device(src, arg)
+    return src[0].device
+
+
+def _load_device(src: Sources, arg: Any) -> Device:
+    here = _agreed_device(src, arg)
+    return here if arg is None or arg.device is None else arg.device
+
+
 DEVICE: dict[Op, Callable[[Sources, Any], Device]] = {
     **dict.fromkeys(_VOID, _shared_device),
-    **dict.fromkeys((*_ALU, Op.Stack), _agreed_device),
-    **dict.fromkeys((*group_of("movement", "marker"), Op.Reduce, Op.After, Op.Wmma), _first_device),
-    **dict.fromkeys((Op.Store, Op.AtomicAdd), _first_device),
+    **dict.fromkeys((*_ALU, *group_of("movement")), _agreed_device),
+    **dict.fromkeys((*_MARKERS, Op.Reduce, Op.After, Op.Wmma), _first_device),
+    **dict.fromkeys((Op.Store, Op.AtomicAdd), _written_device),
     **dict.fromkeys((Op.Const, Op.Range, Op.Special, Op.Binary, Op.BinaryCode), lambda src, arg: None),
     **dict.fromkeys((Op.Param, Op.Buffer), lambda src, arg: arg.device),
-    Op.Stack: _agreed_device,
-    Op.Load: lambda src, arg: src[0].device if arg is None or arg.device is None else arg.device,
+    Op.Load: _load_device,
     Op.GetTuple: lambda src, arg: closed.element(src[0], arg).device,
 }
 
@@ -170,15 +180,27 @@ def _lost_on(axis: int | None, gone: tuple[int, ...]) -> int | None:
 
 
 def _load_axis(src: Sources, arg: Any) -> int | None:
+    here = _agreed_axis(src, arg)
     if arg is None or arg.device is None:
-        return src[0].axis
+        return here
     return 0 if isinstance(arg.device, tuple) else None
 
 
 def _index_axis(src: Sources, arg: Any) -> int | None:
-    if src[0].axis is None:
-        return None
-    return src[0].axis - sum(1 for i in src[1:] if i.shape == ())
+    """The shard axis of T among the axes that are left, or the axis that a sharded index makes."""
+    indices, made, found = src[1:], 0, []
+    for i in indices:
+        found.append(None if i.axis is None else made + i.axis)
+        made += len(_shape(i))
+    found.append(None if src[0].axis is None else made + src[0].axis - len(indices))
+    return agreed(found)
+
+
+def _written_axis(src: Sources, arg: Any) -> None:
+    """None; a value without a shard axis is on every device, and one with it only where the place has it too."""
+    value = _agreed_axis(src[1:], arg)
+    if value not in (None, src[0].axis):
+        raise Disagreement(f"{src[0].axis!r} and {value!r}")
 
 
 def _stack_axis(src: Sources, arg: Any) -> int | None:
@@ -188,6 +210,7 @@ def _stack_axis(src: Sources, arg: Any) -> int | None:
 
 AXIS: dict[Op, Callable[[Sources, Any], int | None]] = {
     **dict.fromkeys(_VOID, lambda src, arg: None),
+    **dict.fromkeys((Op.Store, Op.AtomicAdd), _written_axis),
     **dict.fromkeys((*_ALU,), _agreed_axis),
     **dict.fromkeys((*_MARKERS, Op.Flip, Op.Expand, Op.Pad, Op.Shrink, Op.After), _first_axis),
     **dict.fromkeys((Op.Slice, Op.Bitcast), _first_axis),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from soundline.spec.op_schema import Entry, Op, alu_laws, entry, inherited_laws, source, void_laws
 
 _DEPS = source("dep", "what must have happened", variadic=True)
+_STORED_AXIS = "none; what is written has the axis of src[0], or null"
 _LOOP_INDEX = {"dtype": "index", "shape": "()", "device": "null", "min_max": "[0, n-1]", "axis": "null"}
 
 _MEMORY: tuple[Entry, ...] = (
@@ -34,9 +35,10 @@ _MEMORY: tuple[Entry, ...] = (
         laws={
             "dtype": "src[0].dtype",
             "shape": "src[0].shape",
-            "device": "from arg, else src[0].device",
+            "device": "from arg, else the one non-null device that all sources agree on (U-29)",
             "min_max": "hull of src[0] and alt",
-            "axis": "0 where arg names an n-tuple device, null where it names one device, else src[0].axis",
+            "axis": "0 where arg names an n-tuple device, null where it names one device, else the one "
+            "non-null axis of the sources",
         },
         example=">>> evaluate(Op.Load(buffer(0, 2, int32)), buffers={0: [7, 8]}).elements\n(7, 8)",
         decisions=("U-01", "U-25", "U-26", "U-45"),
@@ -56,7 +58,7 @@ _MEMORY: tuple[Entry, ...] = (
             "val has the dtype of buf",
             "gate is bool, a scalar or of the shape of buf",
         ),
-        laws=void_laws(device="src[0].device"),
+        laws=void_laws(device="src[0].device; the other sources are there too", axis=_STORED_AXIS),
         example=">>> b = buffer(0, 2, int32)\n"
         ">>> evaluate(Op.Load(Op.After(b, Op.Store(b, tensor([7, 8])))), buffers={0: [0, 0]}).elements\n(7, 8)",
         decisions=("U-26",),
@@ -223,7 +225,7 @@ _CODEGEN: tuple[Entry, ...] = (
             "the dtype is a number",
             "idx is a place: a Buffer, or a Param without bounds, under movement ops and After",
         ),
-        laws=void_laws(device="src[0].device"),
+        laws=void_laws(device="src[0].device; the other sources are there too", axis=_STORED_AXIS),
         example=">>> Op.AtomicAdd(Op.Index(buffer(0, 2, int32), const(0, index)), const(1, int32)).dtype\nvoid",
         decisions=("U-26",),
     ),

@@ -12,6 +12,7 @@ from soundline.spec.op_schema import Entry, Op, entry, inherited_laws, source, v
 
 _T = source("T", "any value")
 _NEW_SHAPE = source("s'", "the new shape: a Stack of index scalars")
+_AGREED = "the one non-null device that all sources agree on (U-29)"
 _OFFSET = source("o", "one offset per axis: a Stack of index scalars")
 
 _SOURCE_OPS: tuple[Entry, ...] = (
@@ -25,6 +26,7 @@ _SOURCE_OPS: tuple[Entry, ...] = (
             "the slot is an int ≥ 0",
             "s is a Stack of index scalars, each ≥ 0",
             "bounds, if given, are two values of the dtype with lo ≤ hi",
+            "axis, if given, is an axis of s that the number of devices divides; on one device there is none",
         ),
         laws={
             "dtype": "from arg",
@@ -123,6 +125,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         ),
         laws=inherited_laws(
             shape="s'",
+            device=_AGREED,
             axis="the last new axis with the same product of sizes before it, and a size that n divides",
         ),
         example=">>> evaluate(reshape(tensor([[1, 2], [3, 4]]), (4,))).elements\n(1, 2, 3, 4)",
@@ -138,7 +141,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             "s' has the rank of T",
             "each s[k] is 1 or s'[k]",
         ),
-        laws=inherited_laws(shape="s'"),
+        laws=inherited_laws(shape="s'", device=_AGREED),
         example=">>> evaluate(expand(tensor([[1], [2]]), (2, 2))).elements\n(1, 1, 2, 2)",
         decisions=("U-20", "U-22"),
     ),
@@ -152,7 +155,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             "0 ≤ o[k] and o[k] + s[k] ≤ s'[k]",
             "the shard axis of a multi-device value keeps its size",
         ),
-        laws=inherited_laws(shape="s'", min_max="hull of src[0] with 0"),
+        laws=inherited_laws(shape="s'", device=_AGREED, min_max="hull of src[0] with 0"),
         example=">>> evaluate(pad(tensor([1, 2]), (1,), (4,))).elements\n(0, 1, 2, 0)",
         decisions=("U-14", "U-20", "U-22", "U-41"),
     ),
@@ -166,7 +169,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             "0 ≤ o[k], 0 ≤ s'[k] and o[k] + s'[k] ≤ s[k]",
             "the shard axis of a multi-device value keeps its size",
         ),
-        laws=inherited_laws(shape="s'"),
+        laws=inherited_laws(shape="s'", device=_AGREED),
         example=">>> evaluate(shrink(tensor([1, 2, 3, 4]), (1,), (2,))).elements\n(2, 3)",
         decisions=("U-20", "U-22"),
     ),
@@ -183,10 +186,12 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         ),
         laws=inherited_laws(
             shape="the shapes of the indices, then the axes that were not indexed",
-            axis="shifted left by the axes that were removed before it",
+            device=_AGREED,
+            axis="of T, shifted left by the axes that were removed before it, or the axis that a sharded index makes; "
+            "there is at most one",
         ),
         example=">>> evaluate(Op.Index(tensor([5, 6, 7]), const(2, index))).elements\n(7,)",
-        decisions=("U-01", "U-24"),
+        decisions=("U-01", "U-24", "U-29"),
     ),
     entry(
         Op.Stack,
@@ -197,7 +202,7 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         laws={
             "dtype": "src[0].dtype; index for the empty Stack",
             "shape": "(number of sources, *src[0].shape); (0,) for the empty Stack",
-            "device": "the one non-null device that all sources agree on (U-29)",
+            "device": _AGREED,
             "min_max": "hull of all sources",
             "axis": "the one non-null axis of the sources, plus 1",
         },
@@ -226,10 +231,11 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
             "offset is an index scalar",
             "the dtype is stored and is not bool, unless it is that of T",
             "offset is byte-aligned to dtype, and where it is constant the slice lies inside T",
+            "a multi-device value with a shard axis is sliced whole, into a size that n divides",
         ),
-        laws=inherited_laws(dtype="from arg", shape="(size,)", min_max="dtype range"),
+        laws=inherited_laws(dtype="from arg", shape="(size,)", min_max="dtype range", device=_AGREED),
         example=">>> evaluate(Op.Slice(tensor([1, 2, 3]), const(1, index), arg=SliceArg(2, int32))).elements\n(2, 3)",
-        decisions=("U-23",),
+        decisions=("U-23", "U-35"),
     ),
     entry(
         Op.Bitcast,
@@ -240,10 +246,11 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         constraints=(
             "both dtypes are integers of fixed width or floats",
             "the item sizes are equal, or T has a last axis whose bytes the new item size divides",
+            "where the last axis is the shard axis, so do the bytes of each of its n parts",
         ),
         laws=inherited_laws(dtype="from arg", shape="s with the last axis scaled", min_max="dtype range"),
         example=">>> evaluate(Op.Bitcast(const(1.0, float32), arg=uint32)).elements\n(1065353216,)",
-        decisions=("U-05", "U-23"),
+        decisions=("U-05", "U-23", "U-35"),
     ),
 )
 

@@ -2,8 +2,9 @@
 Devices and shards
 ==================
 
-Which device several sources agree on, and where the shard axis of a multi-device value goes (U-29). An n-tuple device
-with a null axis holds n replicas.
+Which device several sources agree on, and where the shard axis of a multi-device value goes (U-29, U-35). On an n-tuple
+device the shard axis is divided in n equal parts, one for each device; with a null axis each device holds a replica.
+The chapter `devices` computes programs by these parts.
 """
 
 from __future__ import annotations
@@ -11,10 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from soundline.spec.node import Shape, UOp
-from soundline.spec.sizes import equal, product
+from soundline.spec.dtypes import DType
+from soundline.spec.node import Device, ParamArg, Shape, SliceArg, UOp
+from soundline.spec.sizes import Condition, divides, equal, every, multiply, product
 
 _T = TypeVar("_T")
+
+
+def parts(device: Device) -> int:
+    """The number of parts that a shard axis has."""
+    return len(device) if isinstance(device, tuple) else 1
 
 
 class Disagreement(Exception):
@@ -33,7 +40,7 @@ def reshaped_axis(source: UOp, new: Shape) -> int | None:
     """The last new axis that begins where the shard axis began and whose size the number of devices divides."""
     assert source.shape is not None
     assert source.axis is not None
-    devices = len(source.device) if isinstance(source.device, tuple) else 1
+    devices = parts(source.device)
     before = product(source.shape[: source.axis])
     for axis in reversed(range(len(new))):
         size = new[axis]
@@ -41,3 +48,30 @@ def reshaped_axis(source: UOp, new: Shape) -> int | None:
         if divides and equal(product(new[:axis]), before) is True:
             return axis
     return None
+
+
+def admits_axis(arg: ParamArg, shape: Shape) -> Condition:
+    """Whether a Param of this shape can have the axis of its arg: one that is there, and that n devices divide."""
+    if arg.axis is None:
+        return True
+    inside = 0 <= arg.axis < len(shape) and not isinstance(arg.device, str)
+    return inside and divides(parts(arg.device), shape[arg.axis])
+
+
+def bitcast_keeps_parts(source: UOp, dtype: DType) -> Condition:
+    """Whether a Bitcast takes no item together from two parts: each part is a whole number of new items."""
+    assert source.shape is not None
+    if source.axis is None or source.axis != len(source.shape) - 1:
+        return True
+    stored = multiply(source.shape[-1], source.dtype.itemsize)
+    return divides(parts(source.device) * dtype.itemsize, stored)
+
+
+def slice_keeps_parts(source: UOp, offset: UOp, arg: SliceArg) -> Condition:
+    """Whether a Slice leaves every part where it is: it is all of its source, in items that n divides."""
+    if source.axis is None:
+        return True
+    assert source.shape is not None
+    stored = multiply(source.shape[0], source.dtype.itemsize)
+    whole = equal(arg.size * arg.dtype.itemsize, stored)
+    return every((equal(offset, 0), whole, arg.size % parts(source.device) == 0))

@@ -12,13 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from soundline.spec import collectives, compositions
 from soundline.spec.derived_props import Bounds, min_max
-from soundline.spec.dtypes import DType, bfloat16, bool_, float32, index, int8, int32, uint16, uint32
+from soundline.spec.devices import evaluate_on_devices
+from soundline.spec.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float8_e4m3fn,
+    float32,
+    index,
+    int8,
+    int32,
+    uint16,
+    uint32,
+)
+from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import Op
 from soundline.spec.uop import (
-    LoadArg,
-    ReduceArg,
     UOp,
     buffer,
     const,
@@ -26,7 +38,6 @@ from soundline.spec.uop import (
     loop,
     pad,
     param,
-    reshape,
     tensor,
 )
 
@@ -108,13 +119,41 @@ def _root_by_logarithm(a: float) -> Shown:
 
 
 def _gather_by_product() -> Shown:
-    table, mask = [1.0, float("inf")], [True, False]
-    values, chosen = tensor(table, float32), tensor(mask, bool_)
-    fold = ReduceArg(Op.Add, (0,))
-    source = Op.Reduce(Op.Mul(values, Op.Cast(chosen, arg=float32)), arg=fold)
-    zero = expand(reshape(const(-0.0, float32), (1,)), (2,))
-    law = Op.Reduce(Op.Where(chosen, values, zero), arg=fold)
+    table, idx = tensor([1.0, float("inf")], float32), tensor([0], int32)
+    source, law = compositions.gather_of_the_source(table, idx), compositions.gather(table, idx)
     return _values("gather, by the product with a one-hot mask", "T = [1.0, inf], index 0", source, law)
+
+
+def _scatter_by_product() -> Shown:
+    table, idx = tensor([1.0, 2.0], float32), tensor([0, 5], int32)
+    values = tensor([1.0, float("inf")], float32)
+    source = compositions.scatter_add_of_the_source(table, idx, values)
+    law = compositions.scatter_add(table, idx, values)
+    inputs = "T = [1.0, 2.0], indices 0 and 5, values 1.0 and inf"
+    return _values("scatter_add, by the product with a one-hot mask", inputs, source, law)
+
+
+def _prefix_sum_of_zeros() -> Shown:
+    values = tensor([-0.0, -0.0], float32)
+    source, law = compositions.prefix_sum_of_the_source(values), compositions.prefix_sum(values)
+    return _values("prefix_sum, by windows filled with 0", "T = [-0.0, -0.0] in float32", source, law)
+
+
+def _prefix_sum_of_nothing() -> Shown:
+    nothing = param(0, float32, (0,))
+    law = f"shape {compositions.prefix_sum(nothing).shape}"
+    try:
+        source = f"shape {compositions.prefix_sum_of_the_source(nothing).shape}"
+    except IllFormed as refused:
+        source = f"ill formed: {refused.rule}"
+    return Shown("prefix_sum and arange, by n-1 zeros before", "n = 0", source, law)
+
+
+def _arange_counts_in_its_dtype() -> Shown:
+    source = compositions.arange_of_the_source(18, float8_e4m3fn)
+    law = compositions.arange(18, float8_e4m3fn)
+    last = (f"element 17: {value_of(node)[17]!r}" for node in (source, law))  # type: ignore[index]
+    return Shown("arange, by a sum of ones in its dtype", "n = 18 in float8_e4m3fn", *last)
 
 
 # Shapes and devices -----------------------------------------------------------------------------------------------
@@ -144,11 +183,21 @@ def _bitcast_keeps_bytes() -> Shown:
 def _collective_keeps_an_axis() -> Shown:
     devices = ("CPU:0", "CPU:1")
     x = param(0, float32, (3,))
-    copied = Op.Load(expand(reshape(x, (1, 3)), (2, 3)), arg=LoadArg(device=devices))
-    source = Op.Replicated(copied, arg=(0,))
-    law = reshape(source, (3,))
+    source, law = collectives.broadcast_of_the_source(x, devices), collectives.broadcast(x, devices)
     assert source.shape is not None
     return _shapes("broadcast as listed, commented (s,)", "T of shape (3,), n = 2", source.shape, law)
+
+
+def _flip_of_a_divided_value() -> Shown:
+    x = param(0, int32, (2, 2), device=("CPU:0", "CPU:1"), axis=0)
+    node = Op.Flip(x, arg=(False, True))
+    held = evaluate_on_devices(node, {0: [[1, 2], [3, 4]]})
+    whole = evaluate(node, {0: [[1, 2], [3, 4]]})
+    source = f"axis null: each device holds {whole.elements}"
+    law = f"axis {held.axis}: the devices hold {' and '.join(str(s.elements) for s in held.shards)}"
+    return Shown(
+        "axis of Flip, by the default null", "[[1, 2], [3, 4]], a row on each of 2 devices", source, law
+    )
 
 
 def _device_of_one_plus_x() -> Shown:
@@ -208,7 +257,12 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-28", _collective_keeps_an_axis),
     Finding("U-29", _device_of_one_plus_x),
     Finding("U-30", _gather_by_product),
+    Finding("U-30", _scatter_by_product),
     Finding("U-32", _buffer_on_two_devices),
+    Finding("U-34", _prefix_sum_of_zeros),
+    Finding("U-34", _prefix_sum_of_nothing),
+    Finding("U-34", _arange_counts_in_its_dtype),
+    Finding("U-35", _flip_of_a_divided_value),
     Finding("U-40", _sum_that_wraps),
     Finding("U-40", _product_that_wraps),
     Finding("U-41", _zeros_of_pad),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from rst import escape, law, prose, table, title
+import composition_pages
+from rst import code, escape, law, prose, table, title
 
 from soundline.spec import errors as tree
 from soundline.spec.adjoints import ADJOINTS
@@ -24,7 +25,7 @@ def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[t
 def anchors() -> list[str]:
     """Every anchor that the `url` of some error has: its rule's, or that of its class."""
     ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
-    ids += [d.anchor for d in DECISIONS.values()]
+    ids += [*composition_pages.constraints(), *(d.anchor for d in DECISIONS.values())]
     return [*(c.__name__.lower() for c in classes()), *ids]
 
 
@@ -45,6 +46,10 @@ def errors() -> str:
         (f":here:`{identifier}`", f":ref:`{e.title} <op-{e.slug}>`", prose(text))
         for e in TABLE.values()
         for identifier, text in _refusals(e)
+    ]
+    rows += [
+        (f":here:`{identifier}`", code(name), prose(text))
+        for identifier, (name, text) in composition_pages.constraints().items()
     ]
     parts.append(table(("id", "op", "the node must satisfy"), rows, widths=(32, 18, 50)))
     parts.append(title("By decision", "-"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import composition_pages
+import graphs
 import special_cases
 import status_matrix
 from citations import Test, tests_by_citation
@@ -145,7 +147,7 @@ def registered_ids() -> list[str]:
             *(entry.law_id(name) for name in PROPERTIES),
         ]
         ids += [c.id for c in entry.constraints]
-    return ids
+    return [*ids, *composition_pages.constraints()]
 
 
 def _op_link(op: Op) -> str:
@@ -175,4 +177,6 @@ def index_of_ids() -> str:
         rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
+    for identifier, (name, text) in composition_pages.constraints().items():
+        rows.append((law(identifier), code(name), prose(text)))
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

@@ -21,6 +21,7 @@ from typing import Any
 
 import chapter_pages
 import cli_pages
+import composition_pages
 import decision_pages
 import error_pages
 import measurement_pages
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "chapters-of-the-road": partial(chapter_pages.index, "impl"),
     "chapters-of-the-court": partial(chapter_pages.index, "verify"),
     "commands": cli_pages.commands,
+    "compositions": composition_pages.compositions_and_collectives,
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,

@@ -128,6 +128,24 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [lambda: buffer(0, -1, int32), lambda: UOp(Op.Buffer, (), BufferArg(0, True, int32))],
     ),
     "uop-buffer-c2": (
+    "uop-param-c4": (
+        [
+            lambda: param(0, int32, (3, 4), device=TWO, axis=1),
+            lambda: param(0, int32, (3,), device=TWO),
+            lambda: param(0, int32, (3,), axis=0),
+            lambda: param(0, int32, (3,), device=("CPU:0",), axis=0),
+            lambda: param(0, int32, (0,), device=TWO, axis=0),
+            lambda: param(0, int32, (N,), device=TWO, axis=0),
+        ],
+        [
+            lambda: param(0, int32, (3, 4), device=TWO, axis=0),
+            lambda: param(0, int32, (4,), device=TWO, axis=1),
+            lambda: param(0, int32, (4,), device=TWO, axis=-1),
+            lambda: param(0, int32, (4,), device="CPU", axis=0),
+            lambda: param(0, int32, (), axis=0),
+            lambda: param(0, int32, (Op.Add(times(2, N), number(1)),), device=TWO, axis=0),
+        ],
+    ),
         [lambda: buffer(0, 1, bool_)],
         [lambda: buffer(0, 1, index), lambda: buffer(0, 1, void)],
     ),
@@ -354,6 +372,21 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [
             lambda: Op.Bitcast(V, arg=bool_),
             lambda: Op.Bitcast(V, arg=index),
+    "uop-slice-c5": (
+        [
+            lambda: Op.Slice(sharded(4), number(0), arg=SliceArg(4, float32)),
+            lambda: Op.Slice(sharded(4), number(0), arg=SliceArg(8, int16)),
+            lambda: Op.Slice(sharded(4), number(0), arg=SliceArg(2, int64)),
+            lambda: Op.Slice(sharded(0), number(0), arg=SliceArg(0, float32)),
+            lambda: Op.Slice(param(0, float32, (4,), device=TWO), number(1), arg=SliceArg(2, float32)),
+        ],
+        [
+            lambda: Op.Slice(sharded(4), number(0), arg=SliceArg(2, float32)),
+            lambda: Op.Slice(sharded(4), number(2), arg=SliceArg(2, float32)),
+            lambda: Op.Slice(sharded(6), number(0), arg=SliceArg(3, int64)),
+            lambda: Op.Slice(sharded(4), number(4), arg=SliceArg(0, float32)),
+        ],
+    ),
             lambda: Op.Bitcast(V, arg=void),
             lambda: Op.Bitcast(vector(bool_, 4), arg=uint8),
             lambda: Op.Bitcast(STACKED, arg=int32),
@@ -381,6 +414,19 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [
             lambda: Op.Reduce(V, arg=ReduceArg(Op.And, (0,))),
             lambda: Op.Reduce(V, arg=ReduceArg(Op.Sub, (0,))),
+    "uop-bitcast-c3": (
+        [
+            lambda: Op.Bitcast(sharded(4), arg=int64),
+            lambda: Op.Bitcast(sharded(6), arg=int8),
+            lambda: Op.Bitcast(sharded(6), arg=int32),
+            lambda: Op.Bitcast(sharded(2, 2), arg=int64),
+            lambda: Op.Bitcast(param(0, float32, (2,), device=TWO), arg=int64),
+        ],
+        [
+            lambda: Op.Bitcast(sharded(6), arg=int64),
+            lambda: Op.Bitcast(sharded(3, 2, axis=1), arg=int64),
+        ],
+    ),
         ],
     ),
     "uop-reduce-c2": (

@@ -67,6 +67,7 @@ def number(value: int) -> UOp:
 
 BODY = Op.Tuple(Op.Add(param(0, int32, (N,)), param(0, int32, (N,))), const(True, bool_), many(slot=3))
 B, B2 = buffer(0, 6, int32), buffer(1, 6, int32, device=TWO)
+POSITIONS = param(8, index, (4,), device=TWO, axis=0)
 STORE = Op.Store(B, one(int32, (6,)))
 PROGRAM = Op.Program(Op.Linear(), Op.Source(arg=""), Op.BinaryCode(arg=b"xyz"))
 WMMA = WmmaArg((8, 16, 16), float16, float32)
@@ -83,7 +84,7 @@ ROWS: dict[str, Row] = {
     "Const": (lambda: const(1.0, float32), float32, (), None, None),
     "Binary": (lambda: Op.Binary(arg=b"abc"), uint8, (3,), None, None),
     "BinaryCode": (lambda: Op.BinaryCode(arg=b"abcd"), uint8, (4,), None, None),
-    "Permute": (lambda: Op.Permute(many((4, 5, 6), 1), arg=(2, 0, 1)), int32, (6, 4, 5), TWO, 2),
+    "Permute": (lambda: Op.Permute(many((5, 4, 6), 1), arg=(2, 0, 1)), int32, (6, 5, 4), TWO, 2),
     "Permute on one": (lambda: Op.Permute(one(), arg=(1, 0)), int32, (3, 2), "CPU", None),
     "Flip": (lambda: Op.Flip(many(), arg=(True, False)), int32, (4, 6), TWO, 1),
     "Reshape": (lambda: reshape(many((4, 6), 1), (2, 2, 6)), int32, (2, 2, 6), TWO, 2),
@@ -98,6 +99,20 @@ ROWS: dict[str, Row] = {
     "Index": (lambda: Op.Index(many((4, 5, 6), 2), number(0)), int32, (5, 6), TWO, 1),
     "Index by two": (lambda: Op.Index(many((4, 5, 6), 2), number(0), number(1)), int32, (6,), TWO, 0),
     "Index by a vector": (lambda: Op.Index(many((4, 6), 1), shape_source((1, 2, 3))), int32, (3, 6), TWO, 1),
+    "Index by a sharded vector": (
+        lambda: Op.Index(many((5, 3), None), number(0), POSITIONS),
+        int32,
+        (4,),
+        TWO,
+        0,
+    ),
+    "Index of a constant": (
+        lambda: Op.Index(const_like(1, int32, (3,)), param(1, index, device="CPU")),
+        int32,
+        (),
+        "CPU",
+        None,
+    ),
     "Index by both": (lambda: Op.Index(one(), number(0), shape_source((1,))), int32, (1,), "CPU", None),
     "Stack": (lambda: Op.Stack(one(), const_like()), int32, (2, 2, 3), "CPU", None),
     "Stack sharded": (lambda: Op.Stack(many(), many(slot=1)), int32, (2, 4, 6), TWO, 2),
@@ -108,7 +123,7 @@ ROWS: dict[str, Row] = {
     "Slice sharded": (lambda: Op.Slice(B2, number(0), arg=SliceArg(12, int32)), int32, (12,), TWO, 0),
     "Bitcast": (lambda: Op.Bitcast(one(), arg=float32), float32, (2, 3), "CPU", None),
     "Bitcast narrows": (lambda: Op.Bitcast(many(), arg=int8), int8, (4, 24), TWO, 1),
-    "Bitcast widens": (lambda: Op.Bitcast(many(), arg=int64), int64, (4, 3), TWO, 1),
+    "Bitcast widens": (lambda: Op.Bitcast(many((4, 8)), arg=int64), int64, (4, 4), TWO, 1),
     "Reduce": (lambda: Op.Reduce(many(), arg=ReduceArg(Op.Add, (0,))), int32, (1, 6), TWO, 1),
     "Reduce on the shard": (
         lambda: Op.Reduce(many(), arg=ReduceArg(Op.Add, (1, 0))),
@@ -273,6 +288,20 @@ def test_a_nested_function_binds_its_own_params() -> None:
         (lambda: Op.Stack(one(), param(1, int32, (2, 3), device=TWO)), "uop-stack-device"),
         (lambda: Op.Add(many(), many(axis=0, slot=1)), "uop-add-axis"),
         (lambda: Op.Stack(many(), many(axis=0, slot=1)), "uop-stack-axis"),
+        (lambda: Op.Index(one(), param(1, index, device="GPU")), "uop-index-device"),
+        (lambda: Op.Index(many((5, 6), 1), POSITIONS), "uop-index-axis"),
+        (lambda: Op.Index(many((5, 6), None), POSITIONS, POSITIONS), "uop-index-axis"),
+        (lambda: Op.Slice(B, param(1, index, device="GPU"), arg=SliceArg(1, int32)), "uop-slice-device"),
+        (lambda: reshape(one((int32), (N,)), (param(1, index, device="GPU"),)), "uop-reshape-device"),
+        (lambda: Op.Load(B, one(int32, (6,)), param(1, bool_, device="GPU")), "uop-load-device"),
+        (lambda: Op.Load(B, param(1, int32, (6,), device="GPU"), const(True, bool_)), "uop-load-device"),
+        (lambda: Op.Load(many(), many(axis=0), const(True, bool_)), "uop-load-axis"),
+        (lambda: Op.Store(B, param(1, int32, (6,), device="GPU")), "uop-store-device"),
+        (lambda: Op.Store(B, one(int32, (6,)), param(1, bool_, device="GPU")), "uop-store-device"),
+        (lambda: Op.Store(reshape(B2, (2, 6)), many((2, 6), 1)), "uop-store-axis"),
+        (lambda: Op.Store(many((4, 6), None), many((4, 6), 1, slot=1)), "uop-store-axis"),
+        (lambda: Op.AtomicAdd(B, param(1, int32, (6,), device="GPU")), "uop-atomicadd-device"),
+        (lambda: Op.AtomicAdd(many((4, 6), None), many((4, 6), 1, slot=1)), "uop-atomicadd-axis"),
     ],
 )
 def test_sources_that_disagree_are_ill_formed(build: Callable[[], UOp], rule: str) -> None:
@@ -288,6 +317,23 @@ def test_a_null_device_or_axis_agrees_with_any() -> None:
     assert Op.Add(many(), replicated).axis == 1
     assert Op.Add(replicated, many()).axis == 1
     assert Op.Add(replicated, replicated).axis is None
+
+
+def test_a_store_takes_what_every_device_holds() -> None:
+    assert Op.Store(many(), many(axis=None, slot=1)).device == TWO
+    assert Op.Store(many(), many(slot=1)).device == TWO
+    assert Op.Store(many(), const_like(1, int32, (4, 6)), const(True, bool_)).axis is None
+
+
+def test_no_device_is_a_tuple_of_none() -> None:
+    for build in (
+        lambda: buffer(0, 4, int32, device=()),
+        lambda: param(0, int32, (), device=()),
+        lambda: Op.Load(B, arg=LoadArg(())),
+    ):
+        with pytest.raises(IllFormed) as refused:
+            build()
+        assert refused.value.rule.endswith("-arg")
 
 
 def test_an_effect_or_tuple_over_several_devices_has_none() -> None:

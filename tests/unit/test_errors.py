@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from soundline.spec import collectives, compositions
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.dtypes import float32, int8, int32
 from soundline.spec.errors import (
@@ -28,7 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def known_ids() -> set[str]:
     """Every id that an error may carry: laws and constraints of the op table, and decisions."""
     ids = {e.law_id(name) for e in TABLE.values() for name in ("sem", "src", "arg", "adjoint", *PROPERTIES)}
-    return ids | {c.id for e in TABLE.values() for c in e.constraints} | set(DECISIONS)
+    ids |= {c.id for e in TABLE.values() for c in e.constraints}
+    return ids | set(DECISIONS) | set(collectives.CONSTRAINTS) | set(compositions.CONSTRAINTS)
 
 
 def test_a_refused_node_names_constraint_place_and_page() -> None:

@@ -20,6 +20,13 @@ EXPECTED = {
     "broadcast as listed, commented (s,)": [("shape (1, 3)", "shape (3,)")],
     "device, by src[0].device": [("None", "CPU")],
     "gather, by the product with a one-hot mask": [("(nan,)", "(1.0,)")],
+    "scatter_add, by the product with a one-hot mask": [("(nan, nan)", "(2.0, 2.0)")],
+    "prefix_sum, by windows filled with 0": [("(0.0, -0.0)", "(-0.0, -0.0)")],
+    "prefix_sum and arange, by n-1 zeros before": [("ill formed: uop-pad-c2", "shape (0,)")],
+    "arange, by a sum of ones in its dtype": [("element 17: 15.0", "element 17: 16.0")],
+    "axis of Flip, by the default null": [
+        ("axis null: each device holds (2, 1, 4, 3)", "axis 0: the devices hold (2, 1) and (4, 3)")
+    ],
     "Buffer, by (size,)": [("shape (4,)", "shape (8,)")],
     "min_max of Add, by [a+b, A+B]": [("[200, 200]; value -56", "[-128, 127]; value -56")],
     "min_max of Mul, by the products": [("[256, 256]; value 0", "[-128, 127]; value 0")],
