@@ -1,0 +1,186 @@
+"""
+Dependences between iterations
+==============================
+
+Two iterations of a nest *meet* where one writes a place that the other reads or writes. What may be done to the order
+of a nest depends on where its iterations meet, told by *direction vectors*: for each axis whether the later of two
+iterations that meet has a greater (1), an equal (0) or a smaller (-1) value on it.
+
+`directions` knows them exactly where all accesses of a place have one index that tells iterations apart, and where the
+iterations are few enough to be listed and no address depends on memory; elsewhere it does not know. What it does not
+know is never taken for independence.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from soundline.spec import closed
+from soundline.spec.arrays import INVALID
+from soundline.spec.frames import Frame, Program, base_of
+from soundline.spec.memory_effects import Memory
+from soundline.spec.node import UOp, toposort
+from soundline.spec.op_schema import Op
+from soundline.spec.sizes import polynomial
+
+Vector = tuple[int, ...]
+"""A sign for each axis of a nest, outermost first; the first that is not 0 is 1."""
+
+LIMIT = 4096
+"""The most iterations that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An access of a Buffer or Param in a nest: the index, and the gate under which it happens."""
+
+    base: UOp
+    index: UOp | None
+    """None where the place is no single element at an index."""
+    gate: UOp | None
+    writes: bool
+    atomic: bool
+    """An AtomicAdd of integers: two of them meet without harm in any order."""
+
+
+def touches(body: UOp) -> list[Touch]:
+    """Every access of memory in the body of a nest."""
+    found = []
+    for node in toposort(body):
+        if node.op is Op.Load and base_of(node.src[0]).op in (Op.Buffer, Op.Param):
+            gate = node.src[2] if len(node.src) > 2 else None
+            found.append(_touch(node.src[0], gate, writes=False, atomic=False))
+        elif node.op is Op.Store:
+            found.append(
+                _touch(node.src[0], node.src[2] if len(node.src) > 2 else None, writes=True, atomic=False)
+            )
+        elif node.op is Op.AtomicAdd:
+            found.append(_touch(node.src[0], None, writes=True, atomic=not node.src[1].dtype.is_float))
+    return found
+
+
+def _touch(place: UOp, gate: UOp | None, *, writes: bool, atomic: bool) -> Touch:
+    under = place.src[0] if place.op is Op.Index else place
+    while under.op is Op.After:
+        under = under.src[0]
+    single = place.op is Op.Index and len(place.src) == 2 and place.src[1].shape == ()
+    known = single and under.op in (Op.Buffer, Op.Param)
+    return Touch(base_of(place), place.src[1] if known else None, gate, writes, atomic)
+
+
+def directions(body: UOp, nest: Sequence[UOp]) -> frozenset[Vector] | None:
+    """The direction vectors of iterations of `nest` that meet; None where they are not known.
+
+    `nest` are Ranges from the outermost of the kernel inward; axes inside of them belong to the body.
+    """
+    found: set[Vector] = set()
+    by_base: dict[UOp, list[Touch]] = {}
+    for touch in touches(body):
+        by_base.setdefault(touch.base, []).append(touch)
+    for group in by_base.values():
+        if any(t.writes for t in group) and not all(t.atomic for t in group):
+            meeting = _told_apart(group, nest)
+            if meeting is None:
+                meeting = _listed(group, nest)
+            if meeting is None:
+                return None
+            found |= meeting
+    return frozenset(found)
+
+
+def carries(found: frozenset[Vector] | None, at: int) -> bool | None:
+    """Whether axis `at` carries a dependence: iterations meet that agree on the axes around it, and not on it."""
+    if found is None:
+        return None
+    return any(not any(v[:at]) and v[at] for v in found)
+
+
+def reverses(found: frozenset[Vector] | None, order: Sequence[int]) -> bool | None:
+    """Whether running the axes in another order reverses the order of two iterations that meet."""
+    if found is None:
+        return None
+    return any(tuple(v[k] for k in order) < (0,) * len(order) for v in found)
+
+
+# One index that tells iterations apart ----------------------------------------------------------------------------
+
+
+def _count(axis: UOp) -> int | None:
+    return int(axis.src[0].arg.value) if axis.src[0].op is Op.Const else None
+
+
+def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | None:
+    """The vectors of iterations that agree on every axis of the one index, whose strides are a mixed radix."""
+    if len({t.index for t in group}) > 1 or group[0].index is None:
+        return None
+    strides: list[tuple[int, UOp]] = []
+    for term, factor in polynomial(group[0].index).items():
+        if len(term) > 1 or (term and term[0].op is not Op.Range):
+            return None
+        strides += [(abs(factor), r) for r in term]
+    span = 0
+    for stride, r in sorted(strides, key=lambda s: s[0]):
+        count = _count(r)
+        if count is None or stride <= span:
+            return None
+        span += stride * max(count - 1, 0)
+    told = {r for _, r in strides}
+    signs = [(0,) if r in told or _count(r) in (0, 1) else (-1, 0, 1) for r in nest]
+    return {v for v in itertools.product(*signs) if v > (0,) * len(v)}
+
+
+# Few iterations ---------------------------------------------------------------------------------------------------
+
+
+def _listed(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | None:
+    """The vectors of all pairs of iterations that meet, by listing them."""
+    at: dict[object, set[tuple[Vector, bool, bool]]] = {}
+    for touch in group:
+        visits = _visits(touch, nest)
+        if visits is None:
+            return None
+        for address, iteration in visits:
+            at.setdefault(address, set()).add((iteration, touch.writes, touch.atomic))
+    found: set[Vector] = set()
+    for meeting in at.values():
+        for (v, v_writes, v_atomic), (w, w_writes, w_atomic) in itertools.combinations(meeting, 2):
+            if v != w and (v_writes or w_writes) and not (v_atomic and w_atomic):
+                first, last = min(v, w), max(v, w)
+                found.add(tuple((b > a) - (b < a) for a, b in zip(first, last, strict=True)))
+    return found
+
+
+def _visits(touch: Touch, nest: Sequence[UOp]) -> list[tuple[object, Vector]] | None:
+    """The address that each iteration of the nest touches; None where they are too many, or depend on memory."""
+    if touch.index is None:
+        return None
+    asked = [touch.index] if touch.gate is None else [touch.index, touch.gate]
+    program = Program({}, {}, {})
+    program.learn(*asked)
+    if any(n.op in (Op.Load, Op.Buffer, Op.Param) for a in asked for n in closed.own_nodes(a)):
+        return None
+    free = frozenset[UOp]().union(*(program.free[a] for a in asked))
+    axes = [*nest, *(r for r in free if r not in nest)]
+    total = 1
+    for axis in axes:
+        count = _count(axis)
+        if count is None or axis.op is not Op.Range:
+            return None
+        total *= count
+    if total > LIMIT:
+        return None
+    return [
+        (frame.value(touch.index).elements[0], values[: len(nest)])
+        for values, frame in _iterations(Frame(program, Memory()), axes)
+        if touch.gate is None or frame.value(touch.gate).elements[0] not in (False, INVALID)
+    ]
+
+
+def _iterations(frame: Frame, axes: Sequence[UOp], values: Vector = ()) -> Iterator[tuple[Vector, Frame]]:
+    if not axes:
+        yield values, frame
+        return
+    for at in range(int(axes[0].src[0].arg.value)):
+        yield from _iterations(frame.iteration(axes[0], at), axes[1:], (*values, at))
