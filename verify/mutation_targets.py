@@ -30,7 +30,7 @@ def _target(path: str, *tests: str) -> Target:
 
 
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
-_TENSORS = ("prover_tensors",)
+_TENSORS = ("mutants_shape_prover", "prover_tensors")
 _RULES = ("mutants_rules", "mutants_building", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (

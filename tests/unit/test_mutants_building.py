@@ -6,7 +6,7 @@ import pytest
 
 from soundline.spec import ranks
 from soundline.spec.building import Env, build, build_vector
-from soundline.spec.dtypes import bool_, float32, index, int8, int16
+from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.instances import dtypes_of, goals
 from soundline.spec.op_schema import Op
@@ -356,3 +356,24 @@ def test_shapes_make_one_layer_unless_dtypes_are_named() -> None:
     assert layer_name(scalars, bool_) == "boolean"
     assert set(dtypes_in_layer(any_dtype, int8)) == set(dtypes_of(any_dtype))
     assert dtypes_in_layer(some, int8) == (int8,)
+
+
+def test_over_the_reals_the_simplest_dtype_stands_for_all() -> None:
+    @rule(dtypes=[float64, float16, float32, int8], licences="reassociate")
+    def turned(x: Value, y: Value, z: Value):
+        return (x + y) + z, x + (y + z)
+
+    names = dict(layers_of(turned))
+    assert list(names) == ["bit-precise int8", "reals + reassociate"]
+    floats_in_order = [d for d in all_dtypes if d in (float16, float32, float64)]
+    assert names["reals + reassociate"] is floats_in_order[0]
+    assert dtypes_in_layer(turned, float32) == tuple(floats_in_order)
+
+
+def test_a_dtype_without_an_instance_has_no_layer() -> None:
+    @rule
+    def half(x: Value):
+        return x / 1, x
+
+    assert layer_names(half)
+    assert all(name.startswith("IEEE") for name in layer_names(half))

@@ -230,6 +230,21 @@ def test_licences_say_which_differences_count(
     assert (replay(ob, (at,)) is not None) is (shown == FAILS)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "at", "refuted"),
+    [
+        (Op.Mul(X8, number(2.0)), X8, 2.0, True),
+        (Op.Mul(X8, number(2.0)), Op.Add(X8, X8), 2.0, False),
+        (Op.Add(X8, number(0.0)), X8, -0.0, False),
+    ],
+)
+def test_over_the_reals_more_than_a_rounding_must_lie_between_the_sides(
+    left: UOp, right: UOp, at: float, refuted: bool
+) -> None:
+    ob = stated(left, right, X8, licences=frozenset(["reassociate"]))
+    assert (replay(ob, (at,)) is not None) is refuted
+
+
 # random and directed points ---------------------------------------------------------------------------------------
 
 
@@ -436,6 +451,15 @@ def test_a_layer_that_is_open_says_what_holds_at_eight_bits() -> None:
     assert layer.verdict == "unknown"
     assert "all 65,536 inputs at int8" in layer.covered
     assert "all 65,536 inputs at uint8" in layer.covered
+
+
+def test_two_programs_are_compared_within_the_budget_that_is_given() -> None:
+    from soundline.verify.rules import equivalent
+
+    x, y = param(0, int32), param(1, int32)
+    left, right = Op.Mul(Op.Add(x, y), Op.Sub(x, y)), Op.Sub(Op.Mul(x, x), Op.Mul(y, y))
+    assert equivalent(left, right).verdict == "proved"
+    assert equivalent(left, right, budget=Budget(rlimit=1)).verdict == "unknown"
 
 
 def test_what_has_no_right_side_is_no_obligation() -> None:

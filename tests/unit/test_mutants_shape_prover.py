@@ -1,0 +1,710 @@
+"""Parts of the prover for symbolic shapes, held by themselves: positions, comparisons, replays and what is shown."""
+
+from collections.abc import Mapping
+from itertools import product as combinations
+from random import Random
+from typing import Any
+
+import pytest
+
+from soundline.spec.arrays import Array
+from soundline.spec.dtypes import bool_, float32, index, int8, int16
+from soundline.spec.evaluate import evaluate
+from soundline.spec.instances import Goal, goals
+from soundline.spec.node import UOp, substitute
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule, fits, given, rule, where
+from soundline.spec.terms import Offset, Shape, Size, Tensor, Value
+from soundline.spec.uop import const, param
+from soundline.verify.rules import prove
+from soundline.verify.smt import replays
+from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
+from soundline.verify.smt.comparison import Leaf, _required, differences
+from soundline.verify.smt.counterexamples_tensors import (
+    Tries,
+    array_text,
+    show_difference,
+    small_sizes,
+    smallest,
+)
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import (
+    Apply,
+    Bools,
+    Bottom,
+    Choice,
+    Constant,
+    Element,
+    Number,
+    Read,
+    Truth,
+    Unsupported,
+    assuming,
+    choice,
+    conditions,
+    constant,
+    known,
+    operation,
+    reads,
+)
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    at_least_zero,
+    conjunction,
+    disjunction,
+    equal,
+    holds,
+    is_zero,
+    less,
+    negation,
+    opaque,
+)
+from soundline.verify.smt.indexing import ALWAYS, Space, matched
+from soundline.verify.smt.leaves import Scalars, is_about_elements, obligation
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.python_text import paste_ready
+from soundline.verify.smt.solving import Budget
+
+N, M, K = Poly.of("n"), Poly.of("m"), Poly.of("k")
+I, J = Poly.of("i"), Poly.of("j")  # noqa: E741
+
+
+def plain(poly: Poly) -> Poly:
+    return poly
+
+
+def a_space(*facts: Formula) -> Space:
+    space = Space(Arithmetic(Budget()))
+    space.assume(facts)
+    return space
+
+
+def a_reader(*facts: Formula) -> Reader:
+    return Reader(a_space(*facts), {})
+
+
+def read(name: str, *at: Poly, dtype: Any = int8) -> Read:
+    return Read(dtype, name, at, tuple(Poly.of(f"s{k}") for k in range(len(at))))
+
+
+def opaque_bool(name: str) -> Read:
+    return read(name, I, dtype=bool_)
+
+
+# shapes cut into groups -------------------------------------------------------------------------------------------
+
+
+def groups(old: list[Poly], new: list[Poly]) -> list[tuple[list[int], list[int]]]:
+    return [(list(a), list(b)) for a, b in matched(old, new, plain)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ([N], [N], [([0], [0])]),
+        ([N, M], [N, M], [([0], [0]), ([1], [1])]),
+        ([N * M], [N, M], [([0], [0, 1])]),
+        ([N, M], [N * M], [([0, 1], [0])]),
+        ([N * M, K], [N, M, K], [([0], [0, 1]), ([1], [2])]),
+        ([N * M * 2, K], [N, M, Poly.of(2), K], [([0], [0, 1, 2]), ([1], [3])]),
+        ([N, M, Poly.of(2), K], [N * M * 2, K], [([0, 1, 2], [0]), ([3], [1])]),
+        ([K, N * M], [K, N, M], [([0], [0]), ([1], [1, 2])]),
+        ([K, N, M], [K, M, N], [([0], [0]), ([1, 2], [1, 2])]),
+        ([N, M, K], [M, N, K], [([0, 1], [0, 1]), ([2], [2])]),
+        ([N], [K, N], [([], [0]), ([0], [1])]),
+        ([K, N], [N], [([0], []), ([1], [0])]),
+        ([N, M], [K], [([0, 1], [0])]),
+        ([], [N], [([], [0])]),
+        ([Poly.of(6), K, N], [Poly.of(2), Poly.of(3), N, K], [([0], [0, 1]), ([1, 2], [2, 3])]),
+    ],
+)
+def test_groups_of_axes_have_equal_products(old: list[Poly], new: list[Poly], expected: Any) -> None:
+    assert groups(old, new) == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_hold_every_axis_once_and_in_order(seed: int) -> None:
+    random = Random(seed)
+    sizes = [random.choice((N, M, K, Poly.of(2))) for _ in range(random.randint(1, 4))]
+    new = list(sizes)
+    random.shuffle(new)
+    if len(new) > 1 and random.random() < 0.5:
+        new = [new[0] * new[1], *new[2:]]
+    found = groups(sizes, new)
+    assert [k for a, _ in found for k in a] == list(range(len(sizes)))
+    assert [k for _, b in found for k in b] == list(range(len(new)))
+    for a, b in found:
+        left, right = ONE, ONE
+        for k in a:
+            left = left * sizes[k]
+        for k in b:
+            right = right * new[k]
+        assert left == right
+
+
+# what is known of positions ---------------------------------------------------------------------------------------
+
+
+def test_a_fact_gives_what_is_less_than_it_says_and_no_more() -> None:
+    space = a_space(at_least_zero(N - 3), opaque("p"))
+    assert space.plainly(ALWAYS, at_least_zero(N - 3))
+    assert space.plainly(ALWAYS, at_least_zero(N))
+    assert not space.plainly(ALWAYS, at_least_zero(N - 4))
+    assert space.plainly(ALWAYS, opaque("p"))
+    assert not space.plainly(ALWAYS, opaque("q"))
+    assert space.plainly(ALWAYS, conjunction((opaque("p"), at_least_zero(N - 1))))
+    assert not space.plainly(ALWAYS, conjunction((opaque("q"), at_least_zero(N - 1))))
+    assert space.plainly(ALWAYS, disjunction((opaque("q"), at_least_zero(N - 1))))
+    assert not space.plainly(ALWAYS, FALSE)
+    assert space.plainly(ALWAYS, TRUE)
+    assert not space.plainly(ALWAYS, at_least_zero(-N))
+
+
+def test_what_is_learned_on_a_path_holds_there_and_further_on() -> None:
+    space = a_space()
+    p, q = opaque("p"), opaque("q")
+    space.learn(frozenset((p,)), less(I, N))
+    assert not space.plainly(ALWAYS, less(I, N))
+    assert space.plainly(frozenset((p,)), less(I, N))
+    assert space.plainly(frozenset((p, q)), less(I, N))
+    assert not space.plainly(frozenset((q,)), less(I, N))
+    assert space.plainly(frozenset((q,)), q)
+    assert space.shows(frozenset((p,)), less(I - 1, N))
+    assert space.shows(frozenset((p,)), less(I * 2, N * 2))
+    assert not space.shows(frozenset((q,)), less(I, N))
+
+
+def test_equations_rewrite_what_is_known() -> None:
+    space = a_space(equal(N, M * 2), at_least_zero(M))
+    assert space.flat((I, J), (M, N)) == I * space.equations.reduce(N) + J
+    assert space.plainly(ALWAYS, equal(N, M + M))
+    assert not space.plainly(ALWAYS, equal(N, M))
+    one = a_space(equal(N * M, ONE), at_least_zero(N), at_least_zero(M))
+    assert one.plainly(ALWAYS, equal(N, ONE))
+    assert one.plainly(ALWAYS, equal(M, ONE))
+    signed = a_space(equal(N * M, ONE), at_least_zero(N))
+    assert not signed.plainly(ALWAYS, equal(N, ONE)), "-1 · -1 is 1"
+
+
+def test_an_expanded_axis_is_read_at_zero_or_at_its_own_position() -> None:
+    space = a_space()
+    assert space.chosen(I, ONE, N, ALWAYS) == ZERO
+    assert space.chosen(I, N, N, ALWAYS) == I
+    chosen = space.chosen(I, N, M, ALWAYS)
+    one, other = frozenset((equal(N, ONE),)), frozenset((negation(equal(N, ONE)),))
+    assert space.shows(one, is_zero(chosen))
+    assert space.shows(other, equal(chosen, I))
+    assert not space.shows(ALWAYS, equal(chosen, I))
+    assert not space.shows(other, is_zero(chosen))
+
+
+SHAPES = [
+    ((N, M), (N * M,)),
+    ((N * M,), (N, M)),
+    ((N, M, K), (N, M * K)),
+    ((N, M), (N, ONE, M)),
+    ((N, ONE), (N,)),
+    ((N * M, K), (N, M * K)),
+]
+
+
+@pytest.mark.parametrize(("shape", "new"), SHAPES)
+def test_a_reshaped_position_has_the_same_row_major_number(shape: Any, new: Any) -> None:
+    space = a_space(*(at_least_zero(s - 1) for s in (N, M, K)))
+    at = tuple(ZERO if size == ONE else Poly.of(f"@{k}") for k, size in enumerate(shape))
+    space.inside(ALWAYS, at, shape)
+    moved = space.unflatten(at, shape, new, ALWAYS)
+    assert space.flat(moved, new) == space.flat(at, shape)
+    for position, size in zip(moved, new, strict=True):
+        assert space.shows(ALWAYS, at_least_zero(position))
+        assert space.shows(ALWAYS, less(position, size))
+    back = space.unflatten(moved, new, shape, ALWAYS)
+    assert space.plainly(ALWAYS, space.same(back, at, shape, ALWAYS))
+
+
+# elements ---------------------------------------------------------------------------------------------------------
+
+A, C = read("a", I), read("c", I)
+P = opaque("p")
+THREE = Constant(int8, 3)
+
+
+def test_elements_that_are_known() -> None:
+    assert known(THREE) == 3
+    assert known(Number(index, Poly.of(4))) == 4
+    assert (known(Number(index, N)), known(A), known(Truth(bool_, P))) == (None, None, None)
+    assert known(Truth(bool_, TRUE)) is True
+    assert known(Truth(bool_, FALSE)) is False
+    assert constant(index, 5) == Number(index, Poly.of(5))
+    assert constant(int8, 5) == Constant(int8, 5)
+    assert Constant(float32, 0.0) != Constant(float32, -0.0)
+    assert Constant(float32, float("nan")) == Constant(float32, float("nan"))
+    assert Constant(int8, 1) != Constant(int16, 1)
+    assert A != read("a", J) != read("c", J)
+
+
+def test_an_op_on_known_elements_is_computed_by_the_law() -> None:
+    assert operation(Op.Add, int8, (THREE, Constant(int8, 127))) == Constant(int8, -126)
+    assert operation(Op.CmpLt, bool_, (THREE, THREE)) == Constant(bool_, False)
+    assert operation(Op.Cast, int16, (THREE,)) == Constant(int16, 3)
+    assert operation(Op.Where, int8, (Constant(bool_, False), THREE, Constant(int8, 9))) == Constant(int8, 9)
+    assert operation(Op.Bitcast, int8, (Constant(int8, 7),)) == Constant(int8, 7)
+    assert operation(Op.Add, int8, (THREE, A)) == Apply(int8, Op.Add, (THREE, A))
+    assert operation(Op.Add, int8, (A, THREE)) != operation(Op.Add, int8, (THREE, A))
+    assert isinstance(operation(Op.Add, int8, (THREE, Bottom(int8))), Bottom)
+    assert operation(Op.Cast, int16, (A,)) != operation(Op.Cast, index, (A,))
+
+
+def test_a_choice_is_taken_where_it_is_decided() -> None:
+    open_choice = choice(P, A, C)
+    assert isinstance(open_choice, Choice)
+    assert (choice(TRUE, A, C), choice(FALSE, A, C), choice(P, A, A)) == (A, C, A)
+    assert assuming(open_choice, frozenset((P,))) == A
+    assert assuming(open_choice, frozenset((negation(P),))) == C
+    assert assuming(open_choice, frozenset((opaque("q"),))) == open_choice
+    both = Apply(int8, Op.Add, (open_choice, THREE))
+    assert assuming(both, frozenset((P,))) == Apply(int8, Op.Add, (A, THREE))
+    assert assuming(Apply(int8, Op.Add, (choice(P, THREE, A), THREE)), frozenset((P,))) == Constant(int8, 6)
+    nested = choice(P, choice(opaque("q"), A, C), C)
+    assert conditions(nested) == [P, opaque("q")]
+    assert conditions(both) == [P]
+    assert conditions(A) == []
+    assert assuming(nested, frozenset((negation(opaque("q")),))) == C
+    assert reads(Apply(int8, Op.Add, (A, Apply(int8, Op.Neg, (C,))))) == [A, C]
+    assert reads(THREE) == []
+
+
+@pytest.mark.parametrize(
+    "op", [Op.And, Op.Or, Op.Xor, Op.Mul, Op.Max, Op.CmpNe, Op.CmpEq, Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe]
+)
+def test_connectives_of_bools_mean_what_the_op_means(op: Op) -> None:
+    bools = Bools()
+    x, y = opaque_bool("x"), opaque_bool("y")
+    formula = bools.formula(Apply(bool_, op, (x, y)))
+    for a, b in combinations((False, True), repeat=2):
+        expected = evaluate(UOp(op, (const(a, bool_), const(b, bool_)))).item()
+        assert holds(formula, {}, {x.key: a, y.key: b}) is expected
+
+
+def test_bools_as_conditions_and_back() -> None:
+    bools = Bools()
+    x, y = opaque_bool("x"), opaque_bool("y")
+    assert bools.formula(Constant(bool_, True)) == TRUE
+    assert bools.formula(Constant(bool_, False)) == FALSE
+    assert bools.formula(Apply(bool_, Op.Not, (x,))) == negation(opaque(x.key))
+    compared = Apply(bool_, Op.CmpLt, (A, C))
+    assert bools.element(bools.formula(compared)) == compared
+    assert bools.element(TRUE) == Constant(bool_, True)
+    assert bools.element(FALSE) == Constant(bool_, False)
+    assert bools.element(less(I, N)) == Truth(bool_, less(I, N))
+    chosen = bools.formula(Choice(bool_, P, x, y))
+    for p, a, b in combinations((False, True), repeat=3):
+        assert holds(chosen, {}, {"p": p, x.key: a, y.key: b}) is (a if p else b)
+    with pytest.raises(Unsupported):
+        bools.formula(Bottom(bool_))
+
+
+def test_an_element_of_a_stack_is_that_of_the_row_that_is_chosen() -> None:
+    x, y = param(0, int8, (2, 3)), param(1, int8, (2, 3))
+    rows = UOp(Op.Stack, (x, y))
+    reader = Reader(a_space(), {x: "x", y: "y"})
+    for k, name in enumerate("xy"):
+        found = reader.element(rows, (Poly.of(k), I, J), ALWAYS)
+        assert isinstance(found, Read)
+        assert (found.name, found.at) == (name, (I, J))
+    found = reader.element(rows, (K, I, J), ALWAYS)
+    for k, name in enumerate("xy"):
+        row = assuming(found, frozenset((equal(K, Poly.of(k)), negation(equal(K, Poly.of(1 - k))))))
+        assert isinstance(row, Read)
+        assert (row.name, row.at) == (name, (I, J))
+    outside = frozenset(negation(equal(K, Poly.of(k))) for k in (0, 1))
+    assert isinstance(assuming(found, outside), Bottom)
+
+
+# comparisons ------------------------------------------------------------------------------------------------------
+
+
+def test_what_two_elements_need_to_be_equal() -> None:
+    reader = a_reader(equal(N, M))
+    a, b = opaque_bool("x"), opaque_bool("y")
+
+    def required(left: Element, right: Element) -> Formula:
+        return _required(reader, left, right, ALWAYS)
+
+    assert required(read("a", I), read("a", J)) == equal(I, J)
+    assert required(read("a", I), read("c", I)) == FALSE
+    assert required(Number(index, N), Number(index, M)) == TRUE
+    assert required(Number(index, N), Number(index, K)) == reader.space.reduced(equal(N, K))
+    assert required(THREE, Constant(int8, 4)) == FALSE
+    assert required(a, Bottom(bool_)) == FALSE, "what is valid is never what is invalid"
+    assert required(A, Bottom(int8)) == FALSE
+    assert required(a, Truth(bool_, opaque(a.key))) == TRUE
+    same = required(a, b)
+    for p, q in combinations((False, True), repeat=2):
+        assert holds(same, {}, {a.key: p, b.key: q}) is (p is q)
+
+
+def leaves_of(left: Element, right: Element, *facts: Formula) -> list[Leaf]:
+    return differences(a_reader(*facts), left, right, ALWAYS)
+
+
+def test_what_is_plainly_equal_leaves_nothing_to_show() -> None:
+    assert leaves_of(A, A) == []
+    assert leaves_of(Bottom(int8), A) == []
+    assert leaves_of(read("a", I), read("a", J), equal(I, J)) == []
+    under_op = [Apply(int8, Op.Neg, (read("a", k),)) for k in (I, J)]
+    assert leaves_of(*under_op, equal(I, J)) == []
+    assert leaves_of(choice(P, A, C), choice(P, A, C)) == []
+    assert leaves_of(choice(P, Bottom(int8), A), A) == []
+
+
+def test_what_is_not_plainly_equal_is_left_with_its_case() -> None:
+    (leaf,) = leaves_of(A, C)
+    assert (leaf.path, leaf.left, leaf.right, leaf.required) == (ALWAYS, A, C, FALSE)
+    (leaf,) = leaves_of(A, Bottom(int8))
+    assert leaf.required == FALSE
+    (leaf,) = leaves_of(choice(P, A, C), A)
+    assert (leaf.path, leaf.left, leaf.right) == (frozenset((negation(P),)), C, A)
+    under_op = [Apply(int8, Op.Neg, (read("a", k),)) for k in (I, J)]
+    (leaf,) = leaves_of(*under_op)
+    assert leaf.required == equal(I, J)
+    other_op = Apply(int8, Op.Trunc, (A,))
+    (leaf,) = leaves_of(under_op[0], other_op)
+    assert leaf.required == FALSE
+    two = [Apply(int8, Op.Add, (read("a", k), read("c", k))) for k in (I, J)]
+    (leaf,) = leaves_of(*two)
+    assert leaf.required == equal(I, J)
+    cast = [Apply(int8, Op.Cast, (read(n, I, dtype=d),)) for n, d in (("a", int16), ("c", float32))]
+    assert len(leaves_of(*cast)) == 1
+
+
+def test_a_choice_under_an_op_is_told_apart_by_cases() -> None:
+    left = Apply(int8, Op.Add, (choice(P, A, C), THREE))
+    right = choice(P, Apply(int8, Op.Add, (A, THREE)), Apply(int8, Op.Add, (C, THREE)))
+    assert leaves_of(left, right) == []
+    wrong = choice(P, Apply(int8, Op.Add, (C, THREE)), Apply(int8, Op.Add, (C, THREE)))
+    (leaf,) = leaves_of(left, wrong)
+    assert leaf.path == frozenset((P,))
+
+
+# leaves as scalar programs ----------------------------------------------------------------------------------------
+
+
+def value(node: UOp, scalars: Scalars, of: Mapping[str, Any]) -> Any:
+    """A scalar program where the variables have these values."""
+    bound = {v: const(of[name], v.dtype) for name, v in scalars.variables.items()}
+    return evaluate(substitute(node, bound)).item()
+
+
+X, Y = opaque_bool("x"), opaque_bool("y")
+CONDITIONS = [
+    TRUE,
+    FALSE,
+    at_least_zero(N - 2),
+    equal(N, M),
+    negation(equal(N, M)),
+    opaque(X.key),
+    negation(opaque(X.key)),
+    conjunction((opaque(X.key), at_least_zero(N), negation(opaque(Y.key)))),
+    disjunction((opaque(X.key), at_least_zero(N), negation(opaque(Y.key)))),
+    less(N * M, N + 1),
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_the_program_of_a_condition_computes_it(condition: Formula) -> None:
+    reader = a_reader()
+    for element in (X, Y):
+        reader.bools.formula(element)
+    scalars = Scalars(reader, ALWAYS)
+    program = scalars.condition(condition)
+    for n, m, x, y in combinations((-1, 0, 1, 2), (-1, 2), (False, True), (False, True)):
+        of = {"n": n, "m": m, X.key: x, Y.key: y}
+        assert value(program, scalars, of) is holds(condition, {"n": n, "m": m}, {X.key: x, Y.key: y})
+
+
+@pytest.mark.parametrize("poly", [ZERO, ONE, Poly.of(-7), N, N * M * 3 - N * N + 5, -M], ids=str)
+def test_the_program_of_a_polynomial_computes_it(poly: Poly) -> None:
+    scalars = Scalars(a_reader(), ALWAYS)
+    program = scalars.number(poly)
+    assert program.dtype is index
+    for n, m in combinations((-2, 0, 3), repeat=2):
+        assert value(program, scalars, {"n": n, "m": m}) == poly.value({"n": n, "m": m})
+
+
+def test_reads_at_one_position_are_one_variable() -> None:
+    reader = a_reader(equal(I, J))
+    scalars = Scalars(reader, ALWAYS)
+    assert scalars.node(read("a", I)) is scalars.node(read("a", J))
+    assert scalars.node(read("a", I)) is not scalars.node(read("c", I))
+    apart = Scalars(a_reader(), ALWAYS)
+    assert apart.node(read("a", I)) is not apart.node(read("a", J))
+    cast = scalars.node(Apply(int16, Op.Cast, (read("a", I),)))
+    assert (cast.op, cast.arg, cast.dtype) == (Op.Cast, int16, int16)
+    assert scalars.node(THREE) is const(3, int8)
+    for strange in (Bottom(int8), choice(P, A, C)):
+        with pytest.raises(Unsupported):
+            scalars.node(strange)
+
+
+def test_an_obligation_keeps_what_is_known_of_elements_and_nothing_of_sizes() -> None:
+    reader = a_reader()
+    small = Apply(bool_, Op.CmpLt, (A, THREE))
+    reader.space.assume([reader.bools.formula(small), at_least_zero(N)])
+    leaf = Leaf(ALWAYS, A, C, FALSE)
+    made, scalars = obligation(reader, leaf, [A], "here", frozenset(["no_nan"]))
+    a, c = scalars.variables[A.key], scalars.variables[C.key]
+    assert (made.left, made.right, made.label, made.licences) == (a, c, "here", frozenset(["no_nan"]))
+    assert made.hypotheses == (Op.CmpLt(a, const(3, int8)),)
+    assert made.fits == (a,)
+    assert made.leading == frozenset()
+    sized, _ = obligation(
+        reader, Leaf(ALWAYS, Number(index, N), Number(index, M), FALSE), [], "", frozenset()
+    )
+    assert sized.leading == {"n", "m"}
+    assert is_about_elements(opaque("p"))
+    assert is_about_elements(conjunction((at_least_zero(N), negation(opaque("p")))))
+    assert is_about_elements(disjunction((at_least_zero(N), conjunction((opaque("p"), equal(N, M))))))
+    assert not is_about_elements(disjunction((at_least_zero(N), equal(N, M))))
+
+
+# questions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_asked_once() -> None:
+    arithmetic = Arithmetic(Budget())
+    assert arithmetic.asked == 0
+    assert arithmetic.entails([at_least_zero(N)], at_least_zero(N + 1)) == "unsat"
+    assert arithmetic.entails([at_least_zero(N), TRUE], at_least_zero(N + 1)) == "unsat"
+    assert arithmetic.asked == 1
+    assert arithmetic.entails([at_least_zero(N)], at_least_zero(N - 1)) == "sat"
+    assert arithmetic.asked == 2
+    assert arithmetic.satisfiable([FALSE]) == "unsat"
+
+
+def test_a_solution_meets_what_was_asked_and_what_was_added_is_forgotten() -> None:
+    question = Question([at_least_zero(N - 2), P], Budget())
+    found = question.solution(less(N, Poly.of(4)), equal(M, N))
+    assert found is not None
+    assert 2 <= found.ints["n"] < 4
+    assert found.ints["m"] == found.ints["n"]
+    assert found.truths == {"p": True}
+    assert question.solution(less(N, ZERO)) is None
+    assert question.check() == "sat"
+    assert found.meets(at_least_zero(N - 2))
+    assert not found.meets(less(N, Poly.of(2)))
+    assert not Solution({}, {}).meets(P)
+    assert Solution({}, {}).meets(is_zero(N))
+
+
+# replays ----------------------------------------------------------------------------------------------------------
+
+
+def the_goal(stated: Rule, dtype: Any = int8, rank: int = 1) -> Goal:
+    """The instance in which every tensor has this rank."""
+    for goal in goals(stated, dtype):
+        if all(len(n.shape or ()) == rank for k, n in goal.variables.items() if k == "x"):
+            return goal
+    raise AssertionError("no such instance")
+
+
+def inputs(goal: Goal, x: list[Any], **others: int) -> dict[str, Array]:
+    node = goal.variables["x"]
+    sizes = {n: len(x) for n in replays.sizes(goal)} | {
+        k.replace("_", "[") + "]": v for k, v in others.items()
+    }
+    arrays = {n: replays.number(v) for n, v in sizes.items() if n in goal.variables}
+    return {**arrays, "x": Array(node.dtype, (len(x),), tuple(x))}
+
+
+def differs(goal: Goal, x: list[Any], **others: int) -> bool | None:
+    shown = replays.replay(goal, inputs(goal, x, **others))
+    return None if shown is None else shown.differs
+
+
+def test_values_of_two_dtypes_are_never_the_same() -> None:
+    @rule(dtypes=[int8])
+    def widened(x: Tensor):
+        return x + 0, x.cast(int16)
+
+    assert differs(the_goal(widened), [1, 2]) is True
+
+
+def test_values_of_two_shapes_are_never_the_same() -> None:
+    @rule(dtypes=[int8])
+    def shorter(x: Tensor, s: Shape):
+        return x + 0, x.shrink(0, s)
+
+    goal = the_goal(shorter)
+    assert differs(goal, [1, 2], s_0=2) is False
+    assert differs(goal, [1, 2], s_0=1) is True
+    assert differs(goal, [1, 2], s_0=3) is True
+
+
+def add_zero(x: Tensor):
+    return x + 0, x
+
+
+def double(x: Tensor):
+    return x + x, x
+
+
+def times_zero(x: Tensor):
+    return x * 0, where(x == x, 0, 0)  # type: ignore[comparison-overlap]
+
+
+INFINITE = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("sides", "licences", "at", "expected"),
+    [
+        (add_zero, [], [-0.0], True),
+        (add_zero, [], [0.0, 1.0], False),
+        (add_zero, ["no_signed_zero"], [-0.0], False),
+        (add_zero, ["reassociate"], [-0.0], False),
+        (double, ["no_signed_zero"], [1.0], True),
+        (double, ["reassociate"], [0.0, 1.0], True),
+        (double, ["no_nan"], [1.0], True),
+        (times_zero, [], [INFINITE], True),
+        (times_zero, ["no_nan"], [INFINITE], False),
+        (times_zero, ["no_nan"], [-1.0, INFINITE], False),
+        (times_zero, ["no_signed_zero"], [INFINITE], True),
+        (times_zero, [], [-1.0], True),
+        (times_zero, ["no_nan"], [-1.0], True),
+        (times_zero, ["no_nan", "no_signed_zero"], [-1.0], False),
+    ],
+)
+def test_licences_say_which_values_are_told_apart(
+    sides: Any, licences: list[str], at: list[float], expected: bool
+) -> None:
+    assert differs(the_goal(rule(dtypes=[float32], licences=licences)(sides), float32), at) is expected
+
+
+def test_what_the_conditions_exclude_shows_nothing() -> None:
+    @rule(dtypes=[int8])
+    def next_one(x: Tensor, s: Shape):
+        given(fits(x + 1), s > 2)
+        return (x + 1).reshape(s), x.reshape(s)
+
+    goal = the_goal(next_one)
+    for candidate in goals(next_one, int8):
+        if len(candidate.env.bound["s"]) == 1 and len(candidate.variables["x"].shape or ()) == 1:
+            goal = candidate
+    assert differs(goal, [1, 2, 3]) is True
+    assert differs(goal, [1, 127, 3]) is None
+    assert differs(goal, [1, 2]) is None
+    assert differs(goal, [1, 2, 3], s_0=4) is None
+
+
+# what is shown ----------------------------------------------------------------------------------------------------
+
+
+def run(text: str) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(text, "<counterexample>", "exec"), names)
+    (test,) = [f for n, f in names.items() if n.startswith("test_")]
+    test()
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_the_text_of_a_counterexample_runs_at_every_rank(rank: int) -> None:
+    @rule(dtypes=[int8])
+    def grown(x: Tensor, c: Value):
+        return x + c, x
+
+    goal = the_goal(grown, rank=rank)
+    sizes = {n: replays.number(2) for n in replays.sizes(goal)}
+    array = Array(int8, (2,) * rank, tuple(range(1, 2**rank + 1)))
+    given_inputs = {**sizes, "x": array, "c": Array(int8, (), (5,))}
+    shown = replays.replay(goal, given_inputs)
+    assert shown is not None
+    text = paste_ready(goal, given_inputs, shown)
+    run(text)
+    assert "const(5, int8)" in text
+    with pytest.raises(AssertionError):
+        run(text.replace("const(5, int8)", "const(6, int8)"))
+
+
+def test_a_size_in_a_counterexample_is_a_number_and_a_tensor_is_a_param() -> None:
+    @rule(dtypes=[int8])
+    def shrunk(x: Tensor, n: Size):
+        given(n > 0)
+        return x.shrink((0,), (n,)), x.shrink((1,), (n,))
+
+    goal = the_goal(shrunk)
+    chosen = dict.fromkeys(replays.sizes(goal), 1) | {"x.shape[0]": 2}
+    shown = show_difference(goal, chosen, (), Budget(), Tries())
+    assert shown is not None
+    run(shown.test)
+    assert "param(" in shown.test
+    assert "index" not in shown.test
+    assert dict(shown.bindings)["n"] == "1"
+
+
+def test_a_counterexample_is_plain() -> None:
+    """What does not matter is 1, 2, 3 …; what matters is as plain as it can be."""
+
+    @rule(dtypes=[int8, bool_])
+    def flat(x: Tensor):
+        return x.flip((True,)), x.flip((False,))
+
+    goal = the_goal(flat)
+    shown = show_difference(goal, {"x.shape[0]": 2}, (), Budget(), Tries())
+    assert shown is not None
+    assert dict(shown.bindings)["x"].endswith("[1, 2]")
+    tries = Tries()
+    assert show_difference(goal, {"x.shape[0]": 1}, (), Budget(), tries, most=4) is None
+    assert tries.in_vain == 4
+    assert show_difference(goal, {"x.shape[0]": -1}, (), Budget(), Tries()) is None
+    assert array_text(Array(int8, (2, 2), (1, 2, 3, 4)))
+
+
+def test_small_sizes_come_smallest_first() -> None:
+    @rule
+    def moved(x: Tensor, a: Offset, s: Shape):
+        return x.shrink(a, s), x.shrink(a, s).contiguous()
+
+    goal = the_goal(moved)
+    found = list(small_sizes(goal))
+    assert {tuple(sorted(f)) for f in found} == {("a[0]", "s[0]", "x.shape[0]")}
+    assert {"x.shape[0]": 1, "a[0]": 0, "s[0]": 1} in found[:4]
+    assert max(max(f.values()) for f in found) == 3
+    assert min(f["a[0]"] for f in found) == 0
+
+
+def test_the_solution_that_is_shown_has_the_least_sizes() -> None:
+    @rule
+    def moved(x: Tensor, a: Offset, s: Shape):
+        return x.shrink(a, s), x.shrink(a, s).contiguous()
+
+    goal = the_goal(moved)
+    n, a, s = (Poly.of(name) for name in ("x.shape[0]", "a[0]", "s[0]"))
+    facts = [at_least_zero(n - 3), at_least_zero(s - 1), at_least_zero(n - a - s), negation(equal(a, ZERO))]
+    found = smallest(Question(facts, Budget()), goal)
+    assert found is not None
+    assert (found.ints["x.shape[0]"], found.ints["s[0]"], abs(found.ints["a[0]"])) == (3, 1, 1)
+    assert smallest(Question([FALSE], Budget()), goal) is None
+
+
+# whole rules ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["shapes", "sign"])
+def test_a_wrong_side_is_told_by_what_is_wrong(name: str) -> None:
+    @rule
+    def shapes(x: Tensor, s: Shape):
+        given(s > 0)
+        return x + 0, x.reshape(s)
+
+    @rule(dtypes=[int8])
+    def sign(x: Tensor):
+        return -x, x
+
+    report = prove({"shapes": shapes, "sign": sign}[name])
+    assert report.verdict == "refuted"
+    for layer in report.layers:
+        assert layer.counterexample is not None
+        run(layer.counterexample.test)
