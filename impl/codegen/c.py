@@ -58,6 +58,14 @@ def storage_of(place: UOp) -> UOp:
     return place
 
 
+KEPT_SCALAR = '__asm__ volatile("");'
+"""No instruction, but a loop with this in it stays scalar; the loops inside may still become vectors.
+
+GCC 12 computes wrong values where it makes vectors of a loop that holds others: a sum that is added in one inner loop
+and divided by in the next took an element of another row.
+"""
+
+
 @dataclass(slots=True)
 class Kernel:
     """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
@@ -67,6 +75,8 @@ class Kernel:
     lines: list[str] = field(default_factory=list)
     texts: dict[UOp, str] = field(default_factory=dict)
     depth: int = 1
+    nests: list[bool] = field(default_factory=list)
+    """For each open loop, whether it holds another loop."""
     variables: int = 0
     uses: Counter[UOp] = field(default_factory=Counter)
     lanes: set[int] = field(default_factory=set)
@@ -128,7 +138,10 @@ class Kernel:
                 self.texts[node] = name
                 self.line(f"for (idx {name} = 0; {name} < {bound}; {name}++) {{")
                 self.depth += 1
+                self.nests = [*(True for _ in self.nests), False]
             case Op.End:
+                if self.nests.pop():
+                    self.line(KEPT_SCALAR)
                 self.depth -= 1
                 self.line("}")
             case Op.Store if node.src[1].shape:
