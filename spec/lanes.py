@@ -70,4 +70,6 @@ def _refuse_registers(node: UOp, kind: AxisType) -> None:
     """A and B may not read storage of which each lane has its own copy: the other copies are not seen from here."""
     for operand in closed.own_nodes(*node.src[:2]):
         if operand.op is Op.Buffer and is_private(operand.arg.addrspace, kind):
-            raise _refuse(f"A or B reads {operand!r}, of which every lane has its own; list the Wmma in a Linear")
+            raise _refuse(
+                f"A or B reads {operand!r}, of which every lane has its own; list the Wmma in a Linear"
+            )

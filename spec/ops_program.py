@@ -110,6 +110,7 @@ _ORDERING: tuple[Entry, ...] = (
         "ordering",
         (source("s", "effects", variadic=True),),
         "The root that collects the effects of a program.",
+        constraints=("no Range is free: an End or a Reduce closes each",),
         laws=void_laws(),
         example=">>> Op.Sink().shape is None\nTrue",
         decisions=("U-26",),
@@ -147,16 +148,19 @@ _CODEGEN: tuple[Entry, ...] = (
         Op.Barrier,
         "codegen",
         (_DEPS,),
-        "Synchronize the threads of a workgroup after the dependencies.",
+        "What all threads of the workgroup have done: the dependencies, for every value of the thread axes that are "
+        "free in them (LOCAL, WARP and GROUP_REDUCE Ranges, and Specials that count threads). All threads reach it or "
+        "none.",
         laws=void_laws(),
         example=">>> Op.Barrier().dtype\nvoid",
-        decisions=("U-51",),
+        decisions=("U-26", "U-51"),
     ),
     entry(
         Op.Ins,
         "codegen",
         (source("operand", "operands of the instruction", variadic=True),),
-        "One machine instruction.",
+        "One machine instruction. It may do anything that the machine does, and has no meaning here: a program that "
+        "contains it has no value.",
         arg="the instruction",
         laws=void_laws(),
         example=">>> Op.Ins(arg='s_nop').dtype\nvoid",
@@ -165,11 +169,18 @@ _CODEGEN: tuple[Entry, ...] = (
         Op.Special,
         "codegen",
         (source("bound", "an index scalar"),),
-        "The index of this thread or workgroup, from 0 to bound, exclusive.",
+        "The index of this workgroup (gidx) or of this thread in it (lidx), from 0 to bound, exclusive. The program is "
+        "run by all of them.",
         arg="name, for example gidx0 or lidx1",
-        constraints=("bound is an index scalar", "bound is ≥ 0", "name is a str"),
+        constraints=(
+            "bound is an index scalar",
+            "bound is ≥ 0",
+            "name is a str",
+            "name is gidx or lidx and a number",
+        ),
         laws=_LOOP_INDEX,
         example=">>> Op.Special(const(8, index), arg='gidx0').dtype\nindex",
+        decisions=("U-26",),
     ),
     entry(
         Op.If,
@@ -197,7 +208,9 @@ _CODEGEN: tuple[Entry, ...] = (
             source("B", "the right fragment"),
             source("acc", "the accumulator fragment"),
         ),
-        "acc + A·B on the fragments of a warp, as the hardware accumulates.",
+        "acc + A·B, where each of the 32 lanes of a warp holds a fragment of every matrix. The value here is the "
+        "ascending fold from acc on; the hardware accumulates in an order of its own, within the bound of the "
+        "configuration.",
         arg="config: dims (N, M, K), input dtype, accumulator dtype, device",
         constraints=("A and B have the input dtype", "acc has the accumulator dtype"),
         laws=inherited_laws(dtype="src[2].dtype", shape="src[2].shape", min_max="dtype range", axis="null"),
@@ -208,7 +221,7 @@ _CODEGEN: tuple[Entry, ...] = (
         Op.Custom,
         "codegen",
         (source("arg", "values that the format string names", variadic=True),),
-        "A string that is pasted into generated code.",
+        "A string that is pasted into generated code. It has no meaning here: a program that contains it has no value.",
         arg="fmt: str",
         constraints=("fmt is a str",),
         laws=void_laws(),

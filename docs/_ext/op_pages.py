@@ -55,6 +55,7 @@ def page(entry: Entry) -> str:
         special_cases.section(entry.op),
         title("Example", "-"),
         block("pycon", entry.example),
+        graphs.drawn(entry),
         title("Status", "-"),
         status_matrix.row(entry.op),
         title("Decisions", "-"),
@@ -176,7 +177,7 @@ def index_of_ids() -> str:
         rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
         rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
-    rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     for identifier, (name, text) in composition_pages.constraints().items():
         rows.append((law(identifier), code(name), prose(text)))
+    rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

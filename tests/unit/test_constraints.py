@@ -90,6 +90,11 @@ def typed_param(arg: ParamArg) -> UOp:
     return UOp(Op.Param, (SCALARS,), arg)
 
 
+def stored_at(where: UOp) -> UOp:
+    """A Store of one element of B."""
+    return Op.Store(Op.Index(B, where), ONE)
+
+
 def pads(x: UOp, offset: Shape, shape: Shape) -> UOp:
     return pad(x, offset, shape)
 
@@ -123,11 +128,6 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: typed_param(ParamArg(0, int32, bounds=(ConstArg(1, int32), ConstArg(2, int8)))),
         ],
     ),
-    "uop-buffer-c1": (
-        [lambda: buffer(0, 0, int32)],
-        [lambda: buffer(0, -1, int32), lambda: UOp(Op.Buffer, (), BufferArg(0, True, int32))],
-    ),
-    "uop-buffer-c2": (
     "uop-param-c4": (
         [
             lambda: param(0, int32, (3, 4), device=TWO, axis=1),
@@ -146,6 +146,11 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: param(0, int32, (Op.Add(times(2, N), number(1)),), device=TWO, axis=0),
         ],
     ),
+    "uop-buffer-c1": (
+        [lambda: buffer(0, 0, int32)],
+        [lambda: buffer(0, -1, int32), lambda: UOp(Op.Buffer, (), BufferArg(0, True, int32))],
+    ),
+    "uop-buffer-c2": (
         [lambda: buffer(0, 1, bool_)],
         [lambda: buffer(0, 1, index), lambda: buffer(0, 1, void)],
     ),
@@ -367,11 +372,6 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Slice(V, number(7), arg=SliceArg(0, int32)),
         ],
     ),
-    "uop-bitcast-c1": (
-        [lambda: Op.Bitcast(V, arg=float32)],
-        [
-            lambda: Op.Bitcast(V, arg=bool_),
-            lambda: Op.Bitcast(V, arg=index),
     "uop-slice-c5": (
         [
             lambda: Op.Slice(sharded(4), number(0), arg=SliceArg(4, float32)),
@@ -387,6 +387,11 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Slice(sharded(4), number(4), arg=SliceArg(0, float32)),
         ],
     ),
+    "uop-bitcast-c1": (
+        [lambda: Op.Bitcast(V, arg=float32)],
+        [
+            lambda: Op.Bitcast(V, arg=bool_),
+            lambda: Op.Bitcast(V, arg=index),
             lambda: Op.Bitcast(V, arg=void),
             lambda: Op.Bitcast(vector(bool_, 4), arg=uint8),
             lambda: Op.Bitcast(STACKED, arg=int32),
@@ -409,11 +414,6 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Bitcast(ONE, arg=int8),
         ],
     ),
-    "uop-reduce-c1": (
-        [lambda op=op: Op.Reduce(V, arg=ReduceArg(op, (0,))) for op in (Op.Add, Op.Max, Op.Mul)],
-        [
-            lambda: Op.Reduce(V, arg=ReduceArg(Op.And, (0,))),
-            lambda: Op.Reduce(V, arg=ReduceArg(Op.Sub, (0,))),
     "uop-bitcast-c3": (
         [
             lambda: Op.Bitcast(sharded(4), arg=int64),
@@ -427,6 +427,11 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Bitcast(sharded(3, 2, axis=1), arg=int64),
         ],
     ),
+    "uop-reduce-c1": (
+        [lambda op=op: Op.Reduce(V, arg=ReduceArg(op, (0,))) for op in (Op.Add, Op.Max, Op.Mul)],
+        [
+            lambda: Op.Reduce(V, arg=ReduceArg(Op.And, (0,))),
+            lambda: Op.Reduce(V, arg=ReduceArg(Op.Sub, (0,))),
         ],
     ),
     "uop-reduce-c2": (
@@ -568,6 +573,17 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [lambda: UOp(Op.Range, (ONE,), R.arg), lambda: UOp(Op.Range, (shape_source((1,)),), R.arg)],
     ),
     "uop-range-c2": ([lambda: loop(0, 0)], [lambda: loop(-1, 0)]),
+    "uop-sink-c1": (
+        [
+            Op.Sink,
+            lambda: Op.Sink(Op.End(stored_at(R), R)),
+            lambda: Op.Sink(stored_at(Op.Special(number(4), arg="lidx0"))),
+        ],
+        [
+            lambda: Op.Sink(stored_at(R)),
+            lambda: Op.Sink(Op.End(stored_at(R), loop(4, 77))),
+        ],
+    ),
     "uop-end-c1": (
         [lambda: Op.End(Op.Group(), R), lambda: Op.End(ONE, R)],
         [lambda: Op.End(R, R), lambda: Op.End(Op.Sink(), R), lambda: Op.End(Op.Linear(), R)],
@@ -604,6 +620,15 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
     "uop-special-c3": (
         [lambda: Op.Special(number(4), arg="lidx1")],
         [lambda: Op.Special(number(4), arg=type("Name", (str,), {})("lidx1"))],
+    ),
+    "uop-special-c4": (
+        [lambda: Op.Special(number(4), arg="gidx0"), lambda: Op.Special(number(4), arg="lidx12")],
+        [
+            lambda: Op.Special(number(4), arg="gidx"),
+            lambda: Op.Special(number(4), arg="idx0"),
+            lambda: Op.Special(number(4), arg="lidx-1"),
+            lambda: Op.Special(number(4), arg="lidx\u0661"),
+        ],
     ),
     "uop-if-c1": (
         [lambda: Op.If(const(True, bool_))],
