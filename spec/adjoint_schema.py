@@ -40,6 +40,11 @@ def always(node: UOp) -> bool:
     return True
 
 
+def unchanged(node: UOp, live: UOp) -> UOp:
+    """The node itself."""
+    return node
+
+
 @dataclass(frozen=True, slots=True)
 class Passes:
     """The op is differentiable."""
@@ -52,7 +57,9 @@ class Passes:
     narrows: Callable[[UOp], bool] = never
     """Whether the value may leave out elements of a source."""
     scales: bool = True
-    """Whether a derivative is multiplied in, which must not be where an element is not live."""
+    """Whether the law reads operands, which it must not where an element is not live."""
+    readable: Callable[[UOp, UOp], UOp] = unchanged
+    """(node, live) → the node as its law may read it: without the operands of what is not live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,11 @@ class Refused:
 
 Adjoint = Passes | Nothing | Through | Refused
 """The entry of an op in the table of adjoints."""
+
+
+def guarded(law: Law) -> Law:
+    """The liveness that a law routes by operands, which may be invalid where nothing is live."""
+    return lambda node, live: [part if part is None else kept(live, part) for part in law(node, live)]
 
 
 def routes(formula: str, law: Law, narrows: Callable[[UOp], bool] = never) -> Passes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from soundline.spec.adjoint_schema import Passes, always, dropped, filled, kept, routes, zeros
+from soundline.spec.adjoint_schema import Passes, always, dropped, filled, guarded, kept, routes, zeros
 from soundline.spec.decompositions import LN2
 from soundline.spec.dtypes import bool_, largest_finite, round_to
 from soundline.spec.node import UOp
@@ -120,13 +120,14 @@ ELEMENTWISE: dict[Op, Passes] = {
     Op.Cast: Passes("between floats, to x: g cast back, as if nothing were rounded", _cast, scales=False),
     Op.Add: routes("to a: g. To b: g", lambda node, g: (g, g)),
     Op.Mul: Passes("to a: g·b. To b: g·a", _mul),
-    Op.Max: routes(
+    Op.Max: Passes(
         "to the greater operand: g. To the other: 0. To equal operands, and if either is NaN: ½·g each",
         _max,
-        narrows=always,
+        guarded(_max),
+        always,
     ),
-    Op.Where: routes(
-        "to a: g where p, else 0. To b: 0 where p, else g. To p: nothing", _where, narrows=always
+    Op.Where: Passes(
+        "to a: g where p, else 0. To b: 0 where p, else g. To p: nothing", _where, guarded(_where), always
     ),
     Op.Neg: Passes("to x: -g", lambda node, g: (Op.Neg(g),), scales=False),
     Op.Sub: Passes("to a: g. To b: -g", lambda node, g: (g, Op.Neg(g)), scales=False),

@@ -88,6 +88,18 @@ def _index(node: UOp, g: UOp) -> Parts:
     return spread, *(None for _ in indices)
 
 
+def _index_of_live(node: UOp, live: UOp) -> UOp:
+    """The Index with -1, which is no position, where an index belongs to nothing live: it may be invalid itself."""
+    found, axis = [node.src[0]], 0
+    for i in node.src[1:]:
+        rows = len(sizes(i))
+        beside = tuple(k for k in range(len(sizes(live))) if not axis <= k < axis + rows)
+        needed = reshape(total(live, beside), sizes(i))
+        found.append(Op.Where(needed, i, filled(i, -1)))
+        axis += rows
+    return Op.Index(*found)
+
+
 def _scattered(g: UOp, axis: int, i: UOp, size: Size) -> UOp:
     """Row r of an axis added at position i[r] of an axis of `size`; at no position, if i[r] is outside."""
     if not isinstance(size, int):
@@ -216,11 +228,14 @@ TENSOR: dict[Op, Passes] = {
     Op.Expand: routes("to T: the sum of g over the axes that were repeated, ascending", _expand),
     Op.Pad: routes("to T: the part of g at offset o, of the shape of T", _pad),
     Op.Shrink: routes("to T: g at offset o in zeros of the shape of T", _shrink, narrows=always),
-    Op.Index: routes(
+    Op.Index: Passes(
         "to T: at each position the sum, ascending, of the g of the indices that read it; zero where none does, and "
         "nothing for an index outside",
         _index,
-        narrows=always,
+        _index,
+        always,
+        scales=False,
+        readable=_index_of_live,
     ),
     Op.Stack: routes("to source k: slice k of g", _stack),
     Op.Replicated: Passes(

@@ -138,14 +138,13 @@ def _refusal(node: UOp) -> GradientError:
 
 def _passed(law: Passes, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]:
     """By the law of the op; where an element is not live it receives zero, and no derivative is used."""
-    start = g.live
-    if start is None and law.narrows(node):
-        start = filled(node, True, bool_)
-    lives = [None] * len(node.src) if start is None else law.live(node, start)
+    start = filled(node, True, bool_) if g.live is None and law.narrows(node) else g.live
+    read = node if g.live is None else law.readable(node, g.live)
+    lives = [None] * len(node.src) if start is None else law.live(read, start)
     found = []
-    for source, value, live in zip(node.src, law.law(node, g.value), lives, strict=True):
+    for source, value, live in zip(node.src, law.law(read, g.value), lives, strict=True):
         if value is not None:
-            masked = kept(live, value) if law.scales and live is not None else value
+            masked = kept(live, value) if law.scales and g.live is not None and live is not None else value
             found.append((source, Cotangent(masked, live)))
     return found
 

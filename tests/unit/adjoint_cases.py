@@ -12,10 +12,12 @@ of its size.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from soundline.spec.arrays import Array
@@ -28,6 +30,7 @@ from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
     UOp,
+    broadcast_to,
     buffer,
     const,
     expand,
@@ -38,7 +41,8 @@ from soundline.spec.uop import (
     tensor,
 )
 
-from .exact_numbers import fractions, read, slopes
+sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
+from exact_numbers import fractions, read, slopes
 
 INF = math.inf
 STEP = 2.0**-17
@@ -286,10 +290,9 @@ def function_not_read(x: UOp) -> UOp:
     return shrink(called, (0,), (1,))
 
 
-def outside_not_read(x: UOp) -> UOp:
-    """x times an element outside its table, which is invalid, where it is not selected."""
-    table = Op.Index(tensor([3.0, 5.0], float64), tensor([1, 7], index))
-    return unselected(lambda z: Op.Mul(z, table))(x)
+OUTSIDE = Op.Index(tensor([1.25, 5.0], float64), tensor([0, 7], index))
+NOWHERE = Op.Index(tensor([1, 5], index), tensor([0, 7], index))
+"""A number and an index, each with an invalid one behind it."""
 
 
 def not_read_through(move: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
@@ -346,6 +349,30 @@ NOT_READ: tuple[Case, ...] = (
     Case(Op.Sub, not_read_through(lambda r: Op.Sub(Op.Neg(r), r)), ([0.0, 1.0, 2.0],)),
     Case(Op.Function, in_a_function(lambda a, b: unselected(Op.Recip)(b)), ([1.0, 1.0], [2.0, 0.0])),
     Case(Op.GetTuple, function_not_read, ([2.0, 0.0],)),
-    Case(Op.Index, outside_not_read, ([1.5, 2.5],), name="outside"),
+    Case(Op.Index, unselected(lambda x: Op.Mul(x, OUTSIDE)), ([1.5, 2.5],), name="outside"),
+    Case(Op.Max, unselected(lambda x: Op.Max(x, OUTSIDE)), ([1.5, 2.5],), name="invalid"),
+    Case(
+        Op.Where,
+        unselected(lambda x: Op.Where(Op.CmpLt(OUTSIDE, x), x, Op.Neg(x))),
+        ([1.5, 2.5],),
+        name="invalid condition",
+    ),
+    Case(Op.Index, unselected(lambda x: Op.Index(x, NOWHERE)), ([1.5, 2.5],), name="invalid index"),
+    Case(
+        Op.Index,
+        lambda x: Op.Where(mask(True, False), Op.Index(x, NOWHERE, number(1)), tensor([1.0, 1.0], float64)),
+        ([[1.5, 2.5], [2.0, 3.0]],),
+        name="invalid row",
+    ),
+    Case(
+        Op.Index,
+        lambda x: Op.Where(
+            broadcast_to(const(False, bool_), (2,)),
+            Op.Index(x, Op.Index(tensor([0], index), number(5))),
+            Op.Index(x, number(1)),
+        ),
+        ([[1.5, 2.5], [2.0, 3.0]],),
+        name="invalid number",
+    ),
 )
 """What is not read does not count: its derivative is infinite, not a number, or that of an invalid element."""

@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 from soundline.spec import adjoints, gradients
-from soundline.spec.adjoint_schema import Adjoint, Law, Nothing, Passes, Refused, Through, kept, never
+from soundline.spec.adjoint_schema import (
+    Adjoint,
+    Law,
+    Nothing,
+    Passes,
+    Refused,
+    Through,
+    kept,
+    never,
+    unchanged,
+)
 from soundline.spec.adjoints import ADJOINTS, CHAPTERS
 from soundline.spec.adjoints_tensor import diagonal, others
 from soundline.spec.dtypes import (
@@ -147,6 +157,8 @@ def _mutants() -> Iterator[Any]:
                 yield pytest.param(op, wrong, id=f"{op.name}-{position}-{name}")
         if law.scales:
             yield pytest.param(op, dataclasses.replace(law, scales=False), id=f"{op.name}-unmasked")
+        if law.readable is not unchanged:
+            yield pytest.param(op, dataclasses.replace(law, readable=unchanged), id=f"{op.name}-all read")
         if law.narrows is not never:
             yield pytest.param(op, dataclasses.replace(law, narrows=never), id=f"{op.name}-not narrowing")
 
@@ -173,6 +185,13 @@ def _wrong(op: Op, law: Law, name: str) -> Any:
     whole = ADJOINTS[op]
     assert isinstance(whole, Passes)
     return pytest.param(op, dataclasses.replace(whole, law=law), id=f"{op.name}-{name}")
+
+
+def _unguarded(op: Op) -> Any:
+    """Liveness that is routed by operands which may be invalid."""
+    law = ADJOINTS[op]
+    assert isinstance(law, Passes)
+    return pytest.param(op, dataclasses.replace(law, live=law.law), id=f"{op.name}-unguarded")
 
 
 def _quotient(node: UOp, g: UOp) -> list[UOp | None]:
@@ -204,6 +223,8 @@ HAND_MADE = [
         "swap",
     ),
     _wrong(Op.Where, lambda n, g: (None, g, g), "both"),
+    _unguarded(Op.Max),
+    _unguarded(Op.Where),
     _wrong(Op.Mul, lambda n, g: (Op.Mul(g, n.src[0]), Op.Mul(g, n.src[1])), "own factor"),
     _wrong(Op.Div, lambda n, g: (Op.Div(g, n.src[1]), Op.Neg(Op.Div(g, n.src[1]))), "no quotient"),
     _wrong(Op.Recip, lambda n, g: (Op.Neg(Op.Mul(g, n)),), "not squared"),

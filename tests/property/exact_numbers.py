@@ -52,7 +52,7 @@ class Dual:
         return self.value > other.value
 
 
-Number = Fraction | Dual
+Number = Fraction | Dual | float
 
 FIELD: dict[Op, Callable[..., Any]] = {
     Op.Add: operator.add,
