@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from soundline.impl.compile import Signature as Signature
     from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
     from soundline.impl.functions import function as function
+    from soundline.impl.importers.errors import ExtraMissing as ExtraMissing
+    from soundline.impl.importers.errors import UnsupportedModel as UnsupportedModel
+    from soundline.impl.importers.onnx import ImportedModel as ImportedModel
+    from soundline.impl.importers.onnx import from_onnx as from_onnx
     from soundline.impl.tensor import Tensor as Tensor
     from soundline.spec.dtypes import DType as DType
     from soundline.spec.dtypes import bfloat16 as bfloat16
@@ -56,6 +60,8 @@ _HOMES = {
     "soundline.impl.certificate": ("Certificate",),
     "soundline.impl.compile": ("Program", "Signature", "compile"),
     "soundline.impl.functions": ("function",),
+    "soundline.impl.importers.errors": ("ExtraMissing", "UnsupportedModel"),
+    "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
     "soundline.impl.tensor": ("Tensor",),
     "soundline.spec.dtypes": (
         "DType",

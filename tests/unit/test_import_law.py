@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("spec", "impl", "verify")
 THIRD_PARTY = {
     "spec": {"numpy", "ml_dtypes"},
-    "impl": {"numpy", "ml_dtypes", "cffi", "platformdirs", "rich", "pycuda", "cuda"},
+    "impl": {"numpy", "ml_dtypes", "cffi", "platformdirs", "rich", "pycuda", "cuda", "onnx"},
     "verify": {"numpy", "ml_dtypes", "z3", "rich", "platformdirs", "pytest", "hypothesis", "cffi", "mpmath"}
     | {"cosmic_ray", "parso"},
 }

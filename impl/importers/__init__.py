@@ -1,0 +1,1 @@
+"""Programs from elsewhere, as tensor programs of our own."""

@@ -1,0 +1,257 @@
+"""
+Special functions
+=================
+
+Functions of real numbers, and roundings, as compositions of Tensor operations. Each is computed by a definition that
+can be checked by hand: a Taylor series where it converges fast, exact identities that bring the argument there, and
+`Exp2`, `Log2` and `Sin` for the rest. float32 and float64 compute in themselves, narrower floats in float32, rounded
+once at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from soundline.impl.promotion import accumulated
+from soundline.impl.tensor import Tensor
+from soundline.spec.dtypes import float64
+from soundline.spec.uop import Op
+
+Real = Callable[[Tensor], Tensor]
+
+
+def _in_home_format(fn: Real) -> Real:
+    """A function that computes in float32 or float64, on every float."""
+
+    def wrapped(x: Tensor) -> Tensor:
+        return fn(x.cast(accumulated(x.dtype))).cast(x.dtype)
+
+    wrapped.__doc__ = fn.__doc__
+    return wrapped
+
+
+def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """c₀ + x·(c₁ + x·(c₂ + …))."""
+    total = constant(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
+def constant(x: Tensor, value: bool | int | float) -> Tensor:
+    """A tensor like x with one value everywhere."""
+    return Tensor(value, x.dtype).expand(x.shape)
+
+
+def with_sign_of(magnitude: Tensor, x: Tensor) -> Tensor:
+    """The magnitude, negative where x is below 0; x itself where it is a zero."""
+    return (x < 0.0).where(-magnitude, (x == 0.0).where(x, magnitude))
+
+
+def _terms(x: Tensor, single: int, double: int) -> int:
+    return double if x.dtype is float64 else single
+
+
+# Rounding ---------------------------------------------------------------------------------------------------------
+
+
+def floor(x: Tensor) -> Tensor:
+    """The greatest integer that is at most x."""
+    if not x.dtype.is_float:
+        return x
+    t = x.trunc()
+    return (t > x).where(t - 1.0, t)
+
+
+def ceil(x: Tensor) -> Tensor:
+    """The least integer that is at least x."""
+    if not x.dtype.is_float:
+        return x
+    t = x.trunc()
+    return (t < x).where(t + 1.0, t)
+
+
+def round_half_even(x: Tensor) -> Tensor:
+    """The integer nearest to x; of two, the even one."""
+    if not x.dtype.is_float:
+        return x
+    t = x.trunc()
+    rest = abs(x - t)
+    odd = (t * 0.5).trunc() * 2.0 != t
+    away = (rest > 0.5) | ((rest == 0.5) & odd)
+    return away.where((x < 0.0).where(t - 1.0, t + 1.0), t)
+
+
+def sign(x: Tensor) -> Tensor:
+    """-1, 0 or 1; a zero and NaN are kept."""
+    if not x.dtype.signed:
+        return (x > 0).cast(x.dtype)
+    zero, one = constant(x, 0), constant(x, 1)
+    return (x > zero).where(one, (x < zero).where(-one, x))
+
+
+def remainder_truncated(x: Tensor, y: Tensor) -> Tensor:
+    """x - y·trunc(x/y), with the sign of x.
+
+    Floats up to float32 are computed in float64, where the product is exact as long as the quotient is below 2^29.
+    """
+    if not x.dtype.is_float:
+        return Tensor.of(Op.CMod(*_aligned(x, y)))
+    a, b = x.cast(float64), y.cast(float64)
+    rest = a - b * (a / b).trunc()
+    size = abs(b)
+    rest = ((a < 0.0) & (rest > 0.0)).where(rest - size, ((a > 0.0) & (rest < 0.0)).where(rest + size, rest))
+    finite = (abs(b) == math.inf) & (abs(a) < math.inf)
+    return finite.where(a, (rest == 0.0).where(a * 0.0, rest)).cast(x.dtype)
+
+
+def _aligned(x: Tensor, y: Tensor) -> tuple[object, ...]:
+    from soundline.impl.operands import broadcast
+
+    return broadcast(x.uop, y.uop)
+
+
+# Exponentials -----------------------------------------------------------------------------------------------------
+
+
+@_in_home_format
+def log1p(x: Tensor) -> Tensor:
+    """ln(1 + x): the logarithm of the rounded sum, corrected by what the rounding made of x."""
+    total = x + 1.0
+    seen = total - 1.0
+    exact = (seen == 0.0) | (total == math.inf)
+    return exact.where((total == math.inf).where(total, x), total.log() * (x / exact.where(1.0, seen)))
+
+
+@_in_home_format
+def expm1(x: Tensor) -> Tensor:
+    """e^x - 1: the Taylor series where |x| ≤ ½."""
+    count = _terms(x, 9, 16)
+    small = x * polynomial(x, [float(Fraction(1, math.factorial(k))) for k in range(1, count)])
+    return (abs(x) <= 0.5).where(small, x.exp() - 1.0)
+
+
+@_in_home_format
+def sinh(x: Tensor) -> Tensor:
+    """(e^x - e^-x) / 2: the Taylor series where |x| ≤ 1; e^(x/2)² / 2 where e^x may overflow."""
+    count = _terms(x, 6, 11)
+    small = x * polynomial(x * x, [float(Fraction(1, math.factorial(2 * k + 1))) for k in range(count)])
+    half = (abs(x) * 0.5).exp()
+    large = half * (half * 0.5) - (-abs(x)).exp() * 0.5
+    return (abs(x) <= 1.0).where(small, with_sign_of(large, x))
+
+
+@_in_home_format
+def cosh(x: Tensor) -> Tensor:
+    """(e^x + e^-x) / 2."""
+    half = (abs(x) * 0.5).exp()
+    return half * (half * 0.5) + (-abs(x)).exp() * 0.5
+
+
+@_in_home_format
+def tanh(x: Tensor) -> Tensor:
+    """sinh x / cosh x; beyond 20 it is ±1."""
+    near = x.maximum(-20.0).minimum(20.0)
+    return sinh(near) / cosh(near)
+
+
+@_in_home_format
+def asinh(x: Tensor) -> Tensor:
+    """±ln(a + √(a² + 1)) of a = |x|, as ln(1 + (a + a²/(1 + √(a² + 1))))."""
+    a = abs(x)
+    square = a * a
+    near = log1p(a + square / ((square + 1.0).sqrt() + 1.0))
+    return with_sign_of((a < 2.0**28).where(near, a.log() + math.log(2.0)), x)
+
+
+@_in_home_format
+def acosh(x: Tensor) -> Tensor:
+    """ln(x + √(x² - 1)), as ln(1 + (t + √(2t + t²))) of t = x - 1."""
+    t = x - 1.0
+    return (x < 2.0**28).where(log1p(t + (t * 2.0 + t * t).sqrt()), x.log() + math.log(2.0))
+
+
+@_in_home_format
+def atanh(x: Tensor) -> Tensor:
+    """±½·ln(1 + 2a/(1 - a)) of a = |x|."""
+    a = abs(x)
+    return with_sign_of(log1p(a * 2.0 / (1.0 - a)) * 0.5, x)
+
+
+def logistic(x: Tensor) -> Tensor:
+    """1 / (1 + e^-x), without overflow on either side."""
+    power = (-abs(x)).exp()
+    return (x < 0.0).where(power, 1.0) / (power + 1.0)
+
+
+def softplus(x: Tensor) -> Tensor:
+    """ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."""
+    return x.maximum(0.0) + log1p((-abs(x)).exp())
+
+
+# Angles -----------------------------------------------------------------------------------------------------------
+
+
+@_in_home_format
+def sin(x: Tensor) -> Tensor:
+    """sin x."""
+    return Tensor.of(Op.Sin(x.uop))
+
+
+@_in_home_format
+def cos(x: Tensor) -> Tensor:
+    """1 - 2·sin²(x/2)."""
+    half = Tensor.of(Op.Sin((x * 0.5).uop))
+    return 1.0 - half * half * 2.0
+
+
+@_in_home_format
+def tan(x: Tensor) -> Tensor:
+    """sin x / cos x."""
+    return sin(x) / cos(x)
+
+
+@_in_home_format
+def atan(x: Tensor) -> Tensor:
+    """The angle of (1, x): π/2 minus that of 1/x beyond 1, halved twice, then the Taylor series."""
+    a = abs(x)
+    beyond = a > 1.0
+    t = beyond.where(1.0 / a, a)
+    for _ in range(2):
+        t = t / ((t * t + 1.0).sqrt() + 1.0)
+    count = _terms(x, 7, 13)
+    angle = t * 4.0 * polynomial(t * t, [(-1.0) ** k / (2 * k + 1) for k in range(count)])
+    return with_sign_of(beyond.where(math.pi / 2 - angle, angle), x)
+
+
+@_in_home_format
+def asin(x: Tensor) -> Tensor:
+    """The angle of (√(1 - x²), x)."""
+    return atan(x / ((1.0 - x) * (x + 1.0)).sqrt())
+
+
+@_in_home_format
+def acos(x: Tensor) -> Tensor:
+    """Twice the angle of (√(1 + x), √(1 - x))."""
+    return atan(((1.0 - x) / (x + 1.0)).sqrt()) * 2.0
+
+
+# The error function -----------------------------------------------------------------------------------------------
+
+
+@_in_home_format
+def erf(x: Tensor) -> Tensor:
+    """(2/√π)·∫₀ˣ e^-t² dt = (2x/√π)·e^-x²·Σ (2x²)^k / (1·3·…·(2k+1)), whose terms are all positive.
+
+    Beyond 4 in float32, 6 in float64, the result rounds to ±1.
+    """
+    end, count = (6.0, 130) if x.dtype is float64 else (4.0, 56)
+    a = abs(x).minimum(end)
+    doubled = a * a * 2.0
+    total = constant(x, 1.0)
+    for k in reversed(range(1, count)):
+        total = total * doubled * (1.0 / (2 * k + 1)) + 1.0
+    value = a * (2.0 / math.sqrt(math.pi)) * (-(a * a)).exp() * total
+    return with_sign_of(value.minimum(1.0), x)
