@@ -276,7 +276,8 @@ class _Reading:
             else:
                 if node.op is Op.Load and len(node.src) > 1:
                     source = UOp(Op.Load, node.src, LoadArg())
-                arrays, transfers = delivered(node.op, self.held(source), node.device, node.axis)
+                axis = 0 if node.op is Op.Load and isinstance(node.device, tuple) else None
+                arrays, transfers = delivered(node.op, self.held(source), node.device, axis)
                 self.arrived[node] = arrays
                 self.transfers += transfers
         return self.arrived[node]
