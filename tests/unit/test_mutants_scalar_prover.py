@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -27,21 +28,21 @@ from soundline.spec.dtypes import (
     uint16,
 )
 from soundline.spec.elementwise import scalar
-from soundline.spec.errors import RuleError
+from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.instances import goals
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import fits, rule, where
 from soundline.spec.terms import Const, Size, Value
 from soundline.spec.uop import const, param
-from soundline.verify.smt import exhaustive, minimal
+from soundline.verify.smt import counterexamples, exhaustive, minimal, python_text
 from soundline.verify.smt.counterexamples import replay
 from soundline.verify.smt.division import MOST_QUOTIENTS, Lemmas
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine
 from soundline.verify.smt.obligations import Obligation, obligation_of
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
-from soundline.verify.smt.reals import Reals
+from soundline.verify.smt.reals import RATIONAL, Reals
 from soundline.verify.smt.sampling import directed, random_points, simplicity
 from soundline.verify.smt.solving import Budget, check
 
@@ -245,6 +246,14 @@ def test_over_the_reals_more_than_a_rounding_must_lie_between_the_sides(
     assert (replay(ob, (at,)) is not None) is refuted
 
 
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.5, -2.0, INF, -INF, NAN, 1e300, True, False, 7, -7])
+def test_an_element_as_python_is_read_back(value: Any) -> None:
+    for write in (counterexamples.literal, python_text.literal):
+        found = eval(write(value))
+        assert type(found) is type(value)
+        assert same_value(float64, found, value) if isinstance(value, float) else found == value
+
+
 # random and directed points ---------------------------------------------------------------------------------------
 
 
@@ -313,6 +322,41 @@ def test_bools_are_constants_among_the_reals_too() -> None:
     assert z3.is_true(reals.constant(bool_, True))
     assert z3.is_false(reals.constant(bool_, False))
     assert str(reals.constant(float32, 0.75)) == "3/4"
+
+
+EXACT_FLOATS = (-2.5, -1.0, 0.0, 0.5, 1.0, 4.0)
+"""Sums, products, quotients by powers of two and comparisons of these are exact."""
+
+
+@pytest.mark.parametrize("op", [op for op in RATIONAL if op is not Op.Cast])
+@pytest.mark.parametrize("dtype", [float64, bool_], ids=str)
+def test_a_law_over_fractions_is_that_of_floats_where_these_are_exact(op: Op, dtype: DType) -> None:
+    elements: tuple[Any, ...] = (False, True) if dtype is bool_ else EXACT_FLOATS
+    count = 1 if op in exhaustive.UNARY else 3 if op in (Op.Where, Op.Mulacc) else 2
+    leaves = [param(k, dtype) for k in range(count)]
+    try:
+        UOp(op, (param(9, bool_), *leaves[1:]) if op is Op.Where else tuple(leaves))
+    except IllFormed:
+        return
+    for operands in product(elements, repeat=count):
+        if op is Op.Where:
+            operands = (operands[0] == elements[0], *operands[1:])
+        if op is Op.Div and operands[1] in (0.0, -2.5):
+            continue
+        if op is Op.Recip and operands[0] in (0.0, -2.5):
+            assert operands[0] or RATIONAL[op](dtype, Fraction(0)) is None
+            continue
+        exact = [x if isinstance(x, bool) else Fraction(x) for x in operands]
+        assert RATIONAL[op](dtype, *exact) == scalar(op, dtype, *operands), operands
+
+
+def test_what_is_no_number_stays_none_over_fractions() -> None:
+    assert RATIONAL[Op.Div](float64, Fraction(1), Fraction(0)) is None
+    assert RATIONAL[Op.Add](float64, None, Fraction(0)) is None
+    assert RATIONAL[Op.Where](float64, True, Fraction(1), None) == 1
+    assert RATIONAL[Op.Where](float64, False, Fraction(1), None) is None
+    assert RATIONAL[Op.Cast](float64, Fraction(1, 3), float32) == Fraction(1, 3)
+    assert RATIONAL[Op.Cast](float64, Fraction(1, 3), int8) is None
 
 
 # quotients --------------------------------------------------------------------------------------------------------
@@ -453,6 +497,18 @@ def test_a_layer_that_is_open_says_what_holds_at_eight_bits() -> None:
     assert "all 65,536 inputs at uint8" in layer.covered
 
 
+def test_a_layer_that_is_decided_says_nothing_of_other_widths() -> None:
+    from soundline.verify.rules import prove_layer
+
+    @rule(dtypes=[int8, uint8, int32])
+    def plain(x: Value, y: Value):
+        return x + y, y + x
+
+    layer = prove_layer(plain, int32)
+    assert layer.verdict == "proved"
+    assert "int8" not in layer.covered
+
+
 def test_two_programs_are_compared_within_the_budget_that_is_given() -> None:
     from soundline.verify.rules import equivalent
 
@@ -483,6 +539,4 @@ def test_what_has_no_right_side_is_no_obligation() -> None:
 
 
 def _refusal() -> Any:
-    from soundline.spec.errors import IllFormed
-
     return IllFormed("Add", "uop-add-c1", given="this", wants="that")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from soundline.spec.arrays import Array
-from soundline.spec.dtypes import bool_, float32, index, int8, int16
+from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal, goals
 from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, fits, given, rule, where
-from soundline.spec.terms import Offset, Shape, Size, Tensor, Value
+from soundline.spec.terms import Flags, Offset, Shape, Size, Tensor, Value
 from soundline.spec.uop import const, param
 from soundline.verify.rules import prove
 from soundline.verify.smt import replays
@@ -583,6 +583,18 @@ def test_licences_say_which_values_are_told_apart(
     assert differs(the_goal(rule(dtypes=[float32], licences=licences)(sides), float32), at) is expected
 
 
+def test_a_right_side_that_is_refused_differs() -> None:
+    @rule(dtypes=[int8])
+    def broken(x: Tensor[2]):
+        return x + 0, x.reshape((3,))
+
+    (goal,) = goals(broken, int8)
+    shown = replays.replay(goal, {"x": Array(int8, (2,), (1, 2))})
+    assert shown is not None
+    assert shown.differs
+    assert shown.right is goal.right
+
+
 def test_what_the_conditions_exclude_shows_nothing() -> None:
     @rule(dtypes=[int8])
     def next_one(x: Tensor, s: Shape):
@@ -690,6 +702,28 @@ def test_the_solution_that_is_shown_has_the_least_sizes() -> None:
 
 
 # whole rules ------------------------------------------------------------------------------------------------------
+
+
+def test_a_proof_says_whether_the_laws_of_the_dtypes_were_used() -> None:
+    @rule
+    def turned(x: Tensor["n"], f: Flags):  # noqa: F821
+        return x.flip(f).flip(f), x
+
+    @rule
+    def swapped(x: Tensor["n"], y: Tensor["n"]):  # noqa: F821
+        return x + y, y + x
+
+    @rule(dtypes=[int8, int16])
+    def named(x: Tensor["n"], y: Tensor["n"]):  # noqa: F821
+        return x + y, y + x
+
+    # bools cannot be added
+    covered = [[layer.covered for layer in prove(stated).layers] for stated in (turned, swapped, named)]
+    assert covered == [
+        ["rank 1, all sizes, all dtypes (elements uninterpreted), 2 instances"],
+        [f"rank 1, all sizes, every dtype, by its laws, {len(all_dtypes) - 1} instances"],
+        ["rank 1, all sizes, int8", "rank 1, all sizes, int16"],
+    ]
 
 
 @pytest.mark.parametrize("name", ["shapes", "sign"])

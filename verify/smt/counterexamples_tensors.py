@@ -65,7 +65,7 @@ def smallest(question: Question, goal: Goal) -> Solution | None:
 
 def _is_size(goal: Goal, name: str) -> bool:
     """Whether a variable is never negative: a Size, an entry of a Shape, or an axis of a Tensor."""
-    kind = goal.rule.kinds.get(name.split("[", maxsplit=1)[0].split(".", maxsplit=1)[0])
+    kind = goal.rule.kinds.get(name.partition("[")[0].partition(".")[0])
     return kind is not None and kind.kind in ("Size", "Shape", "Tensor")
 
 

@@ -73,7 +73,7 @@ class Script:
     def node(self, node: UOp) -> str:
         """The expression that builds a node."""
         if node.op is Op.Param:
-            if node.shape == () and node.arg.slot in self.bound:
+            if node.shape == ():
                 return self.constant(node.dtype, self.bound[node.arg.slot].elements[0])
             return self.variables[node]
         if node.op is Op.Const:
@@ -115,13 +115,13 @@ class Script:
     def inputs(self) -> Iterator[str]:
         """A line for each tensor."""
         for name, node in self.goal.variables.items():
-            if node.shape and node.arg.slot in self.bound:
+            if node.shape:
                 shape = self.sizes(node.shape)
                 yield f"{_identifier(name)} = {self.built('param')}({node.arg.slot}, {self.dtype(node.dtype)}, {shape})"
 
     def bindings(self) -> str:
         """The arrays of the tensors, by slot."""
-        tensors = [n for n in self.goal.variables.values() if n.shape and n.arg.slot in self.bound]
+        tensors = [n for n in self.goal.variables.values() if n.shape]
         return "{" + ", ".join(f"{n.arg.slot}: {self.array(self.bound[n.arg.slot])}" for n in tensors) + "}"
 
 
