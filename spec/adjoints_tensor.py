@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from soundline.spec import closed
 from soundline.spec.adjoint_schema import Passes, always, dropped, filled, kept, routes, sizes, total
+from soundline.spec.compositions import arange
 from soundline.spec.dtypes import bool_, float64, index, int64
 from soundline.spec.errors import GradientError
 from soundline.spec.frames import base_of
@@ -102,15 +103,20 @@ def _index_of_live(node: UOp, live: UOp) -> UOp:
 
 def _scattered(g: UOp, axis: int, i: UOp, size: Size) -> UOp:
     """Row r of an axis added at position i[r] of an axis of `size`; at no position, if i[r] is outside."""
-    if not isinstance(size, int):
-        raise GradientError(f"the size {size!r} is not a number", rule="uop-index-adjoint", where="Index")
     before, rows, after = sizes(g)[:axis], sizes(g)[axis], sizes(g)[axis + 1 :]
-    places = UOp(Op.Stack, tuple(const(k, index) for k in range(size)))
-    hit = Op.CmpEq(expand(reshape(i, (rows, 1)), (rows, size)), broadcast_to(places, (rows, size)))
+    places = broadcast_to(_positions(size), (rows, size))
+    hit = Op.CmpEq(expand(reshape(i, (rows, 1)), (rows, size)), places)
     wide = expand(reshape(g, (*before, rows, 1, *after)), (*before, rows, size, *after))
     beside = (*(1 for _ in before), rows, size, *(1 for _ in after))
     chosen = kept(expand(reshape(hit, beside), sizes(wide)), wide)
     return reshape(total(chosen, (axis,)), (*before, size, *after))
+
+
+def _positions(size: Size) -> UOp:
+    """0, 1, … size-1: of a number a Stack, of a symbol the composition."""
+    if isinstance(size, int):
+        return UOp(Op.Stack, tuple(const(k, index) for k in range(size)))
+    return arange(size, index)
 
 
 # Reduce -----------------------------------------------------------------------------------------------------------

@@ -41,6 +41,12 @@ def gradient(y: UOp, xs: Sequence[UOp], seed: UOp | None = None) -> tuple[UOp, .
 
     y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
     or any node inside y. Raises `GradientError`.
+
+    >>> from soundline.spec.dtypes import float64
+    >>> from soundline.spec.evaluate import evaluate
+    >>> x = param(0, float64)
+    >>> evaluate(gradient(Op.Mul(Op.Mul(x, x), x), [x])[0], {0: 5.0}).elements
+    (75.0,)
     """
     for node in (y, *xs):
         if node.shape is None or not node.dtype.is_float:

@@ -45,6 +45,7 @@ from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
     UOp,
+    WmmaArg,
     broadcast_to,
     buffer,
     const,
@@ -480,6 +481,12 @@ def test_a_reduce_over_ranges_is_refused() -> None:
     assert taken(Op.Mul(total(x), constant), x, [1.0, 2.0, 3.0]) == [6.0, 6.0, 6.0]
 
 
+def test_fragments_have_no_adjoint() -> None:
+    fragments = param(0, float16, (8,)), param(1, float16, (4,)), param(2, float32, (4,))
+    y = Op.Wmma(*fragments, arg=WmmaArg((8, 16, 16), float16, float32))
+    refused("uop-wmma-adjoint", lambda: gradient(total(y), [fragments[2]]))
+
+
 def test_memory_has_no_adjoint() -> None:
     x, held = param(0, float64, (2,)), buffer(0, 2, float64)
     after = Op.After(held, Op.Store(held, Op.Mul(x, x)))
@@ -525,9 +532,18 @@ def test_movement_over_symbolic_sizes() -> None:
     assert evaluate(zeros, {0: values, 7: 3}).elements == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_an_index_into_a_symbolic_size(n: int) -> None:
+    x, i = param(0, float64, (N,)), param(1, index, (3,))
+    (found,) = gradient(Op.Index(x, i), [x], tensor([1.0, 2.0, 4.0], float64))
+    wanted = [0.0] * n
+    wanted[0], wanted[n - 1] = 5.0, wanted[n - 1] + 2.0
+    wanted[0] = 7.0 if n == 1 else 5.0
+    assert evaluate(found, {0: [1.0] * n, 1: [0, n - 1, 0], 7: n}).elements == tuple(wanted)
+
+
 def test_a_size_that_must_be_a_number() -> None:
     x, m = param(0, float64, (N,)), param(8, index, (), bounds=(1, 9))
-    refused("uop-index-adjoint", lambda: gradient(Op.Index(x, number(0)), [x]))
     refused("uop-expand-adjoint", lambda: gradient(total(expand(x, (m,))), [x]))
     refused("uop-replicated-adjoint", lambda: gradient(total(Op.Replicated(x, arg=(0,))), [x]))
     refused("U-33", lambda: gradient(x, [x], param(1, float64, (m,))))

@@ -10,6 +10,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from soundline.impl import storage
+from soundline.impl.compile import computed
+from soundline.impl.tensor import Tensor
 from soundline.spec.adjoints_elementwise import cosine
 from soundline.spec.arrays import Array
 from soundline.spec.compositions import gather, gemm, prefix_sum, scatter_add
@@ -26,6 +29,7 @@ from soundline.spec.uop import (
     param,
     reshape,
     tensor,
+    toposort,
 )
 
 from .adjoint_cases import folded
@@ -128,6 +132,26 @@ def test_an_index_that_an_evaluation_binds() -> None:
     p, i = param(0, float64, (3,)), param(1, index, (4,))
     (found,) = gradient(Op.Index(p, i), [p], tensor([1.0, 2.0, 4.0, 8.0], float64))
     assert evaluate(found, {0: [5.0, 6.0, 7.0], 1: [2, 2, 0, 2]}).elements == (4.0, 0.0, 11.0)
+
+
+PROGRAMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "a layer": lambda x, w, b: ((x @ w + b).relu() * 2).sum(),
+    "softmax": lambda x, w, b: ((x @ w + b).softmax(-1) * (x @ w)).sum(),
+    "maximum": lambda x, w, b: (x @ w).max(axis=0).sum(),
+    "product": lambda x, w, b: (x @ w).prod(axis=1).sum(),
+    "logarithm of a sum": lambda x, w, b: (x @ w).exp().sum(axis=1).log().sum(),
+    "rows": lambda x, w, b: (x @ w)[::2].sum(),
+    "quotient of roots": lambda x, w, b: ((x * x + 1).sqrt() / (x * x + 2)).sum() + b.sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled_gradients_equal_the_evaluator(name: str) -> None:
+    xs = [Tensor(RANDOM.normal(size=s).astype(np.float32)) for s in ((3, 4), (4, 2), (2,))]
+    found = gradient(PROGRAMS[name](*xs).uop, [x.uop for x in xs])
+    for root, array in zip(found, computed(list(found)), strict=True):
+        held = {n.arg.slot: storage.contents(n) for n in toposort(root) if n.op is Op.Buffer}
+        assert Array.from_numpy(array) == evaluate(root, buffers=held)
 
 
 # Devices ----------------------------------------------------------------------------------------------------------
