@@ -123,11 +123,12 @@ STRUCTURE: tuple[Decision, ...] = (
     Decision(
         "U-35",
         "Parts of a value, and what moves between devices",
-        "On n devices the shard axis is divided in n equal parts. An op is computed on each device from what that "
-        "device holds, a replica being cut where a part is wanted. Pad, Shrink, Flip and Slice leave the shard axis as "
-        "it is, a Bitcast keeps each part whole, a sharded index gives its axis to what it picks, and the sources of a "
-        "node, of a Store and of a gated Load included, are on one device. Two ops move data: a Load to a device, and "
-        "a Reduce over the shard axis. Neither stands inside a loop where a program is computed device by device.",
+        "On n devices the shard axis is divided in n equal parts; for n = 1 the part is the whole, and axes need not "
+        "agree. An op is computed on each device from what that device holds, a replica being cut where a part is "
+        "wanted. Pad, Shrink, Flip and Slice leave the shard axis as it is, a Bitcast keeps each part whole, a sharded "
+        "index gives its axis to what it picks, and the sources of a node, of a Store and of a gated Load included, "
+        "are on one device. Two ops move data: a Load to a device, and a Reduce over the shard axis. Neither stands "
+        "inside a loop where a program is computed device by device.",
         source="Ops that are not listed have axis null, so that a Flip along another axis would be n copies of the "
         "whole, which no device holds.",
     ),

@@ -19,7 +19,7 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.node import Device, Properties, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import TABLE, group_of
-from soundline.spec.shard import Disagreement, agreed, reshaped_axis
+from soundline.spec.shard import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
 from soundline.spec.sizes import as_size, multiply, product, sizes_of
 
 __all__ = ["AXIS", "DEVICE", "DTYPE", "SHAPE", "Bounds", "derive", "min_max"]
@@ -168,7 +168,7 @@ DEVICE: dict[Op, Callable[[Sources, Any], Device]] = {
 
 
 def _agreed_axis(src: Sources, arg: Any) -> int | None:
-    return agreed([s.axis for s in src])
+    return agreed_axis([s.axis for s in src], agreed([s.device for s in src]))
 
 
 def _first_axis(src: Sources, arg: Any) -> int | None:
@@ -193,13 +193,13 @@ def _index_axis(src: Sources, arg: Any) -> int | None:
         found.append(None if i.axis is None else made + i.axis)
         made += len(_shape(i))
     found.append(None if src[0].axis is None else made + src[0].axis - len(indices))
-    return agreed(found)
+    return agreed_axis(found, agreed([s.device for s in src]))
 
 
 def _written_axis(src: Sources, arg: Any) -> None:
     """None; a value without a shard axis is on every device, and one with it only where the place has it too."""
     value = _agreed_axis(src[1:], arg)
-    if value not in (None, src[0].axis):
+    if value not in (None, src[0].axis) and not is_alone(src[0].device):
         raise Disagreement(f"{src[0].axis!r} and {value!r}")
 
 

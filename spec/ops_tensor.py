@@ -126,7 +126,8 @@ _MOVEMENT_OPS: tuple[Entry, ...] = (
         laws=inherited_laws(
             shape="s'",
             device=_AGREED,
-            axis="the last new axis with the same product of sizes before it, and a size that n divides",
+            axis="the new axis with the same product of sizes before it, and a size that n divides; of several (one "
+            "device, or no elements) the first of the same size, else the last",
         ),
         example=">>> evaluate(reshape(tensor([[1, 2], [3, 4]]), (4,))).elements\n(1, 2, 3, 4)",
         decisions=("U-20", "U-22", "U-29"),

@@ -24,6 +24,11 @@ def parts(device: Device) -> int:
     return len(device) if isinstance(device, tuple) else 1
 
 
+def is_alone(device: Device) -> bool:
+    """Whether a device is a tuple of one, whose part is the whole, so that it does not matter which axis is divided."""
+    return isinstance(device, tuple) and len(device) == 1
+
+
 class Disagreement(Exception):
     """Two sources name different devices, or different shard axes."""
 
@@ -36,18 +41,30 @@ def agreed(values: Sequence[_T]) -> _T | None:
     return found[0] if found else None
 
 
+def agreed_axis(axes: Sequence[int | None], device: Device) -> int | None:
+    """The one axis that is not null, or null; on a tuple of one device, the first."""
+    if is_alone(device):
+        return next((a for a in axes if a is not None), None)
+    return agreed(axes)
+
+
 def reshaped_axis(source: UOp, new: Shape) -> int | None:
-    """The last new axis that begins where the shard axis began and whose size the number of devices divides."""
+    """The new axis that begins where the shard axis began and whose size the number of devices divides.
+
+    Where several do, which takes one device or no elements, it is the first that has the size of the shard axis, or the
+    last if none has.
+    """
     assert source.shape is not None
     assert source.axis is not None
-    devices = parts(source.device)
+    devices, old = parts(source.device), source.shape[source.axis]
     before = product(source.shape[: source.axis])
-    for axis in reversed(range(len(new))):
-        size = new[axis]
-        divides = isinstance(size, int) and size % devices == 0
-        if divides and equal(product(new[:axis]), before) is True:
-            return axis
-    return None
+    found = [
+        axis
+        for axis, size in enumerate(new)
+        if isinstance(size, int) and size % devices == 0 and equal(product(new[:axis]), before) is True
+    ]
+    alike = [axis for axis in found if new[axis] == old]
+    return alike[0] if alike else found[-1] if found else None
 
 
 def admits_axis(arg: ParamArg, shape: Shape) -> Condition:

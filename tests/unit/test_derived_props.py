@@ -90,6 +90,21 @@ ROWS: dict[str, Row] = {
     "Reshape": (lambda: reshape(many((4, 6), 1), (2, 2, 6)), int32, (2, 2, 6), TWO, 2),
     "Reshape splits": (lambda: reshape(many((4, 6), 1), (4, 2, 3)), int32, (4, 2, 3), TWO, 1),
     "Reshape takes the last": (lambda: reshape(many((4, 6), 1), (4, 1, 6)), int32, (4, 1, 6), TWO, 2),
+    "Reshape of one device keeps the size": (
+        lambda: reshape(param(0, int32, (1, 4), device=("CPU:0",), axis=0), (1, 1, 4)),
+        int32,
+        (1, 1, 4),
+        ("CPU:0",),
+        0,
+    ),
+    "Reshape of one device takes the last": (
+        lambda: reshape(param(0, int32, (4, 2), device=("CPU:0",), axis=0), (1, 1, 8)),
+        int32,
+        (1, 1, 8),
+        ("CPU:0",),
+        2,
+    ),
+    "Reshape of nothing": (lambda: reshape(many((0, 4), 1), (0, 2, 6)), int32, (0, 2, 6), TWO, 2),
     "Reshape merges behind": (lambda: reshape(many((4, 6), 0), (24,)), int32, (24,), TWO, 0),
     "Reshape on one": (lambda: reshape(one(), (6,)), int32, (6,), "CPU", None),
     "Reshape replicated": (lambda: reshape(many((4, 6), None), (24,)), int32, (24,), TWO, None),
@@ -317,6 +332,19 @@ def test_a_null_device_or_axis_agrees_with_any() -> None:
     assert Op.Add(many(), replicated).axis == 1
     assert Op.Add(replicated, many()).axis == 1
     assert Op.Add(replicated, replicated).axis is None
+
+
+def test_axes_of_one_device_need_not_agree() -> None:
+    x, y = (param(0, int32, (4, 6), device=("CPU:0",), axis=axis) for axis in (0, 1))
+    assert Op.Add(x, y).axis == 0
+    assert Op.Stack(y, x).axis == 2
+    assert Op.Store(x, y).axis is None
+    assert Op.Store(param(2, int32, (4, 6), device=("CPU:0",)), y).axis is None
+    assert Op.Index(y, param(1, index, (2,), device=("CPU:0",), axis=0)).axis == 0
+    anywhere = [param(0, int32, (4, 6), axis=axis) for axis in (0, 1)]
+    with pytest.raises(IllFormed) as refused:
+        Op.Add(*anywhere)
+    assert refused.value.rule == "uop-add-axis"
 
 
 def test_a_store_takes_what_every_device_holds() -> None:
