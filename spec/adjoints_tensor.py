@@ -152,8 +152,8 @@ def shared(g: UOp, count: UOp) -> UOp:
 
 
 def others(x: UOp, axes: tuple[int, ...]) -> UOp:
-    """For every element the product, ascending, of the others along the axes; no division, so zeros are right."""
-    order = (*(k for k in range(len(sizes(x))) if k not in axes), *axes)
+    """For every element the product of the others along the axes, in their order; no division, so zeros are right."""
+    order = (*(k for k in range(len(sizes(x))) if k not in axes), *sorted(axes))
     moved = Op.Permute(x, arg=order)
     rest = sizes(moved)[: len(order) - len(axes)]
     count = product(sizes(moved)[len(rest) :])
@@ -260,9 +260,9 @@ TENSOR: dict[Op, Passes] = {
     ),
     Op.Bitcast: routes("to T of the same dtype: g. To any other: nothing, bits have no derivative", _bitcast),
     Op.Reduce: Passes(
-        "Add, to T: g along the axes. Mul, to T: g times the product of the other elements, never a quotient. Max, to "
-        "T: g divided by the number of greatest elements, for each of them (all, if one is NaN), and 0 for the others. "
-        "Over ranges: an error, gradients are taken before ranges are made",
+        "Add, to T: g along the axes. Mul, to T: g times the ascending product of the other elements, never a "
+        "quotient. Max, to T: g divided by the number of greatest elements, for each of them (all, if one is NaN), and "
+        "0 for the others. Over ranges: an error, gradients are taken before ranges are made",
         _reduce,
         live=_reduce,
         narrows=_narrowing_reduce,

@@ -107,6 +107,9 @@ def test_an_op_without_floats_passes_nothing() -> None:
             assert isinstance(law, Nothing), op
         if laws["dtype"] == "void":
             assert not isinstance(law, Passes), op
+        assert (law.formula == "nothing: it has no value") == (
+            laws["dtype"] == "void" and op not in (Op.Tuple, Op.Function, Op.Call, Op.Source)
+        ), op
         if isinstance(law, Refused):
             assert law.formula.startswith("an error")
 
@@ -346,6 +349,11 @@ def test_the_product_of_the_others_ascends() -> None:
     y = reshape(folded(Op.Mul, 0)(x), ())
     assert taken(y, x, [2.0**700, 2.0**700, 2.0**-700, 1.0])[3] == INF
     assert taken(y, x, [1.0, 2.0**700, 2.0**-700, 2.0**700])[0] == 2.0**700
+    rows = [[1.0, 2.0**700, 2.0**-700], [2.0**700, 1.0, 1.0]]
+    p = param(0, float64, (2, 3))
+    for axes in ((0, 1), (1, 0)):
+        found = taken(reshape(folded(Op.Mul, *axes)(p), ()), p, rows)
+        assert found[0] == 2.0**700
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
