@@ -59,9 +59,7 @@ def rank_classes(stated: Rule) -> dict[str, str | int]:
     """
     classes = _Classes(stated)
     for name, kind in stated.kinds.items():
-        if kind.kind in RANKED:
-            classes.find(name)
-        if kind.kind == "Tensor" and named_sizes(kind):
+        if named_sizes(kind):  # those of a Tensor; nobody asks for the rank of a scalar
             classes.join(name, len(named_sizes(kind)), stated.left)
     for term in (stated.left, stated.right, *stated.given):
         _rank(term, classes, stated)

@@ -102,9 +102,9 @@ JUDGED: tuple[Judged, ...] = (
     ),
     Judged(
         "spec/ranks.py",
-        "classes.find(name)",
-        "pass",
-        "a name that is looked up later is entered then",
+        "classes.join(name, len(named_sizes(kind)), stated.left)",
+        "classes.join(name, len(named_sizes(kind)), stated.right)",
+        "no rank is known of a name before, so nothing can clash and be told",
     ),
     Judged(
         "spec/shard.py",
