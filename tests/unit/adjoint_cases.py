@@ -165,6 +165,13 @@ def unselected(op: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
     return lambda x: Op.Where(mask(True, False), op(x), x)
 
 
+def read_by_two(x: UOp) -> UOp:
+    """One product of which two selections read an element each."""
+    square, zero = Op.Mul(x, x), tensor([0.0, 0.0], float64)
+    first = mask(True, False)
+    return Op.Add(Op.Where(first, square, zero), Op.Where(first, zero, square))
+
+
 def in_a_function(body: Callable[..., UOp]) -> Callable[..., UOp]:
     """A Function whose second result is the body's, on its arguments in reverse order."""
 
@@ -198,6 +205,7 @@ SMOOTH: tuple[Case, ...] = (
     Case(Op.Neg, Op.Neg, (PAIR[0],), exact=True),
     Case(Op.Mul, Op.Mul, PAIR, exact=True),
     Case(Op.Mul, lambda x: Op.Mul(x, x), PAIR[:1], exact=True, name="square"),
+    Case(Op.Mul, read_by_two, PAIR[:1], exact=True, name="read by two"),
     Case(Op.Mulacc, Op.Mulacc, (*PAIR, [3.0, -0.5]), exact=True),
     Case(Op.Recip, Op.Recip, ([0.5, -1.25, 3.0],), bound=100.0, exact=True),
     Case(Op.Div, Op.Div, ([1.5, -2.0, 0.0], [0.5, -1.25, 3.0]), bound=150.0, exact=True),

@@ -503,6 +503,16 @@ def test_memory_has_no_adjoint() -> None:
     row = Op.Index(held, loop(2, 0))
     looped = Op.After(held, Op.End(Op.Store(row, Op.Index(x, loop(2, 0))), loop(2, 0)))
     refused("uop-after-adjoint", lambda: gradient(total(looped), [x]))
+    scalar = Op.Index(held, number(0))
+    for effect in (
+        Op.AtomicAdd(scalar, Op.Index(x, number(0))),
+        Op.Custom(held, x, arg="{0} = {1}"),
+        Op.Ins(held, x, arg="mov"),
+        Op.Call(Op.Program(Op.Linear(), Op.Source(arg=""), Op.BinaryCode(arg=b"")), held, x),
+        Op.Group(Op.Store(held, x)),
+    ):
+        written = Op.After(Op.Mul(held, held), effect)
+        refused("uop-after-adjoint", lambda y=written: gradient(total(y), [x]))  # type: ignore[misc]
     elsewhere = Op.After(x, Op.Store(held, Op.Mul(x, x)))
     assert taken(total(elsewhere), x, [3.0, 4.0]) == [1.0, 1.0]
     (found,) = gradient(total(Op.Mul(held, held)), [held])
