@@ -39,7 +39,7 @@ from soundline.verify.smt import counterexamples, exhaustive, minimal, python_te
 from soundline.verify.smt.counterexamples import replay
 from soundline.verify.smt.division import MOST_QUOTIENTS, Lemmas
 from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine
+from soundline.verify.smt.machine import Machine, Structure
 from soundline.verify.smt.obligations import Obligation, obligation_of
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
 from soundline.verify.smt.reals import RATIONAL, Reals
@@ -406,6 +406,21 @@ def _unique(quotient: Any, k: Any) -> Any:
     return unique(quotient, k)
 
 
+def test_a_term_as_a_polynomial_has_the_value_of_the_term() -> None:
+    algebra, _ = lemmas(1)
+    a, b, c = (z3.Int(n, algebra.ctx) for n in "abc")
+    reader = Lemmas(algebra)
+    for term in (a + b * c - 3, -(a - b) * c, a - b - c, a * b * c + 2 * a, a * (b + c) * (b - c), -a + (-b)):
+        poly = reader.poly(term)
+        for values in product((-2, 1, 3), repeat=3):
+            at = [(v, algebra.int(n)) for v, n in zip((a, b, c), values, strict=True)]
+            expected = z3.simplify(z3.substitute(term, *at)).as_long()
+            assert poly.value(dict(zip("abc", values, strict=True))) == expected
+            assert z3.simplify(z3.substitute(reader.term(poly), *at)).as_long() == expected
+    opaque = reader.poly(a + z3.If(a < b, a, b))
+    assert len(opaque.atoms) == 2
+
+
 @pytest.mark.parametrize("divisors", [1, 2, 3])
 @pytest.mark.parametrize("many", [False, True])
 def test_no_lemma_says_more_than_division(divisors: int, many: bool) -> None:
@@ -461,6 +476,39 @@ def test_an_integer_as_an_index_is_itself(source: DType) -> None:
     for value in (int(source.min), -1 if source.signed else 1, int(source.max)):
         literal = machine.constant(source, value)
         assert z3.simplify(z3.substitute(machine.value(node), (machine.value(x), literal))).as_long() == value
+
+
+# arithmetic of which only signs are known -------------------------------------------------------------------------
+
+F, G = param(0, float32), param(1, float32)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "follows"),
+    [
+        (Op.Div(Op.Neg(F), G), Op.Neg(Op.Div(F, G)), True),
+        (Op.Div(Op.Neg(F), G), Op.Div(F, Op.Neg(G)), True),
+        (Op.Mul(Op.Neg(F), Op.Neg(G)), Op.Mul(F, G), True),
+        (Op.Mul(F, G), Op.Mul(G, F), True),
+        (Op.Mul(Op.Neg(F), G), Op.Mul(F, G), False),
+        (Op.Div(Op.Neg(F), G), Op.Div(F, G), False),
+        (Op.Recip(Op.Neg(F)), Op.Recip(F), False),
+        (Op.Recip(Op.Neg(F)), Op.Neg(Op.Recip(F)), True),
+        (Op.Add(F, G), Op.Add(G, F), True),
+        (Op.Add(Op.Neg(F), G), Op.Add(F, G), False),
+        (Op.Div(F, G), Op.Div(G, F), False),
+        (Op.Mul(F, G), Op.Add(F, G), False),
+        (Op.Sqrt(Op.Neg(F)), Op.Neg(Op.Sqrt(F)), False),
+    ],
+    ids=str,
+)
+def test_of_forgotten_arithmetic_the_signs_and_the_order_are_kept(
+    left: UOp, right: UOp, follows: bool
+) -> None:
+    structure = Structure(stated(left, right, F, G))
+    found = check(structure.denial(), structure.ctx, Budget())
+    assert found.status == ("unsat" if follows else "sat")
+    assert structure.spurious
 
 
 # small counterexamples --------------------------------------------------------------------------------------------

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.arrays import Array
-from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16
+from soundline.spec.arrays import Array, positions
+from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16, uint8
+from soundline.spec.elementwise import scalar
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal, goals
 from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, fits, given, rule, where
 from soundline.spec.terms import Flags, Offset, Shape, Size, Tensor, Value
-from soundline.spec.uop import const, param
+from soundline.spec.uop import ReduceArg, const, expand, pad, param, reshape, shrink
 from soundline.verify.rules import prove
 from soundline.verify.smt import replays
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
@@ -27,7 +28,7 @@ from soundline.verify.smt.counterexamples_tensors import (
     small_sizes,
     smallest,
 )
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import INDEX_LAWS, Reader
 from soundline.verify.smt.elements import (
     Apply,
     Bools,
@@ -321,6 +322,135 @@ def test_an_element_of_a_stack_is_that_of_the_row_that_is_chosen() -> None:
         assert (row.name, row.at) == (name, (I, J))
     outside = frozenset(negation(equal(K, Poly.of(k))) for k in (0, 1))
     assert isinstance(assuming(found, outside), Bottom)
+
+
+# denotations against the evaluator --------------------------------------------------------------------------------
+
+x_, i_, b_, k_ = param(0, int8, (2, 3)), param(1, index, (2,)), param(2, bool_, (2, 3)), param(3, index)
+HELD = {
+    0: Array(int8, (2, 3), (5, -7, 0, 127, -128, 9)),
+    1: Array(index, (2,), (1, -2)),
+    2: Array(bool_, (2, 3), (True, False, True, True, False, False)),
+    3: Array(index, (), (1,)),
+}
+NAMES = {x_: "x", i_: "i", b_: "b", k_: "k"}
+
+
+def number_node(value: int) -> UOp:
+    return const(value, index)
+
+
+PROGRAMS = [
+    x_,
+    Op.Permute(x_, arg=(1, 0)),
+    Op.Flip(x_, arg=(True, False)),
+    Op.Flip(x_, arg=(False, True)),
+    reshape(x_, (3, 2)),
+    reshape(x_, (6,)),
+    reshape(reshape(x_, (6,)), (2, 3)),
+    expand(reshape(k_, (1, 1)), (2, 3)),
+    expand(reshape(x_, (1, 2, 3)), (2, 2, 3)),
+    pad(x_, (1, 0), (4, 5)),
+    pad(b_, (0, 2), (2, 5)),
+    shrink(x_, (0, 1), (2, 2)),
+    shrink(x_, (1, 0), (1, 3)),
+    Op.Index(x_, number_node(1), number_node(2)),
+    Op.Index(x_, number_node(1)),
+    Op.Index(x_, k_),
+    Op.Index(x_, k_, number_node(0)),
+    Op.Stack(x_, Op.Flip(x_, arg=(True, True))),
+    Op.Cast(b_, arg=index),
+    Op.Cast(i_, arg=bool_),
+    Op.Cast(i_, arg=index),
+    Op.Cast(x_, arg=int16),
+    Op.Cast(b_, arg=bool_),
+    Op.Bitcast(x_, arg=uint8),
+    Op.Add(i_, i_),
+    Op.Sub(i_, Op.Mul(i_, i_)),
+    Op.Neg(i_),
+    Op.CmpLt(i_, Op.Neg(i_)),
+    Op.Where(b_, x_, Op.Neg(x_)),
+    Op.Where(Op.CmpLt(i_, Op.Neg(i_)), i_, Op.Add(i_, i_)),
+    Op.Where(Op.Not(b_), Op.Cast(b_, arg=int8), x_),
+    Op.And(b_, Op.CmpLt(x_, Op.Neg(x_))),
+    Op.Xor(b_, Op.Not(b_)),
+    Op.Contiguous(Op.Permute(x_, arg=(1, 0))),
+    Op.Max(x_, Op.Neg(x_)),
+]
+
+
+def cell(element: Element, reader: Reader) -> Any:
+    """The value of an element without atoms of the space, where the inputs are held."""
+    ints = {"k": 1} | {key: cell_of(r) for key, r in reader.numbers.items()}
+
+    def truth(formula: Formula) -> bool:
+        return holds(formula, ints, {k: cell(e, reader) for k, e in reader.bools.elements.items()})
+
+    match element:
+        case Read():
+            return cell_of(element)
+        case Constant():
+            return element.value
+        case Number():
+            return element.poly.value(ints)
+        case Truth():
+            return truth(element.formula)
+        case Choice():
+            return cell(element.then if truth(element.condition) else element.otherwise, reader)
+        case Apply():
+            values = [const(cell(o, reader), o.dtype) for o in element.operands]
+            arg = element.dtype if element.op in (Op.Cast, Op.Bitcast) else None
+            return evaluate(UOp(element.op, tuple(values), arg)).item()
+    raise AssertionError(element)
+
+
+def cell_of(read: Read) -> Any:
+    (slot,) = [n.arg.slot for n, name in NAMES.items() if name == read.name]
+    array = HELD[slot]
+    assert tuple(Poly.of(n) for n in array.shape) == read.shape
+    at = tuple(p.value({"k": 1}) for p in read.at)
+    assert all(0 <= k < n for k, n in zip(at, array.shape, strict=True)), "read outside of the input"
+    return dict(zip(positions(array.shape), array.elements, strict=True))[at]
+
+
+@pytest.mark.parametrize("node", PROGRAMS, ids=lambda n: f"{n.op.name} {n.shape}")
+def test_an_element_is_what_the_evaluator_says_it_is(node: UOp) -> None:
+    value = evaluate(node, HELD)
+    for at, expected in zip(positions(value.shape), value.elements, strict=True):
+        reader = Reader(a_space(), NAMES)
+        element = reader.element(node, tuple(map(Poly.of, at)), ALWAYS)
+        assert element.dtype is node.dtype
+        assert cell(element, reader) == expected, at
+
+
+def test_an_index_outside_is_invalid() -> None:
+    for outside in (-1, 2):
+        found = Reader(a_space(), NAMES).element(Op.Index(x_, number_node(outside)), (ZERO,), ALWAYS)
+        assert isinstance(found, Bottom)
+
+
+def test_what_joins_elements_has_no_denotation_of_its_own() -> None:
+    bytes_ = param(0, int8, (2, 4))
+    for node in (Op.Bitcast(bytes_, arg=int16), Op.Reduce(bytes_, arg=ReduceArg(Op.Add, (1,)))):
+        with pytest.raises(Unsupported):
+            Reader(a_space(), {bytes_: "x"}).element(node, (ZERO, ZERO)[: len(node.shape or ())], ALWAYS)
+
+
+@pytest.mark.parametrize("op", INDEX_LAWS, ids=lambda op: op.name)
+def test_arithmetic_of_indices_is_that_of_the_law(op: Op) -> None:
+    """What stands for a quotient or a maximum is an atom that its definition fixes."""
+    count = 1 if op is Op.Neg else 3 if op is Op.Mulacc else 2
+    for operands in combinations((-7, -2, 0, 3, 7), repeat=count):
+        if op in (Op.Shl, Op.Shr) and operands[1] < 0:
+            continue
+        expected = scalar(op, index, *operands)
+        reader = Reader(a_space(), {})
+        found = INDEX_LAWS[op](reader, *map(Poly.of, operands))
+        if isinstance(found, Number):
+            assert reader.space.shows(ALWAYS, equal(found.poly, Poly.of(int(expected)))), operands
+            assert not reader.space.shows(ALWAYS, equal(found.poly, Poly.of(int(expected) + 1))), operands
+        else:
+            assert known(found) is expected, operands
 
 
 # comparisons ------------------------------------------------------------------------------------------------------
