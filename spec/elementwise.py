@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from soundline.spec.decompositions import EXP2, LOG2
+from soundline.spec.decompositions import PROGRAMS
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, round_to, to_bits, wrap
 from soundline.spec.errors import EvaluationError
 from soundline.spec.node import UOp, toposort
@@ -181,14 +181,14 @@ def bitcast(source: DType, x: Element, target: DType) -> Element:
 # Programs over elements -------------------------------------------------------------------------------------------
 
 
-def run(program: UOp, x: Element) -> Element:
-    """The value of a scalar program of one Param: how Exp2 and Log2 are computed (U-11)."""
+def run(program: UOp, *operands: Element) -> Element:
+    """The value of a scalar program, whose Params stand for the operands by their slots (U-11)."""
     found: dict[UOp, Element] = {}
     for node in toposort(program):
         if node.op is Op.Const:
             found[node] = node.arg.value
         elif node.op is Op.Param:
-            found[node] = x
+            found[node] = operands[node.arg.slot]
         elif node.op is Op.Bitcast:
             found[node] = bitcast(node.src[0].dtype, found[node.src[0]], node.arg)
         elif node.shape is not None and node.op is not Op.Stack:
@@ -196,14 +196,9 @@ def run(program: UOp, x: Element) -> Element:
     return found[program]
 
 
-def exp2(dtype: DType, x: float) -> Element:
-    """2^x, by its program."""
-    return run(EXP2[dtype], x)
-
-
-def log2(dtype: DType, x: float) -> Element:
-    """log₂ x, by its program."""
-    return run(LOG2[dtype], x)
+def by_program(op: Op) -> Law:
+    """The law of an op whose value is that of its program."""
+    return lambda dtype, *operands: run(PROGRAMS[op][dtype], *operands)
 
 
 # The table --------------------------------------------------------------------------------------------------------
@@ -233,14 +228,13 @@ ELEMENTWISE: dict[Op, Law] = {
     Op.CmpLe: lambda dtype, a, b: a <= b,
     Op.CmpEq: lambda dtype, a, b: a == b,
     Op.Not: lambda dtype, x: not x,
-    Op.Exp2: exp2,
-    Op.Log2: log2,
     Op.Sqrt: sqrt,
     Op.Mulacc: mulacc,
     Op.CDiv: cdiv,
     Op.CMod: cmod,
+    **{op: by_program(op) for op in PROGRAMS},
 }
-"""The scalar law of every op that has one. Sin, Pow and Threefry are typed and have none yet."""
+"""The scalar law of every elementwise, decomposed and truncating-division op."""
 
 
 def operand_dtype(node: UOp) -> DType:
@@ -249,11 +243,9 @@ def operand_dtype(node: UOp) -> DType:
 
 
 def law_of(op: Op) -> Law:
-    """The scalar law of an op; raises `EvaluationError` where there is none."""
+    """The scalar law of an op; raises `EvaluationError` for an op that is not elementwise."""
     if op not in ELEMENTWISE:
-        raise EvaluationError(
-            "this op is typed, but has no value yet", rule=f"uop-{op.name.lower()}-sem", where=op.name
-        )
+        raise EvaluationError("this op has no scalar law", rule=f"uop-{op.name.lower()}-sem", where=op.name)
     return ELEMENTWISE[op]
 
 

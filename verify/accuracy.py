@@ -1,83 +1,117 @@
 """
-Accuracy of Exp2 and Log2
-=========================
+Accuracy of Exp2, Log2, Sin and Pow
+===================================
 
-How far the programs that define `Exp2` and `Log2` are from the real functions, in units in the last place (ulp).
+How far the programs that define these ops are from the real functions, in units in the last place (ulp).
 
 The programs are run on numpy arrays, one numpy operation for each node. Every operation that they use is exact or
-correctly rounded in numpy too, so the results are those of the evaluator; a test compares the two. The real functions
-come from mpmath.
+correctly rounded in numpy too, so the results are those of the evaluator; a test compares the two. numpy's own
+functions in its longest format choose the worst of many results, and mpmath judges those.
+
+``python -m soundline.verify.accuracy`` measures everything that the table in `soundline.spec.accuracy` states; it takes
+some minutes. With names of ops and dtypes it measures those.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from soundline.spec.decompositions import EXP2, LOG2
+from soundline.spec.accuracy import ACCURACY
+from soundline.spec.decompositions import PROGRAMS
 from soundline.spec.dtypes import (
     DType,
+    bfloat16,
     exponent_range,
+    float32,
     float64,
-    from_bits,
     largest_finite,
-    round_to,
-    to_bits,
     to_numpy,
 )
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
+from soundline.verify.accuracy_points import Points, binade, directed, drawn, exhaustive, pieces
 
 Vector = npt.NDArray[Any]
+
+
+# Programs on arrays -----------------------------------------------------------------------------------------------
 
 _STEPS: dict[Op, Callable[..., Any]] = {
     Op.Add: np.add,
     Op.Sub: np.subtract,
     Op.Mul: np.multiply,
     Op.Div: np.divide,
+    Op.Trunc: np.trunc,
     Op.CmpLt: np.less,
     Op.CmpNe: np.not_equal,
+    Op.Not: np.logical_not,
+    Op.And: np.bitwise_and,
+    Op.Or: np.bitwise_or,
+    Op.Xor: np.bitwise_xor,
     Op.Where: np.where,
     Op.Shl: np.left_shift,
     Op.Shr: np.right_shift,
 }
 
 
-def run_vector(program: UOp, x: Vector) -> Vector:
-    """A scalar program of one Param on every element of `x`."""
+def run_vector(program: UOp, *operands: Vector) -> Vector:
+    """A scalar program on every element of its operands, which stand for its Params by their slots."""
     found: dict[UOp, Any] = {}
     with np.errstate(all="ignore"):
         for node in toposort(program):
-            operands = [found[s] for s in node.src if s in found]
+            sources = [found[s] for s in node.src if s in found]
             if node.op is Op.Const:
                 found[node] = np.array(node.arg.value, dtype=to_numpy(node.dtype))
             elif node.op is Op.Param:
-                found[node] = x
+                found[node] = operands[node.arg.slot]
             elif node.op is Op.Bitcast:
-                found[node] = operands[0].view(to_numpy(node.arg))
+                found[node] = sources[0].view(to_numpy(node.arg))
             elif node.op is Op.Cast:
-                found[node] = operands[0].astype(to_numpy(node.arg))
+                found[node] = _cast(sources[0], node.src[0].dtype, node.arg)
             elif node.op in _STEPS:
-                found[node] = _STEPS[node.op](*operands)
+                found[node] = _STEPS[node.op](*sources)
     return np.asarray(found[program])
 
 
+def _cast(x: Vector, source: DType, target: DType) -> Vector:
+    """A conversion in one rounding; numpy's from binary64 to bfloat16 goes through binary32 and rounds twice."""
+    if (source, target) == (float64, bfloat16):
+        nearest = x.astype(np.float32)
+        lower = np.where(np.abs(nearest) > np.abs(x), np.nextafter(nearest, np.float32(0)), nearest)
+        odd = lower.view(np.uint32) | (lower != x).astype(
+            np.uint32
+        )  # a last bit of 1 stands for all that is lost
+        x = np.where(np.isfinite(x), odd.view(np.float32), nearest)
+    return np.asarray(x.astype(to_numpy(target)))
+
+
 def program_of(op: Op, dtype: DType) -> UOp:
-    """The program that defines Exp2 or Log2 at a dtype."""
-    return {Op.Exp2: EXP2, Op.Log2: LOG2}[op][dtype]
+    """The program that defines an op at a dtype."""
+    return PROGRAMS[op][dtype]
 
 
-def real_function(op: Op) -> Callable[[float], Any]:
+# The measure ------------------------------------------------------------------------------------------------------
+
+
+def real_function(op: Op) -> Callable[..., Any]:
     """The real function as mpmath computes it, to far more digits than any format here holds."""
     import mpmath
 
     context = mpmath.mp.clone()
-    context.prec = 160
-    return (lambda x: context.power(2, x)) if op is Op.Exp2 else (lambda x: context.log(x) / context.ln2)
+    context.prec = 200
+    functions: dict[Op, Callable[..., Any]] = {
+        Op.Exp2: lambda x: context.power(2, context.mpf(x)),
+        Op.Log2: lambda x: context.log(context.mpf(x)) / context.ln2,
+        Op.Sin: lambda x: context.sin(context.mpf(x)),
+        Op.Pow: lambda a, b: context.exp(context.log(context.mpf(a)) * context.mpf(b)),
+    }
+    return functions[op]
 
 
 def ulp_of(dtype: DType, magnitude: float) -> float:
@@ -98,77 +132,74 @@ def error_in_ulp(dtype: DType, result: float, exact: Any) -> float:
     return float(abs(result - exact) / ulp_of(dtype, float(top)))
 
 
-def greatest_error(op: Op, dtype: DType, points: Vector) -> tuple[float, float]:
-    """The greatest error over finite points of the function's domain, and a point where it occurs."""
-    function = real_function(op)
-    results = run_vector(program_of(op, dtype), points)
-    worst, where = 0.0, 0.0
-    for x, result in zip(
-        points.astype(np.float64).tolist(), results.astype(np.float64).tolist(), strict=True
-    ):
-        error = error_in_ulp(dtype, result, function(x))
-        if error > worst:
-            worst, where = error, x
-    return worst, where
+_ROUGH: dict[Op, Callable[..., Any]] = {Op.Exp2: np.exp2, Op.Log2: np.log2, Op.Sin: np.sin, Op.Pow: np.power}
 
 
-def in_domain(op: Op, dtype: DType, points: Vector) -> Vector:
-    """The finite points where the function is defined; for Exp2, those where the result is not far out of range."""
-    with np.errstate(invalid="ignore"):
-        wide = points.astype(np.float64)
-    if op is Op.Log2:
-        return points[np.isfinite(wide) & (wide > 0)]
+def _rough_errors(op: Op, dtype: DType, results: Vector, operands: Points) -> Vector:
+    """The errors by numpy's function in the longest format it has; where it says nothing, infinite."""
     e_min, e_max = exponent_range(dtype)
-    return points[(wide > e_min - dtype.mantissa_bits - 3) & (wide < e_max + 3)]
+    limit = largest_finite(dtype)
+    with np.errstate(all="ignore"):
+        exact = _ROUGH[op](*(x.astype(np.float64).astype(np.longdouble) for x in operands))
+        exponents = np.clip(np.frexp(exact)[1] - 1, e_min, e_max) - dtype.mantissa_bits
+        errors = np.abs(np.ldexp(results.astype(np.float64).astype(np.longdouble) - exact, -exponents))
+        overflows = np.isinf(results) & (
+            np.abs(exact) >= np.longdouble(limit) + np.longdouble(ulp_of(dtype, limit) / 2)
+        )
+    return np.where(overflows, 0.0, np.where(np.isnan(errors), np.inf, errors))
 
 
-def every_number(dtype: DType) -> Vector:
-    """All numbers of a format of 16 bits."""
-    return np.arange(1 << dtype.bits, dtype=np.uint16).view(to_numpy(dtype))
+class Worst(NamedTuple):
+    """The greatest error among some points, one of them where it occurs, and how many they are."""
+
+    error: float
+    where: tuple[float, ...]
+    points: int
 
 
-def directed_points(op: Op, dtype: DType) -> Vector:
-    """Points where such programs go wrong: near integers, halves, powers of two, the ends of the range, √½."""
-    return np.array(sorted({round_to(dtype, x) for x in _directed(op, dtype)}), dtype=to_numpy(dtype))
+def greatest_error(op: Op, dtype: DType, points: Points, judged: int = 8) -> Worst:
+    """The greatest error over points of the function's domain: the worst few of each piece, as mpmath finds them."""
+    function, worst = real_function(op), Worst(0.0, (), len(points[0]))
+    for operands in pieces(points):
+        results = run_vector(program_of(op, dtype), *operands)
+        rough = _rough_errors(op, dtype, results, operands)
+        for k in np.argsort(rough)[::-1][:judged].tolist():
+            at = tuple(float(x[k]) for x in operands)
+            error = error_in_ulp(dtype, float(results[k]), function(*at))
+            if error > worst.error:
+                worst = worst._replace(error=error, where=at)
+    return worst
 
 
-def _directed(op: Op, dtype: DType) -> Iterator[float]:
-    e_min, e_max = exponent_range(dtype)
-    if op is Op.Exp2:
-        centres = [n / 2 for n in range(2 * (e_min - dtype.mantissa_bits - 2), 2 * (e_max + 2))]
-        centres += [math.ldexp(s, e) for e in range(-dtype.mantissa_bits - 3, 0) for s in (1.0, -1.0)]
-    else:
-        centres = [
-            math.ldexp(s, e) for e in range(e_min, e_max + 1) for s in (1.0, math.sqrt(0.5), math.sqrt(2.0))
-        ]
-        centres = [c for c in centres if c <= largest_finite(dtype)]
-        centres += [math.ldexp(1.0, e) for e in range(e_min - dtype.mantissa_bits, e_min)]
-    for centre in centres:
-        yield from _neighbours(dtype, round_to(dtype, centre), 3)
+def measured_points(op: Op, dtype: DType) -> Iterator[Points]:
+    """All points of the statement in `soundline.spec.accuracy`."""
+    if dtype.bits == 16:
+        yield from exhaustive(op, dtype)
+        return
+    yield directed(op, dtype)
+    yield drawn(op, dtype, 2_000_000, seed=1)
+    if dtype is float32:
+        yield from binade(op)
 
 
-def _neighbours(dtype: DType, x: float, count: int) -> Iterator[float]:
-    """x and the numbers around it."""
-    pattern = to_bits(dtype, x)
-    for k in range(-count, count + 1):
-        if 0 <= pattern + k < 1 << dtype.bits:
-            near = float(from_bits(dtype, pattern + k))
-            if math.isfinite(near):
-                yield near
+def measure(op: Op, dtype: DType) -> Worst:
+    """The greatest error over all of them."""
+    found = [greatest_error(op, dtype, points) for points in measured_points(op, dtype)]
+    worst = max(found, key=lambda w: w.error)
+    return worst._replace(points=sum(w.points for w in found))
 
 
-def random_points(op: Op, dtype: DType, count: int, seed: int) -> Vector:
-    """Random points, half of them spread over the range and half where the error is greatest."""
-    rng = np.random.default_rng(seed)
-    e_min, e_max = exponent_range(dtype)
-    half = count // 2
-    if op is Op.Exp2:
-        spread = rng.uniform(e_min - dtype.mantissa_bits, e_max + 1, half)
-        near = rng.uniform(-1.0, 1.0, count - half)
-        near[::2] = rng.uniform(e_min - dtype.mantissa_bits, e_min, len(near[::2]))  # subnormal results
-    else:
-        exponents = rng.integers(e_min - dtype.mantissa_bits, e_max + 1, half)
-        spread = np.ldexp(rng.uniform(1.0, 2.0, half), exponents)
-        near = rng.uniform(0.5, 2.0, count - half)
-    points = np.concatenate([spread, near])
-    return in_domain(op, dtype, points if dtype is float64 else points.astype(to_numpy(dtype)))
+def main(names: list[str]) -> None:
+    """Measure every row of the table, or those of some ops and dtypes."""
+    for op, dtype in ACCURACY:
+        if all(name in (op.name, dtype.name) for name in names):
+            worst = measure(op, dtype)
+            where = ", ".join(x.hex() for x in worst.where)
+            print(
+                f"{op.name:5} {dtype.name:9} {worst.error:.6f} ulp at {where}; {worst.points} points",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

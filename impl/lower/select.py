@@ -4,10 +4,10 @@ Instruction Selection
 
 Replace what the target has no instruction for by what it has.
 
-Input and output: a Linear of Sinks of scalars. For C that means: ``Exp2``, ``Log2`` become the law's own programs and
-``Mulacc`` its two roundings, so that the compiled result is the evaluator's; floor division by a positive divisor of a
-dividend that is proved non-negative becomes C's division; and every index expression is proved to fit 64 bits, which
-is how C holds ``index``.
+Input and output: a Linear of Sinks of scalars. For C that means: ``Exp2``, ``Log2``, ``Sin``, ``Pow`` and ``Threefry``
+become the law's own programs and ``Mulacc`` its two roundings, so that the compiled result is the evaluator's; floor
+division by a positive divisor of a dividend that is proved non-negative becomes C's division; and every index
+expression is proved to fit 64 bits, which is how C holds ``index``.
 
 *Invariant*: the values of all stores are unchanged, bit for bit.
 """
@@ -15,7 +15,7 @@ is how C holds ``index``.
 from __future__ import annotations
 
 from soundline.impl.lower import arith
-from soundline.spec.decompositions import exp2, log2
+from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import Op, UOp, toposort
@@ -38,13 +38,9 @@ def _selected(kernel: UOp) -> UOp:
 
 def _instruction(node: UOp, original: UOp) -> UOp:
     """What replaces a node whose sources are replaced; its bounds are those of the original."""
-    if node.op is Op.Exp2:
-        return exp2(node.src[0])
-    if node.op is Op.Log2:
-        return log2(node.src[0])
-    if node.op is Op.Mulacc:
-        return Op.Add(Op.Mul(node.src[0], node.src[1]), node.src[2])
-    if node.op in (Op.Sin, Op.Pow, Op.Threefry, Op.Wmma):
+    if node.op in PROGRAMS or node.op is Op.Mulacc:
+        return DECOMPOSITIONS[node.op](*node.src)
+    if node.op is Op.Wmma:
         raise CompileError(f"{node.op.name} has no C form yet", where=node.op.name)
     if node.dtype is index and node.shape is not None:
         _check_width(original)

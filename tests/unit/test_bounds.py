@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from soundline.spec.bounds import MIN_MAX, Bounds, dtype_range, greatest, hull, is_constant, least, min_max
+from soundline.spec.decompositions import PROGRAMS, SIN
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -55,6 +56,8 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.verify.accuracy import run_vector
+from soundline.verify.accuracy_points import every_number
 
 INF, NAN = math.inf, math.nan
 Interval = tuple[Element, Element]
@@ -580,7 +583,7 @@ def check_sound(op: Op, dtype: DType, target: DType | None = None) -> int:
     return seen
 
 
-BOUNDED = [op for op in ELEMENTWISE if op not in (Op.Where, Op.Cast, Op.Exp2, Op.Log2)]
+BOUNDED = [op for op in ELEMENTWISE if op not in (Op.Where, Op.Cast, *PROGRAMS)]
 
 
 @pytest.mark.parametrize("op", BOUNDED)
@@ -591,11 +594,30 @@ def test_every_value_of_an_elementwise_op_lies_in_its_bounds(op: Op) -> None:
     )
 
 
-@pytest.mark.parametrize("op", [Op.Exp2, Op.Log2])
+@pytest.mark.parametrize("op", [Op.Exp2, Op.Log2, Op.Sin, Op.Pow])
 def test_every_value_of_a_transcendental_lies_in_its_bounds(op: Op) -> None:
-    for x in (-INF, -200.0, -1.0, -0.0, 0.0, 0.5, 3.0, 200.0, INF, NAN):
-        node = op(within(float32, x, x) if x == x else anything(float32))
-        assert contains(float32, min_max(node), scalar(op, float32, x))
+    numbers = (-INF, -200.0, -1.0, -0.0, 0.0, 0.5, 3.0, 200.0, INF, NAN)
+    for given in itertools.product(numbers, repeat=operands_of(op)):
+        node = op(*(within(float32, x, x, k) if x == x else anything(float32) for k, x in enumerate(given)))
+        assert contains(float32, min_max(node), scalar(op, float32, *given))
+
+
+def test_every_value_of_threefry_lies_in_its_bounds() -> None:
+    node = Op.Threefry(within(uint64, 0, 1, 0), within(uint64, 5, 5, 1))
+    assert all(contains(uint64, min_max(node), scalar(Op.Threefry, uint64, x, 5)) for x in (0, 1))
+
+
+@pytest.mark.parametrize("dtype", [float16, bfloat16])
+def test_no_sine_of_a_short_format_leaves_its_bounds(dtype: DType) -> None:
+    """The greatest sines are 1 exactly, so the interval is tight; NaN comes from the infinities only."""
+    values = run_vector(SIN[dtype], every_number(dtype)).astype(np.float64)
+    assert (np.nanmin(values), np.nanmax(values)) == (-1.0, 1.0)
+    finite = min_max(Op.Sin(within(dtype, -largest_finite(dtype), largest_finite(dtype))))
+    assert finite == Bounds(-1.0, 1.0)
+    infinite = [
+        x for x, y in zip(every_number(dtype).tolist(), values.tolist(), strict=True) if math.isnan(y)
+    ]
+    assert {x for x in infinite if not math.isnan(x)} == {INF, -INF}
 
 
 @pytest.mark.parametrize("source", all_dtypes)

@@ -26,7 +26,8 @@ from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
-from soundline.spec.dtypes import bool_, float32, index, int32, int64, uint8
+from soundline.spec.decompositions import PROGRAMS
+from soundline.spec.dtypes import bool_, float16, float32, index, int32, int64, uint8
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.uop import (
@@ -36,6 +37,7 @@ from soundline.spec.uop import (
     RangeArg,
     ReduceArg,
     UOp,
+    WmmaArg,
     buffer,
     const,
     loop,
@@ -384,9 +386,11 @@ def test_expand_leaves_no_parallel_range_and_gives_axes() -> None:
 
 
 def test_select_leaves_only_what_c_has() -> None:
-    function, _ = function_of(stored(3).exp2().uop, stored(3).log2().uop)
+    x, z = stored(3).uop, storage.keep(np.arange(3, dtype=np.uint64))
+    roots = [Op.Exp2(x), Op.Log2(x), Op.Sin(x), Op.Pow(x, x), Op.Threefry(z, z), Op.Mulacc(x, x, x)]
+    function, _ = function_of(*roots)
     ops = {n.op for n in toposort(select(rangeify(function)))}
-    assert not ops & {Op.Exp2, Op.Log2, Op.Mulacc}
+    assert not ops & {*PROGRAMS, Op.Mulacc}
 
 
 @pytest.mark.parametrize(("start", "truncates"), [(0, True), (-1, False)])
@@ -399,12 +403,16 @@ def test_c_division_only_where_the_dividend_is_not_negative(start: int, truncate
 
 
 def test_select_refuses_what_has_no_c_form_and_what_does_not_fit_an_index() -> None:
-    place = Op.Index(buffer(0, 1, float32), const(0, index))
-    with pytest.raises(CompileError):
-        select(Op.Linear(Op.Sink(Op.Store(place, Op.Sin(const(1.0, float32))))))
-    huge = Op.Mul(Op.Mul(loop(1 << 40, 0), loop(1 << 40, 1)), const(0, index))
+    fragment, sums = param(1, float16, (8,)), param(2, float32, (4,))
+    product = Op.Wmma(fragment, fragment, sums, arg=WmmaArg((8, 16, 16), float16, float32))
     with pytest.raises(CompileError) as caught:
-        select(Op.Linear(Op.Sink(Op.Store(Op.Index(buffer(0, 1, float32), huge), const(1.0, float32)))))
+        select(Op.Linear(Op.Sink(Op.Store(buffer(0, 4, float32), product))))
+    assert caught.value.where == "Wmma"
+    rows, columns = loop(1 << 40, 0), loop(1 << 40, 1)
+    huge = Op.Mul(Op.Mul(rows, columns), const(0, index))
+    stored = Op.Store(Op.Index(buffer(0, 1, float32), huge), const(1.0, float32))
+    with pytest.raises(CompileError) as caught:
+        select(Op.Linear(Op.Sink(Op.End(Op.End(stored, columns), rows))))
     assert caught.value.rule == "U-02"
 
 

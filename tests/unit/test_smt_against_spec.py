@@ -220,7 +220,9 @@ def test_what_is_kept_of_forgotten_arithmetic_is_true():
         for op in COMMUTATIVE:
             assert same_value(dtype, scalar(op, dtype, a, b), scalar(op, dtype, b, a))
         for op in ODD:
-            operands = (a,) if op is Op.Recip else (a, b)
+            if op is Op.Sin and dtype is not float32:
+                continue
+            operands = (a,) if op in (Op.Recip, Op.Sin) else (a, b)
             for k in range(len(operands)):
                 flipped = [-x if n == k else x for n, x in enumerate(operands)]
                 assert same_value(dtype, scalar(op, dtype, *flipped), -scalar(op, dtype, *operands))

@@ -228,7 +228,7 @@ def bitcast(algebra: Algebra, node: UOp) -> Any:
 COMMUTATIVE = (Op.Add, Op.Mul)
 """Ops whose rounded result does not depend on the order of the operands, since the exact one does not."""
 
-ODD = (Op.Mul, Op.Div, Op.Recip)
+ODD = (Op.Mul, Op.Div, Op.Recip, Op.Sin)
 """Ops that only change the sign of their rounded result where an operand changes its sign."""
 
 
