@@ -9,8 +9,10 @@ import status_matrix
 from citations import Test, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
+from soundline.spec.accuracy import ACCURACY
 from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
+from soundline.spec.decompositions import EXACT
 from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
 
 GROUPS = {
@@ -49,6 +51,7 @@ def page(entry: Entry) -> str:
         _constraints(entry),
         title("Decomposition", "-"),
         _decomposition(entry),
+        *_accuracy(entry),
         title("Adjoint", "-"),
         f":anchor:`{entry.law_id('adjoint')}`\n\n{_adjoint(entry)}\n",
         title("Special cases", "-"),
@@ -99,11 +102,36 @@ def _constraints(entry: Entry) -> str:
 def _decomposition(entry: Entry) -> str:
     if entry.decomposition is None:
         return "None: the op is a primitive.\n"
-    if entry.licences:
-        needs = "needs the licence " + " and ".join(code(name) for name in entry.licences)
-    else:
+    licence = "needs the licence " + " and ".join(code(name) for name in entry.licences)
+    if not entry.licences:
         needs = "exact, under no licence"
+    elif entry.op in EXACT:
+        needs = f"the first {licence}, the second is exact"
+    else:
+        needs = licence
     return f"{prose(entry.decomposition)} — {needs} (:law:`U-09`).\n"
+
+
+def _accuracy(entry: Entry) -> list[str]:
+    """For a function that the law gives within an error: the bound, and what was measured."""
+    stated = {dtype: found for (op, dtype), found in ACCURACY.items() if op is entry.op}
+    if not stated:
+        return []
+    rows = [
+        (
+            code(dtype.name),
+            f"{found.bound} ulp",
+            f"{found.measured} ulp",
+            "every number" if found.exhaustive else f"{found.points:,} points",
+        )
+        for dtype, found in stated.items()
+    ]
+    how = (
+        "The result is that of one program, bit for bit. How far it is from the real function (:law:`U-11`), "
+    )
+    where = "in units in the last place; :doc:`/chapters/spec.accuracy` says which points:\n"
+    heads = ("dtype", "the law's bound", "greatest error found", "measured on")
+    return [title("Accuracy", "-"), f"{how}{where}", table(heads, rows, widths=(20, 25, 30, 25))]
 
 
 def _adjoint(entry: Entry) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rst import code, table
 
-from soundline.spec.dtypes import DType, Element, bool_, float32, int8, int32, uint8, uint64
+from soundline.spec.dtypes import DType, Element, bool_, float32, float64, int8, int32, uint8, uint64
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import TABLE, Op
@@ -54,6 +54,27 @@ CASTS: tuple[tuple[DType, Element, DType], ...] = (
     (float32, -0.0, bool_),
     (int32, 16777217, float32),
 )
+OF_ITS_OWN: dict[Op, tuple[DType, tuple[tuple[Element, ...], ...]]] = {
+    Op.Sin: (float64, ((1e22,), (math.pi,))),
+    Op.Pow: (
+        float32,
+        (
+            *(
+                (NAN, 0.0),
+                (1.0, NAN),
+                (-1.0, INF),
+                (-8.0, 1.5),
+                (-2.0, 3.0),
+                (0.0, -3.0),
+                (-0.0, -3.0),
+                (-0.0, -2.0),
+            ),
+            *((-INF, 3.0), (-INF, -3.0), (-INF, 2.5), (0.5, INF), (0.5, -INF), (2.0, -149.0), (2.0, 128.0)),
+        ),
+    ),
+    Op.Threefry: (uint64, ((0, 0), (2**64 - 1, 2**64 - 1), (0x85A308D3243F6A88, 0x0370734413198A2E))),
+}
+"""Cases of single ops."""
 
 
 def section(op: Op) -> str:
@@ -82,6 +103,9 @@ def _rows(op: Op) -> Iterator[tuple[str, str, str]]:
                 yield row
     if operands == 3:
         yield from _ternary(op)
+    if op in OF_ITS_OWN:
+        dtype, rows = OF_ITS_OWN[op]
+        yield from (_row(given, dtype.name, op(*(const(v, dtype) for v in given))) for given in rows)
 
 
 def _ternary(op: Op) -> Iterator[tuple[str, str, str]]:
