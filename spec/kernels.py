@@ -9,7 +9,8 @@ promise about dependences before it is a choice of machinery.
 
 The axes of a kernel are listed in one order, by which OptOps name them: those of the nests, outermost first, then
 those of the Reduces, an outer Reduce before the ones inside it. A Range that is closed by an End is an *output axis*,
-one that is closed by a Reduce is a *reduce axis*.
+one that is closed by a Reduce is a *reduce axis*. Several nests, or several Reduces, may close one Range: what is done
+to the axis is done in all of them.
 
 A Reduce over GROUP_REDUCE axes folds what each member of the group has folded before: it is a Reduce of its own around
 the Reduce over the other axes, so that the order in which elements are joined is seen in the program.
@@ -110,7 +111,7 @@ KERNEL_CONSTRAINTS: dict[str, str] = {
     "kernel-c1": "it is a Sink without Specials: its axes are Ranges",
     "kernel-c2": "its effects are Stores and AtomicAdds, alone or in Groups, under the Ends of their Ranges",
     "kernel-c3": "the bound of every Range is a number",
-    "kernel-c4": "a Range is closed by one End, or by Reduces, as its AxisType admits",
+    "kernel-c4": "a Range is closed by Ends, or by Reduces, as its AxisType admits",
     "kernel-c5": "memory is read by Loads",
 }
 """What a kernel must be, by id."""
@@ -157,17 +158,28 @@ class Kernel:
 
 
 def nests(sink: UOp) -> list[tuple[tuple[UOp, ...], UOp]]:
-    """Every perfect nest: its Ranges, outermost first, and what they repeat. A Group inside begins nests of its own."""
-    found = []
-    waiting = list(sink.src)
-    while waiting:
-        effect, ranges = waiting.pop(0), []
+    """Every perfect nest: its Ranges, outermost first, and what they repeat.
+
+    A Group inside begins nests of its own. The effects of the Sink come first, then those that values come after.
+    """
+    found: list[tuple[tuple[UOp, ...], UOp]] = []
+    ends: set[UOp] = set()
+
+    def add(effect: UOp) -> None:
+        ranges = []
         while effect.op is Op.End:
+            ends.add(effect)
             ranges.append(effect.src[1])
             effect = effect.src[0]
         found.append((tuple(ranges), effect))
-        if effect.op is Op.Group:
-            waiting = [*effect.src, *waiting]
+        for member in effect.src if effect.op is Op.Group else ():
+            add(member)
+
+    for effect in sink.src:
+        add(effect)
+    for node in reversed(list(toposort(sink))):
+        if node.op is Op.End and node not in ends:
+            add(node)
     return found
 
 
@@ -197,7 +209,7 @@ def problems(sink: UOp) -> list[tuple[str, str]]:
             found.append(("kernel-c3", f"the bound {node.src[0]!r}"))
         found += [("kernel-c5", f"{node.op.name} of {s!r}") for s in node.src if _reads_place(node, s)]
     for r, ops in closers.items():
-        if not set(ops) <= set(AXES[r.arg.type].closed_by) or (Op.End in ops and len(ops) > 1):
+        if not set(ops) <= set(AXES[r.arg.type].closed_by) or len(set(ops)) > 1:
             names = ", ".join(op.name for op in ops)
             found.append(("kernel-c4", f"a {r.arg.type.name} Range that is closed by {names}"))
     return found
@@ -272,13 +284,23 @@ def globalized(kernel: Kernel) -> Kernel:
     if own_storage(kernel.sink):
         return kernel
     sink = kernel.sink
-    for ranges, body in nests(kernel.sink):
-        found = directions(body, ranges)
-        for at, r in enumerate(ranges):
-            if r.arg.type is AxisType.LOOP and carries(found, at) is False:
-                parallel = UOp(Op.Range, r.src, RangeArg(r.arg.id, AxisType.GLOBAL))
-                sink = replace_axis(sink, r, parallel, (parallel,))
+    for axis in kernel.axes:
+        if axis.arg.type is AxisType.LOOP and carried_by(kernel.sink, axis) is False:
+            parallel = UOp(Op.Range, axis.src, RangeArg(axis.arg.id, AxisType.GLOBAL))
+            sink = replace_axis(sink, axis, parallel, (parallel,))
     return replace(kernel, sink=sink)
+
+
+def carried_by(sink: UOp, axis: UOp) -> bool | None:
+    """Whether an output axis carries a dependence in some nest; None where it is not known."""
+    found: list[bool | None] = []
+    for ranges, body in nests(sink):
+        if axis in ranges:
+            at = ranges.index(axis)
+            for r in reversed(ranges[at + 1 :]):
+                body = Op.End(body, r)
+            found.append(carries(directions(body, ranges[: at + 1]), at))
+    return True if True in found else None if None in found else False
 
 
 # Meaning ----------------------------------------------------------------------------------------------------------

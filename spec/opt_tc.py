@@ -17,8 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from soundline.spec import closed
-from soundline.spec.dependences import carries, directions
-from soundline.spec.kernels import Kernel, fresh_axis, nests, own_storage, rebuilt, size_of
+from soundline.spec.kernels import Kernel, carried_by, fresh_axis, nests, own_storage, rebuilt, size_of
 from soundline.spec.node import AxisType, UOp, substitute, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.opt_padto import neutral
@@ -64,15 +63,21 @@ def _matched(kernel: Kernel, opt: OptOp, refusal: Refusal, core: TensorCore) -> 
     if not isinstance(opt.axis, tuple) or len(opt.axis) != 3:
         raise refusal.malformed()
     n, m, k = (refusal.axis(position) for position in opt.axis)
-    nest = next(((ranges, body) for ranges, body in nests(kernel.sink) if n in ranges and m in ranges), None)
+    around = [ranges for ranges, _ in nests(kernel.sink) if {n, m} & set(ranges)]
     folds = [f for f in toposort(kernel.sink) if f.op is Op.Reduce and k in f.src[1:]]
-    if n is m or nest is None or len(folds) != 1 or folds[0].arg.op is not Op.Add:
+    if (
+        n is m
+        or len(around) != 1
+        or not {n, m} <= set(around[0])
+        or len(folds) != 1
+        or folds[0].arg.op is not Op.Add
+    ):
         raise refusal.of(2, "other axes", k)
     (fold,) = folds
     if not {n, m} & closed.free_ranges(fold) or own_storage(kernel.sink):
         raise refusal.of(2, "a reduction apart from the output axes", k)
     for axis in (n, m):
-        carried = carries(directions(nest[1], nest[0]), nest[0].index(axis))
+        carried = carried_by(kernel.sink, axis)
         if axis.arg.type not in (AxisType.LOOP, AxisType.GLOBAL) or carried is not False:
             raise refusal.of(6, f"{axis.arg.type.name}, dependence: {carried}", axis)
     factors = _factors(fold.src[0], core)

@@ -22,10 +22,11 @@ from typing import Any
 
 from soundline.spec import opt_padto, opt_tc
 from soundline.spec.axes import THREADS, is_private
-from soundline.spec.dependences import carries, directions, reverses
+from soundline.spec.dependences import directions, reverses
 from soundline.spec.kernels import (
     AXES,
     Kernel,
+    carried_by,
     fresh_axis,
     nests,
     own_storage,
@@ -189,20 +190,10 @@ def _check_order(sink: UOp, axis: UOp, target: AxisType, refusal: Refusal) -> No
             raise refusal.of(7, what, axis)
     if AXES[target].ordered or not AXES[axis.arg.type].ordered or target is AxisType.GROUP_REDUCE:
         return
-    carried = _carried(sink, axis)
+    carried = carried_by(sink, axis)
     if carried is not False:
         known = "carries a dependence" if carried else "may carry a dependence"
         raise refusal.of(4, f"an axis that {known}", axis)
-
-
-def _carried(sink: UOp, axis: UOp) -> bool | None:
-    """Whether an output axis carries a dependence; None where it is not known."""
-    for ranges, _ in nests(sink):
-        if axis in ranges:
-            at = ranges.index(axis)
-            (end,) = (n for n in toposort(sink) if n.op is Op.End and n.src[1] is axis)
-            return carries(directions(end.src[0], ranges[: at + 1]), at)
-    return None
 
 
 def _check_licence(sink: UOp, axis: UOp, condition: int, refusal: Refusal, licences: Collection[str]) -> None:
@@ -240,10 +231,11 @@ def _swap(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str
         raise refusal.of(1, f"{first.arg.type.name} and {last.arg.type.name}", first)
     if first is last:
         return kernel.sink
-    for ranges, body in nests(kernel.sink):
-        if first in ranges and last in ranges:
+    around = [(ranges, body) for ranges, body in nests(kernel.sink) if {first, last} & set(ranges)]
+    if around and all({first, last} <= set(ranges) for ranges, _ in around):
+        for ranges, body in around:
             _check_swap(ranges, body, first, last, refusal)
-            return _renested(kernel.sink, ranges, _exchanged(ranges, first, last))
+        return _renested(kernel.sink, first, last)
     folds = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and {first, last} & set(n.src[1:])]
     if not folds or not all({first, last} <= set(fold.src[1:]) for fold in folds):
         raise refusal.of(2, "axes of different nests or Reduces", first)
@@ -271,13 +263,12 @@ def _check_swap(ranges: Sequence[UOp], body: UOp, first: UOp, last: UOp, refusal
         raise refusal.of(3, f"a dependence that {known}", first)
 
 
-def _renested(sink: UOp, old: Sequence[UOp], new: Sequence[UOp]) -> UOp:
-    """The kernel with the Ends of a perfect nest in another order."""
-    exchange = dict(zip(old, new, strict=True))
+def _renested(sink: UOp, first: UOp, last: UOp) -> UOp:
+    """The kernel with two axes of its nests exchanged."""
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         if node.op is Op.End:
-            return Op.End(src[0], exchange.get(node.src[1], node.src[1]))
+            return Op.End(src[0], *_exchanged(node.src[1:], first, last))
         return UOp(node.op, src, node.arg, node.tag)
 
     return rebuilt(sink, made)

@@ -100,7 +100,7 @@ def _split(body: UOp, r: UOp, lanes: int, numbers: Iterator[int]) -> Iterator[_P
     lanes = min(lanes, count)
     steps, rest = divmod(count, lanes)
     lane = loop(lanes, next(numbers), AxisType.UPCAST)
-    step = arith.number(0) if steps == 1 else loop(steps, next(numbers), AxisType.LOOP)
+    step = arith.number(0) if steps == 1 else loop(steps, next(numbers), r.arg.type)
     whole = arith.add(arith.mul(step, arith.number(lanes)), lane)
     yield with_value(body, r, whole), [step] if step.op is Op.Range else [], [lane]
     if rest:

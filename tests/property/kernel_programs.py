@@ -115,6 +115,15 @@ def two_stores_kernel(dtype: DType, m: int, n: int) -> Kernel:
     return kernel(nest(body, i, j))
 
 
+def shared_kernel(dtype: DType, m: int, n: int) -> Kernel:
+    """out[i, j] = x[i, j] and last[j, i] = out[i, j], in two nests over the same axes."""
+    i, j = loop(m, 0, L), loop(n, 1, L)
+    x, out, last = buffer(0, m * n, dtype), buffer(1, m * n, dtype), buffer(2, m * n, dtype)
+    first = nest(store(out, load(x, (i, n), (j, 1)), (i, n), (j, 1)), i, j)
+    done = Op.After(out, first)
+    return kernel(nest(store(last, load(done, (i, n), (j, 1)), (j, m), (i, 1)), i, j))
+
+
 def gemm_kernel(inputs: DType, total: DType, m: int, n: int, k: int, kind: AxisType = L) -> Kernel:
     """out[i, j] = the sum over k of a[i, k] · b[k, j]."""
     i, j, r = loop(m, 0, kind), loop(n, 1, kind), loop(k, 2, R)
@@ -154,6 +163,7 @@ def cases(draw: st.DrawFn, *, whole: bool = False) -> Case:
         lambda: nested_kernel(number, m, n),
         lambda: scan_kernel(dtype, m, n),
         lambda: two_stores_kernel(dtype, m, n),
+        lambda: shared_kernel(dtype, m, n),
         lambda: gemm_kernel(number, number, m, n, draw(st.integers(1, 4)), kind),
     )
     return filled(draw(st.sampled_from(makers))(), draw(st.integers(0, 1000)), whole=whole)

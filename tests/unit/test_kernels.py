@@ -13,7 +13,16 @@ from soundline.spec.dependences import carries, directions, reverses, touches
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import execute
-from soundline.spec.kernels import AXES, KERNEL_CONSTRAINTS, Kernel, globalized, nests, problems, run
+from soundline.spec.kernels import (
+    AXES,
+    KERNEL_CONSTRAINTS,
+    Kernel,
+    carried_by,
+    globalized,
+    nests,
+    problems,
+    run,
+)
 from soundline.spec.uop import AxisType, Op, RangeArg, ReduceArg, UOp, buffer, const, loop, param, substitute
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
@@ -28,6 +37,7 @@ from kernel_programs import (
     nest,
     nested_kernel,
     scan_kernel,
+    shared_kernel,
     store,
     two_folds_kernel,
     two_stores_kernel,
@@ -80,6 +90,17 @@ def test_axes_are_counted_nests_first_and_outer_folds_before_inner_ones() -> Non
     assert [[r.arg.id for r in ranges] for ranges, _ in nests(grouped.sink)] == [[4], [5], [6]]
 
 
+def test_a_nest_that_a_value_comes_after_is_one_of_the_kernel() -> None:
+    made = shared_kernel(int32, 2, 3)
+    assert [[r.arg.id for r in ranges] for ranges, _ in nests(made.sink)] == [[0, 1], [0, 1]]
+    assert made.letters == "LL"
+    i = loop(3, 0)
+    first = nest(store(X, Op.Add(load(X, (i, 1)), const(1, int32)), (i, 1), plus=1), i)
+    hidden = kernel(nest(store(OUT, load(Op.After(X, first), (i, 1)), (i, 1)), i))
+    assert carried_by(hidden.sink, i) is True  # by the nest inside
+    assert carried_by(shared_kernel(int32, 2, 3).sink, i) is False
+
+
 I = loop(4, 0)  # noqa: E741  # an index
 BROKEN = {
     "kernel-c1": (
@@ -96,7 +117,7 @@ BROKEN = {
             nest(store(X, const(1, int32), (loop(4, 0, AxisType.REDUCE), 1)), loop(4, 0, AxisType.REDUCE))
         ),
         Op.Sink(store(X, Op.Reduce(load(OUT, (I, 1)), I, arg=ReduceArg(Op.Add)))),
-        Op.Sink(nest(Op.Group(), I), nest(store(X, const(1, int32), (I, 1)), I)),
+        Op.Sink(nest(Op.Group(), I), store(X, Op.Reduce(load(OUT, (I, 1)), I, arg=ReduceArg(Op.Add)))),
     ),
     "kernel-c5": (Op.Sink(nest(store(X, Op.Mul(Op.Index(OUT, I), Op.Index(OUT, I)), (I, 1)), I)),),
 }
@@ -115,6 +136,7 @@ def test_what_is_no_kernel_is_refused(rule: str, sink: UOp) -> None:
     "sink",
     [
         Op.Sink(),
+        Op.Sink(nest(Op.Group(), I), nest(store(X, const(1, int32), (I, 1)), I)),
         Op.Sink(Op.Group()),
         scan_kernel(int32, 2, 3).sink,
         two_stores_kernel(int32, 2, 3).sink,

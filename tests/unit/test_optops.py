@@ -49,6 +49,7 @@ from kernel_programs import (
     nested_kernel,
     numbers,
     scan_kernel,
+    shared_kernel,
     store,
     two_folds_kernel,
     two_stores_kernel,
@@ -254,6 +255,25 @@ def test_storage_that_would_change_hands_is_not_split_over() -> None:
     value = Op.Add(Op.Mul(outer, const(2, index)), inner)
     with pytest.raises(EvaluationError):
         run(Kernel(replace_axis(shared, axis, value, (outer, inner))), local.buffers)
+
+
+def test_what_is_done_to_an_axis_of_two_nests_is_done_in_both() -> None:
+    case = filled(shared_kernel(int32, 4, 6), 3)
+    opts = [
+        OptOp("Split", 0, (2, A.LOCAL)),
+        OptOp("Padto", 2, 4),
+        OptOp("Split", 2, (4, A.UPCAST)),
+        OptOp("Swap", 0, 2),
+    ]
+    assert keeps(case, opts).letters == "LlLu"
+    i, j = loop(2, 0), loop(2, 1)
+    x = buffer(0, 4, int32)
+    one = nest(store(buffer(1, 4, int32), load(x, (i, 2), (j, 1)), (i, 2), (j, 1)), i, j)
+    other = nest(store(buffer(2, 2, int32), load(x, (i, 1)), (i, 1)), i)
+    refused("opt-swap-c2", kernel(one, other), OptOp("Swap", 0, 1))
+    two = gemm_kernel(float64, float64, 8, 8, 4)
+    extra = nest(store(buffer(5, 8, float64), const(0.0, float64), (two.axes[0], 1)), two.axes[0])
+    refused("opt-tc-c2", kernel(*two.sink.src, extra), F64_TC, ("tensor_core",))
 
 
 # Padto ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,190 @@
+"""
+Invariants of programs under lowering
+=====================================
+
+The predicates of the stages up to instruction selection, where a program is a Function and then a Linear of Sinks, one
+for each kernel. Those of sequences of instructions stand in `instruction_invariants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from soundline.spec import closed
+from soundline.spec.axes import ORDERED
+from soundline.spec.bounds import MIN_MAX, Bounds
+from soundline.spec.dependences import carries, directions
+from soundline.spec.dtypes import index
+from soundline.spec.frames import base_of
+from soundline.spec.kernels import nests, problems
+from soundline.spec.node import AxisType, UOp, toposort
+from soundline.spec.op_schema import Op
+from soundline.spec.stage_schema import Lowering
+
+_STATE = (Op.Buffer, Op.Load, Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Function, Op.Call, Op.After)
+
+
+def shown(node: UOp) -> str:
+    """A node in a few words."""
+    text = repr(node)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+# Callify ----------------------------------------------------------------------------------------------------------
+
+
+def is_one_function(given: Lowering) -> Iterator[str]:
+    """A Function whose body is a Tuple."""
+    if given.after.op is not Op.Function or given.after.src[0].op is not Op.Tuple:
+        yield f"the program is {shown(given.after)}"
+
+
+def is_stateless(given: Lowering) -> Iterator[str]:
+    """No state and no call inside of the body."""
+    for node in toposort(*given.after.src[:1]):
+        if node.op in _STATE:
+            yield f"the body has {shown(node)}"
+
+
+def has_flat_arguments(given: Lowering) -> Iterator[str]:
+    """The arguments are Buffers, numbered in their order."""
+    for k, argument in enumerate(given.after.src[1:]):
+        if argument.op is not Op.Buffer or argument.arg.slot != k:
+            yield f"argument {k} is {shown(argument)}"
+
+
+# Kernels ----------------------------------------------------------------------------------------------------------
+
+
+def is_list_of_kernels(given: Lowering) -> Iterator[str]:
+    """A Linear of kernels."""
+    if given.after.op is not Op.Linear:
+        yield f"the program is {shown(given.after)}"
+    for number, sink in enumerate(given.after.src):
+        for rule, problem in problems(sink):
+            yield f"kernel {number}: {problem} [{rule}]"
+
+
+def is_scalar(given: Lowering) -> Iterator[str]:
+    """Every value has the shape ()."""
+    for node in toposort(given.after):
+        if node.op is not Op.Buffer and node.shape not in ((), None):
+            yield f"{shown(node)} has the shape {node.shape}"
+
+
+def is_sequential(given: Lowering) -> Iterator[str]:
+    """Every axis is LOOP or REDUCE: nothing is chosen yet."""
+    for node in toposort(given.after):
+        if node.op is Op.Range and node.arg.type not in (AxisType.LOOP, AxisType.REDUCE):
+            yield f"{shown(node)} is {node.arg.type.name}"
+
+
+def stored_by(kernel: UOp) -> set[UOp]:
+    """The GLOBAL Buffers that a kernel stores to."""
+    places = (base_of(n.src[0]) for n in toposort(kernel) if n.op in (Op.Store, Op.AtomicAdd))
+    return {b for b in places if b.op is Op.Buffer and b.arg.addrspace == "GLOBAL"}
+
+
+def loaded_by(kernel: UOp) -> set[UOp]:
+    """The GLOBAL Buffers that a kernel reads."""
+    places = (base_of(n.src[0]) for n in toposort(kernel) if n.op is Op.Load)
+    return {b for b in places if b.op is Op.Buffer and b.arg.addrspace == "GLOBAL"}
+
+
+def stores_before_it_reads(given: Lowering) -> Iterator[str]:
+    """Arguments are never stored to; every other Buffer by one kernel, before those that read it."""
+    done: set[UOp] = set()
+    for number, kernel in enumerate(given.after.src):
+        for b in loaded_by(kernel):
+            if b.arg.slot >= given.arguments and b not in done:
+                yield f"kernel {number} reads buffer {b.arg.slot}, to which nothing was stored"
+        for b in stored_by(kernel):
+            if b.arg.slot < given.arguments:
+                yield f"kernel {number} stores to argument {b.arg.slot}"
+            elif b in done:
+                yield f"kernel {number} stores to buffer {b.arg.slot} again"
+            done.add(b)
+
+
+def keeps_its_buffers(given: Lowering) -> Iterator[str]:
+    """No GLOBAL Buffer appears that was not there; local ones may be inserted."""
+    if given.before is None:
+        return
+    old, new = (
+        {n for n in toposort(r) if n.op is Op.Buffer and n.arg.addrspace == "GLOBAL"}
+        for r in (given.before, given.after)
+    )
+    for node in new - old:
+        yield f"{shown(node)} is new"
+
+
+def at_once(kind: AxisType) -> bool:
+    """Whether the iterations of an output axis run at once: unordered ones, and the lanes of an UPCAST axis."""
+    return kind not in ORDERED or kind is AxisType.UPCAST
+
+
+def is_parallel_where_it_may_be(given: Lowering) -> Iterator[str]:
+    """No axis whose iterations run at once carries a dependence, or may carry one."""
+    for number, kernel in enumerate(given.after.src):
+        for ranges, body in nests(kernel):
+            if any(at_once(r.arg.type) for r in ranges):
+                found = directions(body, ranges)
+                for position, r in enumerate(ranges):
+                    if at_once(r.arg.type) and carries(found, position) is not False:
+                        yield f"kernel {number}: {shown(r)} carries a dependence, or may"
+
+
+# Expand and selection ---------------------------------------------------------------------------------------------
+
+
+def is_list_of_sinks(given: Lowering) -> Iterator[str]:
+    """A Linear of Sinks in which no loop index is free."""
+    if given.after.op is not Op.Linear:
+        yield f"the program is {shown(given.after)}"
+    for number, sink in enumerate(given.after.src):
+        if sink.op is not Op.Sink or closed.free_ranges(sink):
+            yield f"kernel {number} is {shown(sink)}"
+
+
+def has_no_lane_axes(given: Lowering) -> Iterator[str]:
+    """No UPCAST or UNROLL Range is left: what they ran through is shape."""
+    for node in toposort(given.after):
+        if node.op is Op.Range and node.arg.type in (AxisType.UPCAST, AxisType.UNROLL):
+            yield f"{shown(node)} is {node.arg.type.name}"
+
+
+def has_static_shapes(given: Lowering) -> Iterator[str]:
+    """Every shape is known: numbers only."""
+    for node in toposort(given.after):
+        if not all(isinstance(size, int) for size in node.shape or ()):
+            yield f"{shown(node)} has the shape {node.shape}"
+
+
+def has_instructions_only(given: Lowering) -> Iterator[str]:
+    """Every op is one of the target's table."""
+    for node in toposort(given.after):
+        if node.op not in given.target.ops:
+            yield f"the target has no {node.op.name}: {shown(node)}"
+
+
+def fits_its_index(given: Lowering) -> Iterator[str]:
+    """Every index expression fits the integer in which the target holds an index (U-02)."""
+    known: dict[UOp, Bounds | None] = {}
+    for node in toposort(given.after):
+        known[node] = None if node.shape is None else MIN_MAX[_floor(node, known)](node, known.__getitem__)
+        bounds = known[node]
+        if node.dtype is index and bounds is not None:
+            held = given.target.index
+            if not (held.min <= bounds.lo and bounds.hi <= held.max):
+                yield f"{shown(node)} is in [{bounds.lo}, {bounds.hi}]"
+
+
+_FLOOR = {Op.CDiv: Op.Idiv, Op.CMod: Op.Mod}
+
+
+def _floor(node: UOp, known: Mapping[UOp, Bounds | None]) -> Op:
+    """The op whose bounds a node has: a truncating division by b ≥ 1 of a ≥ 0 is the floor division."""
+    if node.op not in _FLOOR:
+        return node.op
+    a, b = (known[s] for s in node.src)
+    return _FLOOR[node.op] if a is None or b is None or (a.lo >= 0 and b.lo >= 1) else node.op
