@@ -6,7 +6,7 @@ import pytest
 
 from soundline.spec import ranks
 from soundline.spec.building import Env, build, build_vector
-from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16
+from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16, int32
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.instances import dtypes_of, goals
 from soundline.spec.op_schema import Op
@@ -356,6 +356,20 @@ def test_shapes_make_one_layer_unless_dtypes_are_named() -> None:
     assert layer_name(scalars, bool_) == "boolean"
     assert set(dtypes_in_layer(any_dtype, int8)) == set(dtypes_of(any_dtype))
     assert dtypes_in_layer(some, int8) == (int8,)
+
+
+def test_the_layer_of_shapes_is_told_with_the_dtype_that_is_tried_first() -> None:
+    @rule
+    def moved(x: Tensor, p: Perm):
+        return x.permute(p).permute(inverse(p)), x
+
+    @rule
+    def added(x: Tensor):
+        return x + 0, x
+
+    assert layers_of(moved) == layers_of(added) == ((SYMBOLIC, int32),)
+    assert dtypes_in_layer(moved, int8) == (int32,)
+    assert dtypes_in_layer(added, int8)[:3] == (int32, float32, bool_)
 
 
 def test_over_the_reals_the_simplest_dtype_stands_for_all() -> None:

@@ -14,8 +14,8 @@ from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal, goals
 from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, fits, given, rule, where
-from soundline.spec.terms import Flags, Offset, Shape, Size, Tensor, Value
+from soundline.spec.rules import Rule, fits, given, is_identity, rule, where
+from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, Value
 from soundline.spec.uop import ReduceArg, const, expand, pad, param, reshape, shrink
 from soundline.verify.rules import prove
 from soundline.verify.smt import replays
@@ -854,6 +854,38 @@ def test_a_proof_says_whether_the_laws_of_the_dtypes_were_used() -> None:
         [f"rank 1, all sizes, every dtype, by its laws, {len(all_dtypes) - 1} instances"],
         ["rank 1, all sizes, int8", "rank 1, all sizes, int16"],
     ]
+
+
+def test_a_rule_that_says_nothing_says_why() -> None:
+    @rule
+    def no_instance(x: Tensor["n"], p: Perm):  # noqa: F821
+        given(~is_identity(p))
+        return x.permute(p), x
+
+    @rule
+    def one_term(x: Tensor["n"]):  # noqa: F821
+        return x + 0, x + 0
+
+    @rule
+    def no_input(x: Tensor, a: Offset, s: Shape):
+        given(a >= 1, a < 1)
+        return x.shrink(a, s), x.shrink(a, s).contiguous()
+
+    @rule
+    def no_elements(x: Tensor["n"]):  # noqa: F821
+        given(x.shape < 1)
+        return x + 0, x
+
+    expected = {
+        no_instance: "the rule has no instance",
+        one_term: "both sides are the same term",
+        no_input: "the condition excludes every input beyond rank 0",
+        no_elements: "the rule matches only empty tensors",
+    }
+    for stated, why in expected.items():
+        (layer,) = prove(stated).layers
+        assert layer.verdict == "vacuous", stated.id
+        assert layer.detail.startswith(why), stated.id
 
 
 @pytest.mark.parametrize("name", ["shapes", "sign"])
