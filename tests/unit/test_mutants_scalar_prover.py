@@ -283,6 +283,8 @@ def test_directed_values_are_distinct_simplest_first_and_so_many(dtype: DType, c
     if count == 60 and dtype is not index:
         assert any(same_value(dtype, v, dtype.max) for v in found)
         assert any(same_value(dtype, v, dtype.min) for v in found)
+    if count == 60 and dtype.is_int:
+        assert {int(dtype.min) + 1, int(dtype.max) - 1, int(dtype.max) // 2} <= set(found)
 
 
 # the solver -------------------------------------------------------------------------------------------------------
@@ -357,6 +359,18 @@ def test_what_is_no_number_stays_none_over_fractions() -> None:
     assert RATIONAL[Op.Where](float64, False, Fraction(1), None) is None
     assert RATIONAL[Op.Cast](float64, Fraction(1, 3), float32) == Fraction(1, 3)
     assert RATIONAL[Op.Cast](float64, Fraction(1, 3), int8) is None
+
+
+def test_what_a_model_gives_a_variable_is_an_element_of_its_dtype() -> None:
+    x, p = param(0, float32), param(1, bool_)
+    reals = Reals(stated(Op.Where(p, x, x), x, x, p))
+    solver = z3.Solver(ctx=reals.ctx)
+    reals.term(reals.obligation.left)
+    solver.add(reals.value(x) == z3.RealVal("-3/4", reals.ctx), reals.value(p))
+    assert solver.check() == z3.sat
+    found = [reals.element(solver.model(), node) for node in (x, p)]
+    assert found == [-0.75, True]
+    assert [type(f) for f in found] == [float, bool]
 
 
 # quotients --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from soundline.spec.instances import Goal, goals
 from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, fits, given, is_identity, rule, where
-from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, Value
+from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
 from soundline.spec.uop import ReduceArg, const, expand, pad, param, reshape, shrink
 from soundline.verify.rules import prove
 from soundline.verify.smt import replays
@@ -768,6 +768,29 @@ def test_the_text_of_a_counterexample_runs_at_every_rank(rank: int) -> None:
     assert "const(5, int8)" in text
     with pytest.raises(AssertionError):
         run(text.replace("const(5, int8)", "const(6, int8)"))
+
+
+def test_the_text_names_the_part_of_the_right_side_that_is_refused() -> None:
+    @rule(dtypes=[int8])
+    def outermost(x: Tensor[2]):
+        return x + 0, x.reshape((3,))
+
+    @rule(dtypes=[int8])
+    def inside(x: Tensor[2], f: Flags):
+        return x.flip(f), (x.reshape((3,)) + 1).contiguous()
+
+    @rule(dtypes=[int8])
+    def under_an_op(x: Tensor[2], g: UnaryOp):
+        return x + 0, g(x.shrink((0,), (3,)))
+
+    for stated in (outermost, inside, under_an_op):
+        goal = next(iter(goals(stated, int8)))
+        given_inputs = {"x": Array(int8, (2,), (1, 2))}
+        shown = replays.replay(goal, given_inputs)
+        assert shown is not None
+        text = paste_ready(goal, given_inputs, shown)
+        run(text)
+        assert "refusal.rule" in text
 
 
 def test_a_size_in_a_counterexample_is_a_number_and_a_tensor_is_a_param() -> None:
