@@ -407,9 +407,9 @@ class UnaryOp(Term):
 
     __slots__ = ()
 
-    def __call__(self, x: Value) -> Value:
-        """The op applied to `x`."""
-        return Value("op", (self, x))
+    def __call__(self, x: object) -> Value:
+        """The op applied to `x`, which may be a number."""
+        return Value("op", (self, value(x)))
 
 
 class BinaryOp(Term):
@@ -417,9 +417,9 @@ class BinaryOp(Term):
 
     __slots__ = ()
 
-    def __call__(self, x: Value, y: Value) -> Value:
-        """The op applied to `x` and `y`."""
-        return Value("op", (self, x, y))
+    def __call__(self, x: object, y: object) -> Value:
+        """The op applied to `x` and `y`, of which one may be a number."""
+        return Value("op", (self, value(x), value(y)))
 
 
 @dataclass(frozen=True, slots=True)

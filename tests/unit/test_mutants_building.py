@@ -25,7 +25,6 @@ from soundline.spec.terms import (
     Term,
     UnaryOp,
     Value,
-    value,
     vector,
 )
 from soundline.spec.uop import const, param, shrink
@@ -67,8 +66,8 @@ ZERO = const(0, index)
         (ONE(X), Op.Neg(x8)),
         (TWO(X, Y), Op.Sub(x8, y8)),
         (TWO(Y, X), Op.Sub(y8, x8)),
-        (TWO(X, value(1)), Op.Sub(x8, const(1, int8))),
-        (TWO(value(1), X), Op.Sub(const(1, int8), x8)),
+        (TWO(X, 1), Op.Sub(x8, const(1, int8))),
+        (TWO(1, X), Op.Sub(const(1, int8), x8)),
         (ONE(TWO(X, Y)), Op.Neg(Op.Sub(x8, y8))),
         (ONE(T), Op.Neg(t)),
     ],
@@ -77,8 +76,14 @@ def test_an_op_variable_is_applied_to_its_operands_in_order(term: Term, node: An
     assert build(term, ENV) is node
 
 
+@pytest.mark.parametrize("wrong", [lambda: ONE("text"), lambda: TWO(X, None), lambda: TWO(P, X)])
+def test_an_op_variable_is_applied_to_values(wrong: Any) -> None:
+    with pytest.raises(RuleError, match="a value is needed"):
+        wrong()
+
+
 def test_a_number_beside_a_tensor_under_an_op_variable_is_repeated() -> None:
-    built = build(TWO(T, value(1)), ENV)
+    built = build(TWO(T, 1), ENV)
     assert built.op is Op.Sub
     assert built.src[0] is t
     assert built.src[1].shape == (m, n)
