@@ -29,10 +29,13 @@ def mutation() -> str:
 def _summary(result: dict[str, Any]) -> str:
     total = result["total"]
     score, threshold = 100 * total["score"], 100 * result["threshold"]
+    outcome = "which is enough" if total["score"] >= result["threshold"] else "which is too few"
     return (
-        f"**{score:.1f} % of {total['tried'] - total['excused']} mutants were noticed**; the run fails below "
-        f"{threshold:.0f} %. They are a random sample of {total['possible']} possible ones. The score is that of the "
-        "tests as they stood when it was taken; this repeats it:\n\n" + block("sh", result["command"])
+        f"**{score:.1f} % of {total['tried'] - total['excused']} mutants were noticed**, {outcome}: the run fails "
+        f"below {threshold:.0f} %. They are a random sample of {total['possible']} possible ones, about as many of "
+        "each target, so that a small target counts as much as a large one. The score is that of the tests as they stood "
+        "when it was taken: what survived then may be noticed by now. This repeats it:\n\n"
+        + block("sh", result["command"])
     )
 
 
@@ -48,7 +51,17 @@ def _targets(targets: dict[str, Any]) -> str:
         )
         for path, found in targets.items()
     ]
-    header = ("target", "mutants", "tried", "killed", "timed out", "survived", "excused", "score", "held by")
+    header = (
+        "target",
+        "mutants",
+        "tried",
+        "killed",
+        "timed out",
+        "survived",
+        "excused",
+        "score",
+        "held now by",
+    )
     return table(header, rows, css="status")
 
 

@@ -335,6 +335,6 @@ def test_the_survivors_of_the_kept_result_are_counted_and_stand_in_targets(resul
     assert all(path in modules or Path(path).parent == Path(RULES) for path in result["targets"])
 
 
-def test_the_kept_result_is_a_success(result: dict[str, Any]) -> None:
-    assert result["total"]["score"] >= result["threshold"]
+def test_every_target_of_the_kept_result_could_be_measured(result: dict[str, Any]) -> None:
     assert not any("broken" in found for found in result["targets"].values())
+    assert all(found["tried"] for found in result["targets"].values())
