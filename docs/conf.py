@@ -33,6 +33,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 python_use_unqualified_type_names = True
 toc_object_entries = False
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"soundline {release}"
 html_static_path = ["_static"]

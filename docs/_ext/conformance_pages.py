@@ -1,0 +1,186 @@
+"""
+Conformance groups
+==================
+
+What an implementation may claim: which ops and ids belong to each group, and what the suites of others count. The
+group of an op is decided in one place, `GROUP_OF_KIND` with the exceptions in `GROUP_OF_OP`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rst import bullets, code, law, prose, table, title
+
+from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = ROOT / "tests" / "conformance"
+ONNX = SUITES / "onnx_cases.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A group: its name, the groups that a claim of it includes, and what is claimed."""
+
+    name: str
+    needs: tuple[str, ...]
+    text: str
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "elementwise",
+        (),
+        "Constants, placeholders, and every elementwise op on every dtype and every operand, decomposed ops included. "
+        "This is the base: every other claim includes it.",
+    ),
+    Claim(
+        "movement",
+        ("elementwise",),
+        "Shapes, views and reinterpretation, over numbers and over symbolic sizes, at rank 0 and at sizes 0 and 1; the "
+        "markers, which are identities.",
+    ),
+    Claim(
+        "reduce",
+        ("elementwise", "movement"),
+        "Folds along axes, float folds in their order. Folds over Ranges belong to it for those who claim memory and "
+        "order as well.",
+    ),
+    Claim("call", ("elementwise",), "Functions by substitution, opaque calls, tuples."),
+    Claim(
+        "memory and order",
+        ("elementwise", "movement"),
+        "Storage, versions of it, effects, loops of every AxisType, and the error for effects that nothing orders.",
+    ),
+    Claim(
+        "codegen",
+        ("elementwise", "movement", "memory and order"),
+        "Grids, barriers, blocks, atomic adds, tensor cores, truncating division. The ops of this group are outside "
+        "the core of the language and may change; Ins and Custom have no meaning, and a program with them no value.",
+    ),
+)
+
+GROUP_OF_KIND: dict[str, str] = {
+    "movement": "movement",
+    "reduce": "reduce",
+    "call": "call",
+    "load": "memory and order",
+    "store": "memory and order",
+    "ordering": "memory and order",
+    "elementwise": "elementwise",
+    "decomposed": "elementwise",
+    "marker": "movement",
+    "codegen": "codegen",
+}
+"""The conformance group of the ops of one group of the op table."""
+
+GROUP_OF_OP: dict[Op, str] = {
+    Op.Const: "elementwise",
+    Op.Param: "elementwise",
+    Op.Binary: "movement",
+    Op.Buffer: "memory and order",
+}
+"""The source ops, which are a group of the table and no claim."""
+
+
+def group_of(entry: Entry) -> str:
+    """The conformance group of an op."""
+    return GROUP_OF_OP.get(entry.op) or GROUP_OF_KIND[entry.group]
+
+
+def members(name: str) -> list[Entry]:
+    """The ops of a group, in the order of the table."""
+    return [e for e in TABLE.values() if group_of(e) == name]
+
+
+def ids(entry: Entry) -> list[str]:
+    """Every id of an op that a claim covers."""
+    return [
+        *(entry.law_id(name) for name in ("sem", "src", "arg")),
+        *(entry.law_id(name) for name in PROPERTIES),
+        entry.law_id("adjoint"),
+        *(c.id for c in entry.constraints),
+    ]
+
+
+def groups() -> str:
+    """One section a group: the claim, and its ops with their ids."""
+    parts = []
+    for claim in CLAIMS:
+        entries = members(claim.name)
+        decisions = ", ".join(law(d) for d in sorted({d for e in entries for d in e.decisions})) or "none"
+        count = sum(len(ids(e)) for e in entries)
+        includes = f"Includes *{', '.join(claim.needs)}*. " if claim.needs else ""
+        parts += [
+            f".. _conformance-{claim.name.replace(' ', '-')}:\n",
+            title(claim.name.capitalize(), "-"),
+            f"{prose(claim.text)} {includes}**{len(entries)} ops, {count} ids**. Decisions: {decisions}.\n",
+            table(("op", "ids: uop-OP-…"), [_row(e) for e in entries], widths=(22, 78)),
+        ]
+    return "\n".join(parts)
+
+
+def _row(entry: Entry) -> tuple[str, str]:
+    prefix = f"uop-{entry.slug}-"
+    links = [f":ref:`{i.removeprefix(prefix)} <{i}>`" for i in ids(entry)]
+    return f":ref:`{entry.title} <op-{entry.slug}>`", " ".join(links)
+
+
+def summary() -> str:
+    """The groups in one table."""
+    rows = [
+        (
+            f":ref:`{c.name} <conformance-{c.name.replace(' ', '-')}>`",
+            str(len(members(c.name))),
+            str(sum(len(ids(e)) for e in members(c.name))),
+            ", ".join(c.needs) or "—",
+        )
+        for c in CLAIMS
+    ]
+    total = (f"**{len(TABLE)}**", f"**{sum(len(ids(e)) for e in TABLE.values())}**")
+    return table(
+        ("group", "ops", "ids", "includes"), [*rows, ("**all**", *total, "")], widths=(30, 12, 12, 46)
+    )
+
+
+def suites() -> str:
+    """The files of tests/conformance, what each holds the law to, and what was counted."""
+    files = sorted(SUITES.glob("test_*.py"))
+    if not files:
+        return "There are no suites of others in this copy of the source.\n"
+    rows = [(f":source:`tests/conformance/{p.name}`", _says(p)) for p in files]
+    return "\n".join([table(("suite", "what it holds to what"), rows, widths=(38, 62)), onnx()])
+
+
+def _says(path: Path) -> str:
+    """The first sentence of a file."""
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split())
+    return prose(text.partition(". ")[0])
+
+
+def onnx() -> str:
+    """What the list of ONNX cases says, where there is one."""
+    if not ONNX.exists():
+        return "The cases of ONNX are not counted in this copy of the source.\n"
+    listed: dict[str, Any] = json.loads(ONNX.read_text())
+    both, compiled = len(listed["evaluated and compiled"]), len(listed["compiled only"])
+    reasons: Counter[str] = Counter()
+    for row in listed["omitted"]:
+        reasons[row["reason"]] += len(row["cases"])
+    rows = [
+        ("passed, by the evaluator and compiled", str(both)),
+        ("passed, compiled only (too large for the evaluator)", str(compiled)),
+        *((f"not applicable: {prose(reason)}", str(n)) for reason, n in reasons.most_common()),
+        ("**all**", f"**{both + compiled + sum(reasons.values())}**"),
+    ]
+    heading = title(f"The node tests of {listed['suite']}", "~")
+    omitted = bullets(
+        f"{code(row['operator'])}: {len(row['cases'])}, {prose(row['reason'])}" for row in listed["omitted"]
+    )
+    return f"{heading}\n{table(('case', 'count'), rows, widths=(80, 20))}\nEvery omission, by operator:\n\n{omitted}"
