@@ -33,8 +33,8 @@ def _summary(result: dict[str, Any]) -> str:
     return (
         f"**{score:.1f} % of {total['tried'] - total['excused']} mutants were noticed**, {outcome}: the run fails "
         f"below {threshold:.0f} %. They are a random sample of {total['possible']} possible ones, about as many of "
-        "each target, so that a small target counts as much as a large one. The score is that of the tests as they stood "
-        "when it was taken: what survived then may be noticed by now. This repeats it:\n\n"
+        "each target, so that a small target counts as much as a large one. The score is that of the tests as they "
+        "stood when it was taken: what survived then may be noticed by now. This repeats it:\n\n"
         + block("sh", result["command"])
     )
 
