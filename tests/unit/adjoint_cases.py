@@ -303,6 +303,13 @@ NOWHERE = Op.Index(tensor([1, 5], index), tensor([0, 7], index))
 """A number and an index, each with an invalid one behind it."""
 
 
+def two_functions_not_read(a: UOp, b: UOp) -> UOp:
+    """A Function of two arguments, each with an infinite element, of which the finite elements are read."""
+    p, q = param(0, float64, (2,)), param(1, float64, (2,))
+    function = Op.Function(Op.Tuple(Op.Mul(Op.Mul(p, p), q)), Op.Recip(a), Op.Recip(b))
+    return shrink(Op.GetTuple(function, arg=0), (0,), (1,))
+
+
 def not_read_through(move: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
     """1/x, moved and then read at the places at which x is not 0."""
     return lambda x: shrink(move(Op.Recip(x)), (1,), (2,))
@@ -357,6 +364,7 @@ NOT_READ: tuple[Case, ...] = (
     Case(Op.Sub, not_read_through(lambda r: Op.Sub(Op.Neg(r), r)), ([0.0, 1.0, 2.0],)),
     Case(Op.Function, in_a_function(lambda a, b: unselected(Op.Recip)(b)), ([1.0, 1.0], [2.0, 0.0])),
     Case(Op.GetTuple, function_not_read, ([2.0, 0.0],)),
+    Case(Op.GetTuple, two_functions_not_read, ([2.0, 0.0], [3.0, 0.0])),
     Case(Op.Index, unselected(lambda x: Op.Mul(x, OUTSIDE)), ([1.5, 2.5],), name="outside"),
     Case(Op.Max, unselected(lambda x: Op.Max(x, OUTSIDE)), ([1.5, 2.5],), name="invalid"),
     Case(
@@ -371,6 +379,12 @@ NOT_READ: tuple[Case, ...] = (
         lambda x: Op.Where(mask(True, False), Op.Index(x, NOWHERE, number(1)), tensor([1.0, 1.0], float64)),
         ([[1.5, 2.5], [2.0, 3.0]],),
         name="invalid row",
+    ),
+    Case(
+        Op.Index,
+        lambda x: Op.Where(mask(True, False), Op.Index(x, number(1), NOWHERE), tensor([1.0, 1.0], float64)),
+        ([[1.5, 2.5], [2.0, 3.0]],),
+        name="invalid column",
     ),
     Case(
         Op.Index,

@@ -546,6 +546,10 @@ def test_movement_over_symbolic_sizes() -> None:
     assert np.array_equal(evaluate(found, {0: values, 7: 3}).to_numpy(), 8 * values)
     (found,) = gradient(total(shrink(Op.Mul(x, x), (0,), (1,))), [x])
     assert evaluate(found, {0: values, 7: 3}).elements == (2.0, 0.0, 0.0)
+    longer = param(0, float64, (Op.Add(N, number(1)),))
+    same = expand(longer, (Op.Add(number(1), N),))  # of equal sizes that are two nodes
+    (found,) = gradient(total(Op.Mul(same, same)), [longer])
+    assert evaluate(found, {0: values, 7: 2}).elements == (2.0, 4.0, 6.0)
     (zeros,) = gradient(const(1.0, float64), [x])
     assert evaluate(zeros, {0: values, 7: 3}).elements == (0.0, 0.0, 0.0)
 

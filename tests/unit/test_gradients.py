@@ -201,6 +201,16 @@ def test_a_replicated_factor_of_a_sharded_product() -> None:
     assert evaluate(by_w, values).elements == (1.0, 2.0, 3.0, 4.0)
 
 
+def test_a_function_of_shards() -> None:
+    x = scattered(param(0, float64, (4,), device="CPU:0"))
+    p = param(0, float64, (4,), device=DEVICES, axis=0)
+    y = Op.GetTuple(Op.Function(Op.Tuple(Op.Mul(p, p)), x), arg=0)
+    total_there = total(Op.Load(Op.Mul(y, x), arg=LoadArg(device="CPU:0")))
+    (found,) = gradient(total_there, [x])
+    assert (found.device, found.axis) == (DEVICES, 0)
+    assert evaluate(found, {0: [1.0, 2.0, 3.0, 4.0]}).elements == (3.0, 12.0, 27.0, 48.0)
+
+
 def test_an_adjoint_is_sharded_along_the_axis_of_its_node() -> None:
     x = Op.Permute(scattered(param(0, float64, (4, 2), device="CPU:0")), arg=(1, 0))
     assert x.axis == 1
