@@ -101,8 +101,8 @@ VALUES: tuple[Decision, ...] = (
     Decision(
         "U-11",
         "Transcendental functions have one reference program",
-        "Exp2, Log2 and Sin are the real function within a stated error per dtype, with exact special values. The law "
-        "gives each one reference program over correctly rounded primitives. The evaluator computes by it, so that "
+        "Exp2, Log2, Sin and Pow are the real function within a stated error per dtype, with exact special values. The "
+        "law gives each one reference program over correctly rounded primitives. The evaluator computes by it, so that "
         "the exact profile is defined bit for bit, and its distance from the real function is measured.",
     ),
     Decision(

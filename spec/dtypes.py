@@ -112,7 +112,7 @@ sints = (int8, int16, int32, int64)
 uints = (uint8, uint16, uint32, uint64)
 ints = (*sints, *uints)
 ieee_floats = (float16, bfloat16, float32, float64)
-"""The formats of the IEEE 754 shape that Exp2 and Log2 have programs for."""
+"""The formats of the IEEE 754 shape, which Exp2, Log2, Sin and Pow have programs for."""
 floats = (*ieee_floats, float8_e4m3fn, float8_e5m2)
 all_dtypes = (bool_, *ints, index, *floats)
 BY_NAME = {d.name: d for d in (*all_dtypes, void)}

@@ -32,7 +32,8 @@ from soundline.spec.ops import group_of
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
 
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
-_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
+_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sin: 64, Op.Pow: 64, Op.Threefry: 48}
+_COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
 _LANES = 64

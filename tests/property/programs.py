@@ -17,6 +17,7 @@ from soundline.spec.dtypes import (
     ieee_floats,
     ints,
     to_numpy,
+    uint64,
 )
 from soundline.spec.uop import (
     Op,
@@ -140,7 +141,7 @@ def unary(draw: st.DrawFn, x: UOp) -> UOp:
     """An elementwise op of one operand, a cast or a bit cast."""
     choices = [*_ONE[kind_of(x.dtype)], Op.Cast]
     if x.dtype in ieee_floats:
-        choices += [Op.Exp2, Op.Log2]
+        choices += [Op.Exp2, Op.Log2, Op.Sin]
     if x.dtype is not bool_:
         choices.append(Op.Bitcast)
     op = draw(st.sampled_from(choices))
@@ -169,7 +170,12 @@ def binary(draw: st.DrawFn, x: UOp, pool: list[UOp]) -> UOp:
         other = broadcast_to(const(draw(elements(x.dtype)), x.dtype), shape)
     else:
         other = draw(leaf(x.dtype, shape))
-    op = draw(st.sampled_from(_BOTH[kind_of(x.dtype)]))
+    choices = [*_BOTH[kind_of(x.dtype)]]
+    if x.dtype in ieee_floats:
+        choices.append(Op.Pow)
+    if x.dtype is uint64:
+        choices.append(Op.Threefry)
+    op = draw(st.sampled_from(choices))
     return UOp(op, (x, other) if draw(st.booleans()) else (other, x))
 
 
