@@ -132,7 +132,10 @@ def _reduced(x: UOp, form: Reduction) -> tuple[UOp, Double]:
 
 
 def _window(position: UOp, form: Reduction) -> list[UOp]:
-    """The words of 1/(2π) from a bit on, highest first: whole words are chosen by halving, then all are shifted."""
+    """The words of 1/(2π) from a bit on, highest first: whole words are chosen by halving, then all are shifted.
+
+    No position asks for a word after the last; what stands in its place does not matter.
+    """
     index = right(position, WORD.bit_length() - 1)
     words = [like(index, word) for word in _turns(form)]
     step = 1 << (form.words - form.window - 1).bit_length() - 1
@@ -164,10 +167,7 @@ def _product(whole: UOp, window: list[UOp], form: Reduction) -> list[UOp]:
 
 def _signed_fraction(turns: list[UOp]) -> Double:
     """Four times the turns less the nearest integer, a fraction in [-1/2, 1/2], from words after the point."""
-    shifted = [
-        both(either(left(a, 2), right(b, WORD - 2)), _MASK)
-        for a, b in zip(turns[:4], [*turns[1:4], *turns[4:5]], strict=False)
-    ]
+    shifted = [both(either(left(a, 2), right(b, WORD - 2)), _MASK) for a, b in pairwise(turns[:5])]
     top = cast(bits(cast(shifted[0], uint32), int32), float64)
     terms = [top, *(cast(word, float64) for word in shifted[1:])]
     scaled = [mul(term, 2.0 ** (-WORD * k)) for k, term in enumerate(terms, 1)]
@@ -199,7 +199,10 @@ def _sine(r: Double) -> UOp:
 
 
 def _cosine(r: Double) -> UOp:
-    """cos(h + l) = 1 - h²/2 + h⁴·C(h²) - h·l, where the leading difference is carried in two words."""
+    """cos(h + l) = 1 - h²/2 + h⁴·C(h²) - h·l, where the leading difference is carried in two words.
+
+    What is added to 1 - h²/2 is less than a tenth of h²/2, so that no sum is greater than 1.
+    """
     high, low = r
     squared, squared_low = two_product(high, high)
     half = mul(0.5, squared)
