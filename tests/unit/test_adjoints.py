@@ -309,6 +309,9 @@ def test_more_ties_than_a_narrow_float_can_count() -> None:
     x = param(0, float8_e4m3fn, (32,))
     y = reshape(folded(Op.Max, 0)(x), ())
     assert taken(y, x, [1.0] * 32) == [0.03125] * 32
+    x = param(0, float8_e4m3fn, (512,))  # a count above the greatest number, 448
+    y = folded(Op.Max, 0)(x)
+    assert taken(y, x, [1.0] * 512, seed=[64.0]) == [0.125] * 512
 
 
 def test_nan_shares_like_a_tie() -> None:
