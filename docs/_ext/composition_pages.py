@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from types import ModuleType
 
-from rst import code, prose, table, title
+from rst import ID, code, law, prose, table, title
 
 from soundline.spec import collectives, compositions
 
@@ -37,7 +37,10 @@ def compositions_and_collectives() -> str:
     for name, module in CHAPTERS.items():
         parts.append(title(name, "-"))
         rows = [
-            (f":py:func:`{f.__name__} <{f.__module__}.{f.__name__}>`", prose(inspect.getdoc(f) or ""))
+            (
+                f":py:func:`{f.__name__} <{f.__module__}.{f.__name__}>`",
+                ID.sub(lambda cited: law(cited[0]), inspect.getdoc(f) or ""),
+            )
             for f in vars(module).values()
             if inspect.isfunction(f) and f.__module__ == module.__name__ and not f.__name__.startswith("_")
         ]
