@@ -72,7 +72,7 @@ def test_what_tests_import_is_in_the_dev_extra_for_the_same_pythons() -> None:
     markers = {re.split(r"[><=;]", d)[0]: d.partition(";")[2].strip() for d in dev}
     assert markers["mpmath"] == ""
     assert markers["softfloatpy"] == "python_version < '3.14'"
-    using = (ROOT / "tests/unit/test_elementwise.py").read_text()
+    using = (ROOT / "tests/conformance/test_softfloat.py").read_text()
     assert "WITH_SOFTFLOAT = sys.version_info < (3, 14)" in using
 
 
