@@ -14,6 +14,7 @@ from soundline.spec.axes import is_thread_axis
 from soundline.spec.dtypes import order
 from soundline.spec.node import ParamArg, RangeArg, Size, UOp
 from soundline.spec.op_schema import Op
+from soundline.spec.shard import is_alone
 from soundline.spec.sizes import Condition, as_node, as_size, every, same_shape
 
 
@@ -144,7 +145,7 @@ def _placed_alike(arg: ParamArg, argument: UOp) -> bool:
 
     if argument.device is not None and arg.device not in (None, argument.device):
         return False
-    if arg.axis != argument.axis:
+    if arg.axis != argument.axis and not is_alone(argument.device):
         return False
     if arg.bounds is None:
         return True

@@ -140,6 +140,17 @@ def test_the_element_has_the_device_and_axis_of_its_arguments() -> None:
     assert substitute_function(moved).device == moved.device == "GPU"
 
 
+def test_the_axis_of_an_argument_matters_on_several_devices_only() -> None:
+    p = param(0, int32, (4, 4), axis=0)
+    alone, both = (param(3, int32, (4, 4), device=d, axis=1) for d in (("a",), TWO))
+    node = call(Op.Neg(p), alone)
+    assert (node.device, node.axis) == (("a",), 1)
+    assert substitute_function(node).axis == 1
+    with pytest.raises(IllFormed) as refused:
+        call(Op.Neg(p), both)
+    assert refused.value.rule == "uop-function-c4"
+
+
 # Capture ----------------------------------------------------------------------------------------------------------
 
 
@@ -177,6 +188,16 @@ def test_loops_whose_bounds_become_equal_stay_two() -> None:
     assert agrees(node) == (0 + 1 + 2) * (0 + 1 + 4)
     assert evaluate(naive(node)).item() == 3 * (0 + 1 + 8), "captured: Σ r³, three times"
     assert evaluate(body, {0: 3, 1: 3}).item() == 15, "binding sizes is substitution too"
+
+
+def test_a_free_loop_keeps_its_id() -> None:
+    n, m = param(0, index), param(1, index)
+    free, bound = loop(n, 0), loop(m, 0)
+    for node in (
+        Op.Add(total(Op.Mul(bound, free), bound), free),
+        Op.Add(free, total(Op.Mul(free, bound), bound)),
+    ):
+        assert evaluate(node, {0: 3, 1: 3}, ranges={0: 2}).item() == 2 * (0 + 1 + 2) + 2
 
 
 def test_a_loop_that_is_bounded_by_another_follows_it() -> None:
