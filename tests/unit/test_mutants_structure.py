@@ -192,7 +192,7 @@ def test_where_the_shard_axis_goes(
 
 
 def test_a_shard_axis_of_one_device_or_of_a_symbolic_shape() -> None:
-    for device in ("CPU", None):
+    for device in (("CPU",), None):
         assert reshaped_axis(param(0, int32, (4,), device=device, axis=0), (4,)) == 0
         assert reshaped_axis(param(0, int32, (3,), device=device, axis=0), (3,)) == 0
     source = param(2, int32, (N, 6), device=("CPU:0", "CPU:1"), axis=1)
