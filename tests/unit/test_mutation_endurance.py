@@ -73,12 +73,21 @@ def ended(process: int) -> bool:
     """Whether a process ends within ten seconds."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
+        if not is_running(process):
             return True
         time.sleep(0.05)
     return False
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:  # no such folder on this system, or gone meanwhile
+        return not Path("/proc/self").exists()
+    return state != "Z"  # ended, and nobody has asked for its exit code yet
 
 
 # servers ----------------------------------------------------------------------------------------------------------
