@@ -231,7 +231,8 @@ _CODEGEN: tuple[Entry, ...] = (
         Op.AtomicAdd,
         "codegen",
         (source("idx", "a place"), source("val", "what is added")),
-        "Add val to the place in one indivisible step.",
+        "Add val to the place in one indivisible step. Several may meet in one place; here they are added in the order "
+        "of the iterations, and a machine may take any order, which matters to floats alone.",
         constraints=(
             "val has the shape of idx",
             "val has the dtype of idx",
