@@ -262,6 +262,12 @@ def test_what_crossed_devices_still_comes_after_its_effects() -> None:
     over = to(to(Op.Load(Op.After(b, first)), "z"), TWO)
     second = Op.Store(b, Op.Add(over, const_row(1, 2)))
     assert elements(Op.Load(Op.After(b, second)), buffers={0: [0, 0]}) == [(6,), (6,)]
+    square = reshape(buffer(2, 2, int32, device=TWO), (2, 2))
+    all_ones = Op.Store(square, _all(1))
+    received = to(to(Op.Load(Op.After(square, all_ones)), "z"), TWO)
+    left = shrink(square, (0, 0), (2, 1))
+    partly = Op.Store(left, Op.Add(shrink(received, (0, 0), (2, 1)), reshape(const_row(1, 2), (2, 1))))
+    assert elements(Op.Load(Op.After(square, partly)), buffers={2: [0] * 4}) == [(2, 1), (2, 1)]
     elsewhere = buffer(1, 1, int32, device="z")
     kept = Op.Store(elsewhere, shrink(to(Op.Load(Op.After(b, first)), "z"), (0,), (1,)))
     assert elements(Op.Load(Op.After(b, kept)), buffers={0: [0, 0], 1: [3]}) == [(5,), (5,)]
