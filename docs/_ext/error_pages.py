@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 
 import composition_pages
+import optop_pages
 from rst import code, escape, law, prose, table, title
 
 from soundline.spec import errors as tree
@@ -25,7 +26,8 @@ def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[t
 def anchors() -> list[str]:
     """Every anchor that the `url` of some error has: its rule's, or that of its class."""
     ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
-    ids += [*composition_pages.constraints(), *(d.anchor for d in DECISIONS.values())]
+    ids += [*composition_pages.constraints(), *optop_pages.constraints()]
+    ids += [d.anchor for d in DECISIONS.values()]
     return [*(c.__name__.lower() for c in classes()), *ids]
 
 
@@ -52,6 +54,15 @@ def errors() -> str:
         for identifier, (name, text) in composition_pages.constraints().items()
     ]
     parts.append(table(("id", "op", "the node must satisfy"), rows, widths=(32, 18, 50)))
+    parts.append(title("By kernel, OptOp and stage", "-"))
+    parts.append(
+        "A ``ScheduleError`` names a condition of a kernel or OptOp, a ``StageError`` one of a stage.\n"
+    )
+    rows = [
+        (f":here:`{identifier}`", code(name), prose(text))
+        for identifier, (name, text) in optop_pages.constraints().items()
+    ]
+    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
     parts.append(title("By decision", "-"))
     parts.append("Errors that no single constraint explains name the decision they rest on.\n")
     rows = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}", "") for d in DECISIONS.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import composition_pages
 import graphs
+import optop_pages
 import special_cases
 import status_matrix
 from citations import Test, tests_by_citation
@@ -176,7 +177,7 @@ def registered_ids() -> list[str]:
             *(entry.law_id(name) for name in PROPERTIES),
         ]
         ids += [c.id for c in entry.constraints]
-    return [*ids, *composition_pages.constraints()]
+    return [*ids, *composition_pages.constraints(), *optop_pages.constraints()]
 
 
 def _op_link(op: Op) -> str:
@@ -205,7 +206,7 @@ def index_of_ids() -> str:
         rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
         rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
-    for identifier, (name, text) in composition_pages.constraints().items():
+    for identifier, (name, text) in (composition_pages.constraints() | optop_pages.constraints()).items():
         rows.append((law(identifier), code(name), prose(text)))
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

@@ -27,6 +27,7 @@ import error_pages
 import measurement_pages
 import mutation_pages
 import op_pages
+import optop_pages
 import rule_pages
 import source_pages
 import status_matrix
@@ -50,6 +51,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "measurements": measurement_pages.measurements,
     "mutation": mutation_pages.mutation,
     "op-index": op_pages.index_of_ops,
+    "axis-types": optop_pages.axis_types,
+    "optops": optop_pages.optops,
+    "stages": optop_pages.stages,
+    "tensor-cores": optop_pages.tensor_cores,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,
     "status": status_matrix.matrix,

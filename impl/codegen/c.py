@@ -45,7 +45,7 @@ _ENTRY_TAIL = """    fesetenv(&environment);
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    kernels = [Kernel(k, f"kernel_{n}") for n, k in enumerate(program.src)]
+    kernels = [Rendering(k, f"kernel_{n}") for n, k in enumerate(program.src)]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(k.call() for k in kernels)
     return HEADERS + helpers_for(functions) + functions + _ENTRY_HEAD + calls + _ENTRY_TAIL
@@ -67,7 +67,7 @@ and divided by in the next took an element of another row.
 
 
 @dataclass(slots=True)
-class Kernel:
+class Rendering:
     """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
 
     linear: UOp

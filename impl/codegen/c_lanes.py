@@ -18,12 +18,12 @@ from soundline.impl.lower.views import shape_of
 from soundline.spec.uop import Op, UOp, const
 
 if TYPE_CHECKING:
-    from soundline.impl.codegen.c import Kernel
+    from soundline.impl.codegen.c import Rendering
 
 _Axes = frozenset[int]
 
 
-def store(kernel: Kernel, node: UOp) -> None:
+def store(kernel: Rendering, node: UOp) -> None:
     """Write every lane of a value."""
     place, value, *gate = (_unflattened(s) for s in node.src)
     at = [_unflattened(place.src[1])] if place.op is Op.Index else []
@@ -42,7 +42,7 @@ def store(kernel: Kernel, node: UOp) -> None:
     _loops(kernel, axes, [value, *at, *gate], finish)
 
 
-def fold(kernel: Kernel, node: UOp) -> None:
+def fold(kernel: Rendering, node: UOp) -> None:
     """Fold lanes, ascending, into one value per remaining lane."""
     name = kernel.named(node)
     body = node.src[0]
@@ -58,7 +58,7 @@ def fold(kernel: Kernel, node: UOp) -> None:
     _loops(kernel, sorted(node.arg.axes), [body], finish)
 
 
-def _loops(kernel: Kernel, axes: Sequence[int], wanted: list[UOp], finish: Callable[[], None]) -> None:
+def _loops(kernel: Rendering, axes: Sequence[int], wanted: list[UOp], finish: Callable[[], None]) -> None:
     """Loops over axes around `finish`, each value that it wants computed as far out as it can be."""
     outside = dict(kernel.texts)
     opened = set(kernel.lanes)
@@ -77,14 +77,14 @@ def _loops(kernel: Kernel, axes: Sequence[int], wanted: list[UOp], finish: Calla
     kernel.texts = {n: t for n, t in kernel.texts.items() if n in outside}
 
 
-def _compute(kernel: Kernel, wanted: list[UOp], opened: _Axes) -> None:
+def _compute(kernel: Rendering, wanted: list[UOp], opened: _Axes) -> None:
     """Compute what `wanted` needs and the open loops determine."""
     for node in _needed(kernel, wanted):
         if _depends(node, kernel.axes) <= opened:
             _element(kernel, node)
 
 
-def _needed(kernel: Kernel, wanted: list[UOp]) -> Iterator[UOp]:
+def _needed(kernel: Rendering, wanted: list[UOp]) -> Iterator[UOp]:
     """The values with axes that are not computed yet, sources first; what a fold of lanes reads is its own affair."""
     done: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]
@@ -135,7 +135,7 @@ def _loaded(node: UOp) -> UOp:
     return node.src[0] if node.op is Op.Reshape else node
 
 
-def _element(kernel: Kernel, node: UOp) -> None:
+def _element(kernel: Rendering, node: UOp) -> None:
     """Compute a value at the present lanes."""
     if node.op is Op.Reduce:
         fold(kernel, node)
@@ -193,7 +193,7 @@ def _unflattened(node: UOp) -> UOp:
     return node.src[0] if node.op is Op.Reshape and node.src[0].shape and not _is_leaf(node) else node
 
 
-def _register_cell(kernel: Kernel, place: UOp, shape: Sequence[int]) -> str:
+def _register_cell(kernel: Rendering, place: UOp, shape: Sequence[int]) -> str:
     """The cell of a register for the present lanes, row-major over the axes of its value."""
     at = ""
     for axis, size in enumerate(shape):

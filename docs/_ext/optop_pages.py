@@ -1,0 +1,91 @@
+"""Kernels, OptOps, tensor cores and lowering stages: the tables of their chapters, with the ids of conditions."""
+
+from __future__ import annotations
+
+from rst import code, prose, table, title
+
+from soundline.spec.kernels import AXES, KERNEL_CONSTRAINTS
+from soundline.spec.optops import OPTOPS
+from soundline.spec.pipeline import STAGES
+from soundline.spec.tensor_cores import CORES, Digits
+
+
+def constraints() -> dict[str, tuple[str, str]]:
+    """Every id, with the name of what it belongs to and its text."""
+    found = {identifier: ("kernel", text) for identifier, text in KERNEL_CONSTRAINTS.items()}
+    for entry in OPTOPS.values():
+        found[entry.form] = (entry.op, f"axis: {entry.axis}; arg: {entry.arg}")
+        found |= {c.id: (entry.op, c.text) for c in entry.constraints}
+    for stage in STAGES.values():
+        found |= {i.id: (stage.title, i.text) for i in stage.invariants}
+        if stage.value is not None:
+            found[stage.value_id] = (stage.title, stage.value)
+    return found
+
+
+def _conditions(ids: list[str]) -> str:
+    known = constraints()
+    rows = [(f":anchor:`{identifier}`", prose(known[identifier][1])) for identifier in ids]
+    return table(("id", "what must hold"), rows, widths=(26, 74))
+
+
+def axis_types() -> str:
+    """The table of axis types, and what a kernel must be."""
+    rows = [
+        (
+            code(row.letter),
+            code(row.type.name),
+            " ".join(code(t.value) for t in row.split_from),
+            " ".join(code(t.value) for t in row.decided_from),
+            ", ".join(row.direction),
+            "ordered" if row.ordered else "unordered",
+            prose(row.semantics),
+        )
+        for row in AXES.values()
+    ]
+    header = ("", "AxisType", "split from", "also (U-50)", "new axis", "iterations", "semantics")
+    axes = table(header, rows, widths=(5, 16, 11, 11, 12, 13, 32))
+    return f"{axes}\n{title('What a kernel is', '-')}\n{_conditions(list(KERNEL_CONSTRAINTS))}"
+
+
+def optops() -> str:
+    """One section for each OptOp."""
+    parts = []
+    for entry in OPTOPS.values():
+        licences = ", ".join(code(name) for name in entry.licences) or "none: it is exact"
+        parts += [
+            title(entry.op, "-"),
+            f"{prose(entry.semantics)}\n",
+            f"**axis:** {prose(entry.axis)} **arg:** {prose(entry.arg)} **licences it may need:** {licences}\n",
+            _conditions([entry.form, *(c.id for c in entry.constraints)]),
+        ]
+    return "\n".join(parts)
+
+
+def tensor_cores() -> str:
+    """Every configuration, with its fragment maps as digits."""
+    rows = [
+        (
+            code(core.name),
+            "·".join(map(str, core.dims)),
+            f"{code(core.input.name)} → {code(core.accumulator.name)}",
+            *(_digits(d) for d in (core.a, core.b, core.c)),
+            core.machine,
+        )
+        for core in CORES
+    ]
+    header = ("name", "M·N·K", "dtypes", "A", "B", "C", "since")
+    return table(header, rows, widths=(20, 10, 16, 17, 15, 14, 8))
+
+
+def _digits(digits: Digits) -> str:
+    return f"{code(' '.join(digits.row))} / {code(' '.join(digits.column))}"
+
+
+def stages() -> str:
+    """One section for each stage of the pipeline."""
+    parts = []
+    for stage in STAGES.values():
+        ids = [i.id for i in stage.invariants] + ([stage.value_id] if stage.value is not None else [])
+        parts += [title(stage.title, "-"), f"{prose(stage.semantics)}\n", _conditions(ids)]
+    return "\n".join(parts)
