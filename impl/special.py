@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from soundline.impl.operands import broadcast
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import float64
@@ -98,19 +99,13 @@ def remainder_truncated(x: Tensor, y: Tensor) -> Tensor:
     Floats up to float32 are computed in float64, where the product is exact as long as the quotient is below 2^29.
     """
     if not x.dtype.is_float:
-        return Tensor.of(Op.CMod(*_aligned(x, y)))
+        return Tensor.of(Op.CMod(*broadcast(x.uop, y.uop)))
     a, b = x.cast(float64), y.cast(float64)
     rest = a - b * (a / b).trunc()
     size = abs(b)
     rest = ((a < 0.0) & (rest > 0.0)).where(rest - size, ((a > 0.0) & (rest < 0.0)).where(rest + size, rest))
-    finite = (abs(b) == math.inf) & (abs(a) < math.inf)
-    return finite.where(a, (rest == 0.0).where(a * 0.0, rest)).cast(x.dtype)
-
-
-def _aligned(x: Tensor, y: Tensor) -> tuple[object, ...]:
-    from soundline.impl.operands import broadcast
-
-    return broadcast(x.uop, y.uop)
+    whole = (size == math.inf) & (abs(a) < math.inf)
+    return whole.where(a, (rest == 0.0).where(a * 0.0, rest)).cast(x.dtype)
 
 
 # Exponentials -----------------------------------------------------------------------------------------------------

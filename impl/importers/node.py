@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import storage
+from soundline.impl.sums import fold
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import (
     DType,
@@ -272,11 +273,6 @@ def padded(x: Tensor, widths: Sequence[tuple[int, int]], value: bool | int | flo
     return inside.where(x.pad(border), outside)
 
 
-def lowest(dtype: DType) -> bool | int | float:
-    """The least value of a dtype: what a maximum starts from."""
-    return dtype.min
-
-
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Tensors one after another along an axis."""
     kept = [p for p in parts if p.shape[axis] > 0] or list(parts[:1])
@@ -299,8 +295,6 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
 
 def selected(mask: Tensor, values: Tensor, axis: int | Sequence[int]) -> Tensor:
     """The value at the one place along the axes where the mask holds; zero where it holds nowhere (U-30)."""
-    from soundline.impl.sums import fold
-
     shape = np.broadcast_shapes(mask.shape, values.shape)
     axes = sorted(a % len(shape) for a in ([axis] if isinstance(axis, int) else axis))
     nothing = Tensor(-0.0 if values.dtype.is_float else False if values.dtype is bool_ else 0, values.dtype)

@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable
 
 from soundline.impl import special
-from soundline.impl.importers.node import Node, Refusal, operator
+from soundline.impl.importers.node import Node, Refusal, along, number_line, operator
+from soundline.impl.importers.onnx_operators.reductions import position_of_greatest
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
 
@@ -147,25 +148,19 @@ def _as_rows(node: Node, fn: Callable[[Tensor, int], Tensor]) -> Tensor:
 
 @operator("Softmax")
 def softmax(node: Node) -> Tensor:
-    """e^x over its sum."""
-    return _as_rows(node, _in_float32(lambda x, axis: x.softmax(axis)))
+    """e^x over its sum; each step is rounded to the dtype, as in the function of the standard."""
+    return _as_rows(node, lambda x, axis: x.softmax(axis))
 
 
 @operator("LogSoftmax")
 def log_softmax(node: Node) -> Tensor:
     """The logarithm of the softmax."""
-    return _as_rows(node, _in_float32(lambda x, axis: x.log_softmax(axis)))
-
-
-def _in_float32(fn: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, int], Tensor]:
-    return lambda x, axis: fn(x.cast(accumulated(x.dtype)), axis).cast(x.dtype)
+    return _as_rows(node, lambda x, axis: x.log_softmax(axis))
 
 
 @operator("Hardmax")
 def hardmax(node: Node) -> Tensor:
     """1 at the first greatest element, else 0."""
-    from soundline.impl.importers.node import along, number_line
-    from soundline.impl.importers.onnx_operators.reductions import position_of_greatest
 
     def marked(x: Tensor, axis: int) -> Tensor:
         place = position_of_greatest(x, axis, last=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from soundline.impl.importers.node import Node, Refusal, operator
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import DType, float8_e4m3fn, float8_e5m2, float32, largest_finite, lossless
+from soundline.spec.dtypes import DType, bool_, float8_e4m3fn, float8_e5m2, float32, largest_finite, lossless
 from soundline.spec.uop import Op
 
 
@@ -40,8 +40,10 @@ def cast_like(node: Node) -> Tensor:
 
 @operator("BitCast")
 def bit_cast(node: Node) -> Tensor:
-    """The bits of each element read as another dtype of that width."""
+    """The bits of each element read as another dtype of that width; a bool is stored as 0 or 1."""
     x, target = node[0], node.dtype("to", node[0].dtype)
-    if x.dtype.bits != target.bits or "bool" in (x.dtype.kind, target.kind):
+    if x.dtype is bool_ and target.is_int and target.bits == 8:
+        return x.cast(target)
+    if x.dtype.bits != target.bits or bool_ in (x.dtype, target):
         raise Refusal(f"the bits of {x.dtype} are not read as {target}")
     return x if x.dtype is target else Tensor.of(Op.Bitcast(x.uop, arg=target))

@@ -13,10 +13,12 @@ import math
 from collections.abc import Callable
 
 from soundline.impl import special
-from soundline.impl.importers.node import Node, Refusal, operator
+from soundline.impl.importers.node import Node, Refusal, along, filled, number_line, operator
 from soundline.impl.operands import broadcast
 from soundline.impl.promotion import accumulated
+from soundline.impl.sums import fold
 from soundline.impl.tensor import Tensor
+from soundline.spec.dtypes import bool_
 from soundline.spec.uop import Op, UOp
 
 Binary = Callable[[Tensor, Tensor], Tensor]
@@ -105,7 +107,7 @@ def is_infinite(node: Node) -> Tensor:
     """Whether an element is an infinity, of one sign or both."""
     x = node[0]
     below, above = node.flag("detect_negative", True), node.flag("detect_positive", True)
-    never = special.constant(x, 0) != special.constant(x, 0)
+    never = filled(False, x.shape, bool_)
     if not x.dtype.has_infinity:
         return never
     low = x == -math.inf if below else never
@@ -206,9 +208,6 @@ def clip(node: Node) -> Tensor:
 @operator("CumSum", "CumProd")
 def cumulative(node: Node) -> Tensor:
     """Running sums or products along an axis, the element itself left out if `exclusive`."""
-    from soundline.impl.importers.node import along, number_line
-    from soundline.impl.sums import fold
-
     x = node[0]
     axis = int(node.value(1).reshape(())) % x.ndim
     exclusive, backward = node.flag("exclusive", False), node.flag("reverse", False)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from soundline.impl.importers.node import Node, along, axis_in, number_line, operator
+from soundline.impl.importers.node import Node, along, axis_in, number_line, operator, selected
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
+from soundline.spec.dtypes import int64
 
 Fold = Callable[[Tensor, list[int]], Tensor]
 """A reduction that keeps its axes with size 1."""
@@ -110,9 +111,6 @@ def top_k(node: Node) -> list[Tensor]:
 
     An element's rank is the number of elements that come before it.
     """
-    from soundline.impl.importers.node import selected
-    from soundline.spec.dtypes import int64
-
     x = node[0]
     axis = axis_in(node, node.integer("axis", -1), x.ndim)
     k = node.integer("k") if node.opset < 10 else int(node.value(1).reshape(()))

@@ -8,7 +8,6 @@ borders and sizes that the attributes describe.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -124,8 +123,3 @@ def spread(x: Tensor, steps: Sequence[int]) -> Tensor:
         x = x.reshape(*shape[:axis], size * step, *shape[axis + 1 :])
         x = _cut(x, axis, (size - 1) * step + 1)
     return x
-
-
-def window_sizes(windows: Sequence[Window]) -> int:
-    """The number of elements of a window."""
-    return math.prod(w.kernel for w in windows)

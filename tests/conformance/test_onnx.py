@@ -1,0 +1,67 @@
+"""ONNX's node tests: every case runs, or is listed with the reason why it does not apply."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import onnx_cases as suite
+
+LISTED = suite.listed()
+BOTH = LISTED["evaluated and compiled"]
+COMPILED = LISTED["compiled only"]
+OMITTED = {name: (row["operator"], row["reason"]) for row in LISTED["omitted"] for name in row["cases"]}
+
+
+def test_onnx_every_case_of_the_suite_is_listed_once() -> None:
+    names = [*BOTH, *COMPILED, *OMITTED]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(suite.all_cases())
+
+
+def test_onnx_counts() -> None:
+    counts = suite.counts(LISTED)
+    assert counts["passed"] >= 900
+    assert counts["cases"] == len(suite.all_cases()) == counts["passed"] + counts["not applicable"]
+    assert len(COMPILED) < len(BOTH) / 20
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_onnx_evaluated_and_compiled(name: str) -> None:
+    suite.check(suite.all_cases()[name], by_law=True)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_onnx_compiled(name: str) -> None:
+    case = suite.all_cases()[name]
+    assert suite.work(suite.imported(case)[0]) > suite.LIMIT
+    suite.check(case, by_law=False)
+
+
+@pytest.mark.parametrize("row", LISTED["omitted"], ids=lambda row: f"{row['operator']}-{row['reason'][:40]}")
+def test_onnx_an_omitted_case_is_refused_for_the_reason_given(row: dict[str, object]) -> None:
+    cases = row["cases"]
+    assert isinstance(cases, list)
+    for name in cases:
+        assert suite.refusal(suite.all_cases()[name]) == (row["operator"], row["reason"])
+
+
+@pytest.mark.parametrize(
+    "name", ["test_add", "test_argmax_no_keepdims_random", "test_cast_FLOAT_to_BFLOAT16"]
+)
+def test_onnx_a_wrong_result_is_noticed(name: str) -> None:
+    case = suite.all_cases()[name]
+    expected = np.asarray(case.outputs[0])
+    wrong = expected.copy()
+    wrong.reshape(-1)[0] += 1
+    suite.check_close(expected, expected, case)
+    with pytest.raises(AssertionError):
+        suite.check_close(wrong, expected, case)
+    with pytest.raises(AssertionError):
+        suite.check_close(expected.reshape(1, *expected.shape), expected, case)
+    with pytest.raises(AssertionError):
+        suite.check_close(expected.astype(np.complex64), expected, case)
