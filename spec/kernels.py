@@ -87,7 +87,7 @@ AXES: dict[AxisType, AxisRow] = {
             "Shared-memory group reduction.",
             (_R,),
             direction=("inner", "outer"),
-            closed_by=(Op.Reduce,),
+            closed_by=(Op.End, Op.Reduce),
         ),
         AxisRow(
             AxisType.UPCAST,
@@ -309,8 +309,9 @@ def carried_by(sink: UOp, axis: UOp) -> bool | None:
 def run(kernel: Kernel, buffers: Mapping[int, Any] | None = None) -> dict[int, Array]:
     """What the GLOBAL Buffers hold after the kernel, by slot.
 
-    All of U-26 and U-51 is checked on the way: iterations of unordered axes that touch what another writes without a
-    Barrier between are an `EvaluationError`, workgroups have LOCAL storage of their own, and threads have registers.
+    U-26 is checked on the way: iterations of unordered axes that touch what another writes are an `EvaluationError`,
+    workgroups have LOCAL storage of their own, and threads have registers. Where the groups of a kernel meet (U-51) is
+    the business of `opt_groups`.
     """
     held = execute(kernel.sink, buffers=buffers)
     shared = {n.arg.slot for n in toposort(kernel.sink) if n.op is Op.Buffer and n.arg.addrspace == "GLOBAL"}

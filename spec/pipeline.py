@@ -82,6 +82,7 @@ STAGES: dict[str, Stage] = {
                 ),
                 "no axis whose iterations run at once carries a dependence": programs.is_parallel_where_it_may_be,
                 "no GLOBAL Buffer is new": programs.keeps_its_buffers,
+                "what threads have stored to a LOCAL Buffer is read after a Barrier (U-51)": programs.meets_at_barriers,
             },
             _SAME,
         ),

@@ -19,6 +19,7 @@ from soundline.spec.frames import base_of
 from soundline.spec.kernels import nests, problems
 from soundline.spec.node import AxisType, UOp, toposort
 from soundline.spec.op_schema import Op
+from soundline.spec.opt_groups import unsynchronized
 from soundline.spec.stage_schema import Lowering
 
 _STATE = (Op.Buffer, Op.Load, Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Function, Op.Call, Op.After)
@@ -132,6 +133,13 @@ def is_parallel_where_it_may_be(given: Lowering) -> Iterator[str]:
                 for position, r in enumerate(ranges):
                     if at_once(r.arg.type) and carries(found, position) is not False:
                         yield f"kernel {number}: {shown(r)} carries a dependence, or may"
+
+
+def meets_at_barriers(given: Lowering) -> Iterator[str]:
+    """What threads have stored to a LOCAL Buffer is read after a Barrier."""
+    for number, kernel in enumerate(given.after.src):
+        for node in unsynchronized(kernel):
+            yield f"kernel {number}: {shown(node)} is read without a Barrier"
 
 
 # Expand and selection ---------------------------------------------------------------------------------------------

@@ -8,12 +8,17 @@ from pathlib import Path
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from soundline.impl import storage
+from soundline.impl.lower.callify import callify
+from soundline.impl.lower.rangeify import rangeify
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels import Kernel, run
 from soundline.spec.optops import OPTOPS, OptOp, apply
+from soundline.spec.uop import Op, UOp, buffer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_programs import Case, cases, opts
+from programs import programs
 
 REFUSALS = {c.id for e in OPTOPS.values() for c in e.constraints} | {e.form for e in OPTOPS.values()}
 
@@ -51,3 +56,17 @@ def test_optops_without_a_licence_keep_every_bit(data: st.DataObject, case: Case
 def test_optops_with_reassociate_agree_where_every_order_does(data: st.DataObject, case: Case) -> None:
     after = scheduled(data, case.kernel, ("reassociate",))
     assert run(after, case.buffers) == run(case.kernel, case.buffers)
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+@given(st.data(), programs(steps=3))
+def test_the_kernels_of_the_compiler_are_kernels_of_the_law(data: st.DataObject, roots: list[UOp]) -> None:
+    """Scheduling what Rangeify made, kernel by kernel, keeps what the program leaves."""
+    function = callify(roots)
+    memory: dict[int, object] = {k: storage.contents(b) for k, b in enumerate(function.src[1:])}
+    fresh = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
+    for sink in rangeify(Op.Function(function.src[0], *fresh)).src:
+        kernel = Kernel(sink)
+        left = run(kernel, memory)
+        assert run(scheduled(data, kernel, ()), memory) == left
+        memory |= left

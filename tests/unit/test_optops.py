@@ -30,6 +30,7 @@ from soundline.spec.elementwise import scalar
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.kernels import AXES, Kernel, fresh_axis, replace_axis, run
+from soundline.spec.opt_groups import is_grouped, unsynchronized, with_local_buffers
 from soundline.spec.opt_padto import neutral
 from soundline.spec.optops import OPTOPS, OptOp, apply, schedule
 from soundline.spec.tensor_cores import CORES, core_named
@@ -498,6 +499,48 @@ def test_nolocals_refuses_what_only_a_workgroup_has() -> None:
     refused("opt-nolocals-c1", gemm_kernel(int8, int32, 16, 8, 16), [OptOp("TC", (1, 0, 2), "m16n8k16.s8.s32"), OptOp("Nolocals")])  # fmt: skip  # noqa: E501
 
 
+# Groups in shared memory ------------------------------------------------------------------------------------------
+
+SPLIT_4 = OptOp("Split", 1, (4, A.GROUP_REDUCE))
+THREADS = (OptOp("Split", 0, (2, A.THREAD, True)), OptOp("Split", 2, (4, A.GROUP_REDUCE, True)))
+GROUPED: dict[str, tuple[list[OptOp], list[int]]] = {
+    "LGR": ([SPLIT_4], [4]),
+    "LlGR": ([OptOp("Split", 0, (2, A.LOCAL)), OptOp("Split", 2, (4, A.GROUP_REDUCE))], [8]),
+    "tLGRr": ([*THREADS, OptOp("Split", 3, (3, A.UNROLL))], [4]),
+    "LGGR": ([SPLIT_4, OptOp("Split", 2, (3, A.GROUP_REDUCE))], [4, 12]),  # a group in each member of a group
+}
+
+
+@pytest.mark.parametrize("letters", GROUPED)
+def test_a_group_in_shared_memory_has_the_value_of_its_fold(letters: str) -> None:
+    case = filled(fold_kernel(Op.Add, float32, 4, 12), 3)
+    opts, elements = GROUPED[letters]
+    made = schedule(case.kernel, opts, ("reassociate",))
+    assert made.letters == letters
+    shared = with_local_buffers(made)
+    assert execute(shared, buffers=case.buffers)[1] == run(made, case.buffers)[1]
+    assert unsynchronized(shared) == []
+    assert Kernel(shared).axes
+    assert not any(is_grouped(n) for n in toposort(shared))
+    locals_ = [n for n in toposort(shared) if n.op is Op.Buffer and n.arg.addrspace == "LOCAL"]
+    assert sorted(n.arg.size for n in locals_) == elements
+
+
+def test_a_group_without_a_barrier_is_found() -> None:
+    shared = with_local_buffers(
+        schedule(fold_kernel(Op.Add, int32, 2, 4), [OptOp("Split", 1, (2, A.GROUP_REDUCE))])
+    )
+    barriers = {n: Op.Group(*n.src) for n in toposort(shared) if n.op is Op.Barrier}
+    assert len(barriers) == 1
+    (read,) = unsynchronized(substitute(shared, barriers))
+    assert read.op is Op.After
+
+
+def test_a_kernel_without_groups_stays_as_it_is() -> None:
+    made = fold_kernel(Op.Add, int32, 2, 4)
+    assert with_local_buffers(made) is made.sink
+
+
 # TC ---------------------------------------------------------------------------------------------------------------
 
 F64 = "m8n8k4.f64.f64"
@@ -562,6 +605,17 @@ def test_rows_and_columns_as_index_expressions_are_those_of_the_fragment_map(cor
                 assert place == digits.place(at, k)
                 back = tuple(int(evaluate(x, ranges={0: place[0], 1: place[1]}).item()) for x in held)
                 assert back == (at, k)
+
+
+def test_tc_takes_one_of_several_reduce_axes() -> None:
+    i, j, s, k = loop(8, 0), loop(8, 1), loop(2, 2, A.REDUCE), loop(4, 3, A.REDUCE)
+    a, b, out = buffer(0, 64, float64), buffer(1, 64, float64), buffer(2, 64, float64)
+    product = Op.Mul(load(a, (i, 8), (s, 4), (k, 1)), load(b, (s, 32), (k, 8), (j, 1)))
+    made = kernel(nest(store(out, Op.Reduce(product, s, k, arg=ReduceArg(Op.Add)), (i, 8), (j, 1)), i, j))
+    case = filled(made, 4, whole=True)
+    after = apply(made, OptOp("TC", (1, 0, 3), F64), ("tensor_core",))
+    assert (after.letters, sizes(after)) == ("LLwuRR", [1, 1, 32, 2, 2, 1])
+    assert execute(written_out(after.sink), buffers=case.buffers)[2] == run(made, case.buffers)[2]
 
 
 def test_tc_comes_first_and_at_most_once() -> None:

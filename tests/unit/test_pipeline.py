@@ -20,6 +20,9 @@ from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, index, uint8
 from soundline.spec.errors import StageError
 from soundline.spec.instruction_invariants import places, replaced_storage
+from soundline.spec.kernels import Kernel
+from soundline.spec.opt_groups import with_local_buffers
+from soundline.spec.optops import OptOp, apply
 from soundline.spec.pipeline import (
     STAGES,
     Lowering,
@@ -33,6 +36,7 @@ from soundline.spec.pipeline import (
 from soundline.spec.uop import (
     AxisType,
     Op,
+    ReduceArg,
     SliceArg,
     UOp,
     buffer,
@@ -141,6 +145,16 @@ def overwritten(kind: AxisType) -> UOp:
     return Op.Sink(Op.End(put(OUT, const(0, index), got(X, i)), i))
 
 
+def grouped(*, barrier: bool) -> UOp:
+    """The sum of an argument by a group that shares memory."""
+    j = loop(8, 900, AxisType.REDUCE)
+    fold = Op.Sink(put(OUT, const(0, index), Op.Reduce(got(X, j), j, arg=ReduceArg(Op.Add))))
+    split = apply(Kernel(fold), OptOp("Split", 0, (4, AxisType.GROUP_REDUCE)), ("reassociate",))
+    shared = with_local_buffers(split)
+    barriers = {n: Op.Group(*n.src) for n in toposort(shared) if n.op is Op.Barrier}
+    return shared if barrier else substitute(shared, barriers)
+
+
 def sequence(*steps: UOp) -> UOp:
     return kernels(Op.Linear(*steps))
 
@@ -217,6 +231,9 @@ BROKEN: dict[str, list[Callable[[], Lowering]]] = {
     ],
     "stage-optimize-c3": [
         lambda: small("optimize", kernels(Op.Sink(Op.End(put(Y, I, got(X, I)), I))), kernels(copied())),
+    ],
+    "stage-optimize-c4": [
+        lambda: small("optimize", kernels(grouped(barrier=False)), kernels(grouped(barrier=True)))
     ],
     "stage-expand-c1": [lambda: small("expand", Op.Group()), lambda: small("expand", sequence())],
     "stage-expand-c2": [lambda: small("expand", kernels(copied(AxisType.UPCAST)))],
@@ -359,6 +376,11 @@ def test_the_meaning_of_a_program_is_what_its_outputs_hold() -> None:
             (found,) = meaning(GOOD.stages[name], HELD, ARGUMENTS, OUTPUTS)
             assert found is not None
             assert found.shape == (9,)
+
+
+def test_groups_that_meet_at_a_barrier_are_taken() -> None:
+    good = kernels(grouped(barrier=True))
+    assert check("optimize", small("optimize", good, good), {0: [0.1] * 8, 1: [0.0] * 8}) == []
 
 
 # The plan ---------------------------------------------------------------------------------------------------------
