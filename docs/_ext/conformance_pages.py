@@ -94,6 +94,12 @@ def group_of(entry: Entry) -> str:
     return GROUP_OF_OP.get(entry.op) or GROUP_OF_KIND[entry.group]
 
 
+def link(entry: Entry) -> str:
+    """A link to the conformance group of an op."""
+    name = group_of(entry)
+    return f":ref:`conformance group {name} <conformance-{name.replace(' ', '-')}>`"
+
+
 def members(name: str) -> list[Entry]:
     """The ops of a group, in the order of the table."""
     return [e for e in TABLE.values() if group_of(e) == name]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 NOTATION: tuple[tuple[str, str], ...] = (
     (
-        r"\vdash x : \tau[s]",
+        r"\vdash x \,:\, \tau[s]",
         "x is a well-formed node with dtype τ and shape s; a node without a value is void",
     ),
     (
@@ -25,7 +25,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
         r"`mm`(x) = [\ell_x, u_x]",
         "the interval of x; for floats with a flag that says whether NaN is possible (U-43)",
     ),
-    (r"|s| \quad s[k] \quad s[-1]", "the rank of a shape, its size on axis k, its last size"),
+    (r"`rank`(s) \quad s[k] \quad s[-1]", "the number of axes of a shape, its size on axis k, its last size"),
     (r"x_j \quad 0 \le j < m", "the sources of a repeated position; there are m of them"),
     (r"x \equiv `Op`(\dots)", "x is a node of this op"),
     (
@@ -62,34 +62,36 @@ CONSTRAINTS: dict[str, str] = {
         r"`bounds` = (l, h) \;\Rightarrow\; l, h \in \tau,\; l \le h"
     ),
     "axis, if given, is an axis of s that the number of devices divides; on one device there is none": (
-        r"`axis` = k \;\Rightarrow\; k < |s|,\; n_\delta \mid s[k],\; \delta ` is not one device`"
+        r"`axis` = k \;\Rightarrow\; k < `rank`(s),\; n_\delta \mid s[k],\; \delta ` is not one device`"
     ),
     "size is an int ≥ 0": r"`size` \in \mathbb{N}",
     "the dtype can be stored: it is neither index nor void": r"`dtype` \notin \{`index`, `void`\}",
     "the value is a value of the dtype": r"`value` \in `dtype`",
     # movement ops
-    "π is a permutation of 0 … rank-1": r"\{\pi[0], \dots, \pi[|s_T|-1]\} = \{0, \dots, |s_T|-1\}",
-    "f has one bool per axis": r"f \in \{`False`, `True`\}^{|s_T|}",
+    "π is a permutation of 0 … rank-1": r"\{\pi[0], \dots, \pi[`rank`(s_T)-1]\} = \{0, \dots, `rank`(s_T)-1\}",
+    "f has one bool per axis": r"f \in \{`False`, `True`\}^{`rank`(s_T)}",
     "the shard axis of a multi-device value is not flipped": r"\alpha_T = k \;\Rightarrow\; \lnot f[k]",
     "s' is a Stack of index scalars, each ≥ 0": r"`sizes`(s')",
     "∏ s'[k] = ∏ s[k]": r"\prod_k s'[k] = \prod_k s_T[k]",
     "a shard boundary survives: some new axis starts at the same place and n divides it": (
         r"\alpha_T = k \;\Rightarrow\; \exists k'.\; \prod_{j<k'} s'[j] = \prod_{j<k} s_T[j],\; n_\delta \mid s'[k']"
     ),
-    "s' has the rank of T": r"|s'| = |s_T|",
+    "s' has the rank of T": r"`rank`(s') = `rank`(s_T)",
     "each s[k] is 1 or s'[k]": r"s_T[k] \in \{1, s'[k]\}",
-    "o and s' are Stacks of index scalars of the rank of T": r"`indices`(o),\; `indices`(s'),\; |o| = |s'| = |s_T|",
+    "o and s' are Stacks of index scalars of the rank of T": (
+        r"`indices`(o),\; `indices`(s'),\; `rank`(o) = `rank`(s') = `rank`(s_T)"
+    ),
     "0 ≤ o[k] and o[k] + s[k] ≤ s'[k]": r"0 \le o[k],\quad o[k] + s_T[k] \le s'[k]",
     "the shard axis of a multi-device value keeps its size": r"\alpha_T = k \;\Rightarrow\; s'[k] = s_T[k]",
     "0 ≤ o[k], 0 ≤ s'[k] and o[k] + s'[k] ≤ s[k]": r"0 \le o[k],\quad 0 \le s'[k],\quad o[k] + s'[k] \le s_T[k]",
-    "there are at most rank indices": r"m \le |s_T|",
-    "each index has dtype index and shape () or (k,)": r"\tau_{i_j} = `index`,\quad |s_{i_j}| \le 1",
+    "there are at most rank indices": r"m \le `rank`(s_T)",
+    "each index has dtype index and shape () or (k,)": r"\tau_{i_j} = `index`,\quad `rank`(s_{i_j}) \le 1",
     "the shard axis of a multi-device value is not indexed": r"\alpha_T = k \;\Rightarrow\; m \le k",
     "all sources have one shape": r"<all:s_>",
     "all sources have one dtype": r"<all:\tau_>",
-    "axes are distinct axes of T": r"`axes` \subseteq \{0, \dots, |s_T|-1\}",
+    "axes are distinct axes of T": r"`axes` \subseteq \{0, \dots, `rank`(s_T)-1\}",
     "no axis has the constant size 0": r"k \in `axes` \;\Rightarrow\; s_T[k] \ne 0",
-    "T has rank 1 and a stored dtype": r"|s_T| = 1,\quad \tau_T \notin \{`index`, `void`\}",
+    "T has rank 1 and a stored dtype": r"`rank`(s_T) = 1,\quad \tau_T \notin \{`index`, `void`\}",
     "offset is an index scalar": r"\tau_{`offset`} = `index`,\quad s_{`offset`} = ()",
     "the dtype is stored and is not bool, unless it is that of T": (
         r"`dtype` = \tau_T \;\vee\; `dtype` \in `Fixed` \cup `Float`"
@@ -107,12 +109,12 @@ CONSTRAINTS: dict[str, str] = {
         r"w(`dtype`) = w(\tau_T) \;\vee\; w(`dtype`) \mid s_T[-1] \cdot w(\tau_T)"
     ),
     "where the last axis is the shard axis, so do the bytes of each of its n parts": (
-        r"\alpha_T = |s_T|-1 \;\Rightarrow\; w(`dtype`) \mid s_T[-1] / n_\delta \cdot w(\tau_T)"
+        r"\alpha_T = `rank`(s_T)-1 \;\Rightarrow\; w(`dtype`) \mid s_T[-1] / n_\delta \cdot w(\tau_T)"
     ),
     # reduce
     "op is Add, Max or Mul": r"`op` \in \{`Add`, `Max`, `Mul`\}",
     "axes are distinct axes of T; with ranges they are empty": (
-        r"`axes` \subseteq \{0, \dots, |s_T|-1\},\quad m > 0 \;\Rightarrow\; `axes` = \varnothing"
+        r"`axes` \subseteq \{0, \dots, `rank`(s_T)-1\},\quad m > 0 \;\Rightarrow\; `axes` = \varnothing"
     ),
     "each r is a Range": r"r_j \equiv `Range`(\dots)",
     "Add is not on bool": r"`op` = `Add` \;\Rightarrow\; \tau_T \ne `bool`",
@@ -220,7 +222,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "s with 1 on axes": r"s[k] = \begin{cases} 1 & k \in `axes` \\ s_T[k] & `else` \end{cases}",
         "(size,)": r"s = (`size`)",
         "s with the last axis scaled": (
-            r"s[k] = s_T[k] `  for  ` k < |s_T|-1,\quad s[-1] \cdot w(\tau) = s_T[-1] \cdot w(\tau_T)"
+            r"s[k] = s_T[k] `  for  ` k < `rank`(s_T)-1,\quad s[-1] \cdot w(\tau) = s_T[-1] \cdot w(\tau_T)"
         ),
         "none": r"s = `none`",
         "the shape that all sources share": r"s = s_{<0>}",

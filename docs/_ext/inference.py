@@ -100,9 +100,10 @@ def conclusion(entry: Entry) -> str:
     """The judgement that the rule gives."""
     operands = ", ".join(_operand(s) for s in entry.sources)
     arg = _arg(entry)
-    node = f"`{entry.op.name}`({operands}{f';  {arg}' if arg else ''})"
+    inside = rf"{operands};\;{arg}" if arg else operands
+    node = f"`{entry.op.name}`({inside})"
     made = "`void`" if entry.laws["dtype"] == "void" else r"\tau[s]"
-    return math(rf"\vdash {node} : {made}")
+    return math(rf"\vdash {node} \,:\, {made}")
 
 
 def equations(entry: Entry) -> list[tuple[str, str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import composition_pages
+import conformance_pages
 import graphs
+import inference
 import optop_pages
 import special_cases
 import status_matrix
@@ -41,22 +43,24 @@ def page(entry: Entry) -> str:
     parts = [
         label(f"op-{entry.slug}"),
         title(entry.title),
-        f"*{GROUPS[entry.group]}* · source: {escape(entry.section)}\n",
+        f"*{GROUPS[entry.group]}* · {conformance_pages.link(entry)} · source: {escape(entry.section)}\n",
         title("Semantics", "-"),
         f":anchor:`{entry.law_id('sem')}`\n\n{_sentence(entry.semantics)}\n",
+        title("Special cases", "-"),
+        special_cases.section(entry.op),
         title("Inputs", "-"),
         _inputs(entry),
         title("Derived properties", "-"),
         _properties(entry),
         title("Constraints", "-"),
         _constraints(entry),
+        title("Typing rule", "-"),
+        inference.rule(entry),
         title("Decomposition", "-"),
         _decomposition(entry),
         *_accuracy(entry),
         title("Adjoint", "-"),
         f":anchor:`{entry.law_id('adjoint')}`\n\n{_adjoint(entry)}\n",
-        title("Special cases", "-"),
-        special_cases.section(entry.op),
         title("Example", "-"),
         block("pycon", entry.example),
         graphs.drawn(entry),

@@ -22,13 +22,20 @@ from typing import Any
 import chapter_pages
 import cli_pages
 import composition_pages
+import conformance_pages
 import decision_pages
 import error_pages
+import grammar_pages
+import history_pages
+import inference
+import mathml
 import measurement_pages
 import mutation_pages
 import op_pages
 import optop_pages
+import rule_index
 import rule_pages
+import sessions
 import source_pages
 import status_matrix
 from docutils import nodes
@@ -40,16 +47,24 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 logger = logging.getLogger(__name__)
 
 PARTS: dict[str, Callable[[], str]] = {
+    "changes": history_pages.changes,
     "chapters-of-the-law": partial(chapter_pages.index, "spec"),
     "chapters-of-the-road": partial(chapter_pages.index, "impl"),
     "chapters-of-the-court": partial(chapter_pages.index, "verify"),
+    "citation": history_pages.citation_blocks,
     "commands": cli_pages.commands,
     "compositions": composition_pages.compositions_and_collectives,
+    "conformance-groups": conformance_pages.groups,
+    "conformance-suites": conformance_pages.suites,
+    "conformance-summary": conformance_pages.summary,
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,
+    "grammar": grammar_pages.grammar,
+    "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,
     "mutation": mutation_pages.mutation,
+    "notation": inference.notation,
     "op-index": op_pages.index_of_ops,
     "axis-types": optop_pages.axis_types,
     "optops": optop_pages.optops,
@@ -57,8 +72,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "tensor-cores": optop_pages.tensor_cores,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,
+    "rules-by-id": rule_index.by_id,
+    "rules-by-op": rule_index.by_op,
     "status": status_matrix.matrix,
     "status-summary": status_matrix.summary,
+    "typing": partial(inference.rules, op_pages.GROUPS),
 }
 
 
@@ -205,6 +223,8 @@ def check_every_id_is_stated(app: Sphinx, env: Any) -> None:
     for identifier in op_pages.registered_ids():
         if identifier.lower() not in stated:
             logger.warning("id %s is registered and no page states it", identifier)
+    for problem in inference.problems():
+        logger.warning("docs/_ext/formal.py: %s", problem)
 
 
 def check_error_anchors(app: Sphinx, exception: Exception | None) -> None:
@@ -227,7 +247,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("here", Here())
     for word in ("yes", "no"):
         app.add_role(word, Colored(word))
-    source_pages.setup(app)
+    for part in (mathml, sessions, source_pages):
+        part.setup(app)
     app.connect("autodoc-process-docstring", plain_docstrings)
     app.connect("builder-inited", write_pages)
     app.connect("env-check-consistency", check_every_id_is_stated)

@@ -1,132 +1,214 @@
-"""What an op gives at the edges, computed by the evaluator: NaN, infinities, zeros, extremes, zero divisors, shifts."""
+"""What an op gives at the edges, computed by the evaluator and named as a reader would ask for it: overflow, division
+by zero, shift counts, NaN, infinities, signed zeros."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
+import structural_cases
 from rst import code, table
 
-from soundline.spec.dtypes import DType, Element, bool_, float32, float64, int8, int32, uint8, uint64
-from soundline.spec.errors import SoundlineError
+from soundline.spec.dtypes import (
+    DType,
+    Element,
+    bfloat16,
+    bool_,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    index,
+    int8,
+    int32,
+    uint8,
+    uint64,
+)
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops import Op
 from soundline.spec.uop import UOp, const
+
+Case = tuple[str, DType, tuple[Element, ...]]
+"""What is asked, the dtype, the operands."""
 
 NAN, INF = math.nan, math.inf
 TINY, HUGE = 2.0**-149, float.fromhex("0x1.fffffep127")
 
-UNARY: tuple[tuple[DType, tuple[Element, ...]], ...] = (
-    (float32, (NAN, INF, -INF, 0.0, -0.0, TINY, HUGE, -2.5)),
-    (int8, (-128,)),
-    (uint8, (1,)),
-    (bool_, (False, True)),
+ONE_FLOAT: tuple[Case, ...] = (
+    ("NaN", float32, (NAN,)),
+    ("infinity", float32, (INF,)),
+    ("negative infinity", float32, (-INF,)),
+    ("zero", float32, (0.0,)),
+    ("negative zero", float32, (-0.0,)),
+    ("least subnormal", float32, (TINY,)),
+    ("greatest finite number", float32, (HUGE,)),
+    ("a negative number", float32, (-2.5,)),
 )
-BINARY: tuple[tuple[DType, tuple[tuple[Element, Element], ...]], ...] = (
-    (
-        float32,
-        (
-            (NAN, 1.0),
-            (INF, -INF),
-            (0.0, INF),
-            (-0.0, 0.0),
-            (0.0, -0.0),
-            (1.0, 0.0),
-            (HUGE, HUGE),
-            (TINY, TINY),
-        ),
+TWO_FLOATS: tuple[Case, ...] = (
+    ("NaN and a number", float32, (NAN, 1.0)),
+    ("a number and NaN", float32, (1.0, NAN)),
+    ("NaN and NaN", float32, (NAN, NAN)),
+    ("opposite infinities", float32, (INF, -INF)),
+    ("equal infinities", float32, (INF, INF)),
+    ("zero and infinity", float32, (0.0, INF)),
+    ("signed zeros, -0 first", float32, (-0.0, 0.0)),
+    ("signed zeros, +0 first", float32, (0.0, -0.0)),
+    ("greatest finite numbers", float32, (HUGE, HUGE)),
+    ("least subnormals", float32, (TINY, TINY)),
+)
+BY_ZERO: tuple[Case, ...] = (
+    ("division by zero", float32, (1.0, 0.0)),
+    ("division by negative zero", float32, (1.0, -0.0)),
+    ("zero by zero", float32, (0.0, 0.0)),
+)
+QUOTIENTS: tuple[Case, ...] = (
+    ("division by zero", int8, (7, 0)),
+    ("division by zero, negative", int8, (-7, 0)),
+    ("zero by zero", int8, (0, 0)),
+    ("least value by -1: overflow", int8, (-128, -1)),
+    ("negative dividend", int8, (-7, 2)),
+    ("negative divisor", int8, (7, -2)),
+    ("both negative", int8, (-7, -2)),
+    ("division by zero, unsigned", uint8, (7, 0)),
+    ("division by zero", index, (7, 0)),
+    ("negative dividend", index, (-7, 2)),
+)
+SHIFTS: tuple[Case, ...] = (
+    ("shift count one below the width", int8, (1, 7)),
+    ("shift count equal to the width", int8, (1, 8)),
+    ("shift count above the width", int8, (1, 100)),
+    ("negative shift count, read as unsigned", int8, (1, -1)),
+    ("negative value", int8, (-7, 1)),
+    ("negative value, shift count above the width", int8, (-128, 9)),
+    ("negative value, negative shift count", int8, (-128, -1)),
+    ("unsigned value", uint8, (129, 1)),
+    ("unsigned value, shift count above the width", uint8, (128, 9)),
+    ("shift of index", index, (-7, 1)),
+)
+BOOLS: tuple[Case, ...] = (("bools", bool_, (True, True)), ("bools", bool_, (True, False)))
+BITS: tuple[Case, ...] = (
+    ("negative operand", int8, (-7, 12)),
+    ("unsigned operands", uint8, (255, 15)),
+    *BOOLS,
+)
+ORDER: tuple[Case, ...] = (
+    *TWO_FLOATS[:8],
+    ("signed integers", int8, (-1, 1)),
+    ("unsigned integers", uint8, (255, 1)),
+    ("equal integers", int8, (7, 7)),
+    ("bools", bool_, (False, True)),
+    ("equal bools", bool_, (True, True)),
+)
+
+OF: dict[Op, tuple[Case, ...]] = {
+    **dict.fromkeys((Op.Recip, Op.Trunc, Op.Exp2, Op.Log2, Op.Sin, Op.Sqrt), ONE_FLOAT),
+    **dict.fromkeys((Op.Idiv, Op.Mod, Op.CDiv, Op.CMod), QUOTIENTS),
+    **dict.fromkeys((Op.Shl, Op.Shr), SHIFTS),
+    **dict.fromkeys((Op.Xor, Op.Or, Op.And), BITS),
+    **dict.fromkeys((Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq, Op.Max), ORDER),
+    Op.Neg: (
+        *ONE_FLOAT,
+        ("least value: overflow", int8, (-128,)),
+        ("unsigned: wraps", uint8, (1,)),
     ),
-    (int8, ((-128, -1), (7, 0), (-7, 2), (7, -2), (127, 1), (1, 7), (1, 8), (-128, 9), (1, -1))),
-    (uint8, ((0, 1), (255, 255), (7, 0), (128, 9))),
-    (bool_, ((True, True), (True, False))),
-)
-CASTS: tuple[tuple[DType, Element, DType], ...] = (
-    (int32, 300, int8),
-    (int8, -1, uint8),
-    (int8, -1, uint64),
-    (float32, 2.75, int8),
-    (float32, -2.75, int8),
-    (float32, 300.0, int8),
-    (float32, -1.0, uint8),
-    (float32, INF, int8),
-    (float32, NAN, int8),
-    (float32, NAN, bool_),
-    (float32, -0.0, bool_),
-    (int32, 16777217, float32),
-)
-OF_ITS_OWN: dict[Op, tuple[DType, tuple[tuple[Element, ...], ...]]] = {
-    Op.Sin: (float64, ((1e22,), (math.pi,))),
+    Op.Not: (("bool", bool_, (False,)), ("bool", bool_, (True,))),
+    Op.Add: (
+        *TWO_FLOATS,
+        ("overflow", int8, (127, 1)),
+        ("overflow below", int8, (-128, -1)),
+        ("overflow, unsigned", uint8, (255, 255)),
+    ),
+    Op.Sub: (
+        *TWO_FLOATS,
+        ("overflow", int8, (127, -1)),
+        ("overflow below", int8, (-128, 1)),
+        ("below zero, unsigned", uint8, (0, 1)),
+    ),
+    Op.Mul: (
+        *TWO_FLOATS,
+        ("overflow", int8, (127, 2)),
+        ("least value times -1: overflow", int8, (-128, -1)),
+        ("overflow, unsigned", uint8, (255, 255)),
+        *BOOLS,
+    ),
+    Op.Div: (*BY_ZERO, *TWO_FLOATS),
     Op.Pow: (
-        float32,
-        (
-            *(
-                (NAN, 0.0),
-                (1.0, NAN),
-                (-1.0, INF),
-                (-8.0, 1.5),
-                (-2.0, 3.0),
-                (0.0, -3.0),
-                (-0.0, -3.0),
-                (-0.0, -2.0),
-            ),
-            *((-INF, 3.0), (-INF, -3.0), (-INF, 2.5), (0.5, INF), (0.5, -INF), (2.0, -149.0), (2.0, 128.0)),
-        ),
+        ("NaN to the 0", float32, (NAN, 0.0)),
+        ("1 to the NaN", float32, (1.0, NAN)),
+        ("NaN to another power", float32, (NAN, 1.0)),
+        ("another number to the NaN", float32, (2.0, NAN)),
+        ("-1 to an infinity", float32, (-1.0, INF)),
+        ("negative, to a fraction", float32, (-8.0, 1.5)),
+        ("negative, to an odd integer", float32, (-2.0, 3.0)),
+        ("zero, to a negative power", float32, (0.0, -3.0)),
+        ("negative zero, to a negative odd power", float32, (-0.0, -3.0)),
+        ("negative zero, to a negative even power", float32, (-0.0, -2.0)),
+        ("negative infinity, to an odd power", float32, (-INF, 3.0)),
+        ("negative infinity, to a negative odd power", float32, (-INF, -3.0)),
+        ("negative infinity, to a fraction", float32, (-INF, 2.5)),
+        ("below 1, to infinity", float32, (0.5, INF)),
+        ("below 1, to negative infinity", float32, (0.5, -INF)),
+        ("least subnormal", float32, (2.0, -149.0)),
+        ("overflow", float32, (2.0, 128.0)),
     ),
-    Op.Threefry: (uint64, ((0, 0), (2**64 - 1, 2**64 - 1), (0x85A308D3243F6A88, 0x0370734413198A2E))),
+    Op.Mulacc: (
+        ("infinity in between: the product is rounded", float32, (HUGE, 2.0, -INF)),
+        ("zero times infinity", float32, (0.0, INF, 1.0)),
+        ("NaN added", float32, (1.0, 1.0, NAN)),
+        ("overflow of the product", int8, (64, 2, 127)),
+    ),
+    Op.Threefry: (
+        ("known answer, zeros", uint64, (0, 0)),
+        ("known answer, ones", uint64, (2**64 - 1, 2**64 - 1)),
+        ("known answer, digits of pi", uint64, (0x85A308D3243F6A88, 0x0370734413198A2E)),
+    ),
 }
-"""Cases of single ops."""
+"""The cases of each op that are worth a row; that every elementwise op is here is a test."""
+OF[Op.Sin] += (("a large argument", float64, (1e22,)), ("the double next to π", float64, (math.pi,)))
+
+CASTS: tuple[tuple[str, DType, Element, DType], ...] = (
+    ("too large for the integer: wraps", int32, 300, int8),
+    ("negative to unsigned", int8, -1, uint8),
+    ("negative to a wider unsigned", int8, -1, uint64),
+    ("fraction: toward zero", float32, 2.75, int8),
+    ("negative fraction: toward zero", float32, -2.75, int8),
+    ("float too large: saturates", float32, 300.0, int8),
+    ("negative float to unsigned: saturates", float32, -1.0, uint8),
+    ("infinity to an integer", float32, INF, int8),
+    ("NaN to an integer", float32, NAN, int8),
+    ("NaN to bool", float32, NAN, bool_),
+    ("negative zero to bool", float32, -0.0, bool_),
+    ("integer between two floats: to even", int32, 16777217, float32),
+    ("float too large for float16", float32, 65520.0, float16),
+    ("half of the last place: to even", float32, 1.00390625, bfloat16),
+    ("too large for float8_e4m3fn, which has no infinity", float32, 1000.0, float8_e4m3fn),
+    ("too large for float8_e5m2", float32, 1e6, float8_e5m2),
+)
+WHERE: tuple[tuple[str, bool], ...] = (("NaN is not selected", True), ("NaN is selected", False))
 
 
 def section(op: Op) -> str:
-    """The table of special cases of an elementwise op; for others a plain sentence."""
-    if TABLE[op].group not in ("elementwise", "decomposed") and op not in (Op.CDiv, Op.CMod):
-        return "None beyond the semantics: they hold as stated at rank 0 and where a size is 0 or 1.\n"
+    """The table of special cases: of an elementwise op by operands, of others by programs, or a plain sentence."""
     rows = list(_rows(op))
     if not rows:
-        return "This version types the op and does not evaluate it yet.\n"
+        plain = "None beyond the semantics: they hold as stated at rank 0 and where a size is 0 or 1.\n"
+        return structural_cases.section(op) or plain
     note = "Computed by the evaluator when this page was built.\n"
-    return f"{note}\n{table(('operands', 'dtype', 'value'), rows, widths=(50, 20, 30))}"
+    return f"{note}\n{table(('case', 'operands', 'dtype', 'value'), rows, widths=(38, 27, 17, 18))}"
 
 
-def _rows(op: Op) -> Iterator[tuple[str, str, str]]:
+def _rows(op: Op) -> Iterator[tuple[str, str, str, str]]:
     if op is Op.Cast:
-        for source, value, target in CASTS:
-            yield _row((value,), f"{source} to {target}", Op.Cast(const(value, source), arg=target))
-        return
-    operands = len(TABLE[op].sources)
-    cases = {1: UNARY, 2: BINARY}.get(operands, ())
-    for dtype, values in cases:
-        for value in values:
-            given = value if isinstance(value, tuple) else (value,)
-            row = _attempt(op, dtype, given)
-            if row:
-                yield row
-    if operands == 3:
-        yield from _ternary(op)
-    if op in OF_ITS_OWN:
-        dtype, rows = OF_ITS_OWN[op]
-        yield from (_row(given, dtype.name, op(*(const(v, dtype) for v in given))) for given in rows)
-
-
-def _ternary(op: Op) -> Iterator[tuple[str, str, str]]:
+        for asked, source, value, target in CASTS:
+            node = Op.Cast(const(value, source), arg=target)
+            yield asked, *_row((value,), f"{source} to {target}", node)
     if op is Op.Where:
-        for chosen in (True, False):
-            given = (chosen, 1.0, NAN)
+        for asked, chosen in WHERE:
             sources = (const(chosen, bool_), const(1.0, float32), const(NAN, float32))
-            yield _row(given, "bool, float32", op(*sources))
-        return
-    for dtype, given in ((float32, (HUGE, 2.0, -INF)), (float32, (0.0, INF, 1.0)), (int8, (64, 2, 127))):
-        row = _attempt(op, dtype, given)
-        if row:
-            yield row
-
-
-def _attempt(op: Op, dtype: DType, given: tuple[Element, ...]) -> tuple[str, str, str] | None:
-    """The row, where the op admits this dtype and the evaluator knows the op."""
-    try:
-        return _row(given, dtype.name, op(*(const(v, dtype) for v in given)))
-    except SoundlineError:
-        return None
+            yield asked, *_row((chosen, 1.0, NAN), "bool, float32", op(*sources))
+    for asked, dtype, given in OF.get(op, ()):
+        yield asked, *_row(given, dtype.name, op(*(const(v, dtype) for v in given)))
 
 
 def _row(given: tuple[Element, ...], dtype: str, node: UOp) -> tuple[str, str, str]:
@@ -135,7 +217,7 @@ def _row(given: tuple[Element, ...], dtype: str, node: UOp) -> tuple[str, str, s
 
 
 def _text(value: object) -> str:
-    named = {TINY: "2**-149 (least subnormal)", HUGE: "largest finite"}
+    named = {TINY: "2**-149", HUGE: "(2-2**-23)·2**127", -TINY: "-2**-149", -HUGE: "-(2-2**-23)·2**127"}
     if isinstance(value, float) and value in named:
         return named[value]
     return repr(value)
