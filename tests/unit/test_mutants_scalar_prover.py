@@ -134,6 +134,12 @@ ONE_BY_ONE = {
     "a product and sum that may not wrap": stated(
         Op.Mulacc(I8, I8, I8), const(6, int8), I8, fits=(Op.Mulacc(I8, I8, I8),)
     ),
+    "a sum after a product that may not wrap": stated(
+        Op.CmpLt(I8, Op.Mulacc(I8, const(1, int8), const(1, int8))),
+        const(True, bool_),
+        I8,
+        fits=(Op.Mulacc(I8, const(1, int8), const(1, int8)),),
+    ),
     "a conversion that may not wrap": stated(
         Op.Cast(Op.Cast(I8, arg=uint8), arg=int8), Op.Neg(I8), I8, fits=(Op.Cast(I8, arg=uint8),)
     ),
@@ -177,6 +183,7 @@ VERDICTS = {
     "no wrapping": True,
     "wrapping": False,
     "a multiplication that may not wrap": True,
+    "a sum after a product that may not wrap": True,
     "a condition": True,
 }
 

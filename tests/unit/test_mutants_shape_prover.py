@@ -18,7 +18,7 @@ from soundline.spec.rules import Rule, fits, given, is_identity, rule, where
 from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
 from soundline.spec.uop import ReduceArg, const, expand, pad, param, reshape, shrink
 from soundline.verify.rules import prove
-from soundline.verify.smt import replays
+from soundline.verify.smt import comparison, replays
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, _required, differences
 from soundline.verify.smt.counterexamples_tensors import (
@@ -423,6 +423,19 @@ def test_an_element_is_what_the_evaluator_says_it_is(node: UOp) -> None:
         assert cell(element, reader) == expected, at
 
 
+def test_an_index_that_is_no_sum_or_product_is_an_atom() -> None:
+    reader = a_reader()
+    cast = Apply(index, Op.Cast, (read("a", I),))
+    assert reader.number(Number(index, N + 1)) == N + 1
+    assert reader.number(cast) == Poly.of(cast.key)
+    chosen = reader.number(Choice(index, P, Number(index, N), Number(index, M)))
+    assert reader.space.shows(frozenset((P,)), equal(chosen, N))
+    assert reader.space.shows(frozenset((negation(P),)), equal(chosen, M))
+    assert not reader.space.shows(ALWAYS, equal(chosen, N))
+    with pytest.raises(Unsupported):
+        reader.number(Bottom(index))
+
+
 def test_an_index_outside_is_invalid() -> None:
     for outside in (-1, 2):
         found = Reader(a_space(), NAMES).element(Op.Index(x_, number_node(outside)), (ZERO,), ALWAYS)
@@ -519,6 +532,20 @@ def test_a_choice_under_an_op_is_told_apart_by_cases() -> None:
     assert leaf.path == frozenset((P,))
 
 
+def test_a_comparison_of_too_many_cases_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chain(last: Element) -> Element:
+        return choice(opaque("p"), read("a", I), choice(opaque("q"), read("c", I), last))
+
+    sides = chain(read("d", I)), chain(read("e", I))
+    everything = [choice(opaque("p"), A, read("d", I)), choice(opaque("p"), C, read("e", I))]
+    monkeypatch.setattr(comparison, "MOST_CASES", 2)
+    assert len(leaves_of(*sides)) == 1
+    assert len(leaves_of(*everything)) == 2
+    monkeypatch.setattr(comparison, "MOST_CASES", 1)
+    with pytest.raises(Unsupported):
+        leaves_of(*everything)
+
+
 # leaves as scalar programs ----------------------------------------------------------------------------------------
 
 
@@ -598,6 +625,7 @@ def test_an_obligation_keeps_what_is_known_of_elements_and_nothing_of_sizes() ->
     assert is_about_elements(conjunction((at_least_zero(N), negation(opaque("p")))))
     assert is_about_elements(disjunction((at_least_zero(N), conjunction((opaque("p"), equal(N, M))))))
     assert not is_about_elements(disjunction((at_least_zero(N), equal(N, M))))
+    assert not is_about_elements(TRUE)
 
 
 # questions --------------------------------------------------------------------------------------------------------
