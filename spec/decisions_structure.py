@@ -179,7 +179,9 @@ KERNELS: tuple[Decision, ...] = (
     Decision(
         "U-50",
         "OptOps keep the meaning of a kernel",
-        "An OptOp maps a kernel to one with the same meaning. Split needs its factor to divide the size. Padto masks "
+        "An OptOp maps a kernel to one with the same meaning. Split needs its factor to divide the size; besides the "
+        "source's column, THREAD is split from LOOP, LOOP from LOOP or GLOBAL, REDUCE from REDUCE. Before OptOps, LOOP "
+        "axes without a loop-carried dependence become GLOBAL where the device has workgroups. Padto masks "
         "with the identity of the reduction, after all elementwise ops of the body, and never stores. Swap must not "
         "reverse a dependence. reassociate is needed only for float Add and Mul, and only where elements no longer "
         "enter one accumulator in ascending order. TC comes first and at most once, its fragment maps are proved "
