@@ -120,10 +120,8 @@ def _inside(x: UOp, y: UOp, pairs: _Pairs, loops: Iterable[tuple[UOp, UOp]]) -> 
     """The sources that must be alike, with the loops that stand for each other there; `loops` are those closed here."""
     inner = pairs
     for r, q in loops:
-        yield r.src[0], q.src[0], inner
         kept = tuple((p, s) for p, s in inner if p is not r and s is not q)
         inner = (*kept, (r, q))
-        yield r, q, inner
     bodies = len(x.src) - len(closed.own_sources(x))
     for k, (s, t) in enumerate(zip(x.src, y.src, strict=True)):
         yield s, t, () if k < bodies else inner

@@ -220,10 +220,11 @@ def test_a_gated_load_to_a_device_selects_where_the_value_is() -> None:
 def test_replicas_that_differ_are_invalid_on_every_device() -> None:
     kept = Op.Replicated(rows(), arg=(0,))
     assert elements(kept, [[1, 2], [1, 2]]) == [(1, 2), (1, 2)]
-    for run in (evaluate, evaluate_on_devices):
-        with pytest.raises(EvaluationError) as refused:
-            run(kept, {0: ROWS})
-        assert refused.value.rule == "U-01"
+    for node in (kept, to(kept, "a")):
+        for run in (evaluate, evaluate_on_devices):
+            with pytest.raises(EvaluationError) as refused:
+                run(node, {0: ROWS})
+            assert refused.value.rule == "U-01"
     chosen = Op.Where(const(False, bool_), Op.Index(reshape(kept, (2,)), number(0)), const(7, int32))
     assert elements(chosen, ROWS) == [(7,), (7,)]
 
@@ -294,6 +295,19 @@ def test_loops_run_on_each_device() -> None:
     assert [s.elements for s in found[0].shards] == [(10, 21, 32), (40, 51, 62)]
 
 
+def test_one_loop_may_write_on_several_devices() -> None:
+    """Each device runs the loop over what is its own."""
+    b, c = buffer(0, 2, int32, device=TWO), buffer(1, 2, int32, device="z")
+    r = loop(2, 0)
+    column = Op.Index(Op.Permute(reshape(b, (2, 2)), arg=(1, 0)), r)
+    both = Op.Group(Op.Store(column, const_row(3, 2)), Op.Store(Op.Index(c, r), Op.Cast(r, arg=int32)))
+    program, start = Op.Sink(Op.End(both, r)), {0: [0] * 4, 1: [9, 9]}
+    found = execute_on_devices(program, start)
+    assert [s.elements for s in found[0].shards] == [(3, 3), (3, 3)]
+    assert [s.elements for s in found[1].shards] == [(0, 1)]
+    assert {slot: held.joined() for slot, held in found.items()} == execute(program, start)
+
+
 # Refusals ---------------------------------------------------------------------------------------------------------
 
 
@@ -362,6 +376,8 @@ def test_replicas_agree_element_by_element() -> None:
     assert agreement([a, a]) == a
     assert str(agreement([a, b]).elements[0]) == "Invalid.BOTTOM"
     assert agreement([a, b]).elements[1] != 0.0
+    assert Held(TWO, None, (a, b)).joined() == agreement([a, b])
+    assert not Held(TWO, None, (a, b)).joined().valid
 
 
 def test_what_is_delivered_is_what_was_held() -> None:

@@ -257,6 +257,16 @@ def met(i: int) -> UOp:
     return Op.Barrier(Op.Store(Op.Index(B, thread), whole(thread)))
 
 
+def repeated_kernel(i: int) -> UOp:
+    """A loop around a kernel that has a Range of id 0, which is not the loop's."""
+    own = loop(3, 0)
+    place = param(0, int32, (3,))
+    store = Op.Store(Op.Index(place, own), const(1, int32))
+    program = Op.Program(Op.Linear(own, store, Op.End(store, own)), Op.Source(arg=""), Op.BinaryCode(arg=b""))
+    r = loop(3, i)
+    return Op.End(Op.Call(program, shrink(B, (r,), (1,))), r)
+
+
 EQUAL: dict[str, Callable[[], tuple[UOp, UOp]]] = {
     "itself": lambda: (nest(0, 1), nest(0, 1)),
     "renamed": lambda: (nest(0, 1), nest(5, 7)),
@@ -277,6 +287,7 @@ EQUAL: dict[str, Callable[[], tuple[UOp, UOp]]] = {
     "a free loop": lambda: (Op.Neg(loop(3, 0)), Op.Neg(loop(3, 0))),
     "tags": lambda: (Op.Neg(const(1, int32), tag="a"), Op.Neg(const(1, int32))),
     "effects": lambda: (Op.Sink(filled(0), filled(1)), Op.Sink(filled(4), filled(5))),
+    "a kernel with a loop of its own": lambda: (repeated_kernel(0), repeated_kernel(5)),
     "a barrier": lambda: (met(0), met(4)),
 }
 UNEQUAL: dict[str, Callable[[], tuple[UOp, UOp]]] = {
@@ -300,7 +311,8 @@ UNEQUAL: dict[str, Callable[[], tuple[UOp, UOp]]] = {
     "one effect for two": lambda: (Op.Sink(filled(0), filled(1)), Op.Sink(filled(2), filled(2))),
     "two effects for one": lambda: (Op.Sink(filled(0), filled(0)), Op.Sink(filled(2), filled(1))),
     "constants": lambda: (const(0.0, float32), const(-0.0, float32)),
-    "args of two types": lambda: (
+    "args that Python takes for equal": lambda: (Op.Ins(arg=1), Op.Ins(arg=True)),
+    "args": lambda: (
         Op.Reduce(tensor([1]), arg=ReduceArg(Op.Add, (0,))),
         Op.Reduce(tensor([1]), arg=ReduceArg(Op.Add, ())),
     ),
