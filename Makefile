@@ -4,6 +4,7 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 DOCS_STAMP := $(STAMP)-docs
+CONFORMANCE_STAMP := $(STAMP)-conformance
 MINUTES ?= 10
 JOBS    ?= 2
 ARGS    ?=
@@ -21,7 +22,8 @@ help: ## Show this list
 verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="--filter pad" to choose)
 	@$(BIN)/soundline verify --jobs $(JOBS) $(ARGS)
 
-verify-deep: $(STAMP) ## Change the law and the prover on purpose, and see that tests notice (MINUTES=10)
+verify-deep: $(CONFORMANCE_STAMP) ## Ask StableHLO's interpreter, then change law and prover and see that tests notice (MINUTES=10)
+	@$(BIN)/python -m soundline.verify.differential.stablehlo
 	@$(BIN)/python -m soundline.verify.mutation --minutes $(MINUTES) $(ARGS)
 
 test: $(STAMP) ## Run every test and every example in the documentation strings
@@ -63,4 +65,9 @@ $(STAMP): | $(VENV)/bin/python
 
 $(DOCS_STAMP): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[docs]'
+	@touch $@
+
+$(CONFORMANCE_STAMP): $(STAMP)
+	@echo "installing what others wrote, to compare with (first use, or pyproject.toml changed)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[conformance]'
 	@touch $@

@@ -1,0 +1,1 @@
+"""The law against what others wrote: the same programs, given to both."""
