@@ -77,6 +77,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/notation.py", "mutants_rules", "loader"),
     _target("spec/op_schema.py", "ops_table", "mutants_structure"),
     _target("spec/ops.py", "ops_table", "constraints"),
+    _target("spec/opt_groups.py", "optops"),
     _target("spec/opt_padto.py", "optops"),
     _target("spec/opt_tc.py", "optops"),
     _target("spec/optops.py", "optops"),
