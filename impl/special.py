@@ -175,12 +175,14 @@ def atanh(x: Tensor) -> Tensor:
     return with_sign_of(log1p(a * 2.0 / (1.0 - a)) * 0.5, x)
 
 
+@_in_home_format
 def logistic(x: Tensor) -> Tensor:
     """1 / (1 + e^-x), without overflow on either side."""
     power = (-abs(x)).exp()
     return (x < 0.0).where(power, 1.0) / (power + 1.0)
 
 
+@_in_home_format
 def softplus(x: Tensor) -> Tensor:
     """ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."""
     return x.maximum(0.0) + log1p((-abs(x)).exp())
