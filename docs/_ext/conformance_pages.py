@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,12 +157,17 @@ def summary() -> str:
 
 
 def suites() -> str:
-    """The files of tests/conformance, what each holds the law to, and what was counted."""
-    files = sorted(SUITES.glob("test_*.py"))
+    """The suites of tests/conformance: what each holds the law to, and what was counted."""
+    counted = _counted()
+    files = [SUITES / name for name in counted if (SUITES / name).exists()]
+    files += [p for p in sorted(SUITES.glob("test_*.py")) if p not in files and p.name != "test_counts.py"]
     if not files:
         return "There are no suites of others in this copy of the source.\n"
-    rows = [(f":source:`tests/conformance/{p.name}`", _says(p)) for p in files]
-    return "\n".join([table(("suite", "what it holds to what"), rows, widths=(38, 62)), onnx()])
+    rows = [
+        (f":source:`{p.name} <tests/conformance/{p.name}>`", _says(p), *_counts(p, counted)) for p in files
+    ]
+    heads = ("suite", "what it holds to what", "cases", "not applicable")
+    return "\n".join([table(heads, rows, widths=(20, 38, 12, 30)), onnx()])
 
 
 def _says(path: Path) -> str:
@@ -170,15 +176,49 @@ def _says(path: Path) -> str:
     return prose(text.partition(". ")[0])
 
 
+def _counted() -> dict[str, tuple[int, int, str]]:
+    """By file, in order: cases compared, cases that do not apply, and why, as the README of the folder says.
+
+    A test of the folder holds the README to the suites.
+    """
+    readme = SUITES / "README.md"
+    text = readme.read_text() if readme.exists() else ""
+    rows = re.findall(r"^\| `(\S+)` \| (\d+) \| (\d+) \| ?(.*?) ?\|$", text, re.MULTILINE)
+    found = {name: (int(compared), int(apart), why) for name, compared, apart, why in rows}
+    if ONNX.exists():
+        both, compiled, reasons = _onnx_counts()
+        found["test_onnx.py"] = (both + compiled, sum(reasons.values()), "see below")
+    return found
+
+
+def _counts(path: Path, counted: dict[str, tuple[int, int, str]]) -> tuple[str, str]:
+    """How many cases there are, and how many do not apply and why, where that is counted."""
+    if path.name not in counted:
+        return "not counted", ""
+    compared, apart, why = counted[path.name]
+    return f"{compared:,}", f"{apart:,}" + (f": {prose(why)}" if why else "")
+
+
+def _listed() -> dict[str, Any]:
+    listed: dict[str, Any] = json.loads(ONNX.read_text())
+    return listed
+
+
+def _onnx_counts() -> tuple[int, int, Counter[str]]:
+    """Cases that the evaluator and the compiler pass, those that only the compiler runs, and the others by reason."""
+    listed = _listed()
+    reasons: Counter[str] = Counter()
+    for row in listed["omitted"]:
+        reasons[row["reason"]] += len(row["cases"])
+    return len(listed["evaluated and compiled"]), len(listed["compiled only"]), reasons
+
+
 def onnx() -> str:
     """What the list of ONNX cases says, where there is one."""
     if not ONNX.exists():
         return "The cases of ONNX are not counted in this copy of the source.\n"
-    listed: dict[str, Any] = json.loads(ONNX.read_text())
-    both, compiled = len(listed["evaluated and compiled"]), len(listed["compiled only"])
-    reasons: Counter[str] = Counter()
-    for row in listed["omitted"]:
-        reasons[row["reason"]] += len(row["cases"])
+    listed = _listed()
+    both, compiled, reasons = _onnx_counts()
     rows = [
         ("passed, by the evaluator and compiled", str(both)),
         ("passed, compiled only (too large for the evaluator)", str(compiled)),

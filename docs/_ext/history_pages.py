@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rst import block, escape
+from rst import ID, block, escape, law
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPAN = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)|\[([^\]]+)\]")
@@ -35,7 +35,7 @@ def _inline(line: str) -> str:
     for match in _SPAN.finditer(line):
         literal, strong, text, link, bracketed = match.groups()
         shown = (
-            f"``{literal}``"
+            (law(literal) if ID.fullmatch(literal) else f"``{literal}``")
             if literal
             else f"**{escape(strong)}**"
             if strong

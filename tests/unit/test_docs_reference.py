@@ -165,6 +165,23 @@ def test_the_counts_of_onnx_are_those_of_its_list(tmp_path: Path, monkeypatch: p
     ]
 
 
+def test_the_counts_of_a_suite_are_those_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("test_b.py", "test_a.py", "test_counts.py"):
+        (tmp_path / name).write_text(f'"""What {name} holds. More."""\n')
+    (tmp_path / "README.md").write_text(
+        "| suite | n |\n| --- | ---: |\n| `test_b.py` | 1234 | 5 | U-13 differs |\n"
+    )
+    monkeypatch.setattr(conformance, "SUITES", tmp_path)
+    monkeypatch.setattr(conformance, "ONNX", tmp_path / "none.json")
+    cells = [c.strip() for c in re.findall(r"^ {3}[* ] - (.*)$", conformance.suites(), re.MULTILINE)]
+    assert cells[5:] == [
+        *("What test\\_b.py holds", "1,234", "5: :law:`U-13` differs"),
+        *(":source:`test_a.py <tests/conformance/test_a.py>`", "What test\\_a.py holds", "not counted", "\\"),
+    ]
+
+
 # What the pages show ----------------------------------------------------------------------------------------------
 
 SESSIONS = sorted(p for p in DOCS.glob("*.rst") if ">>> " in p.read_text())
