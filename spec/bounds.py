@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index, order, round_to, to_bits, zero_of
 from soundline.spec.node import UOp, toposort
@@ -172,9 +173,8 @@ def _opposite(a: Bounds) -> Bounds:
 
 def _bitwise(op: Op, a: Bounds, b: Bounds, dtype: DType) -> Bounds:
     if a.lo == a.hi and b.lo == b.hi:
-        x, y = int(a.lo), int(b.lo)
-        value: Element = {Op.Xor: x ^ y, Op.Or: x | y, Op.And: x & y}[op]
-        value = bool(value) if dtype is bool_ else value
+        x: Any = a.lo
+        value: Element = {Op.Xor: x ^ b.lo, Op.Or: x | b.lo, Op.And: x & b.lo}[op]
         return Bounds(value, value)
     if op is Op.And and a.lo >= 0 and b.lo >= 0:
         return Bounds(False if dtype is bool_ else 0, least((a.hi, b.hi)))
