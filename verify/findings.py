@@ -240,6 +240,29 @@ def _cast_that_wraps() -> Shown:
     return _bounds("min_max of Cast, clamped to the dtype", "300 from int32 to int8", Bounds(127, 127), cast)
 
 
+def _difference_of_infinities() -> Shown:
+    x, y = tensor([0.0, float("inf")], float32), tensor([0.0, float("-inf")], float32)
+    source = Bounds(float("-inf"), float("inf"))
+    return _bounds("min_max of Add, without NaN", "[0, ∞] + [0, -∞] in float32", source, Op.Add(x, y))
+
+
+def _zero_times_infinity() -> Shown:
+    x, y = tensor([0.0, 2.0], float32), tensor([float("inf"), 1.0], float32)
+    source = Bounds(0.0, float("inf"))  # of the products 0·∞, 0·1, 2·∞ and 2·1, those that are numbers
+    return _bounds("min_max of Mul, without NaN", "[0, 2] · [∞, 1] in float32", source, Op.Mul(x, y))
+
+
+def _zeros_of_two_signs() -> Shown:
+    x = param(0, float32, bounds=(-0.0, 0.0))
+    known = min_max(x)
+    assert known is not None
+    assert known.lo == known.hi
+    folded = Op.Recip(const(float(known.lo), float32))
+    law = evaluate(Op.Recip(x), {0: 0.0}).elements[0]
+    inputs = "1 / x for x = 0.0 in [-0.0, 0.0] of float32"
+    return Shown("folding where both ends are equal as numbers", inputs, repr(value_of(folded)), repr(law))
+
+
 def _loop_of_nothing() -> Shown:
     node = loop(const(0, index), 0)
     return Shown("min_max of Range, by [0, n-1]", "n = 0", _interval(Bounds(0, -1)), _interval(min_max(node)))
@@ -268,6 +291,9 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-41", _zeros_of_pad),
     Finding("U-41", _others_of_stack),
     Finding("U-42", _cast_that_wraps),
+    Finding("U-43", _difference_of_infinities),
+    Finding("U-43", _zero_times_infinity),
+    Finding("U-43", _zeros_of_two_signs),
     Finding("U-44", _loop_of_nothing),
 )
 """Every counterexample, by the decision that it shows. A decision may have several."""

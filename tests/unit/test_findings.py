@@ -33,6 +33,13 @@ EXPECTED = {
     "min_max of Pad, by src[0]": [("[5, 7]; value (0, 5, 7, 0)", "[0, 7]; value (0, 5, 7, 0)")],
     "min_max of Stack, by src[0]": [("[1, 1]; value (1, 9)", "[1, 9]; value (1, 9)")],
     "min_max of Cast, clamped to the dtype": [("[127, 127]; value 44", "[-128, 127]; value 44")],
+    "min_max of Add, without NaN": [
+        ("[-inf, inf]; value (0.0, nan)", "[-inf, inf] or NaN; value (0.0, nan)"),
+    ],
+    "min_max of Mul, without NaN": [
+        ("[0.0, inf]; value (nan, 2.0)", "[-inf, inf] or NaN; value (nan, 2.0)"),
+    ],
+    "folding where both ends are equal as numbers": [("-inf", "inf")],
     "min_max of Range, by [0, n-1]": [("[0, -1]", "the empty interval")],
 }
 
