@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from rich.console import Console
 
@@ -25,6 +25,9 @@ from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, last_line, show
 from soundline.verify.rule_files import named, published
+
+if TYPE_CHECKING:
+    from soundline.verify.law.report import LawReport
 
 T = TypeVar("T")
 FORMATS = ("text", "json", "sarif", "junit")
@@ -61,6 +64,7 @@ examples:
   soundline verify rules/ --filter 'pad_*' --filter shrink
   soundline verify --format sarif --output soundline.sarif
   soundline verify --offline                    # from the cache alone, as a check that misses nothing
+  soundline verify --law                        # not rules but the law: its intervals, findings, decompositions
 """
 
 
@@ -69,6 +73,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     parser.add_argument("paths", nargs="*", metavar="FILE|DIR", help="rule files, or folders of them")
+    parser.add_argument(
+        "--law",
+        action="store_true",
+        help="meet the law's own obligations: sound intervals, findings, exact decompositions; rules only where named",
+    )
     parser.add_argument(
         "--filter",
         action="append",
@@ -108,11 +117,34 @@ def run(options: argparse.Namespace) -> int:
     """Judge the rules and write the report; the exit code says how it went."""
     if options.offline and options.no_cache:
         raise UsageError("--offline and --no-cache leave nothing to report")
+    if options.law and options.offline:
+        raise UsageError("--offline leaves nothing of --law, whose outcomes are not cached")
     target = _target(options.output)
     on_stdout = options.format == "text" and target is None
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
     cache = None if options.no_cache else Cache()
-    settings = Settings(
+    settings = _settings(options, cache)
+    report = law = None
+    if options.paths or not options.law:
+        found = named(options.paths) if options.paths else published()
+        with _progress(console, options.quiet) as progress:
+            report = verify(found, settings, progress)
+    if options.law and not (report is not None and report.interrupted):
+        law = _law(settings, console, options.quiet)
+    if on_stdout:
+        _show(report, law, console, table=not options.quiet)
+    else:
+        _write(_rendered(report, law, options.format), target)
+        for line in _last_lines(report, law):
+            console.print(line, style="bold", soft_wrap=True, highlight=False)
+    if cache is not None and cache.broken:
+        print(f"soundline: note: verdicts could not be cached ({cache.broken})", file=sys.stderr)
+    return _together(report, law).exit_code
+
+
+def _settings(options: argparse.Namespace, cache: Cache | None) -> Settings:
+    """How the campaign runs, as the options say."""
+    return Settings(
         jobs=_value("--jobs", processes_of, options.jobs) if options.jobs else processors(),
         effort=replace(
             _value("--budget", effort_of, options.budget), seed=_value("--seed", seed_of, options.seed)
@@ -122,17 +154,46 @@ def run(options: argparse.Namespace) -> int:
         filters=tuple(options.filter),
         reading_seconds=_value("--reading-time", seconds_of, options.reading_time),
     )
-    found = named(options.paths) if options.paths else published()
-    with _progress(console, options.quiet) as progress:
-        report = verify(found, settings, progress)
-    if on_stdout:
-        show(report, console, table=not options.quiet)
-    else:
-        _write(_rendered(report, options.format), target)
-        console.print(last_line(report), style="bold", soft_wrap=True, highlight=False)
-    if cache is not None and cache.broken:
-        print(f"soundline: note: verdicts could not be cached ({cache.broken})", file=sys.stderr)
-    return report.exit_code
+
+
+def _law(settings: Settings, console: Console, quiet: bool) -> LawReport:
+    """Meet the law's own obligations, with progress."""
+    from soundline.verify.law.campaign import LawSettings, check_law
+
+    with _progress(console, quiet) as progress:
+        return check_law(LawSettings(settings.jobs, settings.effort, settings.filters), progress)
+
+
+def _show(report: Report | None, law: LawReport | None, console: Console, *, table: bool) -> None:
+    if report is not None:
+        show(report, console, table=table)
+    if law is not None:
+        from soundline.verify.law.report import show as show_law
+
+        show_law(law, console, table=table)
+
+
+def _last_lines(report: Report | None, law: LawReport | None) -> list[str]:
+    lines = [] if report is None else [last_line(report)]
+    if law is not None:
+        from soundline.verify.law.report import last_line as last_line_of_law
+
+        lines.append(last_line_of_law(law))
+    return lines
+
+
+def _together(report: Report | None, law: LawReport | None) -> Report:
+    """Rules and law as one report."""
+    first = report or Report((), (), 0.0)
+    if law is None:
+        return first
+    second = law.as_report()
+    return Report(
+        (*first.rules, *second.rules),
+        first.problems,
+        first.seconds + second.seconds,
+        first.interrupted or second.interrupted,
+    )
 
 
 def _value(option: str, read: Callable[[str], T], text: str) -> T:
@@ -164,17 +225,26 @@ def _console(stream: TextIO, color: str) -> Console:
     return _Console(file=stream, width=wide, force_terminal=force, no_color=plain or None, highlight=False)
 
 
-def _rendered(report: Report, form: str) -> str:
-    match form:
-        case "json":
-            from soundline.verify.report_json import render
-        case "sarif":
-            from soundline.verify.report_sarif import render
-        case "junit":
-            from soundline.verify.report_junit import render
-        case _:
-            from soundline.verify.report_text import render
-    return render(report)
+def _rendered(report: Report | None, law: LawReport | None, form: str) -> str:
+    if form == "text":
+        return _as_text(report, law)
+    if form == "json":
+        from soundline.verify.report_json import render as render_json
+
+        return render_json(report or Report((), (), 0.0), law)
+    if form == "sarif":
+        from soundline.verify.report_sarif import render
+    else:
+        from soundline.verify.report_junit import render
+    return render(_together(report, law))
+
+
+def _as_text(report: Report | None, law: LawReport | None) -> str:
+    from soundline.verify.law.report import render as render_law
+    from soundline.verify.report_text import render
+
+    parts = [*([] if report is None else [render(report)]), *([] if law is None else [render_law(law)])]
+    return "\n".join(parts)
 
 
 def _target(output: str | None) -> Path | None:

@@ -9,6 +9,9 @@ Schema 1, for programs that read the verdicts::
      "covered", "detail", "cached"}],
      "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…}}
 
+With ``--law`` there is also ``"law": {"obligations": [{"subject", "name", "statement", "kind", "covered", "tightness",
+"witness", "detail", "counterexample"}], "summary": {…}}``.
+
 `verdict` is ``proved`` iff every layer is, ``refuted`` iff any is. Names are only ever added to a schema; one that is
 renamed or removed makes the next.
 """
@@ -16,18 +19,29 @@ renamed or removed makes the next.
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from soundline.verify.problems import Problem
 from soundline.verify.report import Report
 from soundline.verify.verdicts import Counterexample, RuleReport
 
+if TYPE_CHECKING:
+    from soundline.verify.law.report import LawReport
+
 SCHEMA = 1
 
 
-def render(report: Report) -> str:
-    """The report as JSON text."""
-    return json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n"
+def render(report: Report, law: LawReport | None = None) -> str:
+    """The report as JSON text; with that of the law under ``law``, where it was asked for."""
+    found = as_json(report)
+    if law is not None:
+        from soundline.verify.law.report import as_json as law_as_json
+
+        found["law"] = law_as_json(law)
+        both = replace(report, rules=(*report.rules, *law.as_report().rules), interrupted=law.interrupted)
+        found["summary"]["exit_code"] = both.exit_code
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_json(report: Report) -> dict[str, Any]:

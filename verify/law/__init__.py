@@ -1,0 +1,1 @@
+"""The obligations of the law itself, and how each is met."""
