@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import bounds_pages
 import chapter_pages
 import cli_pages
 import composition_pages
@@ -47,6 +48,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 logger = logging.getLogger(__name__)
 
 PARTS: dict[str, Callable[[], str]] = {
+    "bounds": bounds_pages.bounds,
     "changes": history_pages.changes,
     "chapters-of-the-law": partial(chapter_pages.index, "spec"),
     "chapters-of-the-road": partial(chapter_pages.index, "impl"),
