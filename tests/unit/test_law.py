@@ -495,7 +495,11 @@ def test_an_interruption_reports_what_is_known(monkeypatch) -> None:
     found = check_law(settings("lemma"))
     assert found.interrupted
     assert {j.outcome.detail for j in found.judged} == {"interrupted"}
-    assert report.last_line(found).startswith("interrupted: law: 4 obligations: 0 proved")
+    line = report.last_line(found)
+    assert line.startswith("interrupted: law: 4 obligations: 0 proved")
+    assert ", 0 unknown" in line
+    assert line.endswith("; 4 not reached")
+    assert "lemma" not in report.render(found)
 
 
 def test_the_command_says_everything_in_its_last_line(capsys) -> None:

@@ -21,12 +21,10 @@ from soundline.spec.errors import UsageError
 from soundline.verify.cases import matches
 from soundline.verify.effort import Effort
 from soundline.verify.law.catalogue import obligations
-from soundline.verify.law.report import Judged, LawReport, of_subject
+from soundline.verify.law.report import NOT_REACHED, Judged, LawReport, of_subject
 from soundline.verify.law.schema import Obligation, Outcome
 from soundline.verify.report import Listener, Silence
 from soundline.verify.smt.solving import Budget
-
-NOT_REACHED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, explanation, mark
 from soundline.verify.verdicts import Counterexample, LayerResult, RuleReport
 
+NOT_REACHED = "interrupted"
+"""The detail of an obligation that was not met because the run was interrupted."""
+
 THE_SOURCE = "the source's row"
 """The name of the obligation that holds the source's row of an op against the law's."""
 
@@ -39,6 +42,11 @@ class Judged:
     obligation: Obligation
     outcome: Outcome
 
+    @property
+    def reached(self) -> bool:
+        """Whether its check ended before the run was interrupted."""
+        return self.outcome.detail != NOT_REACHED
+
 
 @dataclass(frozen=True, slots=True)
 class LawReport:
@@ -49,8 +57,8 @@ class LawReport:
     interrupted: bool = False
 
     def count(self, kind: str) -> int:
-        """How many obligations stand so."""
-        return sum(j.outcome.kind == kind for j in self.judged)
+        """How many of the obligations that were reached stand so."""
+        return sum(j.outcome.kind == kind and j.reached for j in self.judged)
 
     @property
     def subjects(self) -> dict[str, list[Judged]]:
@@ -70,7 +78,9 @@ def last_line(report: LawReport) -> str:
     """Everything in one line."""
     counts = ", ".join(f"{report.count(kind)} {kind}" for kind in KINDS)
     line = f"law: {len(report.judged)} obligations: {counts} in {report.seconds:.1f} s"
-    return f"interrupted: {line}" if report.interrupted else line
+    if not report.interrupted:
+        return line
+    return f"interrupted: {line}; {sum(not j.reached for j in report.judged)} not reached"
 
 
 # As rules ---------------------------------------------------------------------------------------------------------
@@ -160,9 +170,9 @@ def render(report: LawReport) -> str:
 
 def show(report: LawReport, console: Console, *, table: bool = True) -> None:
     """Print the report: what is not met first, then a table of subjects, then one line."""
-    for group in report.subjects.values():
-        rule = of_subject(group)
-        if rule.verdict != "proved" and not report.interrupted:
+    for members in report.subjects.values():
+        group = [j for j in members if j.reached]
+        if group and (rule := of_subject(group)).verdict != "proved":
             console.print()
             console.print(Text.assemble(mark(rule.verdict, console), " ", (rule.id, "bold")), soft_wrap=True)
             for line in (rule.statement, *explanation(rule)):
@@ -178,8 +188,11 @@ def _table(report: LawReport) -> Table:
     found = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("subject", "obligations", "interval", THE_SOURCE):
         found.add_column(heading, overflow="fold")
-    for subject, group in report.subjects.items():
+    for subject, members in report.subjects.items():
+        group = [j for j in members if j.reached]
         own = [j for j in group if j.obligation.name != THE_SOURCE]
+        if not group:
+            continue
         found.add_row(*map(Text, (subject, counted(own), tightness(own), of_the_source(group))))
     return found
 
