@@ -118,6 +118,12 @@ def _root_by_logarithm(a: float) -> Shown:
     return _values("Sqrt, by Exp2(0.5·Log2(A))", f"a = {a!r} in float32", source, Op.Sqrt(x))
 
 
+def _power_by_logarithm(a: float, b: float) -> Shown:
+    x, y = const(a, float32), const(b, float32)
+    source = Op.Exp2(Op.Mul(Op.Log2(x), y))
+    return _values("Pow, by Exp2(Log2(A)·B)", f"a = {a!r}, b = {b!r} in float32", source, Op.Pow(x, y))
+
+
 def _gather_by_product() -> Shown:
     table, idx = tensor([1.0, float("inf")], float32), tensor([0], int32)
     source, law = compositions.gather_of_the_source(table, idx), compositions.gather(table, idx)
@@ -275,6 +281,8 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-08", lambda: _quotient_by_reciprocal(2.0**-149, 2.0**-149, float32)),
     Finding("U-08", lambda: _quotient_by_reciprocal(5.0, 3.0, bfloat16)),
     Finding("U-08", lambda: _root_by_logarithm(12.0)),
+    Finding("U-08", lambda: _power_by_logarithm(-2.0, 3.0)),
+    Finding("U-08", lambda: _power_by_logarithm(10.0, 30.0)),
     Finding("U-20", _broadcast_of_nothing),
     Finding("U-23", _bitcast_keeps_bytes),
     Finding("U-28", _collective_keeps_an_axis),
