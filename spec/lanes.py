@@ -19,7 +19,7 @@ from soundline.spec.frames import Frame
 from soundline.spec.memory_effects import Memory
 from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
-from soundline.spec.tensor_cores import LANES, core_of, warp_product
+from soundline.spec.tensor_cores import LANES, TensorCore, core_of, fragment_map, warp_product
 
 LANE_AXES = (AxisType.WARP, AxisType.LOCAL)
 
@@ -50,20 +50,41 @@ def product(node: UOp, operands: Sequence[Sequence[Array]]) -> list[Array]:
 
 
 def wmma(frame: Frame, node: UOp) -> Array:
-    """The fragment of this lane. What the others hold of A and B is computed as they would; of acc it needs its own."""
+    """The fragment of this lane, from its own acc and the rows of A and columns of B that others hold.
+
+    What another lane holds is computed as that lane would.
+    """
     lanes = lane_axis(frame, node)
     at = frame.bound(lanes)
     if at is None:
         raise _refuse(f"{lanes!r} has no value here")
     _refuse_registers(node, axis_type(lanes))
-    own = frame.value(node.src[2])
-    unknown: tuple[Cell, ...] = (INVALID,) * len(own.elements)
-    others = Array(own.dtype, own.shape, unknown)
+    own = [frame.value(source) for source in node.src]
+    asked = _asked(core_of(node.arg), at)
     operands: list[list[Array]] = []
     for lane in range(LANES):
         there = frame.iteration(lanes, lane, Memory(frame.memory))
-        operands.append([there.value(node.src[0]), there.value(node.src[1]), own if lane == at else others])
+        held = [_unknown(x) for x in own]
+        for k in (0, 1):
+            if lane in asked[k]:
+                held[k] = there.value(node.src[k])
+        operands.append(own if lane == at else held)
     return product(node, operands)[at]
+
+
+def _asked(core: TensorCore, at: int) -> tuple[set[int], set[int]]:
+    """The lanes that hold the rows of A, and the columns of B, which the result of one lane needs."""
+    mine = [place for (lane, _), place in fragment_map(core, "C").items() if lane == at]
+    rows, columns = {row for row, _ in mine}, {column for _, column in mine}
+    a = {lane for (lane, _), (row, _) in fragment_map(core, "A").items() if row in rows}
+    b = {lane for (lane, _), (_, column) in fragment_map(core, "B").items() if column in columns}
+    return a, b
+
+
+def _unknown(like: Array) -> Array:
+    """A fragment that is not asked for."""
+    cells: tuple[Cell, ...] = (INVALID,) * len(like.elements)
+    return Array(like.dtype, like.shape, cells)
 
 
 def _refuse_registers(node: UOp, kind: AxisType) -> None:
