@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,49 @@ def test_softmax_takes_all_later_axes_before_version_13(opset: int, axis: int) -
     axes = (1, 2) if opset < 13 else (2,)
     power = np.exp(x - x.max(axes, keepdims=True))
     np.testing.assert_allclose(sl.from_onnx(given)(x), power / power.sum(axes, keepdims=True), rtol=1e-6)
+
+
+def test_an_axis_of_an_old_softmax_counts_from_the_end() -> None:
+    x = np.arange(8, dtype=np.float32).reshape(2, 2, 2)
+    node = helper.make_node("LogSoftmax", ["x"], ["y"], axis=-1)
+    found = sl.from_onnx(model([node], [value("x", [2, 2, 2])], ["y"], opset=11))(x)
+    np.testing.assert_allclose(np.exp(found).sum(-1), np.ones((2, 2)), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "shape", "laid"),
+    [
+        ({"broadcast": 1}, [3], [1, 3]),
+        ({"broadcast": 1, "axis": 0}, [2], [2, 1]),
+        ({"broadcast": 1, "axis": -1}, [3], [1, 3]),
+        ({}, [2, 3], [2, 3]),
+        ({"broadcast": 1}, [3, 2], None),
+        ({}, [3], None),
+    ],
+)
+def test_before_version_7_an_operand_is_laid_at_an_axis(
+    attributes: dict[str, int], shape: list[int], laid: list[int] | None
+) -> None:
+    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(math.prod(shape), dtype=np.float32)
+    node = helper.make_node("Sub", ["a", "b"], ["y"], **attributes)
+    given = model([node], [value("a", [2, 3]), value("b", shape)], ["y"], opset=6)
+    if laid is None:
+        with pytest.raises(sl.UnsupportedModel):
+            sl.from_onnx(given)
+    else:
+        found = sl.from_onnx(given)(a, b.reshape(shape))
+        np.testing.assert_array_equal(found, a - b.reshape(laid))
+
+
+@pytest.mark.parametrize("opset", [6, 9])
+def test_a_slope_is_one_per_channel_before_version_7(opset: int) -> None:
+    x = -np.ones((1, 2, 2), np.float32)
+    node = helper.make_node("PRelu", ["x", "s"], ["y"])
+    given = model(
+        [node], [value("x", [1, 2, 2])], ["y"], opset=opset, constants={"s": np.array([2, 3], np.float32)}
+    )
+    expected = [[[-2, -2], [-3, -3]]] if opset < 7 else [[[-2, -3], [-2, -3]]]
+    assert sl.from_onnx(given)(x).tolist() == expected
 
 
 # What is refused --------------------------------------------------------------------------------------------------

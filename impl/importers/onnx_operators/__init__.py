@@ -13,7 +13,10 @@ from soundline.impl.importers.onnx_operators import (
     pooling,
     products,
     quantisation,
+    recurrent,
     reductions,
+    resize,
+    sampling,
 )
 
 __all__ = [
@@ -29,5 +32,8 @@ __all__ = [
     "pooling",
     "products",
     "quantisation",
+    "recurrent",
     "reductions",
+    "resize",
+    "sampling",
 ]

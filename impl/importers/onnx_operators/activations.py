@@ -60,8 +60,11 @@ def leaky_relu(node: Node) -> Tensor:
 
 @operator("PRelu")
 def p_relu(node: Node) -> Tensor:
-    """slope·x below 0."""
-    return _below_zero(node[0], node[0] * node[1])
+    """slope·x below 0; before version 7 there is one slope for each channel."""
+    x, slope = node[0], node[1]
+    if node.opset < 7 and slope.ndim == 1 and x.ndim > 1:
+        slope = slope.reshape(slope.size, *([1] * (x.ndim - 2)))
+    return _below_zero(x, x * slope)
 
 
 @operator("Elu")
@@ -141,7 +144,8 @@ def _as_rows(node: Node, fn: Callable[[Tensor, int], Tensor]) -> Tensor:
     if node.opset >= 13:
         axis = node.integer("axis", -1)
         return fn(x, axis % x.ndim if x.ndim else axis)
-    axis = node.integer("axis", 1) % (x.ndim + 1)
+    axis = node.integer("axis", 1)
+    axis = axis + x.ndim if axis < 0 else axis
     rows = math.prod(x.shape[:axis])
     return fn(x.reshape(rows, math.prod(x.shape[axis:])), 1).reshape(x.shape)
 

@@ -90,7 +90,22 @@ def _enter_tables() -> None:
 
 
 def _apply_two(fn: Binary, node: Node) -> Tensor:
-    return fn(node[0], node[1])
+    a, b = node[0], node[1]
+    if node.opset < 7:
+        node.ignore("consumed_inputs")
+        b = _laid_as_of_old(node, a, b)
+    return fn(a, b)
+
+
+def _laid_as_of_old(node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """The second operand where versions before 7 lay it: at `axis` of the first, if `broadcast` says that it may."""
+    if not node.flag("broadcast", False):
+        if a.shape != b.shape:
+            raise Refusal(f"the shapes {a.shape} and {b.shape} without broadcast")
+        return b
+    axis = node.integer("axis", a.ndim - b.ndim)
+    axis = axis + a.ndim if axis < 0 else axis
+    return b.reshape(*b.shape, *([1] * (a.ndim - axis - b.ndim)))
 
 
 def _apply_one(fn: Callable[[Tensor], Tensor], node: Node) -> Tensor:
