@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rst import bullets, code, law, prose, table, title
+from rst import code, law, prose, table, title
 
 from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
 
@@ -226,7 +226,10 @@ def onnx() -> str:
         ("**all**", f"**{both + compiled + sum(reasons.values())}**"),
     ]
     heading = title(f"The node tests of {listed['suite']}", "~")
-    omitted = bullets(
-        f"{code(row['operator'])}: {len(row['cases'])}, {prose(row['reason'])}" for row in listed["omitted"]
+    omitted: dict[str, list[str]] = {}
+    for row in listed["omitted"]:
+        omitted.setdefault(row["operator"], []).append(f"{len(row['cases'])}: {prose(row['reason'])}")
+    every = table(
+        ("operator", "cases: why"), [(code(o), "; ".join(w)) for o, w in omitted.items()], widths=(30, 70)
     )
-    return f"{heading}\n{table(('case', 'count'), rows, widths=(80, 20))}\nEvery omission, by operator:\n\n{omitted}"
+    return f"{heading}\n{table(('case', 'count'), rows, widths=(80, 20))}\nEvery omission, by operator:\n\n{every}"
