@@ -136,7 +136,11 @@ class Translator:
         except SoundlineError as error:
             self.refuse(name, proto.op_type, error.message)
             return ()
-        return [made] if isinstance(made, Tensor) else made
+        results = [made] if isinstance(made, Tensor) else list(made)
+        for k, wanted in enumerate(proto.output):
+            if wanted and (k >= len(results) or results[k] is None):
+                self.refuse(name, proto.op_type, f"its result {k} is not supported")
+        return results
 
     def call(self, function: Any, node: Node, opsets: Mapping[str, int]) -> list[Tensor | None]:
         """The results of a function of nodes."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,6 @@ from soundline.spec.uop import Op, UOp, toposort
 Arrays = npt.NDArray[Any]
 Result = Tensor | Sequence[Tensor | None]
 Translation = Callable[["Node"], Result]
-Entered = TypeVar("Entered", bound=Translation)
 
 OPERATORS: dict[tuple[str, str], Translation] = {}
 """The translation of every operator that has one, by domain and name."""
@@ -86,10 +85,10 @@ class NeedsValue(Exception):  # caught by the importer, never seen by a user
         self.buffers = tuple(buffers)
 
 
-def operator(*names: str, domain: str = "") -> Callable[[Entered], Entered]:
+def operator(*names: str, domain: str = "") -> Callable[[Translation], Translation]:
     """Enter a translation under the names of its operators."""
 
-    def enter(translation: Entered) -> Entered:
+    def enter(translation: Translation) -> Translation:
         for name in names:
             OPERATORS[domain, name] = translation
         return translation

@@ -234,6 +234,31 @@ def test_a_slope_is_one_per_channel_before_version_7(opset: int) -> None:
     assert sl.from_onnx(given)(x).tolist() == expected
 
 
+@pytest.mark.parametrize("exponent", [np.int8, np.int64, np.uint8, np.float32])
+@pytest.mark.parametrize("base", [np.int8, np.int32, np.uint8])
+def test_powers_of_integers_are_exact_and_wrap(base: type, exponent: type) -> None:
+    numbers = [0, 1, 2, 3, 4, 7, 100] + ([] if base is np.uint8 else [-1, -2, -3])
+    powers = [0, 1, 2, 3, 5, 64, 101]
+    if exponent in (np.int8, np.int64):
+        powers += [-1, -2]
+    if exponent is np.float32:
+        numbers, powers = numbers[:6], [0, 1, 2, 0.5]
+    a, b = (m.reshape(-1) for m in np.meshgrid(np.array(numbers, base), np.array(powers, exponent)))
+    kinds = [helper.np_dtype_to_tensor_dtype(m.dtype) for m in (a, b)]
+    inputs = [value(n, [len(a)], k) for n, k in zip("ab", kinds, strict=True)]
+    found = sl.from_onnx(model([helper.make_node("Pow", ["a", "b"], ["y"])], inputs, ["y"]))(a, b)
+    assert found.dtype == base
+    for x, n, y in zip(a.tolist(), b.tolist(), found.tolist(), strict=True):
+        exact = x**n if n >= 0 else {0: 0, 1: 1, -1: (-1) ** n}.get(x, 0)
+        assert y == _wrapped(int(exact), base)
+
+
+def _wrapped(number: int, dtype: type) -> int:
+    bits = np.iinfo(dtype).bits
+    low = number % 2**bits
+    return low - 2**bits if np.iinfo(dtype).min < 0 and low >= 2 ** (bits - 1) else low
+
+
 # What is refused --------------------------------------------------------------------------------------------------
 
 
@@ -280,6 +305,30 @@ def test_a_constant_of_a_dtype_that_we_lack_is_refused(count: int) -> None:
     with pytest.raises(sl.UnsupportedModel) as caught:
         sl.from_onnx(helper.make_model(graph))
     assert caught.value.nodes == (UnsupportedNode("w", "initializer", "the dtype INT4 has no counterpart"),)
+
+
+@pytest.mark.parametrize("op", ["Dropout", "BatchNormalization"])
+@pytest.mark.parametrize("is_test", [0, 1])
+def test_training_before_version_7_is_refused(op: str, is_test: int) -> None:
+    names = ["x"] if op == "Dropout" else ["x", *"sbmv"]
+    ones = {n: np.ones(2, np.float32) for n in names[1:]}
+    node = helper.make_node(op, names, ["y"], is_test=is_test)
+    given = model([node], [value("x", [2, 2])], ["y"], opset=6, constants=ones)
+    if is_test:
+        assert sl.from_onnx(given).outputs["y"].shape == (2, 2)
+    else:
+        with pytest.raises(sl.UnsupportedModel, match="training"):
+            sl.from_onnx(given)
+
+
+def test_a_result_that_is_not_made_is_refused() -> None:
+    constants = {n: np.ones(2, np.float32) for n in "sbmv"}
+    node = helper.make_node("BatchNormalization", ["x", *"sbmv"], ["y", "mean"], name="norm")
+    with pytest.raises(sl.UnsupportedModel) as caught:
+        sl.from_onnx(model([node], [value("x", [2, 2])], ["y"], opset=9, constants=constants))
+    assert caught.value.nodes == (
+        UnsupportedNode("norm", "BatchNormalization", "its result 1 is not supported"),
+    )
 
 
 # Functions and control flow ---------------------------------------------------------------------------------------

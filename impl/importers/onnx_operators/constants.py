@@ -77,7 +77,9 @@ def eye_like(node: Node) -> Tensor:
 def dropout(node: Node) -> list[Tensor]:
     """The input itself, and a mask of True: at inference nothing is dropped."""
     x = node[0]
-    node.ignore("ratio", "seed", "is_test", "consumed_inputs")
+    node.ignore("ratio", "seed", "consumed_inputs")
+    if node.opset < 7 and not node.flag("is_test", False):
+        raise Refusal("dropout in training draws random numbers")
     if node.opset >= 12 and node.get(2) is not None and bool(node.value(2).reshape(())):
         ratio = 0.5 if node.get(1) is None else float(node.value(1).reshape(()))
         if ratio != 0.0:

@@ -18,7 +18,7 @@ from soundline.impl.operands import broadcast
 from soundline.impl.promotion import accumulated
 from soundline.impl.sums import fold
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import bool_
+from soundline.spec.dtypes import bool_, float64
 from soundline.spec.uop import Op, UOp
 
 Binary = Callable[[Tensor, Tensor], Tensor]
@@ -145,26 +145,28 @@ def modulo(node: Node) -> Tensor:
 
 @operator("Pow")
 def power(node: Node) -> Tensor:
-    """a^b in the dtype of a; a power of an integer is exact, and wraps."""
+    """a^b in the dtype of a. An integer to the power of an integer is exact, and wraps; of a float, truncated."""
     a, b = node[0], node[1]
-    if a.dtype.is_float:
-        home = accumulated(a.dtype)
-        return _same(Op.Pow, a.cast(home), b.cast(home)).cast(a.dtype)
-    exponent = b.trunc().cast(a.dtype)
-    return _integer_power(a, exponent)
+    if not a.dtype.is_float and not b.dtype.is_float:
+        return _integer_power(a, b)
+    home = accumulated(a.dtype) if a.dtype.is_float else float64
+    return _same(Op.Pow, a.cast(home), b.cast(home)).cast(a.dtype)
 
 
 def _integer_power(a: Tensor, exponent: Tensor) -> Tensor:
     """a^n for n ≥ 0 by squaring; for n < 0, the reciprocal truncated."""
+    a, exponent = (Tensor.of(u) for u in broadcast(a.uop, exponent.uop))
     one, zero = special.constant(a, 1), special.constant(a, 0)
-    total = special.constant(a, 1)
-    square, rest = a, exponent
-    for _ in range(6):  # beyond 63 only 0, 1 and -1 have a power that fits; a wrapped one has no meaning
+    total, square, rest = one, a, exponent
+    for _ in range(exponent.dtype.bits - int(exponent.dtype.signed)):
         total = ((rest & 1) != 0).where(total * square, total)
         square, rest = square * square, rest >> 1
-    if not a.dtype.signed:
+    if not exponent.dtype.signed:
         return total
-    inverse = (a == one).where(one, (a == -1).where(((exponent & 1) != 0).where(-one, one), zero))
+    odd = (exponent & 1) != 0
+    inverse = (a == one).where(one, zero)
+    if a.dtype.signed:
+        inverse = (a == -1).where(odd.where(-one, one), inverse)
     return (exponent < 0).where(inverse, total)
 
 
@@ -195,16 +197,11 @@ def least(node: Node) -> Tensor:
     return functools.reduce(lambda a, b: a.minimum(b), node.all())
 
 
-@operator("Sum")
+@operator("Sum", "Mean")
 def total(node: Node) -> Tensor:
-    """The sum of any number of operands."""
-    return functools.reduce(lambda a, b: a + b, node.all())
-
-
-@operator("Mean")
-def average(node: Node) -> Tensor:
-    """The mean of any number of operands."""
-    return total(node) / float(len(node))
+    """The sum of any number of operands, or their mean."""
+    added = functools.reduce(lambda a, b: a + b, node.all())
+    return added if node.op_type == "Sum" else added / float(len(node))
 
 
 @operator("Clip")

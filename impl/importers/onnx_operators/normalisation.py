@@ -31,7 +31,9 @@ def batch_normalization(node: Node) -> list[Tensor | None]:
     """Over the batch and the image; at inference with the mean and variance that are given."""
     x = node[0]
     epsilon, momentum = node.number("epsilon", 1e-5), node.number("momentum", 0.9)
-    node.ignore("is_test", "consumed_inputs")
+    node.ignore("consumed_inputs")
+    if node.opset < 7 and not node.flag("is_test", False):
+        raise Refusal("training")
     if node.opset < 9 and not node.flag("spatial", True):
         raise Refusal("a mean for every place of the image")
     home = accumulated(x.dtype)
