@@ -125,8 +125,8 @@ CONSTRAINTS: dict[str, str] = {
         r"`slots`(`body`) \subseteq \{0, \dots, m-1\}"
     ),
     "each argument has the dtype, shape, device and axis of its Param, and lies in its bounds": (
-        r"\tau_{a_k} = \tau_{p_k},\; s_{a_k} = s_{p_k}\sigma,\; \delta_{a_k} = \delta_{p_k},\; "
-        r"\alpha_{a_k} = \alpha_{p_k},\; `mm`(a_k) \subseteq `bounds`(p_k)"
+        r"\tau_{a_k} = \tau_{p_k},\; s_{a_k} = s_{p_k}\sigma,\; `mm`(a_k) \subseteq `mm`(p_k),\; "
+        r"\delta_{a_k} ` and ` \delta_{p_k} ` agree`,\; \alpha_{a_k} ` and ` \alpha_{p_k} ` agree`"
     ),
     "the body is a Tuple, a Program or a CustomFunction": r"`body` \equiv `Tuple, Program or CustomFunction`(\dots)",
     "each argument has the dtype and shape of its Param": r"\tau_{a_k} = \tau_{p_k},\; s_{a_k} = s_{p_k}\sigma",
