@@ -10,10 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import test_ml_dtypes
+import test_onnx
+import test_onnx_models
 import test_softfloat
 import test_threefry
 
-SUITES = [test_softfloat, test_ml_dtypes, test_threefry]
+SUITES = [test_softfloat, test_ml_dtypes, test_threefry, test_onnx, test_onnx_models]
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.__name__)

@@ -13,6 +13,7 @@ import soundline as sl
 
 sys.path.insert(0, str(Path(__file__).parent))
 import onnx_cases as suite
+from float_cases import Counts
 
 SPEC = importlib.util.find_spec("onnx")
 assert SPEC is not None
@@ -30,6 +31,11 @@ def operator_omitted(name: str) -> str | None:
 
 NAMES = [f"{kind}/{d.name}" for kind in COUNTS for d in sorted((DATA / kind).iterdir()) if d.is_dir()]
 APPLICABLE = [n for n in NAMES if operator_omitted(n.split("/")[1]) is None]
+
+
+def counts() -> Counts:
+    """The models that pass, and those that do not apply."""
+    return Counts(len(APPLICABLE), len(NAMES) - len(APPLICABLE))
 
 
 def stored(name: str) -> suite.Case:
