@@ -9,6 +9,7 @@ import composition_pages
 import optop_pages
 from rst import code, escape, law, prose, table, title
 
+from soundline.impl.importers import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
 from soundline.spec import errors as tree
 from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
