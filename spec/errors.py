@@ -92,7 +92,7 @@ class GradientError(SoundlineError):
 
 
 class TextError(SoundlineError):
-    """A text is no program, or a program has no text; carries line and column, counted from 1."""
+    """A text is no program, or a program has no text; carries line and column, counted from 1, and shows the line."""
 
     def __init__(
         self,
@@ -100,12 +100,15 @@ class TextError(SoundlineError):
         *,
         line: int | None = None,
         column: int | None = None,
+        excerpt: str = "",
         rule: str | None = None,
         hint: str | None = None,
     ) -> None:
         self.line = line
         self.column = column
         super().__init__(message, rule=rule, where=f"line {line}" if line else None, hint=hint)
+        if column is not None:
+            self.args = (f"{self}\n  {excerpt}\n  {' ' * (column - 1)}^",)
 
 
 class RuleError(SoundlineError):

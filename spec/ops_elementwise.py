@@ -156,7 +156,7 @@ _BINARY: tuple[Entry, ...] = (
         _WHOLE,
         ">>> scalar(Op.Idiv, int32, -7, 2)\n-4",
         laws=alu_laws(
-            min_max="[min, max] of the floor quotients of the ends where b excludes 0, else dtype range"
+            min_max="[min, max] of the floor quotients where b excludes 0 and they fit the dtype, else dtype range"
         ),
         decisions=("U-03",),
     ),

@@ -290,7 +290,7 @@ _CALL_OPS: tuple[Entry, ...] = (
             "the body is a Tuple",
             "the body is closed: no free Range, no Buffer, no Store",
             "the slots of the Params outside nested Functions are among 0 … number of arguments-1",
-            "each argument has the dtype, shape, device and axis of its Param, and lies in its bounds",
+            "each argument has the dtype and shape of its Param, agrees with its device and axis, and is in its bounds",
         ),
         laws=void_laws(),
         example=">>> evaluate(Op.GetTuple(Op.Function(Op.Tuple(Op.Add(p, p)), const(3, int32)), arg=0)).elements\n(6,)",

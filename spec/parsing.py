@@ -124,9 +124,7 @@ class Reader:
         line = self.text.count("\n", 0, at) + 1
         begin = self.text.rfind("\n", 0, at) + 1
         shown = self.text[begin:].split("\n", 1)[0]
-        raise TextError(
-            f"{why}\n  {shown}\n  {' ' * (at - begin)}^", line=line, column=at - begin + 1, rule=rule
-        )
+        raise TextError(why, line=line, column=at - begin + 1, excerpt=shown, rule=rule)
 
     # programs and nodes
 

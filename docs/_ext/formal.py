@@ -124,7 +124,7 @@ CONSTRAINTS: dict[str, str] = {
     "the slots of the Params outside nested Functions are among 0 … number of arguments-1": (
         r"`slots`(`body`) \subseteq \{0, \dots, m-1\}"
     ),
-    "each argument has the dtype, shape, device and axis of its Param, and lies in its bounds": (
+    "each argument has the dtype and shape of its Param, agrees with its device and axis, and is in its bounds": (
         r"\tau_{a_k} = \tau_{p_k},\; s_{a_k} = s_{p_k}\sigma,\; `mm`(a_k) \subseteq `mm`(p_k),\; "
         r"\delta_{a_k} ` and ` \delta_{p_k} ` agree`,\; \alpha_{a_k} ` and ` \alpha_{p_k} ` agree`"
     ),
@@ -270,7 +270,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
             r"`mm` \subseteq \begin{cases} [0, u_b - 1] & 1 \le \ell_b \\ [\ell_b + 1, 0] & u_b \le -1 \\"
             r" \top_\tau & `else` \end{cases},\quad `mm` = `mm`(a) ` where it is already reduced`"
         ),
-        "[min, max] of the floor quotients of the ends where b excludes 0, else dtype range": (
+        "[min, max] of the floor quotients where b excludes 0 and they fit the dtype, else dtype range": (
             r"`mm` = \begin{cases} `fit`_\tau [\min Q, \max Q] & 0 \notin `mm`(b) \\ \top_\tau & `else` \end{cases},"
             r"\quad Q = \{\ell_a, u_a\} ` div ` \{\ell_b, u_b\}"
         ),

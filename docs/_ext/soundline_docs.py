@@ -27,6 +27,7 @@ import conformance_pages
 import decision_pages
 import error_pages
 import grammar_pages
+import graph_directive
 import history_pages
 import inference
 import mathml
@@ -36,7 +37,6 @@ import op_pages
 import optop_pages
 import rule_index
 import rule_pages
-import sessions
 import source_pages
 import status_matrix
 from docutils import nodes
@@ -249,7 +249,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("here", Here())
     for word in ("yes", "no"):
         app.add_role(word, Colored(word))
-    for part in (mathml, sessions, source_pages):
+    for part in (graph_directive, mathml, source_pages):
         part.setup(app)
     app.connect("autodoc-process-docstring", plain_docstrings)
     app.connect("builder-inited", write_pages)
