@@ -159,13 +159,19 @@ _REASONS = {
     "the shape of the result depends on values": "NonMaxSuppression Unique",
     "it decodes files": "ImageDecoder",
     "it is a step of training": "Adagrad Adam Momentum",
-    "there are no complex numbers": "DFT STFT",
 }
 _BY_OPERATOR = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
 
+_NOISE = "the expected output is 1.9e-7 where the exact one is 0, and the tolerance of the suite is 1e-7"
+DIFFERING = {"test_dft_inverse": _NOISE, "test_dft_inverse_opset19": _NOISE}
+"""Cases that are imported, and whose expected output is not the right one within the tolerance; why."""
+
+
 def refusal(case: Case) -> tuple[str, str] | None:
     """The operator for whose sake a case is omitted, and why; None for a case that is imported."""
+    if case.name in DIFFERING:
+        return case.model.graph.node[0].op_type, DIFFERING[case.name]
     try:
         imported(case)
     except UnsupportedModel as error:

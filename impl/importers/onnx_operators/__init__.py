@@ -17,6 +17,7 @@ from soundline.impl.importers.onnx_operators import (
     reductions,
     resize,
     sampling,
+    spectral,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "reductions",
     "resize",
     "sampling",
+    "spectral",
 ]
