@@ -22,8 +22,9 @@ help: ## Show this list
 verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="--filter pad" to choose)
 	@$(BIN)/soundline verify --jobs $(JOBS) $(ARGS)
 
-verify-deep: $(CONFORMANCE_STAMP) ## Ask StableHLO's interpreter, then change law and prover and see that tests notice (MINUTES=10)
+verify-deep: $(CONFORMANCE_STAMP) ## Ask StableHLO's interpreter and tinygrad, then change law and prover and see that tests notice (MINUTES=10)
 	@$(BIN)/python -m soundline.verify.differential.stablehlo
+	@$(BIN)/python -m soundline.verify.differential.tinygrad
 	@$(BIN)/python -m soundline.verify.mutation --minutes $(MINUTES) $(ARGS)
 
 test: $(STAMP) ## Run every test and every example in the documentation strings

@@ -7,7 +7,7 @@ A model that cannot be imported is refused once, with everything that stands in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.errors import SoundlineError, UsageError
@@ -61,3 +61,16 @@ class UnsupportedModel(SoundlineError):
         lines = [*map(str, self.operators), *map(str, self.nodes)]
         hint = f"give constants={{...}} with the values of {', '.join(self.needed)}" if self.needed else None
         super().__init__("this model is not supported:\n  " + "\n  ".join(lines), hint=hint)
+
+
+class UnsupportedGraph(SoundlineError):
+    """A graph uses what is not translated; carries all of it."""
+
+    def __init__(self, ops: Mapping[str, int], nodes: Sequence[tuple[str, str]]) -> None:
+        self.ops = dict(sorted(ops.items()))
+        """The ops that have no translation, with how many nodes there are of each."""
+        self.nodes = tuple(nodes)
+        """Nodes of an op that is known, but not in this form: the op and the reason."""
+        lines = [f"op {name}, {count} nodes" for name, count in self.ops.items()]
+        lines += [f"{name}: {reason}" for name, reason in self.nodes]
+        super().__init__("this graph is not supported:\n  " + "\n  ".join(lines))

@@ -309,5 +309,6 @@ def test_make_verify_deep_installs_it_and_asks_it_first() -> None:
     steps = recipe.splitlines()
     assert "$(CONFORMANCE_STAMP)" in steps[0]
     assert "soundline.verify.differential.stablehlo" in steps[1]
-    assert "soundline.verify.mutation" in steps[2]
+    assert "soundline.verify.differential.tinygrad" in steps[2]
+    assert "soundline.verify.mutation" in steps[3]
     assert not any(step.strip().startswith("-") or "|| true" in step for step in steps)
