@@ -23,6 +23,7 @@ from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "tests" / "conformance"
 ONNX = SUITES / "onnx_cases.json"
+GRAPHS = SUITES / "tinygrad_counts.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +234,26 @@ def onnx() -> str:
         ("operator", "cases: why"), [(code(o), "; ".join(w)) for o, w in omitted.items()], widths=(30, 70)
     )
     return f"{heading}\n{table(('case', 'count'), rows, widths=(80, 20))}\nEvery omission, by operator:\n\n{every}"
+
+
+def graphs() -> str:
+    """What the comparison with graphs of tinygrad counted, and every program of it that stands apart."""
+    if not GRAPHS.exists():
+        return "The graphs of tinygrad are not counted in this copy of the source.\n"
+    found: dict[str, Any] = json.loads(GRAPHS.read_text())
+    rows = [
+        ("agreed with the law", f"{found['agreed']:,}"),
+        *((f"differs on purpose, by {law(d)}", str(n)) for d, n in found["differs on purpose"].items()),
+        *((f"not importable: {code(ops)}", str(n)) for ops, n in found["not importable"].items()),
+    ]
+    apart = [
+        (
+            law(row["decision"]) if "decision" in row else "not importable",
+            code(row["program"]),
+            prose(row["how"]),
+        )
+        for row in found["apart"]
+    ]
+    heading = title(f"Graphs of tinygrad {found['tinygrad']}", "~")
+    every = table(("why", "program", "values"), apart, widths=(14, 40, 46))
+    return f"{heading}\n{table(('program', 'count'), rows, widths=(80, 20))}\nEvery program apart:\n\n{every}"

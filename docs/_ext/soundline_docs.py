@@ -56,6 +56,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "citation": history_pages.citation_blocks,
     "commands": cli_pages.commands,
     "compositions": composition_pages.compositions_and_collectives,
+    "conformance-graphs": conformance_pages.graphs,
     "conformance-groups": conformance_pages.groups,
     "conformance-suites": conformance_pages.suites,
     "conformance-summary": conformance_pages.summary,

@@ -6,6 +6,7 @@ The graphs here are made of objects with the public attributes that tinygrad's h
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import io
 import json
@@ -387,7 +388,12 @@ def test_the_summary_counts_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         "differs on purpose": {"U-05": 1},
         "not importable": {"STRANGE": 1},
         "failed": 1,
+        "apart": [
+            {"program": "decided of float32 [3]", "decision": "U-05", "how": tally.apart[0]["how"]},
+            {"program": "strange of float32 [3]", "ops": "STRANGE", "how": "STRANGE is not translated"},
+        ],
     }
+    assert tally.apart[0]["how"].endswith("by tinygrad")
 
 
 EXACT = Family("exact", lambda t: t, lambda: 0)
@@ -425,6 +431,7 @@ def test_a_tolerance_is_so_many_units_of_the_value_or_the_scale() -> None:
 
 def test_a_case_is_named_by_its_family_dtype_and_shapes() -> None:
     assert str(Case(EXACT, "int32", ((2, 3), ()), ())) == "exact of int32 [2, 3], []"
+    assert str(Case(EXACT, "", (), ())) == "exact"
 
 
 # The command ------------------------------------------------------------------------------------------------------
@@ -454,6 +461,9 @@ def test_the_command_records_the_counts_and_fails_where_something_fails(
     assert (recorded["tinygrad"], recorded["seed"], recorded["agreed"]) == ("0.14.0", 3, 1)
     monkeypatch.setattr(differential, "FAMILIES", (doubled(lambda x: x),))
     assert differential.main([]) == 1
+    with pytest.raises(SystemExit) as caught:
+        differential.main(["--only", "undoubled"])
+    assert caught.value.code == 2
 
 
 def test_the_recorded_counts_are_those_of_what_is_drawn() -> None:
@@ -463,3 +473,18 @@ def test_the_recorded_counts_are_those_of_what_is_drawn() -> None:
     assert recorded["agreed"] + apart == len(list(differential.drawn(recorded["seed"])))
     assert set(recorded["differs on purpose"]) <= {f.decision for f in differential.FAMILIES}
     assert recorded["seed"] == differential.SEED
+
+
+def test_the_page_shows_the_recorded_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    pages = importlib.import_module("conformance_pages")
+    recorded = json.loads(pages.GRAPHS.read_text())
+    text = pages.graphs()
+    assert f"Graphs of tinygrad {recorded['tinygrad']}" in text
+    assert f"- {recorded['agreed']:,}" in text
+    for decision, count in recorded["differs on purpose"].items():
+        assert f"differs on purpose, by :law:`{decision}`\n     - {count}\n" in text
+    for row in recorded["apart"]:
+        assert f"``{row['program']}``" in text
+    monkeypatch.setattr(pages, "GRAPHS", tmp_path / "none.json")
+    assert pages.graphs() == "The graphs of tinygrad are not counted in this copy of the source.\n"

@@ -19,7 +19,7 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -72,7 +72,8 @@ class Tally:
     on_purpose: Counter[str] = field(default_factory=Counter)
     not_importable: Counter[str] = field(default_factory=Counter)
     failed: list[str] = field(default_factory=list)
-    shown: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    apart: list[dict[str, str]] = field(default_factory=list)
+    """Of each program that differs on purpose or is not importable: the program, by which decision or ops, and how."""
 
     def add(self, case: Case, outcome: Outcome) -> None:
         """Count one."""
@@ -81,12 +82,16 @@ class Tally:
                 self.agreed += 1
             case "differs on purpose":
                 self.on_purpose[case.family.decision or ""] += 1
-                self.shown[case.family.decision or ""].append(f"{case.family.name}: {outcome.text}")
+                self.note(case, "decision", case.family.decision or "", outcome.text)
             case "not importable":
                 self.not_importable[", ".join(outcome.ops)] += 1
-                self.shown["not importable"].append(f"{case}: {outcome.text}")
+                self.note(case, "ops", ", ".join(outcome.ops), outcome.text)
             case _:
                 self.failed.append(f"{case}: {outcome.text}")
+
+    def note(self, case: Case, key: str, why: str, text: str) -> None:
+        """Keep what is to be shown of one."""
+        self.apart.append({"program": str(case), key: why, "how": text})
 
     def counts(self) -> dict[str, Any]:
         """The counts, as they are recorded."""
@@ -95,6 +100,7 @@ class Tally:
             "differs on purpose": dict(sorted(self.on_purpose.items())),
             "not importable": dict(sorted(self.not_importable.items())),
             "failed": len(self.failed),
+            "apart": self.apart,
         }
 
 
@@ -173,7 +179,7 @@ def compare(console: Console, tensors: Any, found: Sequence[Case], show: bool = 
         tally.add(case, outcome(tensors, case))
     lines = list(tally.failed)
     if show:
-        lines += [f"{key}: {text}" for key, texts in sorted(tally.shown.items()) for text in texts]
+        lines += [f"{n.get('decision', 'not importable')}: {n['program']}: {n['how']}" for n in tally.apart]
     purposely = ", ".join(f"{n} {d}" for d, n in sorted(tally.on_purpose.items())) or "none"
     missing = "; ".join(f"{n} for {ops}" for ops, n in sorted(tally.not_importable.items())) or "none"
     families = len({c.family.name for c in found})
@@ -203,6 +209,9 @@ def main(given: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the counts as JSON")
     options = parser.parse_args(given)
+    unknown = sorted(set(options.only) - {f.name for f in FAMILIES})
+    if unknown:
+        parser.error(f"there is no family {unknown[0]!r}")
     console = Console()
     # Its interpreter needs no compiler, and what it compiled before is of no interest.
     os.environ |= {"DEV": "PYTHON", "CACHELEVEL": "0"}
@@ -213,10 +222,8 @@ def main(given: Sequence[str] | None = None) -> int:
         return 2
     tally = compare(console, tinygrad.Tensor, list(drawn(options.seed, options.only)), options.show)
     if options.record is not None:
-        options.record.write_text(
-            json.dumps({"tinygrad": version("tinygrad"), "seed": options.seed} | tally.counts(), indent=1)
-            + "\n"
-        )
+        counts = {"tinygrad": version("tinygrad"), "seed": options.seed} | tally.counts()
+        options.record.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n")
     return int(bool(tally.failed))
 
 

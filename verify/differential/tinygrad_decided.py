@@ -183,6 +183,32 @@ SPECIAL_VALUES: tuple[Family, ...] = (
     ),
     _decided("U-08", "[-inf, -0.0, -8] ** 2.5", lambda t: t([-INF, -0.0, -8.0]) ** 2.5, [INF, 0.0, NAN]),
     _decided("U-08", "[1, nan] ** [nan, 0]", lambda t: t([1.0, NAN]) ** t([NAN, 0.0]), [1.0, 1.0]),
+    _decided("U-08", "[-inf] ** 0.5", lambda t: t([-INF]) ** 0.5, [INF]),
+    _decided(
+        "U-08",
+        "[2**-149] / [2**-149]",
+        lambda t: t([2.0**-149]) / t([2.0**-149]),
+        [INF],
+        usual=[1.0],
+    ),
+    _decided(
+        "U-05",
+        "float16 [2**-24, 1].flip(0)",
+        lambda t: t([2.0**-24, 1.0], dtype="float16").flip(0),
+        [1.0, 2.0**-24],
+        "float16",
+    ),
+    _decided(
+        "U-05",
+        "[-0.0].cat([1, 2])",
+        lambda t: t([-0.0]).cat(t([1.0, 2.0])),
+        [0.0, 1.0, 2.0],
+        usual=[-0.0, 1.0, 2.0],
+    ),
+    _decided(
+        "U-05", "[1].pad(((0, 1),)) * [1, inf]", lambda t: t([1.0]).pad(((0, 1),)) * t([1.0, INF]), [1.0, NAN]
+    ),
+    _decided("U-05", "[-0.0].abs()", lambda t: t([-0.0]).abs(), [-0.0], usual=[0.0]),
     _decided("U-30", "[1, 2, 3][[5]]", lambda t: t([1.0, 2.0, 3.0])[t([5])], [0.0]),
 )
 
@@ -201,7 +227,7 @@ ASSOCIATION: tuple[Family, ...] = (
     ),
     _decided("U-10", "[1e8, 1, -1e8, 1].sum()", lambda t: t([1e8, 1.0, -1e8, 1.0]).sum(), 1.0),
     _decided("U-10", "[-0.0, -0.0].sum()", lambda t: t([-0.0, -0.0]).sum(), -0.0),
-    _decided("U-10", "[][:0].max()", lambda t: t([1.0, 2.0])[2:].max(), -INF),
+    _decided("U-10", "[1, 2][2:].max()", lambda t: t([1.0, 2.0])[2:].max(), -INF),
     _decided(
         "U-14",
         "[True, True, False] + [True, False, False]",

@@ -65,7 +65,7 @@ class Case:
 
     def __str__(self) -> str:
         sizes = ", ".join(str(list(s)) for s in self.shapes)
-        return f"{self.family.name} of {self.dtype} {sizes}".rstrip()
+        return f"{self.family.name} of {self.dtype} {sizes}".rstrip() if self.dtype else self.family.name
 
     def expected(self, formula: Callable[..., Any]) -> Arrays:
         """What a formula gives for the values."""
