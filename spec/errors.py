@@ -87,6 +87,15 @@ class StageError(SoundlineError):
         super().__init__(text, rule=violations[0][0] if violations else None, where=stage)
 
 
+class SynchronizationError(SoundlineError):
+    """A timeline, fence or barrier that the law of Spork refuses; carries what was given and what is wanted."""
+
+    def __init__(self, statement: str, rule: str, *, given: str, wants: str, hint: str | None = None) -> None:
+        self.given = given
+        self.wants = wants
+        super().__init__(f"wants {wants}; given {given}", rule=rule, where=statement, hint=hint)
+
+
 class GradientError(SoundlineError):
     """A gradient that the law does not give: through an op without adjoint, or of what is no float."""
 
@@ -107,6 +116,29 @@ class TextError(SoundlineError):
         self.line = line
         self.column = column
         super().__init__(message, rule=rule, where=f"line {line}" if line else None, hint=hint)
+        if column is not None:
+            self.args = (f"{self}\n  {excerpt}\n  {' ' * (column - 1)}^",)
+
+
+class ProgramError(SoundlineError):
+    """A Spork program is not well formed; carries file, line and column, counted from 1, and shows the line."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        excerpt: str = "",
+        hint: str | None = None,
+    ) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        where = f"{file}:{line}" if file and line else None
+        super().__init__(message, rule=rule, where=where, hint=hint)
         if column is not None:
             self.args = (f"{self}\n  {excerpt}\n  {' ' * (column - 1)}^",)
 
@@ -137,6 +169,29 @@ class RuleError(SoundlineError):
 
 class UsageError(SoundlineError):
     """The command line or an API call was given something that it cannot take."""
+
+
+class CollectiveError(SoundlineError):
+    """A collective unit, a loop over threads, a choice of warps or an index of distributed memory breaks its law.
+
+    `most` is the greatest loop count that the threads would allow, where that is what is wrong.
+    """
+
+    def __init__(
+        self,
+        subject: str,
+        rule: str,
+        *,
+        given: str,
+        wants: str,
+        most: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.subject = subject
+        self.given = given
+        self.wants = wants
+        self.most = most
+        super().__init__(f"wants {wants}; given {given}", rule=rule, where=subject, hint=hint)
 
 
 class CompileError(SoundlineError):
