@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
+import collective_pages
 import composition_pages
 import optop_pages
 from rst import code, escape, law, prose, table, title
@@ -14,6 +15,7 @@ from soundline.spec import errors as tree
 from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
+from soundline.spec.program_conditions import CONDITIONS
 from soundline.verify.problems import KINDS
 
 
@@ -27,8 +29,8 @@ def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[t
 def anchors() -> list[str]:
     """Every anchor that the `url` of some error has: its rule's, or that of its class."""
     ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
-    ids += [*composition_pages.constraints(), *optop_pages.constraints()]
-    ids += [d.anchor for d in DECISIONS.values()]
+    ids += [*composition_pages.constraints(), *optop_pages.constraints(), *collective_pages.constraints()]
+    ids += [*CONDITIONS, *(d.anchor for d in DECISIONS.values())]
     return [*(c.__name__.lower() for c in classes()), *ids]
 
 
@@ -64,6 +66,19 @@ def errors() -> str:
         for identifier, (name, text) in optop_pages.constraints().items()
     ]
     parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
+    parts.append(title("By collective", "-"))
+    parts.append(
+        "A ``CollectiveError`` names a condition of units, loops over threads or distributed memory.\n"
+    )
+    rows = [
+        (f":here:`{identifier}`", escape(name), prose(text))
+        for identifier, (name, text) in collective_pages.constraints().items()
+    ]
+    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
+    parts.append(title("By condition of a Spork program", "-"))
+    parts.append("A ``ProgramError`` names the condition that a program broke, and shows the place.\n")
+    conditions = [(f":here:`{identifier}`", prose(text)) for identifier, text in CONDITIONS.items()]
+    parts.append(table(("id", "what must hold"), conditions, widths=(24, 76)))
     parts.append(title("By decision", "-"))
     parts.append("Errors that no single constraint explains name the decision they rest on.\n")
     rows = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}", "") for d in DECISIONS.values()]

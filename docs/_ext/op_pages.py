@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collective_pages
 import composition_pages
 import conformance_pages
 import graphs
@@ -181,7 +182,12 @@ def registered_ids() -> list[str]:
             *(entry.law_id(name) for name in PROPERTIES),
         ]
         ids += [c.id for c in entry.constraints]
-    return [*ids, *composition_pages.constraints(), *optop_pages.constraints()]
+    return [
+        *ids,
+        *composition_pages.constraints(),
+        *optop_pages.constraints(),
+        *collective_pages.constraints(),
+    ]
 
 
 def _op_link(op: Op) -> str:
@@ -210,7 +216,8 @@ def index_of_ids() -> str:
         rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
         rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
-    for identifier, (name, text) in (composition_pages.constraints() | optop_pages.constraints()).items():
+    others = composition_pages.constraints() | optop_pages.constraints() | collective_pages.constraints()
+    for identifier, (name, text) in others.items():
         rows.append((law(identifier), code(name), prose(text)))
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

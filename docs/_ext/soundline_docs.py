@@ -22,6 +22,7 @@ from typing import Any
 import bounds_pages
 import chapter_pages
 import cli_pages
+import collective_pages
 import composition_pages
 import conformance_pages
 import decision_pages
@@ -38,6 +39,7 @@ import optop_pages
 import rule_index
 import rule_pages
 import source_pages
+import synchronization_pages
 import status_matrix
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -54,6 +56,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "chapters-of-the-road": partial(chapter_pages.index, "impl"),
     "chapters-of-the-court": partial(chapter_pages.index, "verify"),
     "citation": history_pages.citation_blocks,
+    "collective-conditions": collective_pages.conditions,
+    "collective-units": collective_pages.units,
     "commands": cli_pages.commands,
     "compositions": composition_pages.compositions_and_collectives,
     "conformance-graphs": conformance_pages.graphs,
@@ -72,6 +76,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "axis-types": optop_pages.axis_types,
     "optops": optop_pages.optops,
     "stages": optop_pages.stages,
+    "sync-tls": synchronization_pages.timelines,
+    "synchronization-conditions": synchronization_pages.conditions,
     "tensor-cores": optop_pages.tensor_cores,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,

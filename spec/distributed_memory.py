@@ -1,0 +1,232 @@
+"""
+Distributed memory
+==================
+
+A variable is declared with the size that all threads see, and stored in shards: one for each collective of the *native
+unit* of its memory, a thread for registers, a CTA for shared memory. Its leading indices say which shard is meant, and
+each of them is the iterator of a cuda_threads loop; the rest are ordinary. Four rules decide how many of them lead:
+
+1. At the allocation, all threads of each native collective are there.
+2. At a use, no more than one native collective is there: along the dimensions that the native unit divides, one of
+   each coordinate runs.
+3. The iterators that tell those collectives apart, which are the ones that came after the allocation and count along
+   such a dimension, are the leading indices, in any order; the extent of each is the count of its loop.
+4. All uses agree: the same shard is always that of the same threads.
+
+`deduce` decides the first three for one use, `agree` the fourth for two; `deduce_barrier` does it for barriers, which
+have no native unit: all their indices are distributed.
+
+>>> from soundline.spec.collective_units import cuda_thread, cuda_warp
+>>> from soundline.spec.tilings import tile, top_level
+>>> cta = top_level(512)
+>>> use = tile(tile(cta, "m", 16, cuda_warp), "n", 32, cuda_thread)
+>>> found = deduce(cta, cuda_thread, use, ("m", "n", "j + 1", "0"), (16, 32, 8, 4))
+>>> found.distributed, found.pitches, found.ordinary
+(('m', 'n'), (32, 1), ('j + 1', '0'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from soundline.spec.collective_units import CollUnit
+from soundline.spec.errors import CollectiveError
+from soundline.spec.thread_domains import Dim
+from soundline.spec.tilings import ThreadIterator, Tiling, expected
+
+CONSTRAINTS: Final = {
+    "dist-c1": "a use stands in the scope of the allocation",
+    "dist-c2": "where memory is allocated, all threads of each of its native collectives run",
+    "dist-c3": "where memory is used, no more than one native collective runs",
+    "dist-c4": "no iterator counts both within a native collective and from one to the next",
+    "dist-c5": "there is an index for each iterator that tells the shards apart",
+    "dist-c6": "an index that tells the shards apart is the bare name of a variable",
+    "dist-c7": "an index that tells the shards apart is the iterator of a cuda_threads loop",
+    "dist-c8": "an index that tells the shards apart is an iterator that does, or one that is always 0",
+    "dist-c9": "no iterator stands twice among the indices that tell the shards apart",
+    "dist-c10": "the extent of a distributed dimension is a constant",
+    "dist-c11": "the extent of a distributed dimension is the count of its loop",
+    "dist-c12": "all uses have the same number of distributed dimensions",
+    "dist-c13": "all uses step from shard to shard by the same threads",
+    "dist-c14": "all uses give the first shard to the same threads",
+    "dist-barrier-c1": "every index of a barrier is distributed",
+    "dist-barrier-c2": "all statements of one side of a barrier run on the same tile, box and offset",
+}
+"""What a use of distributed memory must satisfy, by id."""
+
+
+def refused(subject: str, rule: str, given: str, *, hint: str | None = None) -> CollectiveError:
+    """The error of a use that breaks a rule."""
+    return CollectiveError(subject, rule, given=given, wants=CONSTRAINTS[rule], hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduction:
+    """What one use says of the shards."""
+
+    distributed: tuple[str, ...]
+    """The iterators that lead, in the order of the indices."""
+    extents: tuple[int, ...]
+    pitches: tuple[int, ...]
+    """For each of them, by how many threads neighbouring shards are apart; 0 where there is only one."""
+    first: int
+    """The first thread that the first shard belongs to."""
+    ordinary: tuple[str, ...]
+    """The other indices, which lowering keeps."""
+
+
+def deduce(
+    allocation: Tiling,
+    native: CollUnit,
+    use: Tiling,
+    indices: Sequence[str],
+    extents: Sequence[int | None],
+    *,
+    name: str = "variable",
+) -> Deduction:
+    """Which indices of a use are distributed. Indices are texts; an extent that is no constant is None."""
+    added = _added(allocation, use, name)
+    _check_allocation(allocation, native, name)
+    dims, box = expected(use, native)
+    counting = _counting(use, added, dims.dims, box, name)
+    taken = _consume(use, counting, indices, name)
+    _check_extents(taken, extents, name)
+    first = sum(
+        dim.offset * pitch
+        for dim, pitch, size in zip(dims.dims, dims.pitches, box, strict=True)
+        if size == 1  # along which the native unit divides the threads
+    )
+    return _deduction(taken, first, indices)
+
+
+def _deduction(taken: Sequence[ThreadIterator], first: int, indices: Sequence[str]) -> Deduction:
+    return Deduction(
+        tuple(i.name for i in taken),
+        tuple(i.count for i in taken),
+        tuple(i.pitch for i in taken),
+        first,
+        tuple(indices[len(taken) :]),
+    )
+
+
+def _added(allocation: Tiling, use: Tiling, name: str) -> tuple[ThreadIterator, ...]:
+    """The iterators of the loops between allocation and use."""
+    scope: Tiling | None = use
+    while scope is not None and scope != allocation:
+        scope = scope.parent
+    if scope is None:
+        raise refused(name, "dist-c1", "a use outside of it")
+    return use.iterators[len(allocation.iterators) :]
+
+
+def _check_allocation(allocation: Tiling, native: CollUnit, name: str) -> None:
+    state, box = expected(allocation, native)
+    for dim, size in zip(state.dims, box, strict=True):
+        if size not in (None, 1) and dim.box != size:
+            raise refused(name, "dist-c2", f"{dim.box} of {size} threads of a {native}")
+
+
+def _counting(
+    use: Tiling,
+    added: Sequence[ThreadIterator],
+    dims: Sequence[Dim],
+    box: Sequence[int | None],
+    name: str,
+) -> list[ThreadIterator]:
+    """The added iterators that tell native collectives apart."""
+    found: list[ThreadIterator] = []
+    pitch = 1
+    for dim, size in reversed(list(zip(dims, box, strict=True))):
+        if size == 1 and dim.box != 1:
+            raise refused(
+                name,
+                "dist-c3",
+                f"{dim.box} collectives that are {pitch} threads apart",
+                hint="use it in a cuda_threads loop over them",
+            )
+        inside = [i for i in use.iterators if i.count > 1 and pitch <= i.pitch < pitch * dim.extent]
+        reach = dim.offset + sum((i.count - 1) * i.pitch for i in inside) // pitch + dim.box
+        for i in inside:
+            if i.pitch % pitch or reach > dim.extent:
+                raise refused(name, "dist-c4", f"{i.name}, of {i.count} iterations {i.pitch} threads apart")
+        found += [i for i in inside if size == 1 and i in added]
+        pitch *= dim.extent
+    return [i for i in added if i in found]
+
+
+def _consume(
+    use: Tiling, counting: Sequence[ThreadIterator], indices: Sequence[str], name: str
+) -> list[ThreadIterator]:
+    """The leading indices, up to the last of the iterators that must be among them."""
+    iterators = {i.name: i for i in use.iterators}
+    taken: list[ThreadIterator] = []
+    while not {i.name for i in counting} <= {i.name for i in taken}:
+        at = len(taken)
+        if at == len(indices):
+            missing = ", ".join(i.name for i in counting if i not in taken)
+            raise refused(name, "dist-c5", f"no index for {missing}")
+        index = indices[at]
+        if not index.isidentifier():
+            raise refused(name, "dist-c6", f"index {at} is {index}")
+        if index not in iterators:
+            raise refused(name, "dist-c7", f"index {at} is {index}")
+        iterator = iterators[index]
+        if iterator in taken:
+            raise refused(name, "dist-c9", f"{index} once more at {at}")
+        if iterator not in counting and iterator.pitch:
+            raise refused(name, "dist-c8", f"index {at} is {index}")
+        taken.append(iterator)
+    return taken
+
+
+def _check_extents(taken: Sequence[ThreadIterator], extents: Sequence[int | None], name: str) -> None:
+    for at, iterator in enumerate(taken):
+        extent = extents[at] if at < len(extents) else None
+        if extent is None:
+            raise refused(name, "dist-c10", f"dimension {at} has none")
+        if extent != iterator.count:
+            given = f"dimension {at} of {extent} for {iterator.name} of {iterator.count} iterations"
+            raise refused(name, "dist-c11", given)
+
+
+def agree(first: Deduction, other: Deduction, *, name: str = "variable") -> None:
+    """Refuse two uses of one variable that give a shard to different threads."""
+    counts = len(first.distributed), len(other.distributed)
+    if counts[0] != counts[1]:
+        raise refused(name, "dist-c12", f"{counts[0]} in one, {counts[1]} in another")
+    if first.pitches != other.pitches:
+        raise refused(name, "dist-c13", f"{first.pitches} in one, {other.pitches} in another")
+    if first.first != other.first:
+        raise refused(name, "dist-c14", f"thread {first.first} in one, {other.first} in another")
+
+
+def deduce_barrier(
+    allocation: Tiling,
+    use: Tiling,
+    indices: Sequence[str],
+    extents: Sequence[int | None],
+    *,
+    name: str = "barrier",
+) -> Deduction:
+    """The same for a statement on a barrier: each collective that runs it has a barrier of its own."""
+    counting = [i for i in _added(allocation, use, name) if i.count > 1]
+    taken = _consume(use, counting, indices, name)
+    iterators = {i.name: i for i in use.iterators}
+    for index in indices[len(taken) :]:
+        iterator = iterators.get(index)
+        if iterator is None or iterator.pitch or iterator in taken:
+            raise refused(name, "dist-barrier-c1", f"index {len(taken)} is {index}")
+        taken.append(iterator)
+    _check_extents(taken, extents, name)
+    first = sum(offset * pitch for offset, pitch in zip(use.offset, use.pitches, strict=True))
+    return _deduction(taken, first, indices)
+
+
+def agree_on_side(first: Tiling, other: Tiling, *, name: str = "barrier") -> None:
+    """Refuse two statements of one side of a barrier (all its Arrives, or all its Awaits) that run on other threads."""
+    one = (first.domain, first.tile, first.box, first.offset)
+    two = (other.domain, other.tile, other.box, other.offset)
+    if one != two:
+        raise refused(name, "dist-barrier-c2", f"{one} in one, {two} in another")
