@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import collective_pages
 import composition_pages
 import optop_pages
+import synchronization_pages
 from rst import code, escape, law, prose, table, title
 
 from soundline.impl.importers import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
@@ -31,6 +32,7 @@ def anchors() -> list[str]:
     ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
     ids += [*composition_pages.constraints(), *optop_pages.constraints(), *collective_pages.constraints()]
     ids += [*CONDITIONS, *(d.anchor for d in DECISIONS.values())]
+    ids += synchronization_pages.constraints()
     return [*(c.__name__.lower() for c in classes()), *ids]
 
 
@@ -79,6 +81,16 @@ def errors() -> str:
     parts.append("A ``ProgramError`` names the condition that a program broke, and shows the place.\n")
     conditions = [(f":here:`{identifier}`", prose(text)) for identifier, text in CONDITIONS.items()]
     parts.append(table(("id", "what must hold"), conditions, widths=(24, 76)))
+    parts.append(title("By timeline, fence, barrier and hazard", "-"))
+    parts.append(
+        "A ``SynchronizationError`` names what a statement of synchronization broke; a ``Hazard`` of the abstract "
+        "machine has an id of the same kind.\n"
+    )
+    rows = [
+        (f":here:`{identifier}`", escape(name), prose(text))
+        for identifier, (name, text) in synchronization_pages.constraints().items()
+    ]
+    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
     parts.append(title("By decision", "-"))
     parts.append("Errors that no single constraint explains name the decision they rest on.\n")
     rows = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}", "") for d in DECISIONS.values()]

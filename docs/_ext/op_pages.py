@@ -10,6 +10,7 @@ import inference
 import optop_pages
 import special_cases
 import status_matrix
+import synchronization_pages
 from citations import Test, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
@@ -175,7 +176,7 @@ def _test(test: Test) -> str:
 
 def registered_ids() -> list[str]:
     """Every id that the documentation must state: laws and constraints of ops, and decisions."""
-    ids = list(DECISIONS)
+    ids = [*DECISIONS, *synchronization_pages.constraints()]
     for entry in TABLE.values():
         ids += [
             *(entry.law_id(name) for name in ("sem", "src", "arg", "adjoint")),
@@ -219,5 +220,7 @@ def index_of_ids() -> str:
     others = composition_pages.constraints() | optop_pages.constraints() | collective_pages.constraints()
     for identifier, (name, text) in others.items():
         rows.append((law(identifier), code(name), prose(text)))
+    for identifier, (name, text) in synchronization_pages.constraints().items():
+        rows.append((law(identifier), escape(name), prose(text)))
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

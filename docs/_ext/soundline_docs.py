@@ -39,8 +39,8 @@ import optop_pages
 import rule_index
 import rule_pages
 import source_pages
-import synchronization_pages
 import status_matrix
+import synchronization_pages
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
