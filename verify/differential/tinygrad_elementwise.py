@@ -67,10 +67,10 @@ ARITHMETIC: tuple[Family, ...] = (
 )
 
 COMPARISONS: tuple[Family, ...] = (
-    Family("less", lambda _, a, b: a < b, lambda a, b: a < b, NUMBERS, TWO),
-    Family("greater", lambda _, a, b: a > b, lambda a, b: a > b, NUMBERS, TWO),
-    Family("less or equal", lambda _, a, b: a <= b, lambda a, b: a <= b, NUMBERS, TWO),
-    Family("greater or equal", lambda _, a, b: a >= b, lambda a, b: a >= b, NUMBERS, TWO),
+    Family("less", lambda _, a, b: a < b, lambda a, b: a < b, NUMBERS, TWO, ("count",)),
+    Family("greater", lambda _, a, b: a > b, lambda a, b: a > b, NUMBERS, TWO, ("count",)),
+    Family("less or equal", lambda _, a, b: a <= b, lambda a, b: a <= b, NUMBERS, TWO, ("count",)),
+    Family("greater or equal", lambda _, a, b: a >= b, lambda a, b: a >= b, NUMBERS, TWO, ("count",)),
     Family("equal", lambda _, a, b: a == b, lambda a, b: a == b, ("int32", "bool", "uint8"), TWO, ("bit",)),
     Family(
         "not equal", lambda _, a, b: a != b, lambda a, b: a != b, ("int32", "bool", "uint8"), TWO, ("bit",)
