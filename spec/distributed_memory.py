@@ -128,6 +128,32 @@ def _check_allocation(allocation: Tiling, native: CollUnit, name: str) -> None:
             raise refused(name, "dist-c2", f"{dim.box} of {size} threads of a {native}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Dimensions that stand together, of which all or none are divided by the native unit."""
+
+    divided: bool
+    pitch: int
+    extent: int
+    last: int
+    """The coordinate of the last thread that runs in the first iteration."""
+
+
+def _runs(dims: Sequence[Dim], box: Sequence[int | None]) -> list[_Run]:
+    found: list[_Run] = []
+    pitch = 1
+    for dim, size in reversed(list(zip(dims, box, strict=True))):
+        last, divided = dim.offset + dim.box - 1, size == 1
+        if found and found[-1].divided == divided:
+            run = found.pop()
+            inner = run.extent
+            found.append(_Run(divided, run.pitch, inner * dim.extent, run.last + inner * last))
+        else:
+            found.append(_Run(divided, pitch, dim.extent, last))
+        pitch *= dim.extent
+    return found
+
+
 def _counting(
     use: Tiling,
     added: Sequence[ThreadIterator],
@@ -136,23 +162,19 @@ def _counting(
     name: str,
 ) -> list[ThreadIterator]:
     """The added iterators that tell native collectives apart."""
-    found: list[ThreadIterator] = []
-    pitch = 1
-    for dim, size in reversed(list(zip(dims, box, strict=True))):
+    for dim, size in zip(dims, box, strict=True):
         if size == 1 and dim.box != 1:
-            raise refused(
-                name,
-                "dist-c3",
-                f"{dim.box} collectives that are {pitch} threads apart",
-                hint="use it in a cuda_threads loop over them",
-            )
-        inside = [i for i in use.iterators if i.count > 1 and pitch <= i.pitch < pitch * dim.extent]
-        reach = dim.offset + sum((i.count - 1) * i.pitch for i in inside) // pitch + dim.box
+            given = f"{dim.box} of {dim.extent} collectives"
+            raise refused(name, "dist-c3", given, hint="use it in a cuda_threads loop over them")
+    found: list[ThreadIterator] = []
+    for run in _runs(dims, box):
+        end = run.pitch * run.extent
+        inside = [i for i in use.iterators if i.count > 1 and run.pitch <= i.pitch < end]
+        reach = run.last + sum((i.count - 1) * i.pitch for i in inside) // run.pitch
         for i in inside:
-            if i.pitch % pitch or reach > dim.extent:
+            if i.pitch % run.pitch or reach >= run.extent:
                 raise refused(name, "dist-c4", f"{i.name}, of {i.count} iterations {i.pitch} threads apart")
-        found += [i for i in inside if size == 1 and i in added]
-        pitch *= dim.extent
+        found += [i for i in inside if run.divided and i in added]
     return [i for i in added if i in found]
 
 

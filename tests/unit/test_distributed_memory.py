@@ -12,6 +12,7 @@ from soundline.spec.collective_units import (
     coll_unit,
     cuda_agnostic_sub_cta,
     cuda_cta_in_cluster,
+    cuda_cta_in_cluster_strided,
     cuda_thread,
     cuda_warp,
     cuda_warpgroup,
@@ -138,9 +139,7 @@ def test_all_threads_are_there_at_the_allocation() -> None:
 
 
 def test_one_native_collective_is_there_at_a_use() -> None:
-    assert refused("dist-c3", lambda: use(nest(CTA, M), ("m",), (16,))) == (
-        "32 collectives that are 1 threads apart"
-    )
+    assert refused("dist-c3", lambda: use(nest(CTA, M), ("m",), (16,))) == ("32 of 512 collectives")
     refused("dist-c3", lambda: use(CTA, ("m",), (16,)))
     refused("dist-c3", lambda: use(CTA, (), (), native=cuda_warp))
     at = nest(CLUSTER, N)
@@ -172,6 +171,16 @@ def test_an_iterator_that_just_fits_a_collective_counts_within_it() -> None:
     three = nest(shifted, ("t", 96, cuda_thread))
     assert use(three, ("t",), (96,), native=cuda_warpgroup).distributed == ()
     refused("dist-c4", lambda: use(nest(shifted, ("t", 97, cuda_thread)), (), (), native=cuda_warpgroup))
+
+
+def test_an_iterator_may_count_across_dimensions_of_one_kind() -> None:
+    eight = nest(CTA, ("w", 16, cuda_warp), ("t", 16, 2 * cuda_thread))
+    split_inside = tile(eight, "r", 2, coll_unit((BLOCK_DIM / 8, 8), (1, 1)))
+    assert split_inside.domain == (64, 8)
+    assert use(split_inside, ("w", "t"), (16, 16), native=cuda_warp).distributed == ("w",)
+    ctas = nest(top_level(32, 4), ("c", 4, cuda_cta_in_cluster))
+    by_rows = cuda_cta_in_cluster_strided(2)
+    assert use(ctas, ("c",), (4,), native=by_rows, allocation=top_level(32, 4)).distributed == ("c",)
 
 
 def test_there_are_enough_indices() -> None:
