@@ -109,7 +109,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/visibility.py", "visibility"),
     _target("spec/warp_configs.py", "warp_configs"),
     _target("spec/warps.py", "warps", "optops"),
-    _target("spec/workgroups.py", "workgroups"),
+    _target("spec/workgroups.py", "workgroups", "warps"),
     _target("verify/layers.py", *_RULES),
     _target("verify/rules.py", *_RULES),
     _target("verify/smt/algebra.py", *_SCALARS),
