@@ -50,7 +50,7 @@ class Storage:
     owners: dict[Location, Threads] = field(default_factory=dict)
     """What is allocated, and by whom."""
     freed: set[Location] = field(default_factory=set)
-    """What was allocated once, and is not."""
+    """What was freed at least once; it may be allocated again."""
     histories: dict[Location, History] = field(default_factory=dict)
 
     def allocate(self, locations: Iterable[Location], by: Threads, where: str = "") -> list[Hazard]:
@@ -60,7 +60,6 @@ class Storage:
             if location in self.owners:
                 found.append(Hazard("mach-alloc-live", location, where))
             self.owners[location] = by
-            self.freed.discard(location)
         return found
 
     def access(self, locations: Iterable[Location], access: Access) -> list[Hazard]:
