@@ -63,17 +63,16 @@ class Storage:
         return found
 
     def access(self, locations: Iterable[Location], access: Access) -> list[Hazard]:
-        """The hazards of an access; the histories then have it."""
+        """The hazards of an access; the histories then have it. Equal histories are asked once."""
         found = []
-        for location in locations:
+        places = tuple(dict.fromkeys(locations))
+        asked = {h: (h.unseen(access), h.after(access)) for h in {self.history(place) for place in places}}
+        for location in places:
             if location not in self.owners:
                 rule = "mach-use-after-free" if location in self.freed else "mach-use-before-alloc"
                 found.append(Hazard(rule, location, access.where))
-            history = self.history(location)
-            found += [
-                Hazard(u.rule, location, access.where, u.record, u.threads) for u in history.unseen(access)
-            ]
-            self.histories[location] = history.after(access)
+            unseen, self.histories[location] = asked[self.history(location)]
+            found += [Hazard(u.rule, location, access.where, u.record, u.threads) for u in unseen]
         return found
 
     def free(

@@ -163,6 +163,15 @@ def test_places_are_apart() -> None:
     assert m.write(P, at=X) + m.write(C, at=Y) + m.read(P, at=X) == []
 
 
+def test_an_access_of_several_places_is_one_access_of_each() -> None:
+    m = Machine()
+    m.write(P, at=X)
+    found = m.storage.access([Y, X, Y], Access(Kind.write, IO_RAM, C))
+    assert [(h.id, h.location) for h in found] == [(WAW, X)]
+    assert m.storage.access([X, Y], Access(Kind.read, IO_RAM, C)) == []
+    assert m.read(P, at=Y) == [RAW]
+
+
 def test_a_fence_orders_its_own_threads_only() -> None:
     m = Machine()
     m.write(P)
