@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from soundline.impl import evidence
 
 if TYPE_CHECKING:
+    from soundline.impl import spork as spork
     from soundline.impl.certificate import Certificate as Certificate
     from soundline.impl.compile import Program as Program
     from soundline.impl.compile import Signature as Signature
@@ -95,8 +96,9 @@ _HOMES = {
     "soundline.spec.uop": ("UOp",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {"spork": "soundline.impl.spork"}
 
-__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604  # the names are strings
+__all__ = ["__version__", *sorted([*_HOME_OF, *_MODULES])]  # noqa: PLE0604  # the names are strings
 
 
 class _Court:
@@ -113,9 +115,12 @@ evidence.plug_in(_Court())
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
-    if name not in _HOME_OF:
+    if name in _MODULES:
+        value: Any = import_module(_MODULES[name])
+    elif name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+    else:
         raise AttributeError(f"module 'soundline' has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 

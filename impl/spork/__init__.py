@@ -1,0 +1,23 @@
+"""Spork programs: reading them from Python and from text, building them, and writing them."""
+
+from soundline.impl.spork.builder import Builder
+from soundline.impl.spork.front_end import proc, proc_from_text
+from soundline.impl.spork.names import NAMES
+from soundline.spec.program_laws import check
+from soundline.spec.program_text import text
+from soundline.spec.program_types import CudaWarpConfig, Named, named
+from soundline.spec.programs import Proc, references
+
+__all__ = [
+    "NAMES",
+    "Builder",
+    "CudaWarpConfig",
+    "Named",
+    "Proc",
+    "check",
+    "named",
+    "proc",
+    "proc_from_text",
+    "references",
+    "text",
+]

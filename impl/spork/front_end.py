@@ -1,0 +1,106 @@
+"""
+Programs from Python
+====================
+
+`proc` reads the source of a function as a program, and `proc_from_text` reads a text. Neither executes what it reads.
+Names that the program does not bind are those of the Python around it.
+
+The file of a decorated function begins with ``from __future__ import annotations``, for without it Python evaluates the
+types of arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+from soundline.impl.spork.names import NAMES
+from soundline.impl.spork.namespace import Namespace
+from soundline.impl.spork.read_expressions import read_expression
+from soundline.impl.spork.read_statements import bound_names, read_argument, read_body
+from soundline.impl.spork.reading import Context, Source
+from soundline.spec.errors import UsageError
+from soundline.spec.program_conditions import refusal
+from soundline.spec.program_laws import check
+from soundline.spec.programs import Proc
+
+
+def proc(function: Callable[..., Any]) -> Proc:
+    """The program that a function's source is: a decorator."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        file = inspect.getsourcefile(function) or "<unknown>"
+    except (OSError, TypeError):
+        name = getattr(function, "__name__", repr(function))
+        raise UsageError(
+            f"the source of {name} is not to be found", hint="write it in a file, or use proc_from_text"
+        ) from None
+    frame = inspect.currentframe()
+    names = {**NAMES, **_around(function, frame.f_back if frame else None)}
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(dedented.splitlines(keepends=True)[0])
+    source = Source(file, tuple(line.rstrip("\n") for line in lines), first, indent)
+    return _read(dedented, source, names)
+
+
+def proc_from_text(text: str, names: Mapping[str, Any] | None = None, *, file: str = "<text>") -> Proc:
+    """The program that a text is, with the objects that its names stand for beside the standard ones."""
+    return _read(text, Source(file, tuple(text.splitlines())), {**NAMES, **(names or {})})
+
+
+def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, Any]:
+    """The names of the Python around a function: those of its module, of who defines it, and of its closure."""
+    found: dict[str, Any] = dict(getattr(function, "__globals__", {}))
+    if frame is not None:
+        found |= frame.f_locals
+    code = getattr(function, "__code__", None)
+    free = code.co_freevars if code is not None else ()
+    for name, cell in zip(free, getattr(function, "__closure__", None) or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # a name of the enclosing function that has no value yet
+            found.pop(name, None)
+    return found
+
+
+def _read(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        line, offset = error.lineno or 1, (error.offset or 1) - 1
+        raise refusal("prog-syntax", source.place(line, offset), f"what Python calls: {error.msg}") from None
+    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+    if len(functions) != 1 or len(module.body) != 1:
+        odd = next((n for n in module.body if n not in functions), module.body[-1] if module.body else None)
+        at = source.position(odd) if odd is not None else source.place(1, 0)
+        raise refusal("prog-syntax", at, f"{len(functions)} procs", "a text holds one proc and nothing else")
+    return check(_function(functions[0], Context(source, Namespace(names), bound_names(functions[0]))))
+
+
+def _function(node: ast.FunctionDef, context: Context) -> Proc:
+    given = node.args
+    for odd in (*given.posonlyargs, *given.kwonlyargs, given.vararg, given.kwarg):
+        if odd is not None:
+            raise context.refuse("prog-syntax", odd, "an argument that is not plain")
+    if given.defaults:
+        raise context.refuse("prog-syntax", given.defaults[0], "an argument with a default")
+    if node.returns is not None:
+        raise context.refuse("prog-syntax", node.returns, "a type of a result, which a proc has not")
+    arguments = tuple(read_argument(argument, context) for argument in given.args)
+    body = list(node.body)
+    if ast.get_docstring(node) is not None:
+        body.pop(0)
+    preconditions = []
+    while body and isinstance(body[0], ast.Assert):
+        assertion = body.pop(0)
+        assert isinstance(assertion, ast.Assert)
+        if assertion.msg is not None:
+            raise context.refuse("prog-syntax", assertion.msg, "an assertion with a message")
+        preconditions.append(read_expression(assertion.test, context))
+    at = context.at(node)
+    return Proc(node.name, arguments, tuple(preconditions), read_body(body, context), position=at)

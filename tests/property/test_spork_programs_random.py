@@ -1,0 +1,38 @@
+"""Random Spork programs: well formed, and the same after writing and reading."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+from spork_programs import programs
+
+from soundline.impl.spork import proc_from_text
+from soundline.spec.program_laws import check
+from soundline.spec.program_text import text
+from soundline.spec.programs import Proc, references
+
+LARGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+@LARGE
+@given(programs())
+def test_a_program_is_read_back_as_it_was_written(program: Proc) -> None:
+    check(program)
+    written = text(program)
+    again = proc_from_text(written, references(program))
+    assert again == program
+    assert hash(again) == hash(program)
+    assert text(again) == written
+
+
+@LARGE
+@given(programs())
+def test_the_text_is_python_and_a_program_survives_pickling(program: Proc) -> None:
+    ast.parse(text(program))
+    assert pickle.loads(pickle.dumps(program)) == program
