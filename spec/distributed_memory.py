@@ -174,7 +174,7 @@ def _counting(
         for i in inside:
             if i.pitch % run.pitch or reach >= run.extent:
                 raise refused(name, "dist-c4", f"{i.name}, of {i.count} iterations {i.pitch} threads apart")
-        found += [i for i in inside if run.divided and i in added]
+        found += inside if run.divided else []
     return [i for i in added if i in found]
 
 

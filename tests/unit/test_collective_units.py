@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
+import sys
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+from soundline.spec import collective_units, distributed_memory, thread_domains, tilings, warp_configs
 from soundline.spec.collective_units import (
     BLOCK_DIM,
     CLUSTER_DIM,
@@ -169,3 +176,29 @@ def test_a_box_may_stick_out_of_the_domain() -> None:
     assert not substituted(cuda_warpgroup, block_dim=128, cluster_dim=1).oversized
     assert not Concrete((4, 8), (None, 8)).oversized
     assert Concrete((4, 8), (None, 8)).threads == 32
+
+
+# Ids --------------------------------------------------------------------------------------------------------------
+
+CHAPTERS = (collective_units, thread_domains, tilings, warp_configs, distributed_memory)
+
+
+def test_every_id_that_the_chapters_cite_is_one_of_their_tables_and_raised_somewhere() -> None:
+    known = [identifier for chapter in CHAPTERS for identifier in chapter.CONSTRAINTS]
+    assert len(set(known)) == len(known)
+    texts = [inspect.getsource(chapter) for chapter in CHAPTERS]
+    cited = Counter(i for text in texts for i in re.findall(r"\"((?:coll|dist)-[a-z0-9-]+)\"", text))
+    assert set(cited) == set(known)
+    assert min(cited.values()) > 1
+
+
+def test_the_documentation_states_every_id() -> None:
+    folder = str(Path(__file__).resolve().parents[2] / "docs" / "_ext")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    pages, errors = (importlib.import_module(name) for name in ("collective_pages", "error_pages"))
+    known = {identifier for chapter in CHAPTERS for identifier in chapter.CONSTRAINTS}
+    assert set(pages.constraints()) == known
+    assert known <= set(errors.anchors())
+    assert all(f":anchor:`{identifier}`" in pages.conditions() for identifier in known)
+    assert all(f"``{name}``" in pages.units() for name in STANDARD)
