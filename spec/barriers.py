@@ -21,7 +21,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from soundline.spec.errors import SynchronizationError
 from soundline.spec.fences import Collective
@@ -34,6 +34,11 @@ class BarrierType(StrEnum):
     CudaCommitGroup = "CudaCommitGroup"
     CudaMbarrier = "CudaMbarrier"
     CudaEvent = "CudaEvent"
+
+    @property
+    def spork_sort(self) -> Literal["barrier"]:
+        """What programs know it as."""
+        return "barrier"
 
 
 BARRIER_CONSTRAINTS: dict[str, str] = {

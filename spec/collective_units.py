@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Final
+from typing import ClassVar, Final, Literal
 
 from soundline.spec.errors import CollectiveError
 
@@ -107,6 +107,8 @@ class CollUnit:
     """One coordinate per dimension; None is agnostic."""
     scaled: int | None = None
     """The dimension whose box coordinate N multiplies in ``N * unit``; None where there is none."""
+
+    spork_sort: ClassVar[Literal["unit"]] = "unit"
 
     def __post_init__(self) -> None:
         if not self.domain or len(self.domain) != len(self.box):

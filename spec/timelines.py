@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from soundline.spec.errors import SynchronizationError
 
@@ -96,6 +96,8 @@ class SyncTl:
     full: frozenset[Pair]
     temporal: frozenset[Pair]
     transitive: bool
+
+    spork_sort: ClassVar[Literal["timeline"]] = "timeline"
 
     def __str__(self) -> str:
         return self.name

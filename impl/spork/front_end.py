@@ -70,6 +70,15 @@ def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, 
 
 def _read(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
     try:
+        return _parsed(text, source, names)
+    except RecursionError:
+        raise refusal(
+            "prog-syntax", source.place(1, 0), "blocks or operands too deep in each other"
+        ) from None
+
+
+def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
+    try:
         module = ast.parse(text)
     except SyntaxError as error:
         line, offset = error.lineno or 1, (error.offset or 1) - 1

@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from soundline.spec.errors import SoundlineError
+
 MISSING = object()
 """What is found under a name that nobody gave."""
 
@@ -117,6 +119,8 @@ class Namespace:
     def _made(self, node: ast.expr, spelling: str, make: Callable[[], Any]) -> Found:
         try:
             return Found(spelling, make())
+        except SoundlineError:  # a law that the object itself breaks has an id of its own
+            raise
         except Exception as error:  # whatever a user's class raises is shown at its place
             raise Unknown(node, f"{spelling}, which raises {type(error).__name__}: {error}") from error
 

@@ -57,7 +57,7 @@ def _refs(sort: str) -> list[Ref]:
 
 
 TIMELINES, MEMORIES, KINDS, UNITS = (_refs(sort) for sort in ("timeline", "memory", "barrier", "unit"))
-UNITS += [Ref(f"{n} * {u.name}", n * u.value) for n in (2, 32) for u in UNITS]
+UNITS += [Ref(f"{n} * {u.name}", n * u.value) for n in (2, 32) for u in UNITS if u.value.scaled is not None]
 
 
 class Maker:

@@ -11,6 +11,7 @@ import pytest
 
 import soundline as sl
 from soundline.impl.spork import CudaWarpConfig, Named, Proc, named, proc_from_text, references, text
+from soundline.spec.collective_units import cuda_thread
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.expressions import Const, Name
 from soundline.spec.program_types import Ref
@@ -255,7 +256,7 @@ def test_what_stands_in_the_figures() -> None:
     assert [loop.iterator for loop in loops] == ["task", "m", "n"]
     wide = [s.mode.unit.name for s in found(xgemm_fence, For) if isinstance(s.mode, CudaThreads)]
     assert wide[:2] == ["4 * cuda_warp", "cuda_warp"]
-    assert loops[1].mode == CudaThreads(Ref("16 * cuda_thread", Named("16 * cuda_thread", "unit")))
+    assert loops[1].mode == CudaThreads(Ref("16 * cuda_thread", 16 * cuda_thread))
     (block,) = found(async_block, CudaAsync)
     assert block.timeline.name == "Sm80_cp_async"
     (copy,) = found(async_block, Call)
@@ -356,5 +357,17 @@ def test_what_is_no_python_and_what_has_no_source() -> None:
     with pytest.raises(ProgramError) as caught:
         proc_from_text("")
     assert caught.value.rule == "prog-syntax"
+    with pytest.raises(ProgramError) as caught:
+        proc_from_text("def f():\n    x: f32\n    x = " + "-" * 3000 + "1")
+    assert caught.value.rule == "prog-syntax"
     with pytest.raises(UsageError):
         proc(len)
+
+
+def test_a_law_that_an_object_breaks_keeps_its_id() -> None:
+    def odd(size: int) -> Named:
+        raise UsageError(f"no memory of {size}", rule="odd-c1")
+
+    with pytest.raises(UsageError) as caught:
+        proc_from_text("def f():\n    x: f32 @ odd(3)", {"odd": odd})
+    assert caught.value.rule == "odd-c1"
