@@ -340,13 +340,13 @@ def test_an_error_points_into_the_file_of_the_function() -> None:
         @proc
         def wrong(n: size):
             é: f32[n]
-            é[0] = 1.0 + mispelt
+            é[0] = 1.0 + wanting
 
     error = caught.value
     line = Path(__file__).read_text().splitlines()[error.line - 1]
     assert error.file is not None
     assert Path(error.file) == Path(__file__)
-    assert line[error.column - 1 :] == "mispelt"
+    assert line[error.column - 1 :] == "wanting"
     assert str(error).splitlines()[-2:] == [f"  {line}", f"  {' ' * (error.column - 1)}^"]
 
 
