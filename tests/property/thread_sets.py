@@ -257,7 +257,7 @@ UNITS = [
 ]
 NATIVE = [u for u in UNITS if u.name not in ("of 32 threads", "of 96 threads", "of 512 threads")]
 
-SHAPES = [(32, 1), (64, 1), (96, 1), (128, 1), (256, 1), (32, 2), (64, 4), (128, 2), (96, 2)]
+SHAPES = [(32, 1), (64, 1), (96, 1), (128, 1), (256, 1), (256, 1), (32, 2), (64, 4), (128, 2), (96, 2)]
 
 
 @st.composite
@@ -280,7 +280,10 @@ class Step:
 @st.composite
 def steps(draw: st.DrawFn, there: int) -> Step:
     """Any step, or one that suits a scope of so many threads in a row."""
-    kind = draw(st.integers(0, 7))
+    kind = draw(st.integers(0, 9))
+    if kind > 7 and there >= 64:
+        lo = draw(st.integers(1, there // 32 - 1))
+        return Step(None, lo=lo, hi=draw(st.integers(lo + 1, there // 32)))
     if kind == 0:
         lo = draw(st.integers(0, 3))
         return Step(None, lo=lo, hi=lo + draw(st.sampled_from([1, 1, 2, 4])))
