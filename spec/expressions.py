@@ -41,7 +41,7 @@ class Name(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(Node):
+class Span(Node):
     """``lo:hi`` among indices; without an end it goes to the end of the dimension."""
 
     lo: Expr | None = None
@@ -53,12 +53,12 @@ class Index(Node):
     """An element of an array, or with intervals among the indices a window of it."""
 
     name: str
-    indices: tuple[Expr | Interval, ...]
+    indices: tuple[Expr | Span, ...]
 
     @property
     def is_window(self) -> bool:
         """Whether an interval is among the indices."""
-        return any(isinstance(i, Interval) for i in self.indices)
+        return any(isinstance(i, Span) for i in self.indices)
 
 
 @dataclass(frozen=True, slots=True)

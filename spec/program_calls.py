@@ -9,9 +9,9 @@ callee declares. A callee that declares none, a mere name, takes what it is give
 from __future__ import annotations
 
 from soundline.spec.dtypes import DType, bool_
-from soundline.spec.expressions import Expr, Index, Interval, Name
+from soundline.spec.expressions import Expr, Index, Name, Span
 from soundline.spec.program_conditions import WORDS, refusal
-from soundline.spec.program_names import Array, Barriers, Scope, array, check_index, look_up, typed
+from soundline.spec.program_names import Barriers, DataName, Scope, array, check_index, look_up, typed
 from soundline.spec.program_types import SPELLING, Argument, Data, Ref, Sort
 from soundline.spec.programs import Arrive, Assign, Await, BarrierAt, Call, Proc, Reduce, statements
 
@@ -35,7 +35,7 @@ def check_barrier(barrier: BarrierAt, scope: Scope, *, multicast: bool) -> None:
     if not isinstance(found, Barriers):
         raise refusal("prog-kind", barrier, f"{barrier.name}, which is no barrier")
     for i in barrier.indices:
-        if isinstance(i, Interval):
+        if isinstance(i, Span):
             if not multicast or i.lo is not None or i.hi is not None:
                 raise refusal("prog-barrier-index", i, "an interval")
         else:
@@ -104,7 +104,7 @@ def _matched(call: Call, declared: tuple[Argument, ...]) -> list[tuple[Argument,
 
 def _check_free(value: Expr, scope: Scope) -> None:
     """An argument of which nothing is declared: a scalar, a window, or all of an array."""
-    if isinstance(value, Name) and isinstance(scope.get(value.name), Array):
+    if isinstance(value, Name) and isinstance(scope.get(value.name), DataName):
         return
     if isinstance(value, Index) and value.is_window:
         array(value, scope)
@@ -131,10 +131,10 @@ def _check_given(argument: Argument, value: Expr, scope: Scope, call: Call) -> N
 
 def _data(value: Expr, scope: Scope) -> tuple[DType | None, int]:
     """Dtype and rank of data that is given; no dtype for a literal."""
-    if isinstance(value, Name) and isinstance(found := look_up(value.name, scope, value), Array):
+    if isinstance(value, Name) and isinstance(found := look_up(value.name, scope, value), DataName):
         return found.dtype, found.rank
     if isinstance(value, Index):
-        rank = sum(isinstance(i, Interval) for i in value.indices)
+        rank = sum(isinstance(i, Span) for i in value.indices)
         return array(value, scope).dtype, rank
     dtype = typed(value, scope).dtype
     return (dtype, 0) if isinstance(dtype, DType) else (None, 0)

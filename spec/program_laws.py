@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from soundline.spec.expressions import Const, Interval, number
+from soundline.spec.expressions import Const, Span, number
 from soundline.spec.program_calls import check_arrive, check_await, check_call, check_reference
 from soundline.spec.program_conditions import refusal
 from soundline.spec.program_names import (
-    Array,
     Barriers,
     Binding,
+    DataName,
     array,
     bound_by,
     check_condition,
@@ -126,13 +126,13 @@ def _check_binding(statement: Alloc | AllocBarrier | WindowOf, scope: dict[str, 
         found = array(statement.window, scope)
         if not statement.window.is_window:
             raise refusal("prog-window", statement, "an element")
-        rank = sum(isinstance(i, Interval) for i in statement.window.indices)
-        bound: Binding = Array(found.dtype, rank)
+        rank = sum(isinstance(i, Span) for i in statement.window.indices)
+        bound: Binding = DataName(found.dtype, rank)
     else:
         for size in statement.sizes or ():
             check_size(size, scope)
         if isinstance(statement, Alloc):
-            bound = Array(statement.dtype, len(statement.sizes))
+            bound = DataName(statement.dtype, len(statement.sizes))
         else:
             check_reference(statement.kind, "barrier")
             bound = Barriers(None if statement.sizes is None else len(statement.sizes))

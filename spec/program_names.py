@@ -22,8 +22,8 @@ from soundline.spec.expressions import (
     Const,
     Expr,
     Index,
-    Interval,
     Name,
+    Span,
     Unary,
     number,
 )
@@ -33,7 +33,7 @@ from soundline.spec.program_types import SPELLING, Control, Data, Node, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class DataName:
     """A name of data: its dtype and number of dimensions."""
 
     dtype: DType
@@ -47,7 +47,7 @@ class Barriers:
     rank: int | None
 
 
-Binding = Control | Array | Barriers
+Binding = Control | DataName | Barriers
 Scope = Mapping[str, Binding]
 """What the names in scope stand for."""
 
@@ -63,7 +63,7 @@ class Typed:
 
 def bound_by(type_: Type) -> Binding:
     """What the name of an argument stands for."""
-    return Array(type_.dtype, len(type_.sizes)) if isinstance(type_, Data) else type_
+    return DataName(type_.dtype, len(type_.sizes)) if isinstance(type_, Data) else type_
 
 
 def check_name(name: str, scope: Scope, at: Node) -> None:
@@ -81,10 +81,10 @@ def look_up(name: str, scope: Scope, at: Node) -> Binding:
     return scope[name]
 
 
-def array(place: Name | Index, scope: Scope) -> Array:
+def array(place: Name | Index, scope: Scope) -> DataName:
     """The array that is indexed here, with the right number of indices."""
     found = look_up(place.name, scope, place)
-    if not isinstance(found, Array):
+    if not isinstance(found, DataName):
         what = "a barrier" if isinstance(found, Barriers) else f"the {found.name} {place.name}"
         raise refusal("prog-kind", place, what)
     if isinstance(place, Index):
@@ -95,9 +95,9 @@ def array(place: Name | Index, scope: Scope) -> Array:
     return found
 
 
-def check_index(expression: Expr | Interval, scope: Scope) -> None:
+def check_index(expression: Expr | Span, scope: Scope) -> None:
     """An index, or both ends of an interval."""
-    if isinstance(expression, Interval):
+    if isinstance(expression, Span):
         for end in (expression.lo, expression.hi):
             if end is not None:
                 check_integer(end, scope)

@@ -21,8 +21,8 @@ from soundline.spec.expressions import (
     Const,
     Expr,
     Index,
-    Interval,
     Name,
+    Span,
     Unary,
 )
 from soundline.spec.op_schema import Op
@@ -187,11 +187,11 @@ def _barrier(barrier: BarrierAt) -> str:
     return barrier.name + (_indices(barrier.indices) if barrier.indices else "")
 
 
-def _indices(indices: Iterable[Expr | Interval]) -> str:
-    return f"[{', '.join(_interval(i) if isinstance(i, Interval) else expression(i) for i in indices)}]"
+def _indices(indices: Iterable[Expr | Span]) -> str:
+    return f"[{', '.join(_interval(i) if isinstance(i, Span) else expression(i) for i in indices)}]"
 
 
-def _interval(interval: Interval) -> str:
+def _interval(interval: Span) -> str:
     return ":".join("" if end is None else expression(end) for end in (interval.lo, interval.hi))
 
 

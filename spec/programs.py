@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from soundline.spec.dtypes import DType
-from soundline.spec.expressions import Const, Expr, Index, Interval, Name, Unary, walk
+from soundline.spec.expressions import Const, Expr, Index, Name, Span, Unary, walk
 from soundline.spec.op_schema import Op
 from soundline.spec.program_types import Argument, CudaWarpConfig, Node, Ref, Sort
 
@@ -146,12 +146,12 @@ class BarrierAt(Node):
     """``bar[i, :]``: a queue barrier of an array. ``:`` stands for every position, which is multicast."""
 
     name: str
-    indices: tuple[Expr | Interval, ...] = ()
+    indices: tuple[Expr | Span, ...] = ()
 
     @property
     def is_multicast(self) -> bool:
         """Whether an index stands for every position."""
-        return any(isinstance(i, Interval) for i in self.indices)
+        return any(isinstance(i, Span) for i in self.indices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from soundline.spec.expressions import (
     Cast,
     Expr,
     Index,
-    Interval,
     Name,
+    Span,
     Unary,
 )
 from soundline.spec.op_schema import Op
@@ -160,12 +160,12 @@ def apply(function: str, *operands: Operand) -> Term:
     return Term(Apply(FUNCTIONS[function][0], tuple(expr(o) for o in operands)))
 
 
-def _index(value: Any) -> Expr | Interval:
+def _index(value: Any) -> Expr | Span:
     if isinstance(value, slice):
         if value.step is not None:
             raise UsageError("a window has no step")
         lo, hi = (None if end is None else expr(end) for end in (value.start, value.stop))
-        return Interval(lo, hi)
+        return Span(lo, hi)
     return expr(value)
 
 

@@ -20,8 +20,8 @@ from soundline.spec.expressions import (
     Const,
     Expr,
     Index,
-    Interval,
     Name,
+    Span,
     Unary,
     number,
 )
@@ -111,19 +111,19 @@ def _comparison(node: ast.Compare, context: Context) -> Expr:
     return _folded(Op.And, [Binary(_OPERATORS[type(op)], a, b, position=at) for op, a, b in pairs], at)
 
 
-def read_indices(node: ast.expr, context: Context) -> tuple[Expr | Interval, ...]:
+def read_indices(node: ast.expr, context: Context) -> tuple[Expr | Span, ...]:
     """What stands in square brackets."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     return tuple(_index(part, context) for part in parts)
 
 
-def _index(node: ast.expr, context: Context) -> Expr | Interval:
+def _index(node: ast.expr, context: Context) -> Expr | Span:
     if not isinstance(node, ast.Slice):
         return read_expression(node, context)
     if node.step is not None:
         raise context.refuse("prog-syntax", node.step, "an interval with a step")
     ends = [None if end is None else read_expression(end, context) for end in (node.lower, node.upper)]
-    return Interval(ends[0], ends[1], position=context.at(node))
+    return Span(ends[0], ends[1], position=context.at(node))
 
 
 def read_sizes(node: ast.expr, context: Context) -> tuple[Expr, ...]:
@@ -132,7 +132,7 @@ def read_sizes(node: ast.expr, context: Context) -> tuple[Expr, ...]:
     for part, index in zip(
         node.elts if isinstance(node, ast.Tuple) else [node], read_indices(node, context), strict=True
     ):
-        if isinstance(index, Interval):
+        if isinstance(index, Span):
             raise context.refuse("prog-syntax", part, "an interval as a size")
         found.append(index)
     return tuple(found)

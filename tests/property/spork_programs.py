@@ -16,8 +16,8 @@ from soundline.spec.expressions import (
     Const,
     Expr,
     Index,
-    Interval,
     Name,
+    Span,
     Unary,
 )
 from soundline.spec.op_schema import Op
@@ -137,9 +137,9 @@ class Maker:
         both = Binary(self.pick(*ops), *self.pick((left, right), (right, left)))
         return Unary(Op.Neg, both) if self.flip() else both
 
-    def interval(self, scope: dict[str, Any]) -> Interval:
+    def interval(self, scope: dict[str, Any]) -> Span:
         ends = [None if self.flip() else self.integer(scope, 1) for _ in "ab"]
-        return Interval(*ends)
+        return Span(*ends)
 
     def element(self, name: str, scope: dict[str, Any]) -> Name | Index:
         rank = scope[name][1]
@@ -156,8 +156,8 @@ class Maker:
     def barrier(self, scope: dict[str, Any], name: str, *, multicast: bool) -> BarrierAt:
         rank = scope[name]["rank"]
         count = self.random.randint(0, 2) if rank is None else rank
-        parts: list[Expr | Interval] = [
-            Interval() if multicast and self.flip() else self.integer(scope, 1) for _ in range(count)
+        parts: list[Expr | Span] = [
+            Span() if multicast and self.flip() else self.integer(scope, 1) for _ in range(count)
         ]
         return BarrierAt(name, tuple(parts))
 
@@ -207,7 +207,7 @@ class Maker:
             of = self.pick(*(n for n in arrays if scope[n][1]))
             window = self.window(of, scope)
             name = self.name("w")
-            scope[name] = (scope[of][0], sum(isinstance(i, Interval) for i in window.indices))
+            scope[name] = (scope[of][0], sum(isinstance(i, Span) for i in window.indices))
             return WindowOf(name, window, self.pick(None, *MEMORIES))
         if kind is Arrive:
             name = self.pick(*barriers)

@@ -1,6 +1,6 @@
 """The records of the abstract machine: who sees what, twins for each hazard, and the guide's version where it is wrong.
 
-A program is written as calls on a `Storage`; each access tells the ids of its hazards, so that a twin reads as a list.
+A program is written as calls on `Locations`; each access tells the ids of its hazards, so that a twin reads as a list.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soundline.spec.barriers import Queue, QueueId, Stamp, multicast_stamps, multicast_targets
-from soundline.spec.storage import Storage
+from soundline.spec.storage import Locations
 from soundline.spec.timelines import (
     CP_RAM,
     CPU,
@@ -57,10 +57,10 @@ def threads(*numbers: int | range, task: str = "task 0") -> frozenset[Thread]:
 
 
 class Machine:
-    """A Storage whose statements take names, and whose accesses tell ids."""
+    """A Locations whose statements take names, and whose accesses tell ids."""
 
     def __init__(self, *, policy: Policy = Policy.temporal, owner: frozenset[Thread] = threads(range(8))):
-        self.storage = Storage(policy)
+        self.storage = Locations(policy)
         self.queues: dict[QueueId, Queue] = {}
         self.found: list[Hazard] = []
         self.storage.allocate([X, Y], owner)
@@ -773,13 +773,13 @@ STEPS = st.one_of(ACCESSES, SYNCS)
 POLICIES = st.sampled_from(Policy)
 
 
-def fresh(policy: Policy) -> Storage:
-    storage = Storage(policy)
+def fresh(policy: Policy) -> Locations:
+    storage = Locations(policy)
     storage.allocate([X], CTA)
     return storage
 
 
-def run(storage: Storage, steps: Iterable) -> list[tuple]:
+def run(storage: Locations, steps: Iterable) -> list[tuple]:
     """Run steps; each access is named by its place, so that hazards of two runs can be compared."""
     found = []
     for k, step in steps:
