@@ -1,10 +1,10 @@
 """
-Locations of the machine
+Storage of the machine
 ======================
 
 The memory of the abstract machine: for each location its history (`visibility`), and whether it is allocated.
 
-*Lifetimes* (S-06). Locations is used between its allocation and its end. It ends by being freed by the collective that
+*Lifetimes* (S-06). Storage is used between its allocation and its end. It ends by being freed by the collective that
 allocated it, which has to see all accesses, as if it wrote. Histories belong to bytes, not to names: they stay when
 storage is freed, so whoever uses the bytes again has to see what was done with them before. A location is therefore
 what the program cannot rename: a space and an address in it.

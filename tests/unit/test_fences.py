@@ -222,7 +222,7 @@ def said(c: Collective) -> set[str]:
         # two warps, one in each CTA of a cluster
         (of([*range(32), *range(64, 96)], 64, 2), {"warps", "aligned"}),
     ],
-    ids=lambda x: str(x)[:40],
+    ids=lambda x: " ".join(sorted(x)) or "none" if isinstance(x, set) else str(x)[:40],
 )
 def test_kinds_of_collectives(collective: Collective, kinds: set[str]) -> None:
     assert said(collective) == kinds
