@@ -161,7 +161,9 @@ def evaluates(op: Op) -> bool:
 @cache
 def lowered(op: Op) -> Lowered | None:
     """The op's probe taken to C text, where the road does that."""
-    probe = value_probe(Op.Function if op is Op.Param else op)  # a Param is compiled where a Function binds it
+    probe = value_probe(
+        Op.Function if op is Op.Param else op
+    )  # a Param is compiled where a Function binds it
     if probe is None:
         return None
     try:
