@@ -63,7 +63,7 @@ def _in_a_function(call: Op) -> UOp:
 
 
 VALUES: dict[Op, Callable[[], UOp]] = {
-    Op.Param: lambda: param(0, int32, (2,)),
+    Op.Param: lambda: _in_a_function(Op.Function),
     Op.Buffer: lambda: Op.Load(_B),
     Op.Const: lambda: _ONE,
     Op.Binary: lambda: Op.Binary(arg=b"\x01\x02"),
@@ -151,8 +151,7 @@ def evaluates(op: Op) -> bool:
         probe = value_probe(op)
         if probe is None:
             return False
-        params = {0: [1, 2]} if op is Op.Param else {}
-        evaluate(probe, params, HELD, ranges={"gidx0": 3, "lidx0": 5}, functions={"probe": lambda x: x})
+        evaluate(probe, buffers=HELD, ranges={"gidx0": 3, "lidx0": 5}, functions={"probe": lambda x: x})
     except SoundlineError:
         return False
     return True
@@ -161,9 +160,7 @@ def evaluates(op: Op) -> bool:
 @cache
 def lowered(op: Op) -> Lowered | None:
     """The op's probe taken to C text, where the road does that."""
-    probe = value_probe(
-        Op.Function if op is Op.Param else op
-    )  # a Param is compiled where a Function binds it
+    probe = value_probe(op)
     if probe is None:
         return None
     try:
