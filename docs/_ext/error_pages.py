@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import collective_pages
 import composition_pages
@@ -27,77 +27,6 @@ def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[t
         yield from classes(child)
 
 
-def anchors() -> list[str]:
-    """Every anchor that the `url` of some error has: its rule's, or that of its class."""
-    ids = [row[0] for e in TABLE.values() for row in _refusals(e)]
-    ids += [*composition_pages.constraints(), *optop_pages.constraints(), *collective_pages.constraints()]
-    ids += [*CONDITIONS, *(d.anchor for d in DECISIONS.values())]
-    ids += synchronization_pages.constraints()
-    return [*(c.__name__.lower() for c in classes()), *ids]
-
-
-def errors() -> str:
-    """The classes, then the constraints op by op, then the decisions that errors cite."""
-    parts = [title("By class", "-")]
-    parts += [_class(c) for c in classes()]
-    parts.append(title("By kind of mistake", "-"))
-    parts.append("What can be wrong with a rule file, in the words of reports (:doc:`cli`).\n")
-    kinds = [(f":here:`{kind}`", prose(text)) for kind, text in KINDS.items()]
-    parts.append(table(("kind", "means"), kinds, widths=(22, 78)))
-    parts.append(title("By constraint", "-"))
-    parts.append(
-        "An ``IllFormed`` error names in ``.rule`` the constraint that a node broke, a ``GradientError`` the adjoint "
-        "that it lacks.\n"
-    )
-    rows = [
-        (f":here:`{identifier}`", f":ref:`{e.title} <op-{e.slug}>`", prose(text))
-        for e in TABLE.values()
-        for identifier, text in _refusals(e)
-    ]
-    rows += [
-        (f":here:`{identifier}`", code(name), prose(text))
-        for identifier, (name, text) in composition_pages.constraints().items()
-    ]
-    parts.append(table(("id", "op", "the node must satisfy"), rows, widths=(32, 18, 50)))
-    parts.append(title("By kernel, OptOp and stage", "-"))
-    parts.append(
-        "A ``ScheduleError`` names a condition of a kernel or OptOp, a ``StageError`` one of a stage.\n"
-    )
-    rows = [
-        (f":here:`{identifier}`", code(name), prose(text))
-        for identifier, (name, text) in optop_pages.constraints().items()
-    ]
-    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
-    parts.append(title("By collective", "-"))
-    parts.append(
-        "A ``CollectiveError`` names a condition of units, loops over threads or distributed memory.\n"
-    )
-    rows = [
-        (f":here:`{identifier}`", escape(name), prose(text))
-        for identifier, (name, text) in collective_pages.constraints().items()
-    ]
-    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
-    parts.append(title("By condition of a Spork program", "-"))
-    parts.append("A ``ProgramError`` names the condition that a program broke, and shows the place.\n")
-    conditions = [(f":here:`{identifier}`", prose(text)) for identifier, text in CONDITIONS.items()]
-    parts.append(table(("id", "what must hold"), conditions, widths=(24, 76)))
-    parts.append(title("By timeline, fence, barrier and hazard", "-"))
-    parts.append(
-        "A ``SynchronizationError`` names what a statement of synchronization broke; a ``Hazard`` of the abstract "
-        "machine has an id of the same kind.\n"
-    )
-    rows = [
-        (f":here:`{identifier}`", escape(name), prose(text))
-        for identifier, (name, text) in synchronization_pages.constraints().items()
-    ]
-    parts.append(table(("id", "of", "what must hold"), rows, widths=(32, 18, 50)))
-    parts.append(title("By decision", "-"))
-    parts.append("Errors that no single constraint explains name the decision they rest on.\n")
-    rows = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}", "") for d in DECISIONS.values()]
-    parts.append(table(("id", "decision"), [row[:2] for row in rows], widths=(20, 80)))
-    return "\n".join(parts)
-
-
 def _refusals(entry: Entry) -> list[tuple[str, str]]:
     """Every id under which a node of this op can be refused, and what it asks: the shape of the tuple, the numbered
     constraints, and the derived properties on which the sources must agree."""
@@ -110,6 +39,81 @@ def _refusals(entry: Entry) -> list[tuple[str, str]]:
         (entry.law_id("sem"), entry.semantics),
         (entry.law_id("adjoint"), ADJOINTS[entry.op].formula),
     ]
+
+
+Row = tuple[str, str, str]
+"""An id, what it belongs to and what must hold; all but the id are reStructuredText."""
+
+
+def _rows(constraints: Mapping[str, tuple[str, str]], shown: Callable[[str], str] = escape) -> list[Row]:
+    return [(i, shown(name), prose(text)) for i, (name, text) in constraints.items()]
+
+
+def _all_of(name: str, texts: Mapping[str, str]) -> list[Row]:
+    return [(i, name, prose(text)) for i, text in texts.items()]
+
+
+def _ops() -> list[Row]:
+    return [
+        (i, f":ref:`{e.title} <op-{e.slug}>`", prose(text))
+        for e in TABLE.values()
+        for i, text in _refusals(e)
+    ]
+
+
+SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
+    (
+        "By constraint",
+        "An ``IllFormed`` error names in ``.rule`` the constraint of a node, a ``GradientError`` a missing adjoint.",
+        [*_ops(), *_rows(composition_pages.constraints(), code)],
+    ),
+    (
+        "By kernel, OptOp and stage",
+        "A ``ScheduleError`` names a condition of a kernel or OptOp, a ``StageError`` one of a stage.",
+        _rows(optop_pages.constraints(), code),
+    ),
+    (
+        "By collective",
+        "A ``CollectiveError`` names a condition of units, loops over threads or distributed memory.",
+        _rows(collective_pages.constraints()),
+    ),
+    (
+        "By condition of a Spork program",
+        "A ``ProgramError`` names the condition that a program broke, and shows the place.",
+        _all_of("program", CONDITIONS),
+    ),
+    (
+        "By timeline, fence, barrier and hazard",
+        "A ``SynchronizationError`` names what a statement broke; a ``Hazard`` of the abstract machine has an id too.",
+        _rows(synchronization_pages.constraints()),
+    ),
+)
+"""What an error can name in ``.rule``: the title of a section, its sentence and its rows."""
+
+
+def anchors() -> list[str]:
+    """Every anchor that the `url` of some error has: its rule's, or that of its class."""
+    ids = [identifier for _, _, rows in SECTIONS for identifier, _, _ in rows]
+    return [*(c.__name__.lower() for c in classes()), *ids, *(d.anchor for d in DECISIONS.values())]
+
+
+def errors() -> str:
+    """The classes, the kinds of mistakes, the sections, then the decisions that errors cite."""
+    parts = [title("By class", "-")]
+    parts += [_class(c) for c in classes()]
+    parts.append(title("By kind of mistake", "-"))
+    parts.append("What can be wrong with a rule file, in the words of reports (:doc:`cli`).\n")
+    kinds = [(f":here:`{kind}`", prose(text)) for kind, text in KINDS.items()]
+    parts.append(table(("kind", "means"), kinds, widths=(22, 78)))
+    for name, sentence, rows in SECTIONS:
+        linked = [(f":here:`{identifier}`", of, text) for identifier, of, text in rows]
+        parts += [title(name, "-"), f"{sentence}\n"]
+        parts.append(table(("id", "of", "what must hold"), linked, widths=(32, 18, 50)))
+    parts.append(title("By decision", "-"))
+    parts.append("Errors that no single constraint explains name the decision they rest on.\n")
+    decided = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}") for d in DECISIONS.values()]
+    parts.append(table(("id", "decision"), decided, widths=(20, 80)))
+    return "\n".join(parts)
 
 
 def _class(error: type[tree.SoundlineError]) -> str:
