@@ -33,10 +33,10 @@ from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import shape_of
 from soundline.impl.operands import array_of
 from soundline.impl.runtime import cpu, memory
-from soundline.impl.show import shown
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, to_numpy
 from soundline.spec.errors import UsageError
+from soundline.spec.text import program_text
 from soundline.spec.uop import Op, UOp, toposort
 
 Arrays = npt.NDArray[Any]
@@ -280,9 +280,21 @@ def computed(outputs: Sequence[UOp]) -> list[Arrays]:
 
 
 def stage_text(program: Program, name: str) -> str:
-    """A stage of a program as text: UOps, or C for ``render``; raises `UsageError` for a name that is no stage."""
+    """A stage of a program in the textual form, or C for ``render``; raises `UsageError` for a name that is no stage.
+
+    >>> double = compile(lambda x: x + x, np.arange(3, dtype=np.int32))
+    >>> print(stage_text(double, "callify"))
+    %0 = Param([3]; slot=0, dtype=int32)  # int32[3]
+    %1 = Reshape(2:int32, [1])  # int32[1]
+    %2 = Expand(%1, [3])  # int32[3]
+    %3 = Mul(%0, %2)  # int32[3]
+    %4 = Tuple(%3)
+    %5 = Buffer(; slot=0, size=3, dtype=int32)  # int32[3]
+    %6 = Function(%4, %5)
+    return %6
+    """
     if name == "render":
         return program.source
     if name not in program.stages:
         raise UsageError(f"there is no stage {name!r}", hint=f"one of {', '.join(STAGES)}")
-    return shown(program.stages[name])
+    return program_text(program.stages[name])

@@ -30,6 +30,8 @@ from soundline.spec.decompositions import PROGRAMS
 from soundline.spec.dtypes import bool_, float16, float32, index, int32, int64, uint8
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate, execute
+from soundline.spec.parsing import parse
+from soundline.spec.text import program_text
 from soundline.spec.uop import (
     AxisType,
     Op,
@@ -69,10 +71,13 @@ def executed(kernels: UOp, held: dict[int, np.ndarray]) -> dict[int, Array]:
 
 
 def check_stages(roots: list[UOp]) -> None:
-    """After every stage, the outputs hold the values of the graphs."""
+    """After every stage, the outputs hold the values of the graphs, and the stage has a text that reads back."""
     function, held = function_of(*roots)
     expected = [evaluate(r, buffers={n.arg.slot: storage.contents(n) for n in buffers_of(r)}) for r in roots]
     lowered = lower(function, "exact")
+    assert [parse(program_text(stage)) for stage in lowered.stages.values()] == [
+        (stage,) for stage in lowered.stages.values()
+    ]
     body = lowered.stages["callify"]
     for k, value in enumerate(expected):
         assert evaluate(Op.GetTuple(body, arg=k), buffers=held) == value
@@ -496,12 +501,12 @@ def test_bounds_are_those_of_the_law_and_ranges_are_closed() -> None:
 # Stages as text ---------------------------------------------------------------------------------------------------
 
 
-def test_every_stage_can_be_shown() -> None:
+def test_every_stage_is_shown_in_the_textual_form() -> None:
     program = compile(lambda x: (x @ x).softmax(), np.ones((5, 5), np.float32))
-    texts = [stage_text(program, name) for name in STAGES]
-    assert len(set(texts)) == len(STAGES)
-    assert "Reduce" in stage_text(program, "callify")
-    assert "soundline_run" in stage_text(program, "render")
+    texts = {name: stage_text(program, name) for name in STAGES}
+    assert len(set(texts.values())) == len(STAGES)
+    assert "soundline_run" in texts.pop("render")
+    assert {name: parse(text) for name, text in texts.items()} == {n: (s,) for n, s in program.stages.items()}
     with pytest.raises(UsageError):
         stage_text(program, "nonsense")
 

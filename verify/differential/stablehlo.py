@@ -21,12 +21,12 @@ from typing import Any
 
 from rich.console import Console
 
-from soundline.impl.show import shown
 from soundline.spec.arrays import Array, same_cell
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, to_bits, uint64
 from soundline.spec.elementwise import scalar
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import Op
+from soundline.spec.text import program_text
 from soundline.verify.differential.hlo_programs import KINDS, Drawn, drawn
 from soundline.verify.differential.hlo_text import carrier, module
 
@@ -163,7 +163,9 @@ def compare(console: Console, seed: int, count: int, words: int) -> int:
             if problem is None:
                 agreed[program.kind] += 1
             else:
-                differing.append(f"program {number} ({program.kind}): {problem}\n{shown(program.root)}")
+                differing.append(
+                    f"program {number} ({program.kind}): {problem}\n{program_text(program.root)}"
+                )
         wrong_words = threefry_differences(oracle, seed, words)
     finally:
         oracle.close()
