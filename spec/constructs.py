@@ -1,0 +1,17 @@
+"""
+The constructs of Spork
+=======================
+
+The table of everything that a program is made of, construct by construct, in the order of the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from soundline.spec.construct_schema import Construct
+from soundline.spec.constructs_programs import PROGRAMS
+from soundline.spec.constructs_synchronization import SYNCHRONIZATION
+
+CONSTRUCTS: Final[dict[str, Construct]] = {c.slug: c for c in (*PROGRAMS, *SYNCHRONIZATION)}
+"""Every construct, by slug."""
