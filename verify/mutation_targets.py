@@ -116,7 +116,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/values.py", "mutants_memory", "mutants_movement", "evaluate_values", "evaluate_memory"),
     _target("spec/visibility.py", "visibility"),
     _target("spec/warp_configs.py", "warp_configs"),
-    _target("spec/warps.py", "warps", "optops"),
+    _target("spec/warps.py", "optops"),
     _target("spec/workgroups.py", "workgroups", "warps"),
     _target("verify/layers.py", *_RULES),
     _target("verify/rules.py", *_RULES),

@@ -33,9 +33,9 @@ from soundline.spec.kernels import AXES, Kernel, fresh_axis, replace_axis, run
 from soundline.spec.opt_groups import is_grouped, unsynchronized, with_local_buffers
 from soundline.spec.opt_padto import neutral
 from soundline.spec.optops import OPTOPS, OptOp, apply, schedule
-from soundline.spec.tensor_cores import CORES, core_named
+from soundline.spec.tensor_cores import CORES, core_named, operand_value
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
-from soundline.spec.warps import holder, spelled, written_out
+from soundline.spec.warps import spelled
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from kernel_programs import (
@@ -55,6 +55,8 @@ from kernel_programs import (
     two_folds_kernel,
     two_stores_kernel,
 )
+
+from .wmma_written_out import holder, operand, place, written_out
 
 A = AxisType
 
@@ -583,28 +585,24 @@ def test_tc_of_one_step_is_the_ascending_fold() -> None:
 
 
 def test_tf32_loses_bits_in_the_written_out_reading_too() -> None:
-    from soundline.spec.tensor_cores import operand_value
-    from soundline.spec.warps import _operand
-
     core = core_named("m16n8k8.tf32.f32")
     assert core is not None
     for x in (1.0, 1 + 2.0**-11, -(1 + 2.0**-11), math.inf, math.nan, -0.0, 3.4e38, 1e-40, 0.1):
         x = round_to(float32, x)
-        assert same_value(float32, evaluate(_operand(core, const(x, float32))).item(), operand_value(core, x))
+        assert same_value(float32, evaluate(operand(core, const(x, float32))).item(), operand_value(core, x))
 
 
 @pytest.mark.parametrize("core", CORES, ids=lambda c: c.name)
 def test_rows_and_columns_as_index_expressions_are_those_of_the_fragment_map(core: Any) -> None:
-    lane, e = loop(32, 0), loop(64, 1)
+    first, second = loop(64, 0), loop(64, 1)
     for digits in (core.a, core.b, core.c):
-        row, column = spelled(digits, lane, e)
-        held = holder(digits, loop(64, 0), loop(64, 1))
-        for at in range(0, 32, 5):
-            for k in range(digits.elements):
-                place = tuple(int(evaluate(x, ranges={0: at, 1: k}).item()) for x in (row, column))
-                assert place == digits.place(at, k)
-                back = tuple(int(evaluate(x, ranges={0: place[0], 1: place[1]}).item()) for x in held)
-                assert back == (at, k)
+        places = Op.Stack(*spelled(digits, first, second), *place(digits, first, second))
+        held = Op.Stack(*holder(digits, first, second))
+        for lane in range(0, 32, 5):
+            for e in range(digits.elements):
+                row, column = digits.place(lane, e)
+                assert evaluate(places, ranges={0: lane, 1: e}).elements == (row, column, row, column)
+                assert evaluate(held, ranges={0: row, 1: column}).elements == (lane, e)
 
 
 def test_tc_takes_one_of_several_reduce_axes() -> None:
