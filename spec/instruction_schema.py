@@ -7,21 +7,27 @@ its *sequential* meaning. Beside that it says by whom it is executed (its collec
 instr-tl), and of each argument of data how it is used. Everything that the readings of a program need to know of an
 instruction is here; the text of its CUDA is registered elsewhere, by the name or the class of the instruction.
 
-What an instruction reads and writes is what its body does: nothing is declared twice.
+What an instruction reads and writes is what its body does: nothing is declared twice. All that it reads it reads before
+it writes, so that what it writes overlaps nothing else that it is given.
+
+An instruction is checked when it is made: it is well formed as a proc is, its body does nothing but assign and reduce
+its arguments, and what it says of its operands and its executor agrees with that and with their memories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
 
 from soundline.spec.barriers import BarrierType
 from soundline.spec.collective_units import CollUnit
+from soundline.spec.errors import ProgramError
 from soundline.spec.expressions import Expr, Index, Name, walk
-from soundline.spec.memories import Memory
-from soundline.spec.program_types import Argument, Data
-from soundline.spec.programs import Assign, Reduce, Statement, statements
+from soundline.spec.memories import Memory, examples
+from soundline.spec.program_laws import check
+from soundline.spec.program_types import Argument, Data, Node
+from soundline.spec.programs import SEQ, Assign, For, If, Proc, Reduce, Statement, statements
 from soundline.spec.timelines import InstrTl, Pair, UsageTl, pair
 
 INSTRUCTION_CONSTRAINTS: Final[dict[str, str]] = {
@@ -37,6 +43,15 @@ INSTRUCTION_CONSTRAINTS: Final[dict[str, str]] = {
 }
 """What is asked of instructions and of direct accesses on the device, by id."""
 
+DEFINITION_CONSTRAINTS: Final[dict[str, str]] = {
+    "instr-operand": "what is said of operands is said of arguments of data",
+    "instr-atomic": "an operand whose reductions are atomic is reduced, and not assigned",
+    "instr-executor": "an instruction of the CPU has no unit, and one of the device has one",
+    "instr-completion": "a trailing barrier follows what is asynchronous, and one that must follow is of a type",
+    "instr-touch": "a memory that an operand takes may be touched by instructions of the instr-tl",
+}
+"""What is asked of an instruction beside `instr-body` when it is made, by id; its pairs have to be legal as well."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
@@ -45,7 +60,7 @@ class Operand:
     memories: tuple[Memory | Callable[..., Any], ...] = ()
     """The memories that it takes: one, or any made by a function of the table of memories; nothing stands for all."""
     usage: UsageTl | None = None
-    """Its usage-tl; None for that of the memory."""
+    """Its usage-tl; None for that of the memory, or on the CPU for that of the CPU."""
     out_of_order: bool = False
     """Whether an access completes only when it is waited for."""
     convergent: bool | None = None
@@ -61,8 +76,10 @@ class Operand:
 
     def takes(self, memory: Memory) -> bool:
         """Whether data may lie in a memory."""
-        names = {getattr(m, "name", getattr(m, "__name__", "")) for m in self.memories}
-        return not names or memory.name in names or memory.name.split("(")[0] in names
+        made = memory.name.split("(")[0]
+        return not self.memories or any(
+            m == memory if isinstance(m, Memory) else m.__name__ == made for m in self.memories
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +99,37 @@ class Instruction:
     """The type of the barrier that may follow it."""
     trailing_required: bool = False
     """Whether that barrier must follow it: nothing else could tell of its completion."""
+    ptx: str = ""
+    """The instructions of PTX, or the function of CUDA, that it becomes."""
+    doc: str = ""
+    """What it does, in a sentence."""
 
     spork_sort: ClassVar[Literal["instruction"]] = "instruction"
 
+    def __post_init__(self) -> None:
+        check_instruction(self)
+
     def operand(self, name: str) -> Operand:
-        """How it uses an argument."""
-        return self.operands.get(name, Operand())
+        """How it uses an argument. Where nothing is said of memories it takes the one that the argument declares."""
+        found = self.operands.get(name, Operand())
+        declared = next((a.memory for a in self.arguments if a.name == name), None)
+        return found if found.memories or declared is None else replace(found, memories=(declared.value,))
+
+    def disagreement(
+        self,
+        memories: Mapping[str, Memory],  # noqa: ARG002
+        sizes: Mapping[str, int],  # noqa: ARG002
+    ) -> str | None:
+        """What is wrong with the memories of operands and the values of sizes together, where each alone is right.
+
+        A family says more than a list of memories can; what is wrong breaks `instr-memory`.
+        """
+        return None
 
     def pair(self, name: str, memory: Memory) -> Pair:
-        """The pair of an access through an argument whose data lies in a memory."""
-        usage = self.operand(name).usage
-        return pair(self.instr_tl, memory.usage if usage is None else usage)
+        """The pair of an access through an argument whose data lies in a memory; the CPU has one usage-tl for all."""
+        usual = UsageTl.cpu if self.instr_tl is InstrTl.cpu_in_order else memory.usage
+        return pair(self.instr_tl, self.operand(name).usage or usual)
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -113,3 +150,69 @@ class Instruction:
 
     def __str__(self) -> str:
         return self.name
+
+
+def check_instruction(instruction: Instruction) -> None:
+    """Refuse an instruction that breaks a law of its definition; `Instruction` itself calls this."""
+    check(Proc(instruction.name, instruction.arguments, instruction.preconditions, instruction.body))
+    for statement in statements(instruction.body):
+        if not isinstance(statement, Assign | Reduce | If) and not (
+            isinstance(statement, For) and statement.mode == SEQ
+        ):
+            given = f"{type(statement).__name__} in the body of {instruction.name}"
+            raise _refused("instr-body", INSTRUCTION_CONSTRAINTS["instr-body"], given, statement)
+    _check_executor(instruction)
+    for name in instruction.operands:
+        if name not in instruction.data:
+            raise _broken(
+                "instr-operand", instruction, f"{name}, among {', '.join(instruction.data) or 'none'}"
+            )
+    for name in instruction.data:
+        _check_operand(instruction, name)
+
+
+def _check_executor(instruction: Instruction) -> None:
+    on_cpu = instruction.instr_tl is InstrTl.cpu_in_order
+    if on_cpu != (instruction.unit is None):
+        given = f"{instruction.unit or 'no unit'} with {instruction.instr_tl}"
+        raise _broken("instr-executor", instruction, given)
+    in_order = instruction.instr_tl in (InstrTl.cpu_in_order, InstrTl.cuda_in_order)
+    if instruction.trailing is None and instruction.trailing_required:
+        raise _broken("instr-completion", instruction, "one that must follow and has no type")
+    if instruction.trailing is not None and in_order:
+        raise _broken("instr-completion", instruction, f"{instruction.trailing} after {instruction.instr_tl}")
+
+
+def _check_operand(instruction: Instruction, name: str) -> None:
+    operand = instruction.operand(name)
+    if operand.atomic:
+        assigned = any(isinstance(s, Assign) and s.place.name == name for s in statements(instruction.body))
+        if assigned or name not in instruction.written:
+            raise _broken(
+                "instr-atomic", instruction, f"{name}, which is {'assigned' if assigned else 'read'}"
+            )
+    if operand.usage is not None:
+        pair(instruction.instr_tl, operand.usage)
+    for memory in examples(operand.memories):
+        if instruction.instr_tl not in memory.instructions:
+            raise _broken("instr-touch", instruction, f"{name} in {memory} with {instruction.instr_tl}")
+        instruction.pair(name, memory)
+
+
+def _broken(rule: str, instruction: Instruction, given: str) -> ProgramError:
+    return _refused(rule, DEFINITION_CONSTRAINTS[rule], f"{given}, in {instruction.name}", None)
+
+
+def _refused(rule: str, wants: str, given: str, at: Node | None) -> ProgramError:
+    position = at.position if at is not None else None
+    message = f"{wants}; given {given}"
+    if position is None:
+        return ProgramError(message, rule=rule)
+    return ProgramError(
+        message,
+        rule=rule,
+        file=position.file,
+        line=position.line,
+        column=position.column,
+        excerpt=position.text,
+    )

@@ -16,9 +16,9 @@ Registers are *convergent*: an access by a collective makes one record for all o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from soundline.spec.collective_units import (
     CollUnit,
@@ -187,6 +187,11 @@ Sm90_RmemMatrixD: Final = _matrix("Sm90_RmemMatrixD", cuda_warpgroup, ((64, None
 """The accumulator of wgmma, 64 rows by N, in the registers of a warpgroup."""
 
 
+def _check_swizzle(name: str, given: int, allowed: tuple[int, ...]) -> None:
+    if given not in allowed:
+        raise UsageError(f"{name}: a swizzle is one of {', '.join(map(str, allowed))}; given {given!r}")
+
+
 def Sm90_SmemSwizzled(swizzle: int) -> Memory:
     """Shared memory whose rows of 32, 64 or 128 bytes are permuted in pieces of 16, as TMA and wgmma want them."""
     _check_swizzle("Sm90_SmemSwizzled", swizzle, (32, 64, 128))
@@ -211,9 +216,17 @@ def Sm90_tensorMap(swizzle: int, *box: int) -> Memory:
     )
 
 
-def _check_swizzle(name: str, given: int, allowed: tuple[int, ...]) -> None:
-    if given not in allowed:
-        raise UsageError(f"{name}: a swizzle is one of {', '.join(map(str, allowed))}; given {given!r}")
+_MADE: Final[Mapping[str, Memory]] = {
+    "Sm90_SmemSwizzled": Sm90_SmemSwizzled(128),
+    "Sm90_tensorMap": Sm90_tensorMap(128, 64),
+}
+"""A memory that each function of the table makes: they differ in what they hold, not in who uses them."""
+
+
+def examples(memories: Iterable[Memory | Callable[..., Any]]) -> tuple[Memory, ...]:
+    """The memories themselves, and one for each function of the table; nothing for a reader's own function."""
+    found = (m if isinstance(m, Memory) else _MADE.get(m.__name__) for m in memories)
+    return tuple(m for m in found if m is not None)
 
 
 STANDARD: Final[Mapping[str, object]] = {

@@ -13,7 +13,7 @@ from soundline.spec.expressions import Expr, Index, Name, Span
 from soundline.spec.program_conditions import WORDS, refusal
 from soundline.spec.program_names import Barriers, DataName, Scope, array, check_index, look_up, typed
 from soundline.spec.program_types import SPELLING, Argument, Data, Ref, Sort
-from soundline.spec.programs import Arrive, Assign, Await, BarrierAt, Call, Proc, Reduce, statements
+from soundline.spec.programs import Arrive, Assign, Await, BarrierAt, Call, Reduce, Statement, statements
 
 
 def check_reference(reference: Ref, *sorts: Sort) -> None:
@@ -141,8 +141,8 @@ def _data(value: Expr, scope: Scope) -> tuple[DType | None, int]:
 
 
 def _written(callee: object, name: str) -> bool:
-    """Whether a proc assigns or reduces one of its arguments."""
-    body = callee.body if isinstance(callee, Proc) else ()
+    """Whether a proc or an instruction assigns or reduces one of its arguments."""
+    body: tuple[Statement, ...] = getattr(callee, "body", ())
     return any(isinstance(s, Assign | Reduce) and s.place.name == name for s in statements(body))
 
 

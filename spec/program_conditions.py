@@ -55,12 +55,14 @@ WORDS = frozenset(
     (
         *DTYPES,
         *FUNCTIONS,
-        *("size", "index", "barrier", "seq", "par", "cuda_tasks", "cuda_threads"),
+        *("barrier", "seq", "par", "cuda_tasks", "cuda_threads"),
         *("CudaDeviceFunction", "CudaAsync", "CudaWarps", "CudaWarpConfig"),
         *("Fence", "Arrive", "Await", "ReverseArrive", "ReverseAwait"),
     )
 )
-"""The words of the language, which a program does not bind."""
+"""The words of the language, which a program does not bind. ``size`` and ``index`` stand only where types do, so that
+they may be names as well.
+"""
 
 
 def is_identifier(name: str) -> bool:

@@ -63,8 +63,10 @@ def check(proc: Proc) -> Proc:
     """The proc itself, if it is well formed."""
     scope: dict[str, Binding] = {}
     check_name(proc.name, scope, proc)
+    # A size may stand behind the data that has it, as in copy(dst, src, size).
+    sizes = {a.name: a.type for a in proc.arguments if isinstance(a.type, Control)}
     for argument in proc.arguments:
-        _check_argument(argument, scope)
+        _check_argument(argument, scope, sizes)
         scope[argument.name] = bound_by(argument.type)
     for condition in proc.preconditions:
         check_condition(condition, scope)
@@ -72,11 +74,11 @@ def check(proc: Proc) -> Proc:
     return proc
 
 
-def _check_argument(argument: Argument, scope: dict[str, Binding]) -> None:
+def _check_argument(argument: Argument, scope: dict[str, Binding], sizes: dict[str, Control]) -> None:
     check_name(argument.name, scope, argument)
     if isinstance(argument.type, Data):
         for size in argument.type.sizes:
-            check_size(size, scope)
+            check_size(size, {**sizes, **scope})
     if argument.memory is not None:
         check_reference(argument.memory, "memory")
 

@@ -2,8 +2,8 @@
 Standard names
 ==============
 
-What a program may name without an import: the timelines, units, memories and barrier types of the guide. A name of the
-surrounding Python goes before them.
+What a program may name without an import: the timelines, units, memories, barrier types and instructions of the law. A
+name of the surrounding Python goes before them.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from soundline.spec import collective_units, instructions, memories
 from soundline.spec.barriers import BarrierType
-from soundline.spec.collective_units import STANDARD
-from soundline.spec.program_types import CudaWarpConfig, named
+from soundline.spec.program_types import CudaWarpConfig
 from soundline.spec.timelines import SYNC_TLS
 
 NAMES: Mapping[str, Any] = {
     **SYNC_TLS,
-    **STANDARD,
-    **named(
-        "memory",
-        "DRAM CudaGridConstant CudaGmemLinear CudaSmemLinear CudaRmem Sm80_RmemMatrixA Sm80_RmemMatrixB "
-        "Sm80_RmemMatrixD Sm90_SmemSwizzled Sm90_RmemMatrixA Sm90_RmemMatrixD Sm90_tensorMap",
-    ),
+    **collective_units.STANDARD,
+    "cuda_cta_in_cluster_strided": collective_units.cuda_cta_in_cluster_strided,
+    "cuda_threads_strided": collective_units.cuda_threads_strided,
+    **memories.STANDARD,
     **{kind.name: kind for kind in BarrierType},
+    **instructions.STANDARD,
     "CudaWarpConfig": CudaWarpConfig,
 }
 """The standard names."""

@@ -1,6 +1,6 @@
 """Programs read from decorated functions: the guide's figures, what their names stand for, and where errors are."""
 
-# ruff: noqa: B007, F821, F842, N801, PLC2401, PT018
+# ruff: noqa: B007, F821, F842, N801, PLC2401, PT018, SIM117
 # Programs bind and name what Python does not.
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 import soundline as sl
-from soundline.impl.spork import CudaWarpConfig, Named, Proc, named, proc_from_text, references, text
+from soundline.impl.spork import CudaWarpConfig, Named, Proc, proc_from_text, references, text
 from soundline.spec.collective_units import cuda_thread
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.expressions import Const, Name
+from soundline.spec.instructions import STANDARD as INSTRUCTIONS
+from soundline.spec.memories import Sm90_tensorMap
 from soundline.spec.program_types import Ref
 from soundline.spec.programs import (
     Arrive,
@@ -31,13 +33,7 @@ from soundline.spec.programs import (
 
 proc = sl.spork.proc
 
-globals().update(
-    named(
-        "instruction",
-        "Sm80_cp_async_f32 Sm80_mma_zero_d_tf32 Sm80_mma_store_d_tf32 Sm80_mma_load_a_tf32 Sm80_mma_load_b_tf32 "
-        "Sm80_mma_tf32 tma_load use_warp",
-    )
-)
+use_warp = Named("use_warp", "instruction")
 my_warp_config = [
     CudaWarpConfig("producer", 1, setmaxnreg_dec=40),
     CudaWarpConfig("unused", 3, setmaxnreg_dec=40),
@@ -141,7 +137,14 @@ def Sm80_cp_async_simple(g: f32[128] @ CudaGmemLinear):
 
 
 @proc
-def xgemm_fence(M: size, N: size, K: size, A: f32[M, K], B: f32[K, N], C: f32[M, N]):
+def xgemm_fence(
+    M: size,
+    N: size,
+    K: size,
+    A: f32[M, K] @ CudaGmemLinear,
+    B: f32[K, N] @ CudaGmemLinear,
+    C: f32[M, N] @ CudaGmemLinear,
+):
     assert M % M1 == 0 and N % N1 == 0
     assert K % K0 == 0
     with CudaDeviceFunction(blockDim=256, blocks_per_sm=1):
@@ -166,18 +169,61 @@ def xgemm_fence(M: size, N: size, K: size, A: f32[M, K], B: f32[K, N], C: f32[M,
                                             A[m1 * M1 + 64 * m + m0, k1 * K0 + 4 * k : k1 * K0 + 4 * k + 4],
                                             size=4,
                                         )
+                            for k in seq(0, 4):
+                                for k0 in cuda_threads(0, 4, unit=64 * cuda_thread):
+                                    for n in cuda_threads(0, 64, unit=cuda_thread):
+                                        Sm80_cp_async_f32(
+                                            B_smem[k1 % 2, 4 * k + k0, 4 * n : 4 * n + 4],
+                                            B[k1 * K0 + 4 * k + k0, n1 * N1 + 4 * n : n1 * N1 + 4 * n + 4],
+                                            size=4,
+                                        )
                     if k1 > 0:
                         for mw in cuda_threads(0, 2, unit=4 * cuda_warp):
                             for nw in cuda_threads(0, 4, unit=cuda_warp):
                                 B_rmem: f32[K0 // MMA_K, Nw // 8, MMA_K, 8] @ Sm80_RmemMatrixB
-                                Sm80_mma_load_b_tf32(
-                                    B_rmem[0, 0, :, :], B_smem[1 - k1 % 2, 0:MMA_K, 0:8], K=MMA_K
-                                )
-                                Sm80_mma_tf32(D_rmem[mw, nw, 0, 0, :, :], B_rmem[0, 0, :, :], K=MMA_K)
+                                for k in seq(0, K0 // MMA_K):
+                                    for j in seq(0, Nw // 8):
+                                        Sm80_mma_load_b_tf32(
+                                            B_rmem[k, j, :, :],
+                                            B_smem[
+                                                1 - k1 % 2,
+                                                k * MMA_K : (k + 1) * MMA_K,
+                                                nw * Nw + 8 * j : nw * Nw + 8 * j + 8,
+                                            ],
+                                            K=MMA_K,
+                                        )
+                                for i in seq(0, Mw // 16):
+                                    A_rmem: f32[K0 // MMA_K, 16, MMA_K] @ Sm80_RmemMatrixA
+                                    for k in seq(0, K0 // MMA_K):
+                                        Sm80_mma_load_a_tf32(
+                                            A_rmem[k, :, :],
+                                            A_smem[
+                                                1 - k1 % 2,
+                                                mw * Mw + 16 * i : mw * Mw + 16 * i + 16,
+                                                k * MMA_K : (k + 1) * MMA_K,
+                                            ],
+                                            K=MMA_K,
+                                        )
+                                    for j in seq(0, Nw // 8):
+                                        for k in seq(0, K0 // MMA_K):
+                                            Sm80_mma_tf32(
+                                                D_rmem[mw, nw, i, j, :, :],
+                                                A_rmem[k, :, :],
+                                                B_rmem[k, j, :, :],
+                                                K=MMA_K,
+                                            )
                     Fence(Sm80_generic, Sm80_generic)
                 for mw in cuda_threads(0, 2, unit=4 * cuda_warp):
                     for nw in cuda_threads(0, 4, unit=cuda_warp):
-                        Sm80_mma_store_d_tf32(C[m1 * M1 :, n1 * N1 :], D_rmem[mw, nw, 0, 0, :, :])
+                        for i in seq(0, Mw // 16):
+                            for j in seq(0, Nw // 8):
+                                Sm80_mma_store_d_tf32(
+                                    C[
+                                        m1 * M1 + mw * Mw + 16 * i : m1 * M1 + mw * Mw + 16 * i + 16,
+                                        n1 * N1 + nw * Nw + 8 * j : n1 * N1 + nw * Nw + 8 * j + 8,
+                                    ],
+                                    D_rmem[mw, nw, i, j, :, :],
+                                )
 
 
 @proc
@@ -201,16 +247,25 @@ def xgemm_mbarrier(K: size):
 
 
 @proc
-def multicast(A: f32[256, 64] @ CudaGmemLinear):
-    A_map = A[:, :] @ Sm90_tensorMap
+def multicast(A: f32[256, 32] @ CudaGmemLinear):
+    A_map = A[:, :] @ Sm90_tensorMap(128, 64, 32)
     with CudaDeviceFunction(blockDim=128, clusterDim=4):
         for task in cuda_tasks(0, 1):
             raw: barrier[2, 2] @ CudaMbarrier
-            smem: f32[2, 2, 64, 64] @ CudaSmemLinear
+            smem: f32[2, 2, 64, 32] @ Sm90_SmemSwizzled(128)
             for m in cuda_threads(0, 2, unit=2 * cuda_cta_in_cluster):
                 for n in cuda_threads(0, 2, unit=cuda_cta_in_cluster):
-                    with CudaAsync(tma_to_smem_async):
-                        tma_load(smem[m, n, :, :], A_map[64 * m : 64 * m + 64, :]) >> raw[m, n]
+                    with CudaWarps(0, 1):
+                        with CudaAsync(tma_to_smem_async):
+                            (
+                                Sm90_copy_tensor_to_smem_2d_f32(
+                                    smem[m, n, :, :],
+                                    A_map[128 * m + 64 * n : 128 * m + 64 * n + 64, :],
+                                    n0=64,
+                                    n1=32,
+                                )
+                                >> raw[m, n]
+                            )
                     Arrive(cuda_in_order, 1) >> raw[m, :] >> raw[:, n]
                     Await(raw[m, n], cuda_in_order, ~0)
 
@@ -276,7 +331,17 @@ def test_what_stands_in_the_figures() -> None:
     (load,) = found(multicast, Call)
     assert [b.is_multicast for b in load.trailing] == [False]
     (window,) = found(multicast, WindowOf)
-    assert window.memory == Ref("Sm90_tensorMap", Named("Sm90_tensorMap", "memory"))
+    assert window.memory == Ref("Sm90_tensorMap(128, 64, 32)", Sm90_tensorMap(128, 64, 32))
+    assert [c.callee.name for c in found(xgemm_fence, Call)] == [
+        "Sm80_mma_zero_d_tf32",
+        "Sm80_cp_async_f32",
+        "Sm80_cp_async_f32",
+        "Sm80_mma_load_b_tf32",
+        "Sm80_mma_load_a_tf32",
+        "Sm80_mma_tf32",
+        "Sm80_mma_store_d_tf32",
+    ]
+    assert all(c.callee.value is INSTRUCTIONS[c.callee.name] for c in found(xgemm_fence, Call))
     (call,) = found(calls, Call)
     assert call.callee.value is vector_add
     assert call.arguments[1] == Name("x")
