@@ -78,6 +78,11 @@ class Load:
 
     element: Element
 
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the element."""
+        return self.element.dtype
+
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -115,6 +120,8 @@ class Step:
     target: Element
     value: Value
     reduce: bool = False
+    atomic: bool = False
+    """Whether that addition is atomic (S-13)."""
 
 
 # Events -----------------------------------------------------------------------------------------------------------
@@ -158,7 +165,9 @@ class Buffer:
     elements: tuple[Element, ...]
     """In row-major order."""
     owner: frozenset[Thread]
-    """Who allocates and frees it."""
+    """Who allocates and frees it. Storage that is shared out is one buffer for each shard, and the collective that owns
+    the shard is its owner.
+    """
 
     @property
     def space(self) -> Space:
@@ -168,7 +177,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """The life of some storage begins. An argument of the proc is allocated first of all."""
+    """The life of some storage begins. An argument of the proc is allocated first of all, and never freed."""
 
     place: Place
     buffer: Buffer

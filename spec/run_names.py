@@ -1,0 +1,209 @@
+"""
+What names stand for in a run
+=============================
+
+When a program runs at given sizes, a name stands for a number of control, for a view of data, or for barriers. A
+*view* is what a window is: of each dimension of the array that was allocated it has one index or an interval. It keeps
+to the array, so that an element is the same under every name, and the indices that say which shard is meant are never
+lost.
+
+Control is computed here, by the laws of the ops on ``index``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from soundline.spec.barriers import BarrierType
+from soundline.spec.dtypes import DType, index
+from soundline.spec.elementwise import ELEMENTWISE
+from soundline.spec.events import Element, Value
+from soundline.spec.expressions import Apply, Binary, Const, Expr, Index, Name, Span, Unary
+from soundline.spec.memories import Memory
+from soundline.spec.program_names import Barriers, Binding, DataName
+from soundline.spec.program_text import expression as text_of
+from soundline.spec.program_types import Control, Node
+from soundline.spec.programs import BarrierAt
+from soundline.spec.run_conditions import run_failed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All of an array, or a window of it."""
+
+    elements: tuple[Element, ...]
+    """Those of the array, in row-major order."""
+    shape: tuple[int, ...]
+    """That of the array."""
+    parts: tuple[int | range, ...]
+    """Of each dimension of the array, an index or an interval."""
+    dtype: DType
+    memory: Memory
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The size of each dimension of the view."""
+        return tuple(len(p) for p in self.parts if isinstance(p, range))
+
+    def narrowed(self, by: Sequence[int | range]) -> View:
+        """The view with an index or an interval for each of its dimensions."""
+        rest = iter(by)
+        parts = tuple(_within(p, next(rest)) if isinstance(p, range) else p for p in self.parts)
+        return View(self.elements, self.shape, parts, self.dtype, self.memory)
+
+    def lying_in(self, memory: Memory) -> View:
+        """The same elements, as another memory sees them."""
+        return View(self.elements, self.shape, self.parts, self.dtype, memory)
+
+    def element(self, indices: Sequence[int]) -> Element:
+        """The element at an index for each dimension of the view, all of which are within bounds."""
+        offset, rest = 0, iter(indices)
+        for part, size in zip(self.parts, self.shape, strict=True):
+            offset = offset * size + (part.start + next(rest) if isinstance(part, range) else part)
+        return self.elements[offset]
+
+
+def whole(elements: Sequence[Element], shape: tuple[int, ...], dtype: DType, memory: Memory) -> View:
+    """The view of all of an array."""
+    return View(tuple(elements), shape, tuple(range(n) for n in shape), dtype, memory)
+
+
+def _within(part: range, by: int | range) -> int | range:
+    if isinstance(by, range):
+        return range(part.start + by.start, part.start + by.stop)
+    return part.start + by
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that a scalar argument was given; it is read wherever the argument is."""
+
+    value: Value
+    loads: tuple[tuple[Memory, Element], ...]
+    """The elements in it, and the memories that they are read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierArray:
+    """The queues under one name, while they live."""
+
+    id: Hashable
+    """`QueueId.barrier` of its queues."""
+    name: str
+    type: BarrierType
+    sizes: tuple[int, ...] | None
+    """None where only its uses say what it has."""
+
+
+Bound = bool | int | View | Given | BarrierArray
+
+
+def binding(bound: Bound) -> Binding:
+    """What a name stands for, as the chapter on names and dtypes has it."""
+    match bound:
+        case View():
+            return DataName(bound.dtype, len(bound.sizes))
+        case Given():
+            return DataName(bound.value.dtype, 0)
+        case BarrierArray():
+            return Barriers(None if bound.sizes is None else len(bound.sizes))
+        case _:
+            return Control("bool" if isinstance(bound, bool) else "index")
+
+
+@dataclass(slots=True)
+class Names:
+    """The names in scope at a statement, and the iteration in which it runs."""
+
+    bound: dict[str, Bound]
+    iteration: tuple[tuple[str, int], ...] = ()
+
+    def block(self) -> Names:
+        """The names inside a block, to which it adds its own."""
+        return Names(dict(self.bound), self.iteration)
+
+    def looped(self, iterator: str, value: int) -> Names:
+        """The names in one iteration of a loop."""
+        return Names({**self.bound, iterator: value}, (*self.iteration, (iterator, value)))
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """What all names stand for."""
+        return {name: binding(bound) for name, bound in self.bound.items()}
+
+    def control(self, expression: Expr) -> Any:
+        """The integer or bool that an expression of control is."""
+        match expression:
+            case Name(name):
+                return self.bound[name]
+            case Const(value):
+                return value
+            case Binary(op, left, right):
+                return ELEMENTWISE[op](index, self.control(left), self.control(right))
+            case Unary(op, operand):
+                return ELEMENTWISE[op](index, self.control(operand))
+            case Apply(op, operands):
+                return ELEMENTWISE[op](index, *(self.control(o) for o in operands))
+        raise AssertionError("program_laws lets nothing else be control")
+
+    def size(self, expression: Expr) -> int:
+        """A size, which is not negative."""
+        value: int = self.control(expression)
+        if value < 0:
+            raise run_failed("seq-size", expression, f"{text_of(expression)} = {value}", self.iteration)
+        return value
+
+    def view(self, name: str) -> View:
+        """The view that a name stands for."""
+        found = self.bound[name]
+        assert isinstance(found, View)
+        return found
+
+    def element(self, place: Name | Index) -> Element:
+        """The element that a place stands for."""
+        view = self.view(place.name)
+        if isinstance(place, Name):
+            return view.element(())
+        return view.element(
+            [self._index(place, i, n) for i, n in zip(place.indices, view.sizes, strict=True)]
+        )
+
+    def window(self, place: Name | Index) -> View:
+        """The view that a window stands for, or all of an array, or an element of it."""
+        view = self.view(place.name)
+        if isinstance(place, Name):
+            return view
+        indices = zip(place.indices, view.sizes, strict=True)
+        return view.narrowed([self._interval(place, i, n) for i, n in indices])
+
+    def barrier(self, barrier: BarrierAt) -> tuple[BarrierArray, tuple[int | None, ...]]:
+        """The array of barriers, and its indices, with None for a colon."""
+        found = self.bound[barrier.name]
+        assert isinstance(found, BarrierArray)
+        sizes: Sequence[int | None] = found.sizes or [None] * len(barrier.indices)
+        at: list[int | None] = []
+        for i, size in zip(barrier.indices, sizes, strict=True):
+            at.append(None if isinstance(i, Span) else self._index(barrier, i, size))
+        return found, tuple(at)
+
+    def _interval(self, place: Index, i: Expr | Span, size: int) -> int | range:
+        if not isinstance(i, Span):
+            return self._index(place, i, size)
+        lo = 0 if i.lo is None else self.control(i.lo)
+        hi = size if i.hi is None else self.control(i.hi)
+        if not 0 <= lo <= hi <= size:
+            raise self._outside(place, i, f"{lo}:{hi} of {size}")
+        return range(lo, hi)
+
+    def _index(self, place: Index | BarrierAt, i: Expr | Span, size: int | None) -> int:
+        assert not isinstance(i, Span)
+        value: int = self.control(i)
+        if size is not None and not 0 <= value < size:
+            raise self._outside(place, i, f"{text_of(i)} = {value} of {size}")
+        return value
+
+    def _outside(self, place: Index | BarrierAt, at: Node, given: str) -> Exception:
+        return run_failed(
+            "seq-bounds", at if at.position else place, f"{place.name}: {given}", self.iteration
+        )

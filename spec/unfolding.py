@@ -1,0 +1,264 @@
+"""
+Unfolding
+=========
+
+A program at given sizes, as the sequence of its `events`: every loop has its iterations, every name stands for numbers
+or elements, every statement for the threads that execute it. The order is that in which the program is written, with
+iterations in ascending order: the sequential reading is this order, and the others start from it.
+
+Storage and barriers live to the end of the block that allocates them, and end in reverse order. An argument of the proc
+is there before it runs, and is not freed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from soundline.spec.barriers import BarrierType
+from soundline.spec.distributed_memory import Deduction
+from soundline.spec.events import (
+    Allocated,
+    BarrierAllocated,
+    BarrierFreed,
+    Buffer,
+    Element,
+    Ended,
+    Event,
+    Forked,
+    Freed,
+    Joined,
+    Launched,
+    TaskBegan,
+    TaskEnded,
+)
+from soundline.spec.instruction_schema import Instruction
+from soundline.spec.memories import Memory
+from soundline.spec.program_laws import check
+from soundline.spec.program_types import Data
+from soundline.spec.programs import (
+    CUDA_TASKS,
+    PAR,
+    Alloc,
+    AllocBarrier,
+    Arrive,
+    Assign,
+    Await,
+    Call,
+    CudaAsync,
+    CudaDeviceFunction,
+    CudaThreads,
+    CudaWarps,
+    Fence,
+    For,
+    If,
+    Proc,
+    Reduce,
+    Statement,
+    WindowOf,
+)
+from soundline.spec.run_arguments import (
+    Sizes,
+    allocation_of,
+    check_assertions,
+    control_arguments,
+    memory_of,
+    proc_arguments,
+)
+from soundline.spec.run_names import BarrierArray, Names, whole
+from soundline.spec.run_statements import Here, direct_action, instruction_action, synchronization
+from soundline.spec.run_storage import (
+    Shard,
+    SharedStacks,
+    grain_of,
+    own_elements,
+    shards,
+    shared_elements,
+)
+from soundline.spec.scopes import inside, is_task_nest
+from soundline.spec.visibility import Thread
+
+
+def unfold(proc: Proc, sizes: Sizes) -> Iterator[Event]:
+    """The events of a program at given sizes, in sequential order.
+
+    Raises `SoundlineError` where the program breaks its law, at once; and where it breaks a condition of
+    `RUN_CONSTRAINTS`, when the sequence comes to it.
+    """
+    check(proc)
+    return _Run({}).proc(proc, sizes)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run: what has been counted so far."""
+
+    shards: Mapping[tuple[int, ...], Deduction | None]
+    launches: Iterator[int] = field(default_factory=count)
+    forks: Iterator[int] = field(default_factory=count)
+    instances: dict[str, int] = field(default_factory=dict)
+
+    def _instance(self, name: str) -> int:
+        """How many times a name was allocated before."""
+        number = self.instances.get(name, 0)
+        self.instances[name] = number + 1
+        return number
+
+    # Procs --------------------------------------------------------------------------------------------------------
+
+    def proc(self, proc: Proc, sizes: Sizes) -> Iterator[Event]:
+        """All of a program."""
+        names = Names(control_arguments(proc, sizes))
+        here = Here()
+        for argument in proc.arguments:
+            if isinstance(argument.type, Data):
+                yield from self._storage(allocation_of(argument), names, here)
+        check_assertions(proc, names)
+        yield from self._block(proc.body, names, here)
+
+    def _block(self, body: Sequence[Statement], names: Names, here: Here, first: int = 0) -> Iterator[Event]:
+        """A block, at the end of which its storage and barriers end."""
+        inner = names.block()
+        tops = {} if here.shared is None else dict(here.shared.tops)
+        live: list[Freed | BarrierFreed] = []
+        for position, statement in enumerate(body, first):
+            at = here.at(position)
+            match statement:
+                case Alloc():
+                    for storage in self._storage(statement, inner, at):
+                        live.append(Freed(storage.place, storage.buffer))
+                        yield storage
+                case AllocBarrier():
+                    barrier = self._barriers(statement, inner, at)
+                    live.append(BarrierFreed(barrier.place, barrier.barrier, barrier.name, barrier.type))
+                    yield barrier
+                case _:
+                    yield from self._statement(statement, inner, at)
+        yield from reversed(live)
+        if here.shared is not None:
+            here.shared.tops = tops
+
+    def _statement(self, statement: Statement, names: Names, here: Here) -> Iterator[Event]:
+        """Any statement but an allocation."""
+        match statement:
+            case Assign() | Reduce():
+                yield direct_action(statement, names, here)
+            case Call():
+                yield from self._call(statement, names, here)
+            case Fence() | Arrive() | Await():
+                yield synchronization(statement, names, here)
+            case For():
+                yield from self._loop(statement, names, here)
+            case If(condition, body, orelse):
+                inner = replace(here, scope=inside(here.scope, statement))
+                chosen, first = (body, 0) if names.control(condition) else (orelse, len(body))
+                yield from self._block(chosen, names, inner, first)
+            case CudaWarps(body=body):
+                scope = inside(here.scope, statement)
+                yield from self._block(body, names, here.within(scope, here.values))
+            case CudaAsync(body=body):
+                yield from self._block(body, names, replace(here, scope=inside(here.scope, statement)))
+            case CudaDeviceFunction():
+                yield from self._launch(statement, names, here)
+            case WindowOf(name, window, memory):
+                view = names.window(window)
+                names.bound[name] = view if memory is None else view.lying_in(memory_of(memory))
+
+    def _call(self, call: Call, names: Names, here: Here) -> Iterator[Event]:
+        callee = call.callee.value
+        if isinstance(callee, Instruction):
+            yield instruction_action(call, callee, names, here)
+        elif isinstance(callee, Proc):
+            yield from self._block(callee.body, proc_arguments(call, callee, names), here)
+
+    # Storage ------------------------------------------------------------------------------------------------------
+
+    def _storage(self, statement: Alloc, names: Names, here: Here) -> Iterator[Allocated]:
+        """Storage begins, shard by shard; its name then stands for all of it."""
+        name, dtype, memory = statement.name, statement.dtype, memory_of(statement.memory)
+        shape = tuple(names.size(size) for size in statement.sizes)
+        place = here.place(statement, names)
+        if here.scope.tiling is None:
+            elements = own_elements(name, self._instance(name), dtype, shape)
+            yield Allocated(place, Buffer(name, memory, dtype, shape, elements, here.threads))
+        else:
+            found = self.shards.get(here.path)
+            parts = tuple(shards(memory, shape, found, here.scope, here.values))
+            elements = self._elements(statement, memory, shape, parts, here)
+            for part in parts:
+                owner = here.own(part.owner)
+                buffer = Buffer(name, memory, dtype, part.shape, elements[part.span], owner)
+                yield Allocated(replace(place, threads=owner), buffer)
+        names.bound[name] = whole(elements, shape, dtype, memory)
+
+    def _elements(
+        self, statement: Alloc, memory: Memory, shape: tuple[int, ...], parts: Sequence[Shard], here: Here
+    ) -> tuple[Element, ...]:
+        """The elements of an array of the device."""
+        name, dtype = statement.name, statement.dtype
+        if memory.space != "shared":
+            return own_elements(name, self._instance(name), dtype, shape)
+        assert here.shared is not None
+        assert here.scope.tiling is not None
+        return shared_elements(name, dtype, shape, parts, here.shared, here.scope.tiling.block_dim)
+
+    def _barriers(self, statement: AllocBarrier, names: Names, here: Here) -> BarrierAllocated:
+        """Barriers begin."""
+        name, kind = statement.name, BarrierType(statement.kind.value)
+        sizes = None if statement.sizes is None else tuple(names.size(size) for size in statement.sizes)
+        array = BarrierArray((name, self._instance(name)), name, kind, sizes)
+        names.bound[name] = array
+        return BarrierAllocated(here.place(statement, names), array.id, name, kind)
+
+    # Loops --------------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: For, names: Names, here: Here) -> Iterator[Event]:
+        iterations = range(names.control(loop.lo), names.control(loop.hi))
+        if loop.mode == PAR:
+            yield from self._par(loop, iterations, names, here)
+        elif loop.mode == CUDA_TASKS:
+            for value in iterations:
+                task = replace(here, task=(*here.task, value))
+                yield from self._task(loop, names.looped(loop.iterator, value), task)
+        else:
+            inner = replace(here, scope=inside(here.scope, loop))
+            for value in iterations:
+                if isinstance(loop.mode, CudaThreads):
+                    inner = here.within(inner.scope, (*here.values, value))
+                yield from self._block(loop.body, names.looped(loop.iterator, value), inner)
+
+    def _par(self, loop: For, iterations: range, names: Names, here: Here) -> Iterator[Event]:
+        """Each iteration on a thread of its own."""
+        number = next(self.forks)
+        place = here.place(loop, names)
+        children = tuple(Thread(("par", number, value)) for value in iterations)
+        yield Forked(place, children)
+        for value, child in zip(iterations, children, strict=True):
+            inner = replace(here, threads=frozenset({child}))
+            yield from self._block(loop.body, names.looped(loop.iterator, value), inner)
+        yield Joined(place, children)
+
+    def _launch(self, block: CudaDeviceFunction, names: Names, here: Here) -> Iterator[Event]:
+        """A device function: its tasks, one after another."""
+        scope = inside(here.scope, block)
+        assert scope.shape is not None
+        number = next(self.launches)
+        place = here.place(block, names)
+        yield Launched(place, number, scope.shape.block_dim, scope.shape.cluster_dim)
+        inner = replace(here, scope=scope, task=(number,), shared=SharedStacks((number,), grain_of(block)))
+        yield from self._block(block.body, names, inner)
+        yield Ended(place, number)
+
+    def _task(self, loop: For, names: Names, here: Here) -> Iterator[Event]:
+        """One iteration of a cuda_tasks loop: a task, where no further one is in it."""
+        assert here.shared is not None
+        if not is_task_nest(loop):
+            yield from self._block(loop.body, names, here)
+            return
+        stacks = SharedStacks(here.task, here.shared.grain)
+        inner = replace(here, shared=stacks).within(inside(here.scope, loop), ())
+        place = inner.place(loop, names)
+        yield TaskBegan(place, here.task)
+        yield from self._block(loop.body, names, inner)
+        yield TaskEnded(place, here.task)
