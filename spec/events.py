@@ -182,6 +182,11 @@ class Allocated:
     place: Place
     buffer: Buffer
 
+    @property
+    def is_argument(self) -> bool:
+        """Whether it is an argument of the proc, which stands in no block."""
+        return not self.place.path
+
 
 @dataclass(frozen=True, slots=True)
 class Freed:
