@@ -87,18 +87,30 @@ def deduce(
     name: str = "variable",
 ) -> Deduction:
     """Which indices of a use are distributed. Indices are texts; an extent that is no constant is None."""
+    counting = telling_apart(allocation, native, use, name=name)
+    taken = _consume(use, counting, indices, name)
+    _check_extents(taken, extents, name)
+    return _deduction(taken, first_thread(native, use), indices)
+
+
+def telling_apart(
+    allocation: Tiling, native: CollUnit, use: Tiling, *, name: str = "variable"
+) -> list[ThreadIterator]:
+    """The iterators between allocation and use that tell the collectives of a unit apart; one of these runs the use."""
     added = _added(allocation, use, name)
     _check_allocation(allocation, native, name)
     dims, box = expected(use, native)
-    counting = _counting(use, added, dims.dims, box, name)
-    taken = _consume(use, counting, indices, name)
-    _check_extents(taken, extents, name)
-    first = sum(
+    return _counting(use, added, dims.dims, box, name)
+
+
+def first_thread(native: CollUnit, use: Tiling) -> int:
+    """The first thread of the collective of a unit that runs the first iteration."""
+    dims, box = expected(use, native)
+    return sum(
         dim.offset * pitch
         for dim, pitch, size in zip(dims.dims, dims.pitches, box, strict=True)
         if size == 1  # along which the native unit divides the threads
     )
-    return _deduction(taken, first, indices)
 
 
 def _deduction(taken: Sequence[ThreadIterator], first: int, indices: Sequence[str]) -> Deduction:

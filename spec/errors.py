@@ -143,6 +143,42 @@ class ProgramError(SoundlineError):
             self.args = (f"{self}\n  {excerpt}\n  {' ' * (column - 1)}^",)
 
 
+class StaticError(ProgramError):
+    """A statement of a Spork program breaks a law about threads, memory or synchronization; shows the statement.
+
+    Carries what was given and what is wanted. `most` is the greatest loop count that the threads would allow, where
+    that is what is wrong. Where a chapter of the law has refused the statement, its own error is the cause.
+    """
+
+    def __init__(
+        self,
+        subject: str,
+        rule: str,
+        *,
+        given: str,
+        wants: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        excerpt: str = "",
+        most: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.subject = subject
+        self.given = given
+        self.wants = wants
+        self.most = most
+        super().__init__(
+            f"{subject}: wants {wants}; given {given}",
+            rule=rule,
+            file=file,
+            line=line,
+            column=column,
+            excerpt=excerpt,
+            hint=hint,
+        )
+
+
 class RuleError(SoundlineError):
     """A rewrite rule is not a rule: bad syntax, unknown name, ill-typed sides, unbound variable, duplicate name."""
 

@@ -1,0 +1,236 @@
+"""
+The static law
+==============
+
+Which well-formed programs may run at all. `static_law` descends through a program once, with the threads, the
+timeline and the names around each statement, and raises at the first condition that is broken. What it finds out on the
+way are the `Facts` that every reading of the program needs.
+
+Nothing here depends on sizes: what holds for a program holds for all of its runs. A proc that is called is read at each
+of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from soundline.spec.collective_units import CollUnit
+from soundline.spec.distributed_memory import Deduction
+from soundline.spec.expressions import Expr, Index, Name, walk
+from soundline.spec.instruction_schema import Instruction
+from soundline.spec.program_laws import check
+from soundline.spec.program_types import Data, Node
+from soundline.spec.programs import (
+    CUDA_TASKS,
+    PAR,
+    Alloc,
+    AllocBarrier,
+    Assign,
+    Call,
+    CudaAsync,
+    CudaDeviceFunction,
+    CudaThreads,
+    Fence,
+    For,
+    Proc,
+    Reduce,
+    Statement,
+    WindowOf,
+    bodies,
+)
+from soundline.spec.scopes import HOST, Scope, inside
+from soundline.spec.static_calls import (
+    callee_of,
+    check_instruction_call,
+    check_proc,
+    given_to,
+    place_given,
+)
+from soundline.spec.static_conditions import placed, static_refusal
+from soundline.spec.static_memory import (
+    allocated,
+    check_assignment,
+    check_read,
+    declared_argument,
+    read_places,
+    window_of,
+)
+from soundline.spec.static_scope import DeclaredBarrier, Meaning, Standing
+from soundline.spec.static_shards import Shards
+from soundline.spec.static_windows import Path
+from soundline.spec.timelines import SyncTl
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the static law finds out of a program, by the paths of statements.
+
+    A path is the position of a statement in the body of the proc, then that in the block there, and so on. In an If the
+    statements after ``else`` count on after those before it; those of a called proc follow the path of the call.
+    """
+
+    shards: Mapping[Path, Deduction | None]
+    """Of every allocation on the device, how its leading indices are distributed; None where nothing uses it, or nobody
+    shares it out.
+    """
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is gathered on the way."""
+
+    shards: Shards = field(default_factory=Shards)
+
+
+def static_law(proc: Proc) -> Facts:
+    """The facts of a program that keeps the static law; raises `ProgramError` where one does not."""
+    check(proc)
+    findings = _Findings()
+    _check_proc(proc, (), False, findings)
+    findings.shards.settle()
+    return Facts(findings.shards.found)
+
+
+def _check_proc(proc: Proc, path: Path, par: bool, findings: _Findings) -> None:
+    names: dict[str, Meaning] = {}
+    for argument in proc.arguments:
+        is_data = isinstance(argument.type, Data)
+        names[argument.name] = declared_argument(argument).whole if is_data else None
+    _check_body(proc.body, HOST, Standing(proc.body[0], HOST, names, path, par), findings)
+
+
+def _check_body(
+    body: tuple[Statement, ...], scope: Scope, around: Standing, findings: _Findings, start: int = 0
+) -> None:
+    """A block, in which names are bound to its end; its statements are numbered from `start`."""
+    names = dict(around.names)
+    for k, statement in enumerate(body):
+        standing = replace(
+            around,
+            statement=statement,
+            scope=scope.at(k, len(body)),
+            names=names,
+            path=(*around.path, start + k),
+        )
+        _check_statement(statement, standing, findings)
+        names |= _bound(statement, standing, findings)
+
+
+def _bound(statement: Statement, standing: Standing, findings: _Findings) -> dict[str, Meaning]:
+    """What a statement binds for those after it."""
+    match statement:
+        case Alloc():
+            storage = allocated(statement, standing)
+            findings.shards.allocated(storage)
+            return {statement.name: storage.whole}
+        case WindowOf():
+            window = window_of(statement, standing)
+            findings.shards.use(window, standing.scope.tiling, statement.window, statement)
+            return {statement.name: window}
+        case AllocBarrier():
+            return {statement.name: DeclaredBarrier(statement.name, standing.path, standing.scope.tiling)}
+        case _:
+            return {}
+
+
+def _check_statement(statement: Statement, standing: Standing, findings: _Findings) -> None:
+    match statement:
+        case Assign() | Reduce():
+            check_assignment(statement, standing)
+            findings.shards.use(
+                standing.window(statement.place), standing.scope.tiling, statement.place, statement
+            )
+            _check_reads(statement.value, standing, findings)
+        case Call():
+            _check_call(statement, standing, findings)
+        case Fence():
+            _check_object(statement.first, SyncTl, statement)
+            _check_object(statement.second, SyncTl, statement)
+        case _ if bodies(statement):
+            _check_block(statement, standing, findings)
+        case _:
+            pass
+
+
+def _check_object(reference: Node, wanted: type, within: Statement) -> None:
+    """What a reference stands for is an object of the law."""
+    found = getattr(reference, "value", None)
+    if not isinstance(found, wanted):
+        name = getattr(reference, "name", "")
+        raise static_refusal("static-object", reference, name, "a mere name", within=within)
+
+
+# Loops and blocks -------------------------------------------------------------------------------------------------
+
+
+def _check_block(statement: Statement, standing: Standing, findings: _Findings) -> None:
+    around = standing
+    match statement:
+        case CudaDeviceFunction():
+            _check_device_function(statement, standing)
+        case CudaAsync(timeline):
+            _check_object(timeline, SyncTl, statement)
+        case For():
+            around = _check_loop(statement, standing)
+        case _:
+            pass
+    with placed(statement):
+        scope = inside(standing.scope, statement)
+    start = 0
+    for body in bodies(statement):
+        _check_body(body, scope, around, findings, start)
+        start += len(body)
+
+
+def _check_device_function(block: CudaDeviceFunction, standing: Standing) -> None:
+    if standing.par:
+        raise static_refusal("static-par", block, "CudaDeviceFunction", "one in a par loop")
+    if block.cluster_dim & (block.cluster_dim - 1):
+        raise static_refusal("static-cluster", block, "CudaDeviceFunction", f"clusterDim {block.cluster_dim}")
+
+
+def _check_loop(loop: For, standing: Standing) -> Standing:
+    """A loop, and the standing of its inside."""
+    names = {**standing.names, loop.iterator: None}
+    if isinstance(loop.mode, CudaThreads):
+        _check_object(loop.mode.unit, CollUnit, loop)
+    if loop.mode == CUDA_TASKS:
+        for bound in (loop.lo, loop.hi):
+            outer = [n.name for n in walk(bound) if isinstance(n, Name) and n.name in standing.tasks]
+            if outer:
+                raise static_refusal(
+                    "static-task-bounds", bound, f"cuda_tasks over {loop.iterator}", outer[0], within=loop
+                )
+        return replace(standing, names=names, tasks=(*standing.tasks, loop.iterator))
+    return replace(standing, names=names, par=standing.par or loop.mode == PAR)
+
+
+# Uses of data -----------------------------------------------------------------------------------------------------
+
+
+def _check_reads(value: Expr, standing: Standing, findings: _Findings) -> None:
+    for place in read_places(value, standing):
+        check_read(place, standing)
+        _use(place, standing, findings)
+
+
+def _use(place: Name | Index, standing: Standing, findings: _Findings, unit: CollUnit | None = None) -> None:
+    window = standing.window(place)
+    findings.shards.use(window, standing.scope.tiling, place, standing.statement, unit)
+
+
+def _check_call(call: Call, standing: Standing, findings: _Findings) -> None:
+    callee = callee_of(call)
+    for argument, given in given_to(call):
+        if isinstance(argument.type, Data) and place_given(argument, given, standing) is None:
+            _check_reads(given, standing, findings)
+    if isinstance(callee, Instruction):
+        check_instruction_call(call, callee, standing)
+        for argument, given in given_to(call):
+            place = place_given(argument, given, standing)
+            if place is not None:
+                _use(place, standing, findings, callee.operand(argument.name).unit)
+    else:
+        check_proc(call, standing)
+        _check_proc(callee, standing.path, standing.par, findings)
