@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from soundline.spec.errors import ProgramError
 from soundline.spec.expressions import Expr, Index, Name
-from soundline.spec.instruction_schema import INSTRUCTION_CONSTRAINTS
+from soundline.spec.instruction_schema import INSTRUCTION_CONSTRAINTS, Instruction
 from soundline.spec.memories import DRAM, Memory
 from soundline.spec.program_conditions import refusal
 from soundline.spec.program_text import expression as text_of
@@ -106,15 +106,19 @@ def proc_arguments(call: Call, proc: Proc, names: Names) -> Names:
     return inner
 
 
-def instruction_arguments(
-    call: Call, arguments: Sequence[Argument], preconditions: Sequence[Expr], names: Names
-) -> Names:
+def instruction_arguments(call: Call, instruction: Instruction, names: Names) -> Names:
     """What the arguments of an instruction stand for in its body: data lies where it lies."""
     wants = INSTRUCTION_CONSTRAINTS["instr-size"]
-    inner = _bound(call, arguments, names, "instr-size", wants)
-    for condition in preconditions:
+    inner = _bound(call, instruction.arguments, names, "instr-size", wants)
+    for condition in instruction.preconditions:
         if not inner.control(condition):
             raise failed("instr-size", wants, call, _shown(condition, inner), names.iteration)
+    memories = {name: view.memory for name, view in inner.bound.items() if isinstance(view, View)}
+    sizes = {name: number for name, number in inner.bound.items() if isinstance(number, int)}
+    wrong = instruction.disagreement(memories, sizes)
+    if wrong is not None:
+        wants = INSTRUCTION_CONSTRAINTS["instr-memory"]
+        raise failed("instr-memory", wants, call, wrong, names.iteration)
     return inner
 
 

@@ -13,8 +13,9 @@ Control is computed here, by the laws of the ops on ``index``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, NamedTuple
 
 from soundline.spec.barriers import BarrierType
 from soundline.spec.dtypes import DType, index
@@ -29,51 +30,49 @@ from soundline.spec.programs import BarrierAt
 from soundline.spec.run_conditions import run_failed
 
 
+class Dimension(NamedTuple):
+    """A dimension of a view."""
+
+    size: int
+    stride: int
+    """By how many elements of the array two neighbours are apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """All of an array, or a window of it."""
 
     elements: tuple[Element, ...]
     """Those of the array, in row-major order."""
-    shape: tuple[int, ...]
-    """That of the array."""
-    parts: tuple[int | range, ...]
-    """Of each dimension of the array, an index or an interval."""
+    first: int
+    """The number of the first element of the view among them."""
+    dims: tuple[Dimension, ...]
     dtype: DType
     memory: Memory
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The size of each dimension of the view."""
-        return tuple(len(p) for p in self.parts if isinstance(p, range))
+        """The size of each dimension."""
+        return tuple(dim.size for dim in self.dims)
 
     def narrowed(self, by: Sequence[int | range]) -> View:
         """The view with an index or an interval for each of its dimensions."""
-        rest = iter(by)
-        parts = tuple(_within(p, next(rest)) if isinstance(p, range) else p for p in self.parts)
-        return View(self.elements, self.shape, parts, self.dtype, self.memory)
+        first, dims = self.first, []
+        for part, dim in zip(by, self.dims, strict=True):
+            first += dim.stride * (part.start if isinstance(part, range) else part)
+            if isinstance(part, range):
+                dims.append(Dimension(len(part), dim.stride))
+        return replace(self, first=first, dims=tuple(dims))
 
     def lying_in(self, memory: Memory) -> View:
         """The same elements, as another memory sees them."""
-        return View(self.elements, self.shape, self.parts, self.dtype, memory)
-
-    def element(self, indices: Sequence[int]) -> Element:
-        """The element at an index for each dimension of the view, all of which are within bounds."""
-        offset, rest = 0, iter(indices)
-        for part, size in zip(self.parts, self.shape, strict=True):
-            offset = offset * size + (part.start + next(rest) if isinstance(part, range) else part)
-        return self.elements[offset]
+        return replace(self, memory=memory)
 
 
-def whole(elements: Sequence[Element], shape: tuple[int, ...], dtype: DType, memory: Memory) -> View:
+def whole(elements: tuple[Element, ...], shape: Sequence[int], dtype: DType, memory: Memory) -> View:
     """The view of all of an array."""
-    return View(tuple(elements), shape, tuple(range(n) for n in shape), dtype, memory)
-
-
-def _within(part: range, by: int | range) -> int | range:
-    if isinstance(by, range):
-        return range(part.start + by.start, part.start + by.stop)
-    return part.start + by
+    dims = tuple(Dimension(size, prod(shape[k + 1 :])) for k, size in enumerate(shape))
+    return View(elements, 0, dims, dtype, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +162,11 @@ class Names:
     def element(self, place: Name | Index) -> Element:
         """The element that a place stands for."""
         view = self.view(place.name)
-        if isinstance(place, Name):
-            return view.element(())
-        return view.element(
-            [self._index(place, i, n) for i, n in zip(place.indices, view.sizes, strict=True)]
-        )
+        number = view.first
+        if isinstance(place, Index):
+            for i, (size, stride) in zip(place.indices, view.dims, strict=True):
+                number += stride * self._index(place, i, size)
+        return view.elements[number]
 
     def window(self, place: Name | Index) -> View:
         """The view that a window stands for, or all of an array, or an element of it."""

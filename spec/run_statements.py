@@ -79,7 +79,7 @@ def direct_action(statement: Assign | Reduce, names: Names, here: Here) -> Actio
 
 def instruction_action(call: Call, instruction: Instruction, names: Names, here: Here) -> Action:
     """An instruction: its body is executed as one action."""
-    inner = instruction_arguments(call, instruction.arguments, instruction.preconditions, names)
+    inner = instruction_arguments(call, instruction, names)
     atomic = frozenset(name for name in instruction.data if instruction.operand(name).atomic)
     recorder = Recorder(atomic)
     recorder.run(instruction.body, inner)

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import UsageError
 from soundline.spec.expressions import (
@@ -56,7 +57,6 @@ from soundline.spec.programs import (
     If,
     Mode,
     Pass,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
@@ -193,10 +193,12 @@ class Builder:
         self._preconditions: list[Expr] = []
         self._blocks: list[list[Statement]] = [[]]
 
-    def done(self) -> Proc:
+    def done(self) -> SporkProc:
         """The proc; raises `ProgramError` where it is not well formed."""
         body = tuple(self._blocks[0])
-        return check(Proc(self.name, tuple(self._arguments), tuple(self._preconditions), body))
+        made = SporkProc(self.name, tuple(self._arguments), tuple(self._preconditions), body)
+        check(made)
+        return made
 
     def add(self, statement: Statement) -> None:
         """Append any statement."""

@@ -1,0 +1,137 @@
+"""
+Programs that run
+=================
+
+What the front end makes of a function, and a `Builder` of its statements: a `Proc` that can be run, unfolded and
+checked. Its meaning is that of the law; here is only what makes the law handy: numpy arrays, and sizes that are known
+from their shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from soundline.spec.arrays import Array, same_cell
+from soundline.spec.errors import EvaluationError, ProgramError
+from soundline.spec.events import Event
+from soundline.spec.expressions import Name
+from soundline.spec.program_text import text
+from soundline.spec.program_types import SPELLING, Argument, Control, Data
+from soundline.spec.programs import Proc
+from soundline.spec.run_conditions import run_failed
+from soundline.spec.sequential import run
+from soundline.spec.unfolding import unfold
+
+
+@dataclass(frozen=True, slots=True)
+class SporkProc(Proc):
+    """A procedure that can be run and checked."""
+
+    @property
+    def text(self) -> str:
+        """The text of the program, which reads as the same program."""
+        return text(self)
+
+    def events(self, /, **sizes: int) -> Iterator[Event]:
+        """The events of the program at given sizes, in sequential order."""
+        return unfold(self, sizes)
+
+    def run(self, /, **arguments: Any) -> None:
+        """Run the program sequentially, by its law; arrays are changed in place.
+
+        An argument of data takes a numpy array of its dtype, a scalar that is not written a number as well. A size that
+        is the shape of an array need not be given.
+        """
+        arrays, sizes = self._sorted(arguments)
+        given = {name: _array(self._argument(name), value) for name, value in arrays.items()}
+        found = run(self, self._all_sizes(sizes, given), given)
+        changed = [name for name in found if not _same(given[name], found[name])]
+        for name in changed:
+            self._check_writable(name, arrays)
+        for name in changed:
+            arrays[name][...] = found[name].to_numpy()
+
+    def _argument(self, name: str) -> Argument:
+        return next(a for a in self.arguments if a.name == name)
+
+    def _sorted(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is given for data, and what is given for control."""
+        data = {a.name for a in self.arguments if isinstance(a.type, Data)}
+        known = {a.name for a in self.arguments}
+        for name in arguments:
+            if name not in known:
+                given = (
+                    f"{name}, where the arguments are: {', '.join(a.name for a in self.arguments) or 'none'}"
+                )
+                raise run_failed("seq-argument", self, given)
+        return (
+            {name: value for name, value in arguments.items() if name in data},
+            {name: _number(value) for name, value in arguments.items() if name not in data},
+        )
+
+    def _all_sizes(self, sizes: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
+        """The sizes that are given, and those that the shapes of arrays are."""
+        found = dict(sizes)
+        wanted = {a.name for a in self.arguments if isinstance(a.type, Control)}
+        for name, array in arrays.items():
+            declared = self._argument(name).type
+            assert isinstance(declared, Data)
+            if len(array.shape) != len(declared.sizes):
+                raise self._misfit(name, f"an array of {len(array.shape)} dimensions")
+            for size, extent in zip(declared.sizes, array.shape, strict=True):
+                if isinstance(size, Name) and size.name in wanted:
+                    found.setdefault(size.name, extent)
+        return found
+
+    def _check_writable(self, name: str, arrays: Mapping[str, Any]) -> None:
+        """Refuse to change what is no array, what may not be written, and what another argument is made of."""
+        value = arrays[name]
+        if not isinstance(value, np.ndarray):
+            raise self._misfit(name, "a number, which the program writes", hint="give an array of shape ()")
+        if not value.flags.writeable:
+            raise self._misfit(name, "an array that may not be written")
+        for one, other in combinations(arrays, 2):
+            pair = arrays[one], arrays[other]
+            if (
+                name in (one, other)
+                and all(isinstance(a, np.ndarray) for a in pair)
+                and np.shares_memory(*pair)
+            ):
+                raise self._misfit(name, f"the memory of {one} and {other}, which the program writes")
+
+    def _misfit(self, name: str, given: str, hint: str | None = None) -> ProgramError:
+        return run_failed("seq-argument", self._argument(name), f"{given} for {name}", hint=hint)
+
+
+def _number(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _array(argument: Argument, value: Any) -> Array:
+    """What is given for an argument of data."""
+    assert isinstance(argument.type, Data)
+    dtype = argument.type.dtype
+    wants = f"{argument.name}: {SPELLING[dtype]} of {len(argument.type.sizes)} dimensions"
+    try:
+        if isinstance(value, np.ndarray):
+            found = Array.from_numpy(value)
+        elif isinstance(value, bool | int | float | np.generic):
+            found = Array.of(value, dtype)
+        else:
+            raise run_failed("seq-argument", argument, f"a {type(value).__name__} for {wants}")
+    except EvaluationError as error:
+        raise run_failed("seq-argument", argument, f"{error.message} for {wants}") from None
+    if found.dtype is not dtype:
+        raise run_failed("seq-argument", argument, f"an array of {found.dtype} for {wants}")
+    return found
+
+
+def _same(before: Array, after: Array) -> bool:
+    cells = zip(before.elements, after.elements, strict=True)
+    return all(same_cell(before.dtype, a, b) for a, b in cells)
