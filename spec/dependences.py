@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from soundline.spec import closed
 from soundline.spec.arrays import INVALID
 from soundline.spec.frames import Frame, Program, base_of
-from soundline.spec.memory_effects import Memory
+from soundline.spec.memory_effects import Bytes
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import polynomial
@@ -173,7 +173,7 @@ def _visits(touch: Touch, nest: Sequence[UOp]) -> list[tuple[object, Vector]] | 
         return None
     return [
         (frame.value(touch.index).elements[0], values[: len(nest)])
-        for values, frame in _iterations(Frame(program, Memory()), axes)
+        for values, frame in _iterations(Frame(program, Bytes()), axes)
         if touch.gate is None or frame.value(touch.gate).elements[0] not in (False, INVALID)
     ]
 

@@ -22,8 +22,8 @@ from soundline.spec.frames import Frame, Functions, Program, base_of
 from soundline.spec.linear import run_linear
 from soundline.spec.loops import launched, repeated
 from soundline.spec.memory_effects import (
-    Memory,
-    Place,
+    Addresses,
+    Bytes,
     Write,
     buffer_length,
     contents,
@@ -52,7 +52,7 @@ def _written_params(root: UOp) -> list[UOp]:
 
 def open_frame(root: UOp, params: Bindings, buffers: Bindings, functions: Functions) -> Frame:
     """The outermost frame of a program, in whose memory lie its Buffers and the Params that it writes."""
-    outside = Frame(Program(params, functions, {}), Memory())
+    outside = Frame(Program(params, functions, {}), Bytes())
     outside.program.learn(root)
     written = {p: param_value(outside, p) for p in _written_params(root)}
     lengths = {p: len(array.elements) for p, array in written.items()}
@@ -177,7 +177,7 @@ def _invoked(frame: Frame, call: UOp) -> list[Write]:
     return found
 
 
-def _changes(where: Place, old: Array, new: Array) -> list[Write]:
+def _changes(where: Addresses, old: Array, new: Array) -> list[Write]:
     """The writes that turn the old contents of a place into the new ones."""
     found: list[Write] = []
     for address, was, cell in zip(where.addresses, old.elements, new.elements, strict=True):
@@ -199,7 +199,7 @@ def _check_apart(frame: Frame, written: UOp, others: tuple[UOp, ...]) -> None:
             )
 
 
-def _bytes_of(where: Place) -> set[int]:
+def _bytes_of(where: Addresses) -> set[int]:
     return {b for address in where.addresses if not isinstance(address, Invalid) for b in address}
 
 

@@ -25,7 +25,7 @@ from soundline.spec.ops import TABLE
 from soundline.spec.sizes import as_node
 
 if TYPE_CHECKING:
-    from soundline.spec.memory_effects import Memory, Place, Storage, Write
+    from soundline.spec.memory_effects import Addresses, Bytes, Storage, Write
 
 Functions = Mapping[str, Callable[..., object]]
 """What the CustomFunctions of a program compute, by name: arrays to an array, or to a tuple of them."""
@@ -150,7 +150,7 @@ class Frame:
     """One place of evaluation; see the chapter."""
 
     program: Program
-    memory: Memory
+    memory: Bytes
     parent: Frame | None = None
     loop: UOp | None = None
     """The Range or Special that this frame gives a value."""
@@ -165,7 +165,7 @@ class Frame:
     values: dict[UOp, Array] = field(default_factory=dict)
     written: dict[UOp, list[Write]] = field(default_factory=dict)
     versions: dict[frozenset[UOp], Frame] = field(default_factory=dict)
-    places: dict[UOp, Place] = field(default_factory=dict)
+    places: dict[UOp, Addresses] = field(default_factory=dict)
 
     laws: ClassVar[Mapping[Op, Callable[[Frame, UOp], Array]]]
     """The law of every op that has a value; this and the next four are set by `evaluate`."""
@@ -256,7 +256,7 @@ class Frame:
         assert shape is not None
         return tuple(s if isinstance(s, int) else self.number(as_node(s)) for s in shape)
 
-    def iteration(self, loop: UOp, at: int, memory: Memory | None = None) -> Frame:
+    def iteration(self, loop: UOp, at: int, memory: Bytes | None = None) -> Frame:
         """The frame of one iteration of a loop inside this one."""
         return Frame(
             self.program,

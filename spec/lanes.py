@@ -16,7 +16,7 @@ from soundline.spec.arrays import INVALID, Array, Cell
 from soundline.spec.axes import axis_type, is_private
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame
-from soundline.spec.memory_effects import Memory
+from soundline.spec.memory_effects import Bytes
 from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.tensor_cores import LANES, TensorCore, core_of, fragment_map, warp_product
@@ -63,7 +63,7 @@ def wmma(frame: Frame, node: UOp) -> Array:
     asked = _asked(core_of(node.arg), at)
     operands: list[list[Array]] = []
     for lane in range(LANES):
-        there = frame.iteration(lanes, lane, Memory(frame.memory))
+        there = frame.iteration(lanes, lane, Bytes(frame.memory))
         held = [_unknown(x) for x in own]
         for k in (0, 1):
             if lane in asked[k]:

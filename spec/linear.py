@@ -19,7 +19,7 @@ from soundline.spec.axes import ORDERED, axis_type
 from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame, is_effect
 from soundline.spec.loops import grid
-from soundline.spec.memory_effects import Memory, in_memory, writes
+from soundline.spec.memory_effects import Bytes, in_memory, writes
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.workgroups import Running, run_alone, run_threads
@@ -27,10 +27,10 @@ from soundline.spec.workgroups import Running, run_alone, run_threads
 Steps = Sequence[UOp]
 
 
-def run_linear(frame: Frame, linear: UOp) -> Memory:
+def run_linear(frame: Frame, linear: UOp) -> Bytes:
     """The memory that the instructions leave, run by every thread of the grid that the Specials count."""
     frame.program.learn(linear)
-    machine = Frame(frame.program, Memory(frame.memory), sequential=True)
+    machine = Frame(frame.program, Bytes(frame.memory), sequential=True)
     machine.listed = frozenset(linear.src)
     groups, threads = grid(frame, linear)
     run_alone(_launch(machine, [*groups, *threads], linear.src))

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from soundline.spec import closed
 from soundline.spec.axes import ORDERED, axis_type, is_private, is_thread_axis
 from soundline.spec.frames import Frame, Program
-from soundline.spec.memory_effects import Memory, Write, conflict, happen, not_yet, version, writes
+from soundline.spec.memory_effects import Bytes, Write, conflict, happen, not_yet, version, writes
 from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
 
@@ -55,12 +55,12 @@ def repeated(frame: Frame, effect: UOp) -> list[Write]:
 
 def _iterate(frame: Frame, roots: Iterable[UOp]) -> list[Write]:
     """The writes of one iteration, laid over the memory of its frame."""
-    return happen(frame, not_yet(frame, roots), Memory(frame.memory))
+    return happen(frame, not_yet(frame, roots), Bytes(frame.memory))
 
 
 def _ordered(start: Frame, body: UOp, loop: UOp) -> list[Write]:
     """Ascending iterations, each of which sees what those before it wrote."""
-    memory = Memory(start.memory)
+    memory = Bytes(start.memory)
     done: list[Write] = []
     for at in range(start.number(loop.src[0])):
         step = _iterate(start.iteration(loop, at, memory), (body,))
@@ -76,7 +76,7 @@ def _iterations(frame: Frame, loops: Sequence[UOp]) -> Iterator[Frame]:
         yield frame
         return
     for at in range(frame.number(loops[0].src[0])):
-        inner = frame.iteration(loops[0], at, Memory(frame.memory))
+        inner = frame.iteration(loops[0], at, Bytes(frame.memory))
         yield from _iterations(inner, loops[1:])
 
 
@@ -124,7 +124,7 @@ def grid(frame: Frame, root: UOp) -> tuple[list[UOp], list[UOp]]:
     return [s for s in free if not is_thread_axis(s)], [s for s in free if is_thread_axis(s)]
 
 
-def launched(frame: Frame, root: UOp) -> Memory:
+def launched(frame: Frame, root: UOp) -> Bytes:
     """The memory that a program leaves which every thread of its grid runs; one thread where it has no Special."""
     groups, threads = grid(frame, root)
     if not groups and not threads:
@@ -137,7 +137,7 @@ def launched(frame: Frame, root: UOp) -> Memory:
             start = version(group, tuple(meetings))
             found = _unordered(start, (root,), threads) if threads else _iterate(start, (root,))
         steps.append((touched, met + found))
-    memory = Memory(frame.memory)
+    memory = Bytes(frame.memory)
     for write in check_unordered(steps, frame.program, AxisType.GLOBAL):
         memory.put(write)
     return memory

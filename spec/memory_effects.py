@@ -58,15 +58,15 @@ class Storage:
 
 
 @dataclass(slots=True, eq=False)
-class Memory:
+class Bytes:
     """The bytes at addresses: what this version changes, over the version below."""
 
-    below: Memory | None = None
+    below: Bytes | None = None
     changes: dict[int, Byte] = field(default_factory=dict)
 
     def byte(self, address: int) -> Byte:
         """The byte at an address; ⊥ where nothing was ever written."""
-        memory: Memory | None = self
+        memory: Bytes | None = self
         while memory is not None:
             if address in memory.changes:
                 return memory.changes[address]
@@ -104,7 +104,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Addresses:
     """The addresses of an array's elements; ⊥ outside the storage."""
 
     shape: tuple[int, ...]
@@ -117,10 +117,10 @@ class Place:
     @staticmethod
     def of(
         shape: tuple[int, ...], dtype: DType, addresses: tuple[Address | Invalid, ...], storage: Storage
-    ) -> Place:
+    ) -> Addresses:
         """The place with these addresses."""
         numbers = Array(index, shape, tuple(range(len(addresses))))
-        return Place(shape, dtype, addresses, storage, numbers)
+        return Addresses(shape, dtype, addresses, storage, numbers)
 
 
 def in_memory(frame: Frame, node: UOp) -> bool:
@@ -128,7 +128,7 @@ def in_memory(frame: Frame, node: UOp) -> bool:
     return base_of(node) in frame.program.storage
 
 
-def place(frame: Frame, node: UOp) -> Place:
+def place(frame: Frame, node: UOp) -> Addresses:
     """The place that a view of storage names.
 
     Movement is the same on addresses as on elements: the law of the view is asked where each number goes.
@@ -140,7 +140,7 @@ def place(frame: Frame, node: UOp) -> Place:
     return frame.places[node]
 
 
-def _place(frame: Frame, node: UOp) -> Place:
+def _place(frame: Frame, node: UOp) -> Addresses:
     if node.op is Op.After:
         reads_memory = frame.program.moving[node][1]
         return place(version(frame, node.src[1:]) if reads_memory else frame, node.src[0])
@@ -149,17 +149,17 @@ def _place(frame: Frame, node: UOp) -> Place:
         width = storage.width
         firsts = range(storage.start, storage.start + storage.size * width, width)
         addresses = tuple(tuple(range(a, a + width)) for a in firsts)
-        return Place.of(frame.shape(node.shape), node.dtype, addresses, storage)
+        return Addresses.of(frame.shape(node.shape), node.dtype, addresses, storage)
     frame.check(node)
     under = place(frame, node.src[0])
     if node.op in (Op.Slice, Op.Bitcast):
         return _reinterpreted(frame, node, under)
     moved = Frame.movement[node.op](frame, node, under.numbers)
     taken = tuple(INVALID if isinstance(n, Invalid) else under.addresses[int(n)] for n in moved.elements)
-    return Place.of(moved.shape, under.dtype, taken, under.storage)
+    return Addresses.of(moved.shape, under.dtype, taken, under.storage)
 
 
-def _reinterpreted(frame: Frame, node: UOp, under: Place) -> Place:
+def _reinterpreted(frame: Frame, node: UOp, under: Addresses) -> Addresses:
     """A Slice or Bitcast: the bytes of the elements, taken together anew."""
     shape = frame.shape(node.shape)
     flat: list[Byte] = []
@@ -168,7 +168,7 @@ def _reinterpreted(frame: Frame, node: UOp, under: Place) -> Place:
     first = frame.number(node.src[1]) * under.dtype.itemsize if node.op is Op.Slice else 0
     width = node.dtype.itemsize
     starts = range(first, first + width * math.prod(shape), width)
-    return Place.of(shape, node.dtype, tuple(_joined(flat, k, width) for k in starts), under.storage)
+    return Addresses.of(shape, node.dtype, tuple(_joined(flat, k, width) for k in starts), under.storage)
 
 
 def _joined(flat: Sequence[Byte], start: int, width: int) -> Address | Invalid:
@@ -178,7 +178,7 @@ def _joined(flat: Sequence[Byte], start: int, width: int) -> Address | Invalid:
     return known if len(known) == width else INVALID
 
 
-def memory_of(frame: Frame, node: UOp) -> Memory:
+def memory_of(frame: Frame, node: UOp) -> Bytes:
     """The version of memory that a view of storage names."""
     while node.op in VIEWS:
         if node.op is Op.After:
@@ -212,7 +212,7 @@ def version(frame: Frame, roots: tuple[UOp, ...]) -> Frame:
         return frame
     key = frozenset(todo)
     if key not in frame.versions:
-        memory = Memory(frame.memory)
+        memory = Bytes(frame.memory)
         happen(frame, todo, memory)
         frame.versions[key] = Frame(frame.program, memory, frame, happened=frame.happened | key)
     return frame.versions[key]
@@ -229,7 +229,7 @@ def not_yet(frame: Frame, roots: Iterable[UOp]) -> list[UOp]:
     return todo
 
 
-def happen(frame: Frame, effects: Sequence[UOp], memory: Memory) -> list[Write]:
+def happen(frame: Frame, effects: Sequence[UOp], memory: Bytes) -> list[Write]:
     """Lay the writes of effects over memory, each after those that it comes after; unordered ones may not meet."""
     last: dict[int, tuple[UOp, bool]] = {}
     done: list[Write] = []
@@ -319,15 +319,15 @@ def lay_out(lengths: Mapping[UOp, int]) -> dict[UOp, Storage]:
     return found
 
 
-def initial(storage: Mapping[UOp, Storage], contents: Mapping[UOp, Array]) -> Memory:
+def initial(storage: Mapping[UOp, Storage], contents: Mapping[UOp, Array]) -> Bytes:
     """Memory that holds these contents; what is not among them was never written."""
-    memory = Memory()
+    memory = Bytes()
     for node, array in contents.items():
         memory.changes.update(zip(storage[node].addresses, stored_bytes(array), strict=True))
     return memory
 
 
-def contents(memory: Memory, storage: Storage, shape: tuple[int, ...]) -> Array:
+def contents(memory: Bytes, storage: Storage, shape: tuple[int, ...]) -> Array:
     """What memory holds at a storage."""
     firsts = range(0, len(storage.addresses), storage.width)
     addresses = (tuple(storage.addresses[k : k + storage.width]) for k in firsts)

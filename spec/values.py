@@ -22,7 +22,7 @@ from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import VIEWS, Frame, Program
 from soundline.spec.lanes import wmma
 from soundline.spec.memory_effects import (
-    Memory,
+    Bytes,
     gate,
     in_memory,
     read,
@@ -252,7 +252,7 @@ def apply(frame: Frame, body: UOp, arguments: tuple[UOp, ...]) -> Array:
     values = {p.arg.slot: frame.value(arguments[p.arg.slot]) for p in closed.params(body)}
     inner = bind_sizes(body, values)
     program = Program(values, frame.program.functions, {})
-    return Frame(program, Memory()).value(inner)
+    return Frame(program, Bytes()).value(inner)
 
 
 def _custom(frame: Frame, call: UOp) -> tuple[Array, ...]:

@@ -22,7 +22,7 @@ from soundline.spec.errors import EvaluationError
 from soundline.spec.frames import Frame
 from soundline.spec.lanes import lane_axis, product
 from soundline.spec.loops import Step, check_unordered, recorded
-from soundline.spec.memory_effects import Memory
+from soundline.spec.memory_effects import Bytes
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 
@@ -64,7 +64,7 @@ def run_alone(running: Running) -> None:
 def run_threads(frame: Frame, loop: UOp, block: Callable[[Frame], Running]) -> Running:
     """Run a block once for each value of an unordered loop index, from meeting to meeting."""
     kind = axis_type(loop)
-    frames = [frame.iteration(loop, at, Memory(frame.memory)) for at in range(frame.number(loop.src[0]))]
+    frames = [frame.iteration(loop, at, Bytes(frame.memory)) for at in range(frame.number(loop.src[0]))]
     threads = [Thread(inner, block(inner)) for inner in frames]
     if kind not in THREADS:
         _meet(frame, loop, threads, [t.finish() for t in threads])
