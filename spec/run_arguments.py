@@ -8,31 +8,21 @@ scalar that is no place by the expression. Sizes have to be those that are decla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from soundline.spec.errors import ProgramError
 from soundline.spec.expressions import Expr, Index, Name
 from soundline.spec.instruction_schema import INSTRUCTION_CONSTRAINTS, Instruction
-from soundline.spec.memories import DRAM, Memory
-from soundline.spec.program_conditions import refusal
 from soundline.spec.program_text import expression as text_of
-from soundline.spec.program_types import Argument, Control, Data, Node, Ref
+from soundline.spec.program_types import Argument, Control, Data, Node
 from soundline.spec.programs import Alloc, Call, Proc
 from soundline.spec.run_conditions import RUN_CONSTRAINTS, Iteration, failed, run_failed
 from soundline.spec.run_names import Bound, Given, Names, View
 from soundline.spec.run_values import given
+from soundline.spec.static_calls import given_to
+from soundline.spec.static_memory import memory_of
 
 Sizes = Mapping[str, int]
 """Values for the arguments of control, by name."""
-
-
-def memory_of(reference: Ref | None) -> Memory:
-    """The memory that data lies in; where none is named, that of the CPU."""
-    if reference is None:
-        return DRAM
-    if not isinstance(reference.value, Memory):
-        raise refusal("prog-reference", reference, f"{reference.name}, a mere name")
-    return reference.value
 
 
 # Of the program ---------------------------------------------------------------------------------------------------
@@ -97,11 +87,11 @@ def _shown(condition: Expr, names: Names) -> str:
 
 def proc_arguments(call: Call, proc: Proc, names: Names) -> Names:
     """What the arguments of a proc stand for in it: data lies in the memory that it declares."""
-    inner = _bound(call, proc.arguments, names, "seq-argument", RUN_CONSTRAINTS["seq-argument"])
+    inner = _bound(call, names, "seq-argument", RUN_CONSTRAINTS["seq-argument"])
     for argument in proc.arguments:
         view = inner.bound[argument.name]
         if isinstance(view, View):
-            inner.bound[argument.name] = view.lying_in(memory_of(argument.memory))
+            inner.bound[argument.name] = view.lying_in(memory_of(argument.memory, argument))
     check_assertions(proc, inner)
     return inner
 
@@ -109,7 +99,7 @@ def proc_arguments(call: Call, proc: Proc, names: Names) -> Names:
 def instruction_arguments(call: Call, instruction: Instruction, names: Names) -> Names:
     """What the arguments of an instruction stand for in its body: data lies where it lies."""
     wants = INSTRUCTION_CONSTRAINTS["instr-size"]
-    inner = _bound(call, instruction.arguments, names, "instr-size", wants)
+    inner = _bound(call, names, "instr-size", wants)
     for condition in instruction.preconditions:
         if not inner.control(condition):
             raise failed("instr-size", wants, call, _shown(condition, inner), names.iteration)
@@ -122,19 +112,19 @@ def instruction_arguments(call: Call, instruction: Instruction, names: Names) ->
     return inner
 
 
-def _bound(call: Call, arguments: Sequence[Argument], names: Names, rule: str, wants: str) -> Names:
-    values = dict(zip((a.name for a in arguments), call.arguments, strict=False)) | dict(call.keywords)
+def _bound(call: Call, names: Names, rule: str, wants: str) -> Names:
     inner = Names({}, names.iteration)
-    for argument in arguments:
+    given = tuple(given_to(call))
+    for argument, value in given:
         if isinstance(argument.type, Control):
-            value = names.control(values[argument.name])
-            inner.bound[argument.name] = _control(argument, value, call, names.iteration)
-    for argument in arguments:
+            inner.bound[argument.name] = _control(argument, names.control(value), call, names.iteration)
+    for argument, value in given:
         if isinstance(argument.type, Data):
-            found = _data(values[argument.name], argument.type, names)
+            found = _data(value, argument.type, names)
             wanted = tuple(inner.size(size) for size in argument.type.sizes)
             if isinstance(found, View) and found.sizes != wanted:
-                raise _misfit(rule, wants, call, argument, found.sizes, wanted, names)
+                text = f"{argument.name} of sizes {found.sizes} where {wanted} are declared"
+                raise failed(rule, wants, call, text, names.iteration)
             inner.bound[argument.name] = found
     return inner
 
@@ -143,16 +133,3 @@ def _data(value: Expr, type_: Data, names: Names) -> View | Given:
     if isinstance(value, Index) or (isinstance(value, Name) and isinstance(names.bound[value.name], View)):
         return names.window(value)
     return given(value, type_.dtype, names)
-
-
-def _misfit(
-    rule: str,
-    wants: str,
-    call: Call,
-    argument: Argument,
-    found: tuple[int, ...],
-    wanted: tuple[int, ...],
-    names: Names,
-) -> ProgramError:
-    given = f"{argument.name} of sizes {found} where {wanted} are declared"
-    return failed(rule, wants, call, given, names.iteration)

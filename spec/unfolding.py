@@ -35,7 +35,6 @@ from soundline.spec.events import (
 )
 from soundline.spec.instruction_schema import Instruction
 from soundline.spec.memories import Memory
-from soundline.spec.program_laws import check
 from soundline.spec.program_types import Data
 from soundline.spec.programs import (
     CUDA_TASKS,
@@ -63,7 +62,6 @@ from soundline.spec.run_arguments import (
     allocation_of,
     check_assertions,
     control_arguments,
-    memory_of,
     proc_arguments,
 )
 from soundline.spec.run_names import BarrierArray, Names, whole
@@ -77,6 +75,9 @@ from soundline.spec.run_storage import (
     shared_elements,
 )
 from soundline.spec.scopes import inside, is_task_nest
+from soundline.spec.static_law import static_law
+from soundline.spec.static_memory import memory_of
+from soundline.spec.static_windows import Path
 from soundline.spec.visibility import Thread
 
 
@@ -86,15 +87,14 @@ def unfold(proc: Proc, sizes: Sizes) -> Iterator[Event]:
     Raises `SoundlineError` where the program breaks its law, at once; and where it breaks a condition of
     `RUN_CONSTRAINTS`, when the sequence comes to it.
     """
-    check(proc)
-    return _Run({}).proc(proc, sizes)
+    return _Run(static_law(proc).shards).proc(proc, sizes)
 
 
 @dataclass(slots=True)
 class _Run:
     """A run: what has been counted so far."""
 
-    shards: Mapping[tuple[int, ...], Deduction | None]
+    shards: Mapping[Path, Deduction | None]
     launches: Iterator[int] = field(default_factory=count)
     forks: Iterator[int] = field(default_factory=count)
     instances: dict[str, int] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class _Run:
                 yield from self._launch(statement, names, here)
             case WindowOf(name, window, memory):
                 view = names.window(window)
-                names.bound[name] = view if memory is None else view.lying_in(memory_of(memory))
+                names.bound[name] = view if memory is None else view.lying_in(memory_of(memory, statement))
 
     def _call(self, call: Call, names: Names, here: Here) -> Iterator[Event]:
         callee = call.callee.value
@@ -176,7 +176,7 @@ class _Run:
 
     def _storage(self, statement: Alloc, names: Names, here: Here) -> Iterator[Allocated]:
         """Storage begins, shard by shard; its name then stands for all of it."""
-        name, dtype, memory = statement.name, statement.dtype, memory_of(statement.memory)
+        name, dtype, memory = statement.name, statement.dtype, memory_of(statement.memory, statement)
         shape = tuple(names.size(size) for size in statement.sizes)
         place = here.place(statement, names)
         if here.scope.tiling is None:
