@@ -33,6 +33,7 @@ from soundline.spec.visibility import (
     Record,
     Signatures,
     Thread,
+    Where,
     second_sets,
 )
 
@@ -53,30 +54,44 @@ class Locations:
     """What was freed at least once; it may be allocated again."""
     histories: dict[Location, History] = field(default_factory=dict)
 
-    def allocate(self, locations: Iterable[Location], by: Threads, where: str = "") -> list[Hazard]:
+    def allocate(self, locations: Iterable[Location], by: Threads, where: Where = ()) -> list[Hazard]:
         """Begin the life of some locations; their histories are what they were."""
         found = []
         for location in locations:
             if location in self.owners:
-                found.append(Hazard("mach-alloc-live", location, where))
+                found.append(Hazard("mach-alloc-live", location, where, threads=by))
             self.owners[location] = by
         return found
 
-    def access(self, locations: Iterable[Location], access: Access) -> list[Hazard]:
-        """The hazards of an access; the histories then have it. Equal histories are asked once."""
+    def check(self, locations: Iterable[Location], access: Access) -> list[Hazard]:
+        """The hazards of an access. Equal histories are asked once."""
         found = []
         places = tuple(dict.fromkeys(locations))
-        asked = {h: (h.unseen(access), h.after(access)) for h in {self.history(place) for place in places}}
+        asked = {h: h.unseen(access) for h in {self.history(place) for place in places}}
         for location in places:
             if location not in self.owners:
                 rule = "mach-use-after-free" if location in self.freed else "mach-use-before-alloc"
-                found.append(Hazard(rule, location, access.where))
-            unseen, self.histories[location] = asked[self.history(location)]
+                found.append(Hazard(rule, location, access.where, threads=access.threads))
+            unseen = asked[self.history(location)]
             found += [Hazard(u.rule, location, access.where, u.record, u.threads) for u in unseen]
         return found
 
+    def record(self, locations: Iterable[Location], access: Access) -> None:
+        """The access is done: the histories have it. Equal histories are changed once."""
+        places = tuple(dict.fromkeys(locations))
+        after = {h: h.after(access) for h in {self.history(place) for place in places}}
+        for location in places:
+            self.histories[location] = after[self.history(location)]
+
+    def access(self, locations: Iterable[Location], access: Access) -> list[Hazard]:
+        """An access that is all there is of its action: its hazards, and then it is done."""
+        places = tuple(locations)
+        found = self.check(places, access)
+        self.record(places, access)
+        return found
+
     def free(
-        self, locations: Iterable[Location], by: Threads, where: str = "", *, pair: Pair = IO_RAM
+        self, locations: Iterable[Location], by: Threads, where: Where = (), *, pair: Pair = IO_RAM
     ) -> list[Hazard]:
         """End the life of some locations: a write check, in order, by their owner. `pair` is how the owner writes."""
         found = []
@@ -84,7 +99,7 @@ class Locations:
         rules = {"mach-write-waw": "mach-free-write", "mach-write-war": "mach-free-read"}
         for location in locations:
             if location not in self.owners:
-                found.append(Hazard("mach-free-dead", location, where))
+                found.append(Hazard("mach-free-dead", location, where, threads=by))
                 continue
             if self.owners.pop(location) != by:
                 found.append(Hazard("mach-free-owner", location, where, threads=by))

@@ -17,8 +17,10 @@ them. An atomic add need not see other atomic adds, and takes the place of nothi
 where L1 is not transitive, whose original pair is in full(L1) (S-03). Records of writes gain full(L2) × C, in both
 sets; records of reads gain temporal(L2) × C, for it is enough that a later write comes after. (That is the policy
 *temporal*. Under *strict*, records of reads gain the temporal set on the generic proxy only, so that a write through
-the asynchronous proxy after a read asks for a proxy fence: S-08.) An arrive leaves a stamp on the records that it
-concerns; the paired await gives its second set to the records with the stamps that it releases, and to no later ones.
+the asynchronous proxy after a read asks for a proxy fence: S-08. Under both, the registers of wgmma are gained by the
+full set alone: after a register was read or written, wgmma uses it only behind a ``wgmma.fence``, see S-11.) An arrive
+leaves a stamp on the records that it concerns; the paired await gives its second set to the records with the stamps
+that it releases, and to no later ones.
 
 Here stand the records and histories of one location, as values; `storage` has the memory that is made of them.
 """
@@ -30,8 +32,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from soundline.spec.barriers import QueueId, Stamp
-from soundline.spec.timelines import CPU, GENERIC, InstrTl, Pair, SyncTl, UsageTl
+from soundline.spec.barriers import COUNTER_CONSTRAINTS, QueueId, Stamp
+from soundline.spec.timelines import CPU, GENERIC, WG_A, WG_D, InstrTl, Pair, SyncTl, UsageTl
 
 HAZARDS: dict[str, str] = {
     "mach-read-raw": "a read sees every write of its location: else it is a read after write (RAW)",
@@ -45,7 +47,16 @@ HAZARDS: dict[str, str] = {
     "mach-free-write": "whoever frees storage sees every write of it",
     "mach-free-read": "whoever frees storage sees every read of it",
 }
-"""What the machine asks of a program, by the id of the hazard where it does not hold."""
+"""What the machine asks of the accesses of a program, by the id of the hazard where it does not hold."""
+
+MACHINE: dict[str, str] = {**HAZARDS, **COUNTER_CONSTRAINTS}
+"""All that it asks, the counters of barriers among it (`barriers`)."""
+
+WGMMA_REGISTERS = frozenset({WG_A, WG_D})
+"""The pairs by which wgmma uses registers."""
+
+Where = tuple[int, ...]
+"""What did something: the path of a statement, or the number of an event; the law does not ask."""
 
 
 class Thread(NamedTuple):
@@ -105,7 +116,7 @@ class Record:
     origin: Pair
     """The original timeline: the pair that the access was done with."""
     threads: frozenset[Thread]
-    """Who did it: one thread, or all of a convergent access."""
+    """Who did it: one thread, or all of a convergent access. Nothing is asked of it; nobody, where it is forgotten."""
     async_set: Signatures
     """V_A."""
     sync_set: Signatures
@@ -113,8 +124,8 @@ class Record:
     stamps: frozenset[Stamp] = frozenset()
     """The arrives that wait to release the record."""
     atomic: bool = False
-    where: str = ""
-    """The statement that did the access."""
+    where: Where = ()
+    """What did the access."""
 
     def visible_to(self, pairs: Iterable[Pair], thread: Thread) -> bool:
         """Whether V_S holds one of these pairs with the thread."""
@@ -161,7 +172,9 @@ class Access:
     """Whether all threads do one access together: one record instead of one for each."""
     stamps: frozenset[Stamp] = frozenset()
     """Those of the trailing barriers of its instruction, which alone can release it: then V_A begins empty as well."""
-    where: str = ""
+    where: Where = ()
+    forgets: bool = False
+    """Whether its records forget who did it, so that more of them are equal."""
 
     def blind_to(self, record: Record) -> frozenset[Thread]:
         """The threads that do not see a record."""
@@ -176,7 +189,8 @@ class Access:
     def _record(self, threads: frozenset[Thread]) -> Record:
         own = frozenset[Signature]() if self.stamps else signatures((self.pair,), threads)
         complete = frozenset[Signature]() if self.out_of_order else own
-        return Record(self.pair, threads, own, complete, self.stamps, self.kind is Kind.atomic, self.where)
+        who = frozenset[Thread]() if self.forgets else threads
+        return Record(self.pair, who, own, complete, self.stamps, self.kind is Kind.atomic, self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +199,20 @@ class Hazard:
 
     id: str
     location: Hashable
-    where: str
-    """The statement at which it was found."""
+    """Where in memory; for the counters of a barrier, the queue."""
+    where: Where
+    """What it was found at."""
     record: Record | None = None
     """The record that is not seen."""
     threads: frozenset[Thread] = frozenset()
     """The threads that do not see it."""
+    given: str = ""
+    """What is there instead, where no record says it."""
 
     @property
     def text(self) -> str:
         """What should hold."""
-        return HAZARDS[self.id]
+        return MACHINE[self.id]
 
 
 class Unseen(NamedTuple):
@@ -239,12 +256,12 @@ def second_sets(second: SyncTl, by: frozenset[Thread], policy: Policy) -> tuple[
 
     >>> from soundline.spec.timelines import sync_tl
     >>> [[len(s) for s in second_sets(sync_tl("cuda_in_order"), frozenset({Thread(0)}), p)] for p in Policy]
-    [[2, 8], [2, 3]]
+    [[2, 6], [2, 3]]
     """
-    temporal = second.temporal if policy is Policy.temporal else second.full | (second.temporal & GENERIC)
-    return signatures(second.full, by), signatures(temporal, by)
+    after = second.temporal - WGMMA_REGISTERS if policy is Policy.temporal else second.temporal & GENERIC
+    return signatures(second.full, by), signatures(second.full | after, by)
 
 
-def cpu_access(kind: Kind, where: str = "") -> Access:
+def cpu_access(kind: Kind, where: Where = ()) -> Access:
     """An access by the CPU."""
     return Access(kind, CPU, frozenset({CPU_THREAD}), where=where)

@@ -1,0 +1,197 @@
+"""
+The abstract machine
+====================
+
+`check` runs a program at given sizes on the abstract machine: the events of the run (`unfolding`) go through the
+machine one after another (`transitions`), and what it finds is the verdict. A program without hazards means the same
+read sequentially and read in parallel; that this is so is itself on trial (S-10).
+
+All hazards are collected. Those between the same two statements with the same id are one finding, which is the first
+of them and says how many there are; findings stand in the order in which the run meets them. A first hazard may be the
+cause of later ones, for a run goes on as if the access had been allowed; only an await that waits for ever ends it.
+
+The run is made twice where there is something to tell. The first one keeps of an access which statement did it. The
+second one looks only at the location of each finding, and there keeps everything (`hazard_causes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from soundline.spec.barriers import QueueId
+from soundline.spec.events import Action, Allocated, BarrierFreed, Cell, Event, Freed
+from soundline.spec.hazard_causes import Case, accesses_of, concerning, nearest, replayed, touching
+from soundline.spec.hazard_fixes import fix
+from soundline.spec.hazard_reports import Finding, Fix, Use
+from soundline.spec.programs import Proc
+from soundline.spec.timelines import Pair
+from soundline.spec.transitions import Machine, freeing_pair
+from soundline.spec.unfolding import unfold
+from soundline.spec.visibility import Hazard, Kind, Policy, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the machine says of a run."""
+
+    findings: tuple[Finding, ...]
+    events: int
+    """How many events the run has, or had up to an await that waits for ever."""
+    accesses: int
+    """How many uses of elements."""
+    policy: Policy
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no hazard."""
+        return not self.findings
+
+    def text(self, shown: Callable[[str], str] = str) -> str:
+        """The verdict for a terminal."""
+        run = f"{self.events} events, {self.accesses} accesses, policy {self.policy}"
+        if self.ok:
+            return f"no hazards ({run})"
+        count = "1 hazard" if len(self.findings) == 1 else f"{len(self.findings)} hazards"
+        return "\n\n".join([*(finding.text(shown) for finding in self.findings), f"{count} ({run})"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as a JSON object."""
+        return {
+            "ok": self.ok,
+            "policy": str(self.policy),
+            "events": self.events,
+            "accesses": self.accesses,
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def check(proc: Proc, sizes: Mapping[str, int | bool], *, policy: Policy = Policy.temporal) -> Verdict:
+    """The verdict on a program at given sizes.
+
+    Raises `SoundlineError` where the program breaks a static law, or the sizes do not fit it.
+    """
+    return judge(tuple(unfold(proc, sizes)), policy)
+
+
+Key = tuple[str, Where, Where | None]
+"""What makes hazards one finding: the id, the statement, and the earlier statement where there is one."""
+
+
+@dataclass(slots=True)
+class Sighting:
+    """The first of the hazards of a finding, and how many there are."""
+
+    hazard: Hazard
+    number: int
+    """The number of its event."""
+    count: int = 0
+
+
+def judge(events: Sequence[Event], policy: Policy = Policy.temporal) -> Verdict:
+    """The verdict on a run."""
+    machine = Machine(policy, forgets=True)
+    sightings: dict[Key, Sighting] = {}
+    accesses, number = 0, -1
+    for number, event in enumerate(events):
+        hazards = machine.step(event, event.place.path)
+        for key, hazard in dict.fromkeys((_key(h), _located(h)) for h in hazards):
+            sightings.setdefault(key, Sighting(hazard, number)).count += 1
+        if isinstance(event, Action):
+            accesses += sum(len(touch.elements) for touch in event.touches)
+        if machine.stuck:
+            break
+    findings = tuple(_finding(events, key, sighting, policy) for key, sighting in sightings.items())
+    return Verdict(findings, number + 1, accesses, policy)
+
+
+def _key(hazard: Hazard) -> Key:
+    return hazard.id, hazard.where, hazard.record.where if hazard.record is not None else None
+
+
+def _located(hazard: Hazard) -> Hazard:
+    """The hazard without the record: one for all records of one statement."""
+    return Hazard(hazard.id, hazard.location, hazard.where, given=hazard.given)
+
+
+# Findings ---------------------------------------------------------------------------------------------------------
+
+
+def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Policy) -> Finding:
+    """Everything about a sighting, from the second run."""
+    location, later = sighting.hazard.location, events[sighting.number]
+    if not isinstance(location, Cell):
+        return _of_barrier(later, sighting)
+    if key[2] is None:
+        return Finding(id=key[0], count=sighting.count, later=_use(later, location))
+    run = concerning(events, location, sighting.number)
+    hazard, record = next(
+        (h, h.record)
+        for h in replayed(run, location, policy)
+        if h.id == key[0] and h.record and events[h.record.where[0]].place.path == key[2]
+    )
+    pairs = _pairs(later, location, key[0])
+    writes = key[0] not in {"mach-write-war", "mach-free-read"}
+    case = Case(hazard, record, run, location, pairs, hazard.threads, writes, policy)
+    near = nearest(case)
+    return Finding(
+        id=key[0],
+        count=sighting.count,
+        later=_use(later, location),
+        earlier=_use(events[case.number], location),
+        blind=hazard.threads,
+        async_set=record.async_set,
+        sync_set=record.sync_set,
+        nearest=near.nearest() if near is not None else None,
+        fix=fix(case, near),
+    )
+
+
+def _of_barrier(later: Event, sighting: Sighting) -> Finding:
+    """A finding of the counters of a barrier."""
+    queue, hazard = sighting.hazard.location, sighting.hazard
+    assert isinstance(queue, QueueId)
+    ended = isinstance(later, BarrierFreed)
+    text = (
+        "await every arrive before the barrier ends, with N = 0 at a commit group"
+        if ended
+        else "move the arrive before it, or give the await a lag, N = ~lag"
+    )
+    use = Use(later.place, "ends" if ended else "awaits", queue_text(queue), later.place.threads)
+    return Finding(id=hazard.id, count=sighting.count, later=use, given=hazard.given, fix=Fix(text))
+
+
+def queue_text(queue: QueueId) -> str:
+    """A queue as programs write it.
+
+    >>> queue_text(QueueId(("full", 0), (2,), reverse=True))
+    'full[2] (reverse)'
+    """
+    name = queue.barrier[0] if isinstance(queue.barrier, tuple) else queue.barrier
+    index = f"[{', '.join(map(str, queue.at))}]" if queue.at else ""
+    return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
+
+
+def _use(event: Event, cell: Cell) -> Use:
+    """What an event does to a cell."""
+    if isinstance(event, Action):
+        touches = touching(event, cell)
+        element = next(e for e in touches[-1].elements if cell in e.cells)
+        verb = accesses_of(t.kind for t in touches)
+        return Use(event.place, verb, str(element), event.place.threads, touches[-1].pair)
+    assert isinstance(event, Allocated | Freed)
+    element = next(e for e in event.buffer.elements if cell in e.cells)
+    pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None
+    verb = "allocates" if isinstance(event, Allocated) else "frees"
+    return Use(event.place, verb, str(element), event.buffer.owner, pair)
+
+
+def _pairs(event: Event, cell: Cell, rule: str) -> frozenset[Pair]:
+    """The pairs by which the access at fault sees."""
+    if isinstance(event, Action):
+        reads = rule == "mach-read-raw"
+        touch = next(t for t in touching(event, cell) if (t.kind is Kind.read) == reads)
+        return touch.extended | {touch.pair}
+    assert isinstance(event, Freed)
+    return frozenset({freeing_pair(event.buffer)})

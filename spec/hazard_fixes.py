@@ -1,0 +1,200 @@
+"""
+What would order two accesses
+=============================
+
+A suggestion for each hazard, by rule: the nearest synchronization with one side widened, or executed by more threads;
+where there is none, a new one. A suggestion that changes or adds a fence or await is *tried*: the machine runs with it
+and looks whether the hazard is still there. It is a hint at what is missing, no proof that the program is right with
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from soundline.spec.events import Arrived, Awaited, Event, Fenced
+from soundline.spec.fences import WARP
+from soundline.spec.hazard_causes import Case, Crossing, Run, replayed
+from soundline.spec.hazard_reports import Fix, position_text, statement_text, threads_text
+from soundline.spec.timelines import (
+    ASYNC_BLOCKS,
+    SYNC_TLS,
+    SyncTl,
+    sync_tl,
+    within_first,
+    within_second,
+)
+from soundline.spec.visibility import WGMMA_REGISTERS, FirstSide, Thread
+
+FIRST = (sync_tl("cuda_in_order"), sync_tl("Sm80_generic"))
+"""What the first side of a fence lies within."""
+SECOND = (sync_tl("Sm80_generic"), sync_tl("cuda_generic_and_async_proxy"))
+"""What the second side of a fence or an await lies within."""
+
+
+def fix(case: Case, near: Crossing | None) -> Fix:
+    """The first suggestion that removes the hazard where it is tried, or the first that cannot be tried."""
+    said: list[Fix] = [*(_changed(case, near) if near is not None else ()), *_added(case)]
+    return next((f for f in said if f.tried), said[0])
+
+
+def _changed(case: Case, near: Crossing) -> Iterator[Fix]:
+    """The nearest synchronization, changed."""
+    one = {f.how for f in near.first_failures}
+    two = {f.how for f in near.second_failures}
+    if one | two == {"timeline"}:
+        yield from _widened(case, near, "timeline" in one, "timeline" in two)
+    elif one | two == {"threads"}:
+        yield from _by_more(case, near)
+    elif near.second is None and not one:
+        yield _awaited(near)
+
+
+def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
+    """Other timelines on the sides that fail."""
+    event, after = near.first, near.second
+    said, changes = [], {}
+    if one and isinstance(event, Fenced):
+        wider = least(
+            lambda t: event.first.full <= t.full and case.record.origin in t.full, FIRST, first=True
+        )
+        if wider is None:
+            return
+        said.append(f"the first timeline of {_at(event)} from {event.first} to {wider}")
+        changes["first"] = wider
+    elif one:
+        return
+    if two and isinstance(after, Fenced | Awaited):
+        old = after.second
+        wider = least(lambda t: old.full <= t.full and _reaches(case, t), SECOND, first=False)
+        if wider is None:
+            return
+        said.append(f"the second timeline of {_at(after)} from {old} to {wider}")
+        changes["second"] = wider
+    where = after if two else event
+    assert where is not None
+
+    def change(e: Event) -> Event:
+        same = type(e) is type(where) and e.place.path == where.place.path
+        return replace(e, **changes) if same else e  # type: ignore[arg-type]
+
+    yield Fix(f"widen {' and '.join(said)}", removes(case, [(n, change(e)) for n, e in case.run]))
+
+
+def _by_more(case: Case, near: Crossing) -> Iterator[Fix]:
+    """More threads execute it, where it is a fence."""
+    event = near.first
+    if not isinstance(event, Fenced):
+        return
+    wanted = event.place.threads | case.blind | _knowing(case)
+    wider = replace(event, place=replace(event.place, threads=wanted))
+    run = [(n, wider if e is event else e) for n, e in case.run]
+    text = (
+        f"execute {_at(event)} by {collective_text(wanted)}, not only by {threads_text(event.place.threads)}"
+    )
+    yield Fix(text, removes(case, run))
+
+
+def _awaited(near: Crossing) -> Fix:
+    what = "the trailing barrier" if not isinstance(near.first, Arrived) else "it"
+    text = f"wait for {what} of {_at(near.first)} before the later access: with an Await there, or with an N that "
+    return Fix(text + "leaves fewer arrives")
+
+
+# A new synchronization --------------------------------------------------------------------------------------------
+
+
+def _added(case: Case) -> Iterator[Fix]:
+    """Something new between the two accesses."""
+    tasks = {t.task for t in case.record.threads | case.blind}
+    if len(tasks) > 1:
+        yield _of_tasks(tasks)
+        return
+    if case.pairs <= WGMMA_REGISTERS:
+        yield from _fence(
+            case, sync_tl("wgmma_fence_1"), sync_tl("wgmma_fence_2"), "begin the block of wgmma with"
+        )
+        return
+    everyone = _knowing(case) | case.blind
+    first = least(lambda t: case.record.synchronizes(FirstSide.of(t, everyone)), FIRST, first=True)
+    second = least(lambda t: _reaches(case, t), SECOND, first=False)
+    if second is None:
+        yield Fix("order the two accesses otherwise: no timeline leads to the later one")
+    elif first is None:
+        yield _split(case, second)
+    else:
+        yield from _fence(case, first, second, "add")
+
+
+def _of_tasks(tasks: Iterable[object]) -> Fix:
+    if any(isinstance(task, tuple) and task[0] == "par" for task in tasks):
+        return Fix("give each iteration of the par loop locations of its own: nothing orders the iterations")
+    return Fix(
+        "give each task locations of its own, add atomically, or use two device functions: nothing orders the tasks "
+        "of one"
+    )
+
+
+def _fence(case: Case, first: SyncTl, second: SyncTl, verb: str) -> Iterator[Fix]:
+    wanted = _knowing(case) | case.blind
+    place = replace(case.later.place, threads=wanted)
+    run = [*case.run[:-1], (-1, Fenced(place, first, second)), case.run[-1]]
+    text = f"{verb} Fence({first}, {second}), executed by {collective_text(wanted)}, {_between(case)}"
+    yield Fix(text, removes(case, run))
+
+
+def _split(case: Case, second: SyncTl) -> Fix:
+    """What is asynchronous is waited for by a barrier."""
+    name = next((n for n, tl in ASYNC_BLOCKS.items() if tl is case.record.origin.instr), None)
+    if not case.record.async_set:
+        text = f"Await the trailing barrier of {_at(case.earlier)}, with second timeline {second},"
+    else:
+        text = f"Arrive({name}, 1) at a barrier after {_at(case.earlier)}, and Await it with second timeline {second},"
+    return Fix(f"{text} by {collective_text(case.blind)} before the later access")
+
+
+def _between(case: Case) -> str:
+    return f"after {_at(case.earlier)} and before the later access"
+
+
+# Choices ----------------------------------------------------------------------------------------------------------
+
+
+def least(wanted: Callable[[SyncTl], bool], within: Iterable[SyncTl], *, first: bool) -> SyncTl | None:
+    """The smallest sync-tl that is wanted and allowed on a side; the transitive one of two that wait for as much."""
+    inside = within_first if first else within_second
+    allowed = [t for t in SYNC_TLS.values() if wanted(t) and any(inside(t, w) for w in within)]
+    return min(allowed, key=lambda t: (len(t.full), len(t.temporal)), default=None)
+
+
+def _reaches(case: Case, second: SyncTl) -> bool:
+    """Whether a second side makes the record complete for the later access. One that is full of nothing is not said."""
+    gained = {(s.instr, s.usage) for s in case.gains(second, case.blind)}
+    return bool(second.full) and not gained.isdisjoint(case.pairs)
+
+
+def _knowing(case: Case) -> frozenset[Thread]:
+    """Threads that can pass on the earlier access: those that did it, or those that were told."""
+    told = frozenset(s.thread for s in case.record.async_set)
+    return case.record.threads & told or told
+
+
+def removes(case: Case, run: Run) -> bool:
+    """Whether the later access sees the earlier one in another run."""
+    return all(
+        h.id != case.hazard.id or h.record is None or h.record.where != case.record.where
+        for h in replayed(run, case.cell, case.policy)
+    )
+
+
+def _at(event: Event) -> str:
+    return f"{statement_text(event.place)} at {position_text(event.place)}"
+
+
+def collective_text(threads: frozenset[Thread]) -> str:
+    """Who has to execute a synchronization of these threads: one, a warp, or a whole CTA or cluster."""
+    warps = {t.number // WARP for t in threads}
+    if len(threads) == 1:
+        return threads_text(threads)
+    return f"the warp of {threads_text(threads)}" if len(warps) == 1 else "the whole CTA or cluster"

@@ -1,0 +1,171 @@
+"""
+Transitions
+===========
+
+What each event of a run does to the abstract machine: to the histories of its locations (`storage`) and to the counters
+of its barriers (`barriers`). The machine is literal: an element is its cells, an access goes to each of them, and a
+synchronization concerns all records.
+
+An action is one instruction. Its reads and writes are no hazards to each other: all of them are checked against what
+was before, then all are recorded (S-04).
+
+Who frees storage has to see what was done with it, in order on the timeline of its memory: the device its shared memory
+and its registers, the CPU the rest (S-06).
+
+The tasks of a launch need no clause. Each has threads and shared memory of its own, so nothing that one of them
+executes concerns what another did to a cell that both use (S-07). The launch orders everything, and so does the end
+(S-12). Threads of the CPU that a par loop starts, or that end with it, are ordered as by a fence.
+
+An await that no arrive could meet would wait for ever: there the run stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from soundline.spec.barriers import Queue, QueueId, Stamp
+from soundline.spec.errors import SynchronizationError
+from soundline.spec.events import (
+    Action,
+    Allocated,
+    Arrived,
+    Awaited,
+    BarrierFreed,
+    Buffer,
+    Cell,
+    Element,
+    Ended,
+    Event,
+    Fenced,
+    Forked,
+    Freed,
+    Joined,
+    Launched,
+    Touch,
+)
+from soundline.spec.storage import Locations
+from soundline.spec.timelines import CPU, InstrTl, Pair, pair, sync_tl
+from soundline.spec.visibility import Access, Hazard, Policy, Thread, Where
+
+ON_CPU = sync_tl("cpu_in_order")
+
+
+@dataclass(slots=True)
+class Machine:
+    """The abstract machine in the middle of a run."""
+
+    policy: Policy = Policy.temporal
+    forgets: bool = False
+    """Whether records forget who did an access, which only messages want to know."""
+    only: frozenset[Cell] | None = None
+    """The cells to look at; None for all. What happens at one cell does not depend on others."""
+    storage: Locations = field(init=False)
+    queues: dict[QueueId, Queue] = field(default_factory=dict)
+    stuck: bool = False
+    """Whether an await waits for ever."""
+
+    def __post_init__(self) -> None:
+        self.storage = Locations(self.policy)
+
+    def step(self, event: Event, where: Where) -> list[Hazard]:
+        """Execute an event, told from others by `where`; gives its hazards."""
+        match event:
+            case Action():
+                return self._act(event, where)
+            case Allocated(_, buffer):
+                return self.storage.allocate(self.cells(buffer.elements), buffer.owner, where)
+            case Freed(_, buffer):
+                cells = self.cells(buffer.elements)
+                return self.storage.free(cells, buffer.owner, where, pair=freeing_pair(buffer))
+            case Fenced(place, first, second):
+                self.storage.fence(first, second, place.threads)
+            case Arrived():
+                self._arrive(event)
+            case Awaited():
+                return self._await(event, where)
+            case BarrierFreed():
+                return self._barrier_freed(event, where)
+            case Forked(place, children) | Joined(place, children):
+                self.storage.fence(ON_CPU, ON_CPU, place.threads | frozenset(children))
+            case Launched() | Ended():
+                self.storage.order_everything()
+        return []
+
+    def cells(self, elements: Iterable[Element]) -> list[Cell]:
+        """The cells of elements, each once, as far as they are looked at."""
+        every = dict.fromkeys(cell for element in elements for cell in element.cells)
+        return [cell for cell in every if self.only is None or cell in self.only]
+
+    def queue(self, name: QueueId) -> Queue:
+        """A queue as it is now; before its first use its counters are 0."""
+        return self.queues.get(name, Queue(name))
+
+    # Actions ------------------------------------------------------------------------------------------------------
+
+    def _act(self, action: Action, where: Where) -> list[Hazard]:
+        """Check all touches against what was before, then record them: what is read, then what is written."""
+        stamps = self._stamps(action.trailing)
+        touches = [(self.cells(t.elements), self._access(action, t, stamps, where)) for t in action.touches]
+        found = [hazard for cells, access in touches for hazard in self.storage.check(cells, access)]
+        for cells, access in touches:
+            self.storage.record(cells, access)
+        return found
+
+    def _access(self, action: Action, touch: Touch, stamps: frozenset[Stamp], where: Where) -> Access:
+        return Access(
+            touch.kind,
+            touch.pair,
+            action.place.threads,
+            touch.extended,
+            touch.out_of_order,
+            touch.convergent,
+            stamps,
+            where,
+            self.forgets,
+        )
+
+    # Barriers -----------------------------------------------------------------------------------------------------
+
+    def _stamps(self, queues: tuple[QueueId, ...]) -> frozenset[Stamp]:
+        """What an arrive leaves at each of its queues: the count of the home, which is the first."""
+        return frozenset(Stamp(name, self.queue(queues[0]).arrives) for name in queues)
+
+    def _arrive(self, event: Arrived) -> None:
+        """Stamp the records; only the home counts the arrive."""
+        self.storage.arrive(event.first, event.place.threads, self._stamps(event.queues))
+        home = event.queues[0]
+        self.queues[home] = self.queue(home).arrived()
+
+    def _await(self, event: Awaited, where: Where) -> list[Hazard]:
+        """Release the records, or stop where no arrive is there to wait for."""
+        try:
+            bound, self.queues[event.queue] = self.queue(event.queue).awaited(event.n)
+        except SynchronizationError as error:
+            self.stuck = True
+            return [_of_queue("mach-await-progress", event.queue, where, event.place.threads, error)]
+        self.storage.release(event.queue, bound, event.second, event.place.threads)
+        return []
+
+    def _barrier_freed(self, event: BarrierFreed, where: Where) -> list[Hazard]:
+        """The counters of each queue of the barrier have to be equal."""
+        found = []
+        for name in sorted(q for q in self.queues if q.barrier == event.barrier):
+            try:
+                self.queues.pop(name).ended()
+            except SynchronizationError as error:
+                found.append(_of_queue("mach-barrier-unequal", name, where, event.place.threads, error))
+        return found
+
+
+def freeing_pair(buffer: Buffer) -> Pair:
+    """How an owner sees what was done with storage that it frees: the CPU frees what lies outside of the device."""
+    if buffer.space in {"host", "global"}:
+        return CPU
+    return pair(InstrTl.cuda_in_order, buffer.memory.usage)
+
+
+def _of_queue(
+    rule: str, queue: QueueId, where: Where, threads: frozenset[Thread], error: SynchronizationError
+) -> Hazard:
+    return Hazard(rule, queue, where, threads=threads, given=error.given)
