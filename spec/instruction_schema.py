@@ -18,17 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from soundline.spec.barriers import BarrierType
 from soundline.spec.collective_units import CollUnit
-from soundline.spec.errors import ProgramError
+from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.expressions import Expr, Index, Name, walk
 from soundline.spec.memories import Memory, examples
 from soundline.spec.program_laws import check
 from soundline.spec.program_types import Argument, Data, Node
 from soundline.spec.programs import SEQ, Assign, For, If, Proc, Reduce, Statement, statements
 from soundline.spec.timelines import InstrTl, Pair, UsageTl, pair
+
+_Tl = TypeVar("_Tl", InstrTl, UsageTl)
 
 INSTRUCTION_CONSTRAINTS: Final[dict[str, str]] = {
     "instr-timeline": "an instruction is called where statements are on its instr-tl",
@@ -53,6 +55,17 @@ DEFINITION_CONSTRAINTS: Final[dict[str, str]] = {
 """What is asked of an instruction beside `instr-body` when it is made, by id; its pairs have to be legal as well."""
 
 
+def timeline_named(table: type[_Tl], name: str) -> _Tl:
+    """The timeline of a name; raises `UsageError`.
+
+    >>> timeline_named(UsageTl, "cuda_ram") is UsageTl.cuda_ram
+    True
+    """
+    if name not in list(table):
+        raise UsageError(f"{str(name)!r} is no {table.__name__}", hint=f"one of {', '.join(table)}")
+    return table(name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
     """How an instruction uses an argument of data."""
@@ -73,6 +86,16 @@ class Operand:
     """Which collective owns the shards that one execution touches, where that is more than one shard: intervals may
     then stand among the distributed indices. None where it is the native collective of the memory.
     """
+
+    def __post_init__(self) -> None:
+        # Timelines may be given by their names, and what there are several of in any collection.
+        pairs = frozenset(
+            pair(timeline_named(InstrTl, a), timeline_named(UsageTl, b)) for a, b in self.extended
+        )
+        object.__setattr__(self, "memories", tuple(self.memories))
+        object.__setattr__(self, "extended", pairs)
+        if self.usage is not None:
+            object.__setattr__(self, "usage", timeline_named(UsageTl, self.usage))
 
     def takes(self, memory: Memory) -> bool:
         """Whether data may lie in a memory."""
@@ -101,8 +124,8 @@ class Instruction:
     """Whether that barrier must follow it: nothing else could tell of its completion."""
     ptx: str = ""
     """The instructions of PTX, or the function of CUDA, that it becomes."""
-    doc: str = ""
-    """What it does, in a sentence."""
+    doc: str = field(default="", compare=False)
+    """What it does, in a sentence; no part of what it is."""
 
     spork_sort: ClassVar[Literal["instruction"]] = "instruction"
 
@@ -180,7 +203,8 @@ def _check_executor(instruction: Instruction) -> None:
     if instruction.trailing is None and instruction.trailing_required:
         raise _broken("instr-completion", instruction, "one that must follow and has no type")
     if instruction.trailing is not None and in_order:
-        raise _broken("instr-completion", instruction, f"{instruction.trailing} after {instruction.instr_tl}")
+        given = f"{instruction.trailing} after {instruction.instr_tl}"
+        raise _broken("instr-completion", instruction, given)
 
 
 def _check_operand(instruction: Instruction, name: str) -> None:

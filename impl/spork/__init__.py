@@ -3,6 +3,10 @@
 from soundline.impl.spork.builder import Builder
 from soundline.impl.spork.front_end import proc, proc_from_text
 from soundline.impl.spork.names import NAMES
+from soundline.impl.spork.read_instructions import instr, instr_from_text
+from soundline.spec.barriers import BarrierType
+from soundline.spec.instruction_schema import Instruction, Operand
+from soundline.spec.memories import Memory
 from soundline.spec.program_laws import check
 from soundline.spec.program_text import text
 from soundline.spec.program_types import CudaWarpConfig, Named, named
@@ -10,11 +14,17 @@ from soundline.spec.programs import Proc, references
 
 __all__ = [
     "NAMES",
+    "BarrierType",
     "Builder",
     "CudaWarpConfig",
+    "Instruction",
+    "Memory",
     "Named",
+    "Operand",
     "Proc",
     "check",
+    "instr",
+    "instr_from_text",
     "named",
     "proc",
     "proc_from_text",

@@ -15,22 +15,39 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from soundline.impl.spork.names import NAMES
 from soundline.impl.spork.namespace import Namespace
+from soundline.impl.spork.program import SporkProc
 from soundline.impl.spork.read_expressions import read_expression
 from soundline.impl.spork.read_statements import bound_names, read_argument, read_body
 from soundline.impl.spork.reading import Context, Source
 from soundline.spec.errors import UsageError
 from soundline.spec.program_conditions import refusal
 from soundline.spec.program_laws import check
-from soundline.spec.programs import Proc
 
 
-def proc(function: Callable[..., Any]) -> Proc:
+def proc(function: Callable[..., Any]) -> SporkProc:
     """The program that a function's source is: a decorator."""
+    frame = inspect.currentframe()
+    written = written_as(function, frame.f_back if frame else None)
+    return read(written.text, written.source, written.names)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text that is to be read: where it stands, and what its names stand for."""
+
+    text: str
+    source: Source
+    names: Mapping[str, Any]
+
+
+def written_as(function: Callable[..., Any], frame: FrameType | None) -> Written:
+    """The source of a function, and the names of the Python around it: those of a frame among them."""
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "<unknown>"
@@ -39,18 +56,16 @@ def proc(function: Callable[..., Any]) -> Proc:
         raise UsageError(
             f"the source of {name} is not to be found", hint="write it in a file, or use proc_from_text"
         ) from None
-    frame = inspect.currentframe()
-    names = {**NAMES, **_around(function, frame.f_back if frame else None)}
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(dedented.splitlines(keepends=True)[0])
     source = Source(file, tuple(line.rstrip("\n") for line in lines), first, indent)
-    return _read(dedented, source, names)
+    return Written(dedented, source, {**NAMES, **_around(function, frame)})
 
 
-def proc_from_text(text: str, names: Mapping[str, Any] | None = None, *, file: str = "<text>") -> Proc:
+def proc_from_text(text: str, names: Mapping[str, Any] | None = None, *, file: str = "<text>") -> SporkProc:
     """The program that a text is, with the objects that its names stand for beside the standard ones."""
-    return _read(text, Source(file, tuple(text.splitlines())), {**NAMES, **(names or {})})
+    return read(text, Source(file, tuple(text.splitlines())), {**NAMES, **(names or {})})
 
 
 def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, Any]:
@@ -68,7 +83,8 @@ def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, 
     return found
 
 
-def _read(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
+def read(text: str, source: Source, names: Mapping[str, Any]) -> SporkProc:
+    """The program that a text is."""
     try:
         return _parsed(text, source, names)
     except RecursionError:
@@ -77,7 +93,7 @@ def _read(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
         ) from None
 
 
-def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
+def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> SporkProc:
     try:
         module = ast.parse(text)
     except SyntaxError as error:
@@ -88,10 +104,12 @@ def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> Proc:
         odd = next((n for n in module.body if n not in functions), module.body[-1] if module.body else None)
         at = source.position(odd) if odd is not None else source.place(1, 0)
         raise refusal("prog-syntax", at, f"{len(functions)} procs", "a text holds one proc and nothing else")
-    return check(_function(functions[0], Context(source, Namespace(names), bound_names(functions[0]))))
+    found = _function(functions[0], Context(source, Namespace(names), bound_names(functions[0])))
+    check(found)
+    return found
 
 
-def _function(node: ast.FunctionDef, context: Context) -> Proc:
+def _function(node: ast.FunctionDef, context: Context) -> SporkProc:
     given = node.args
     for odd in (*given.posonlyargs, *given.kwonlyargs, given.vararg, given.kwarg):
         if odd is not None:
@@ -112,4 +130,4 @@ def _function(node: ast.FunctionDef, context: Context) -> Proc:
             raise context.refuse("prog-syntax", assertion.msg, "an assertion with a message")
         preconditions.append(read_expression(assertion.test, context))
     at = context.at(node)
-    return Proc(node.name, arguments, tuple(preconditions), read_body(body, context), position=at)
+    return SporkProc(node.name, arguments, tuple(preconditions), read_body(body, context), position=at)

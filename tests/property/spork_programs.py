@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from soundline.impl.spork import NAMES
+from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
 from soundline.spec.expressions import (
     Apply,
@@ -20,6 +21,8 @@ from soundline.spec.expressions import (
     Span,
     Unary,
 )
+from soundline.spec.instructions import STANDARD
+from soundline.spec.memories import Sm90_SmemSwizzled, Sm90_tensorMap
 from soundline.spec.op_schema import Op
 from soundline.spec.program_types import DTYPES, Argument, Control, CudaWarpConfig, Data, Named, Ref
 from soundline.spec.programs import (
@@ -41,7 +44,6 @@ from soundline.spec.programs import (
     For,
     If,
     Pass,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
@@ -49,7 +51,8 @@ from soundline.spec.programs import (
 
 FLOATS = tuple(d for d in DTYPES.values() if d.is_float)
 WHOLE = tuple(d for d in DTYPES.values() if d.is_int)
-INSTRUCTION = Ref("stand_in", Named("stand_in", "instruction"))
+STAND_IN = Ref("stand_in", Named("stand_in", "instruction"))
+INSTRUCTIONS = tuple(Ref(name, instruction) for name, instruction in STANDARD.items())
 
 
 def _refs(sort: str) -> list[Ref]:
@@ -57,6 +60,7 @@ def _refs(sort: str) -> list[Ref]:
 
 
 TIMELINES, MEMORIES, KINDS, UNITS = (_refs(sort) for sort in ("timeline", "memory", "barrier", "unit"))
+MEMORIES += [Ref(m.name, m) for m in (Sm90_SmemSwizzled(64), Sm90_tensorMap(0, 8, 4))]
 UNITS += [Ref(f"{n} * {u.name}", n * u.value) for n in (2, 32) for u in UNITS if u.value.scaled is not None]
 
 
@@ -219,13 +223,41 @@ class Maker:
         if kind is Fence:
             return Fence(self.pick(*TIMELINES), self.pick(*TIMELINES))
         if kind is Call:
-            given: list[Expr] = [self.integer(scope)]
-            given += [Name(n) for n in arrays[:2]]
-            given += [self.window(n, scope) for n in arrays[:2] if scope[n][1]]
-            trailing = tuple(self.barrier(scope, n, multicast=True) for n in barriers[:1])
-            keywords = (("size", self.integer(scope, 1)),) if self.flip() else ()
-            return Call(INSTRUCTION, tuple(given), keywords, trailing)
+            return self.call(scope, arrays, barriers)
         return self.block(kind, scope, depth - 1, device, asynchronous)
+
+    def call(self, scope: dict[str, Any], arrays: list[str], barriers: list[str]) -> Call:
+        """A call of an instruction of the library that takes what is in scope, or of a mere name."""
+        trailing = tuple(self.barrier(scope, n, multicast=True) for n in barriers[:1])
+        for callee in self.random.sample(INSTRUCTIONS, 60):
+            given = [self.given(argument, scope, arrays) for argument in callee.value.arguments]
+            if None not in given:
+                named = self.random.randint(0, len(given))
+                names = [argument.name for argument in callee.value.arguments]
+                keywords = tuple(zip(names[named:], given[named:], strict=True))
+                return Call(callee, tuple(given[:named]), keywords, trailing)
+        free: list[Expr] = [self.integer(scope)]
+        free += [Name(n) for n in arrays[:2]]
+        free += [self.window(n, scope) for n in arrays[:2] if scope[n][1]]
+        keywords = (("size", self.integer(scope, 1)),) if self.flip() else ()
+        return Call(STAND_IN, tuple(free), keywords, trailing)
+
+    def given(self, argument: Argument, scope: dict[str, Any], arrays: list[str]) -> Expr | None:
+        """Something in scope that an argument takes, if there is any."""
+        if isinstance(argument.type, Control):
+            return self.integer(scope, 1)
+        wanted, rank = argument.type.dtype, len(argument.type.sizes)
+        fit = [n for n in arrays if scope[n][0] is wanted and scope[n][1] >= rank]
+        if not fit:
+            return None
+        name = self.pick(*fit)
+        if scope[name][1] == rank and self.flip():
+            return Name(name)
+        spans = set(self.random.sample(range(scope[name][1]), rank))
+        parts = [
+            self.interval(scope) if i in spans else self.integer(scope, 1) for i in range(scope[name][1])
+        ]
+        return Index(name, tuple(parts)) if parts else Name(name)
 
     def block(self, kind: Any, scope: Any, depth: int, device: Any, asynchronous: bool) -> Any:
         if kind is If:
@@ -264,7 +296,7 @@ class Maker:
         return For(iterator, CUDA_TASKS, self.integer(scope, 1), self.integer(scope), body)
 
 
-def program(seed: int, depth: int) -> Proc:
+def program(seed: int, depth: int) -> SporkProc:
     """The well-formed program of a seed, with blocks in each other to a depth."""
     maker = Maker(seed)
     scope: dict[str, Any] = {}
@@ -286,9 +318,9 @@ def program(seed: int, depth: int) -> Proc:
             arguments.append(Argument(name, Control(word)))
             scope[name] = "bool" if word == "bool" else "index"
     conditions = tuple(maker.condition(scope) for _ in range(maker.random.randint(0, 2)))
-    return Proc("f", tuple(arguments), conditions, maker.body(scope, depth, None))
+    return SporkProc("f", tuple(arguments), conditions, maker.body(scope, depth, None))
 
 
-def programs() -> st.SearchStrategy[Proc]:
+def programs() -> st.SearchStrategy[SporkProc]:
     """Well-formed programs; of one that fails, the depth shrinks."""
     return st.builds(program, st.integers(0, 2**32), st.integers(0, 4))

@@ -10,12 +10,14 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from spork_programs import programs
+from spork_programs import program, programs
 
 from soundline.impl.spork import proc_from_text
+from soundline.spec.instruction_schema import Instruction
 from soundline.spec.program_laws import check
 from soundline.spec.program_text import text
-from soundline.spec.programs import Proc, references
+from soundline.spec.program_types import Named
+from soundline.spec.programs import Call, Proc, references, statements
 
 LARGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 
@@ -29,6 +31,18 @@ def test_a_program_is_read_back_as_it_was_written(program: Proc) -> None:
     assert again == program
     assert hash(again) == hash(program)
     assert text(again) == written
+
+
+def test_real_instructions_are_called() -> None:
+    called = [
+        statement.callee.value
+        for seed in range(150)
+        for statement in statements(program(seed, 3).body)
+        if isinstance(statement, Call)
+    ]
+    families = {type(callee) for callee in called if isinstance(callee, Instruction)}
+    assert len(families) >= 6
+    assert sum(isinstance(callee, Named) for callee in called) >= 20
 
 
 @LARGE
