@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from soundline.spec.barriers import BARRIER_CONSTRAINTS
 from soundline.spec.errors import CollectiveError, StaticError, SynchronizationError
 from soundline.spec.instruction_schema import INSTRUCTION_CONSTRAINTS
 from soundline.spec.memories import MEMORY_CONSTRAINTS
@@ -29,6 +30,20 @@ STATIC_CONSTRAINTS: Final[dict[str, str]] = {
     "mem-view": "a memory that makes windows makes them of storage in its space, which its instructions may touch",
     "mem-box": "a window of a memory with a box has as many dimensions as the box",
     "mem-read-only": "an instruction does not write to memory that its timeline may read and not write",
+    "bar-alloc": "a CudaCommitGroup and a CudaMbarrier are allocated in a task, on cuda_in_order",
+    "bar-place": "arrives and awaits stand in a task",
+    "bar-sides": "what is awaited is arrived at, and what is arrived at is awaited",
+    "bar-group-owner": "a commit group is awaited by the collective that arrives at it",
+    "bar-mbarrier-cta": "the threads that arrive at an mbarrier or await it are of one CTA",
+    "bar-mbarrier-home": "an index of an mbarrier counts CTAs in all of its statements alike",
+    "bar-turns": "who awaits one side of an mbarrier that has two arrives at the other in turn: each await is followed "
+    "in its block by such an arrive, or each arrive by such an await",
+    "bar-turns-loop": "no seq loop stands between the two",
+    "bar-turns-if": "an if stands around both; after an await, one may hold nothing of the barrier but the arrive",
+    "bar-multicast-between": "between the loop over CTAs for which a colon stands and the arrive is no seq loop and "
+    "no if",
+    "bar-trailing": "the CudaAsync block of an instruction with trailing barriers ends with an Arrive of its timeline, "
+    "at these barriers among others",
     "dist-interval": "an interval stands among the indices that tell the shards apart only where an operand of an "
     "instruction has a unit of its own",
     "dist-interval-whole": "an interval among the indices that tell the shards apart is all of its dimension",
@@ -38,8 +53,13 @@ STATIC_CONSTRAINTS: Final[dict[str, str]] = {
 }
 """The conditions that stand in no other chapter."""
 
-SENTENCES: Final = {**MEMORY_CONSTRAINTS, **INSTRUCTION_CONSTRAINTS, **STATIC_CONSTRAINTS}
-"""What is asked of memory, of instructions, and here."""
+SENTENCES: Final = {
+    **BARRIER_CONSTRAINTS,
+    **MEMORY_CONSTRAINTS,
+    **INSTRUCTION_CONSTRAINTS,
+    **STATIC_CONSTRAINTS,
+}
+"""What is asked of barriers, of memory, of instructions, and here."""
 
 
 def static_refusal(

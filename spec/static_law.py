@@ -20,19 +20,22 @@ from soundline.spec.distributed_memory import Deduction
 from soundline.spec.expressions import Expr, Index, Name, walk
 from soundline.spec.instruction_schema import Instruction
 from soundline.spec.program_laws import check
-from soundline.spec.program_types import Data, Node
+from soundline.spec.program_types import Data, Ref
 from soundline.spec.programs import (
     CUDA_TASKS,
     PAR,
     Alloc,
     AllocBarrier,
+    Arrive,
     Assign,
+    Await,
     Call,
     CudaAsync,
     CudaDeviceFunction,
     CudaThreads,
     Fence,
     For,
+    If,
     Proc,
     Reduce,
     Statement,
@@ -40,6 +43,14 @@ from soundline.spec.programs import (
     bodies,
 )
 from soundline.spec.scopes import HOST, Scope, inside
+from soundline.spec.static_barriers import (
+    Synchronization,
+    allocate_barrier,
+    check_fence,
+    check_split,
+    check_trailing,
+    sync_tl_of,
+)
 from soundline.spec.static_calls import (
     callee_of,
     check_instruction_call,
@@ -56,10 +67,10 @@ from soundline.spec.static_memory import (
     read_places,
     window_of,
 )
-from soundline.spec.static_scope import DeclaredBarrier, Meaning, Standing
+from soundline.spec.static_queues import BarrierFacts, settle
+from soundline.spec.static_scope import Meaning, Standing
 from soundline.spec.static_shards import Shards
 from soundline.spec.static_windows import Path
-from soundline.spec.timelines import SyncTl
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,15 @@ class Facts:
 
     shards: Mapping[Path, Deduction | None]
     """Of every allocation on the device, how its leading indices are distributed; None where nothing uses it, or nobody
-    shares it out.
+    shares it out. Of barriers, how the indices of their first arrive or await are.
+    """
+    barriers: Mapping[Path, BarrierFacts]
+    """Of every allocation of barriers, what its uses are."""
+    pieces: Mapping[Path, tuple[str, ...]]
+    """Of every fence, arrive and await, the pieces of CUDA that it becomes."""
+    homes: Mapping[Path, tuple[str, ...]]
+    """Of every arrive, await and call with trailing barriers, the indices of the queue whose counter counts: iterators.
+    The home of trailing barriers is that of the Arrive which ends their block.
     """
 
 
@@ -81,6 +100,7 @@ class _Findings:
     """What is gathered on the way."""
 
     shards: Shards = field(default_factory=Shards)
+    synchronization: Synchronization = field(default_factory=Synchronization)
 
 
 def static_law(proc: Proc) -> Facts:
@@ -89,7 +109,12 @@ def static_law(proc: Proc) -> Facts:
     findings = _Findings()
     _check_proc(proc, (), False, findings)
     findings.shards.settle()
-    return Facts(findings.shards.found)
+    found = findings.synchronization
+    barriers = settle(found)
+    shards = findings.shards.found | {
+        path: queues.uses[0].deduction if queues.uses else None for path, queues in found.queues.items()
+    }
+    return Facts(shards, barriers, found.pieces, found.homes)
 
 
 def _check_proc(proc: Proc, path: Path, par: bool, findings: _Findings) -> None:
@@ -114,10 +139,12 @@ def _check_body(
             path=(*around.path, start + k),
         )
         _check_statement(statement, standing, findings)
-        names |= _bound(statement, standing, findings)
+        names |= _bound(statement, standing, body[k + 1 :], findings)
 
 
-def _bound(statement: Statement, standing: Standing, findings: _Findings) -> dict[str, Meaning]:
+def _bound(
+    statement: Statement, standing: Standing, region: tuple[Statement, ...], findings: _Findings
+) -> dict[str, Meaning]:
     """What a statement binds for those after it."""
     match statement:
         case Alloc():
@@ -129,7 +156,8 @@ def _bound(statement: Statement, standing: Standing, findings: _Findings) -> dic
             findings.shards.use(window, standing.scope.tiling, statement.window, statement)
             return {statement.name: window}
         case AllocBarrier():
-            return {statement.name: DeclaredBarrier(statement.name, standing.path, standing.scope.tiling)}
+            found = findings.synchronization
+            return {statement.name: allocate_barrier(statement, standing, region, found)}
         case _:
             return {}
 
@@ -145,20 +173,13 @@ def _check_statement(statement: Statement, standing: Standing, findings: _Findin
         case Call():
             _check_call(statement, standing, findings)
         case Fence():
-            _check_object(statement.first, SyncTl, statement)
-            _check_object(statement.second, SyncTl, statement)
+            check_fence(statement, standing, findings.synchronization)
+        case Arrive() | Await():
+            check_split(statement, standing, findings.synchronization)
         case _ if bodies(statement):
             _check_block(statement, standing, findings)
         case _:
             pass
-
-
-def _check_object(reference: Node, wanted: type, within: Statement) -> None:
-    """What a reference stands for is an object of the law."""
-    found = getattr(reference, "value", None)
-    if not isinstance(found, wanted):
-        name = getattr(reference, "name", "")
-        raise static_refusal("static-object", reference, name, "a mere name", within=within)
 
 
 # Loops and blocks -------------------------------------------------------------------------------------------------
@@ -169,10 +190,14 @@ def _check_block(statement: Statement, standing: Standing, findings: _Findings) 
     match statement:
         case CudaDeviceFunction():
             _check_device_function(statement, standing)
+            around = replace(standing, around=())
         case CudaAsync(timeline):
-            _check_object(timeline, SyncTl, statement)
+            sync_tl_of(timeline, statement)
+            around = replace(standing, asynchronous=statement)
         case For():
             around = _check_loop(statement, standing)
+        case If():
+            around = replace(standing, around=(*standing.around, None))
         case _:
             pass
     with placed(statement):
@@ -192,18 +217,27 @@ def _check_device_function(block: CudaDeviceFunction, standing: Standing) -> Non
 
 def _check_loop(loop: For, standing: Standing) -> Standing:
     """A loop, and the standing of its inside."""
-    names = {**standing.names, loop.iterator: None}
+    inner = replace(standing, names={**standing.names, loop.iterator: None})
     if isinstance(loop.mode, CudaThreads):
-        _check_object(loop.mode.unit, CollUnit, loop)
+        _check_unit(loop.mode.unit, loop)
+        return replace(inner, around=(*standing.around, loop.iterator))
     if loop.mode == CUDA_TASKS:
-        for bound in (loop.lo, loop.hi):
-            outer = [n.name for n in walk(bound) if isinstance(n, Name) and n.name in standing.tasks]
-            if outer:
-                raise static_refusal(
-                    "static-task-bounds", bound, f"cuda_tasks over {loop.iterator}", outer[0], within=loop
-                )
-        return replace(standing, names=names, tasks=(*standing.tasks, loop.iterator))
-    return replace(standing, names=names, par=standing.par or loop.mode == PAR)
+        _check_task_bounds(loop, standing)
+        return replace(inner, tasks=(*standing.tasks, loop.iterator))
+    return replace(inner, around=(*standing.around, None), par=standing.par or loop.mode == PAR)
+
+
+def _check_unit(unit: Ref, loop: For) -> None:
+    if not isinstance(unit.value, CollUnit):
+        raise static_refusal("static-object", unit, unit.name, "no unit of the law", within=loop)
+
+
+def _check_task_bounds(loop: For, standing: Standing) -> None:
+    for bound in (loop.lo, loop.hi):
+        outer = [n.name for n in walk(bound) if isinstance(n, Name) and n.name in standing.tasks]
+        if outer:
+            subject = f"cuda_tasks over {loop.iterator}"
+            raise static_refusal("static-task-bounds", bound, subject, outer[0], within=loop)
 
 
 # Uses of data -----------------------------------------------------------------------------------------------------
@@ -227,6 +261,7 @@ def _check_call(call: Call, standing: Standing, findings: _Findings) -> None:
             _check_reads(given, standing, findings)
     if isinstance(callee, Instruction):
         check_instruction_call(call, callee, standing)
+        check_trailing(call, callee, standing, findings.synchronization)
         for argument, given in given_to(call):
             place = place_given(argument, given, standing)
             if place is not None:

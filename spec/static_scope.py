@@ -2,8 +2,8 @@
 What a statement stands in
 ==========================
 
-The place of a statement, as the static law sees it: its `Scope`, the names that it may use, its path, and whether its
-iterations run in parallel on the CPU.
+The place of a statement, as the static law sees it: its `Scope`, the names that it may use, its path, and what of the
+loops and blocks around it a `Scope` does not keep.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from soundline.spec.expressions import Index, Name
-from soundline.spec.programs import Statement
+from soundline.spec.programs import AllocBarrier, CudaAsync, Statement
 from soundline.spec.scopes import HOST, Scope
 from soundline.spec.static_windows import Path, Window
 from soundline.spec.tilings import Tiling
@@ -22,9 +22,15 @@ from soundline.spec.tilings import Tiling
 class DeclaredBarrier:
     """Barriers where they are allocated."""
 
-    name: str
+    statement: AllocBarrier
     path: Path
     allocation: Tiling | None
+    """The threads that allocate them; None outside of tasks."""
+
+    @property
+    def name(self) -> str:
+        """Their name."""
+        return self.statement.name
 
 
 Meaning = Window | DeclaredBarrier | None
@@ -43,6 +49,10 @@ class Standing:
     """Whether a par loop is around."""
     tasks: tuple[str, ...] = ()
     """The iterators of the cuda_tasks loops around."""
+    around: tuple[str | None, ...] = ()
+    """The iterators of the cuda_threads loops around, outermost first, and None for each seq loop and if."""
+    asynchronous: CudaAsync | None = None
+    """The CudaAsync block around."""
 
     def window(self, place: Name | Index) -> Window:
         """The window that is named."""
@@ -53,3 +63,9 @@ class Standing:
     def is_data(self, name: str) -> bool:
         """Whether a name stands for data."""
         return isinstance(self.names[name], Window)
+
+    def barrier(self, name: str) -> DeclaredBarrier:
+        """The barriers that are named."""
+        found = self.names[name]
+        assert isinstance(found, DeclaredBarrier)
+        return found
