@@ -3,6 +3,7 @@
 from soundline.impl.spork.builder import Builder
 from soundline.impl.spork.front_end import proc, proc_from_text
 from soundline.impl.spork.names import NAMES
+from soundline.impl.spork.program import SporkProc
 from soundline.impl.spork.read_instructions import instr, instr_from_text
 from soundline.spec.barriers import BarrierType
 from soundline.spec.instruction_schema import Instruction, Operand
@@ -22,6 +23,7 @@ __all__ = [
     "Named",
     "Operand",
     "Proc",
+    "SporkProc",
     "check",
     "instr",
     "instr_from_text",

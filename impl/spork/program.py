@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.arrays import Array, same_cell
 from soundline.spec.errors import EvaluationError, ProgramError
 from soundline.spec.events import Event
@@ -26,6 +27,7 @@ from soundline.spec.programs import Proc
 from soundline.spec.run_conditions import run_failed
 from soundline.spec.sequential import run
 from soundline.spec.unfolding import unfold
+from soundline.spec.visibility import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class SporkProc(Proc):
     def events(self, /, **sizes: int) -> Iterator[Event]:
         """The events of the program at given sizes, in sequential order."""
         return unfold(self, sizes)
+
+    def check(self, /, *, policy: Policy = Policy.temporal, **sizes: int) -> Verdict:
+        """The verdict of the abstract machine at given sizes: whether threads wait for each other where they must."""
+        return check(self, sizes, policy=policy)
 
     def run(self, /, **arguments: Any) -> None:
         """Run the program sequentially, by its law; arrays are changed in place.
