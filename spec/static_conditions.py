@@ -32,13 +32,13 @@ STATIC_CONSTRAINTS: Final[dict[str, str]] = {
     "mem-read-only": "an instruction does not write to memory that its timeline may read and not write",
     "bar-alloc": "a CudaCommitGroup and a CudaMbarrier are allocated in a task, on cuda_in_order",
     "bar-place": "arrives and awaits stand in a task",
-    "bar-sides": "what is awaited is arrived at, and what is arrived at is awaited",
+    "bar-awaited": "what is awaited is arrived at",
     "bar-group-owner": "a commit group is awaited by the collective that arrives at it",
     "bar-mbarrier-cta": "the threads that arrive at an mbarrier or await it are of one CTA",
     "bar-mbarrier-home": "an index of an mbarrier counts CTAs in all of its statements alike",
     "bar-turns": "who awaits one side of an mbarrier that has two arrives at the other in turn: each await is followed "
-    "in its block by such an arrive, or each arrive by such an await",
-    "bar-turns-loop": "no seq loop stands between the two",
+    "in its block by such an arrive, or comes after one",
+    "bar-turns-loop": "no seq loop stands between an await and the arrive that it takes turns with",
     "bar-turns-if": "an if stands around both; after an await, one may hold nothing of the barrier but the arrive",
     "bar-multicast-between": "between the loop over CTAs for which a colon stands and the arrive is no seq loop and "
     "no if",

@@ -7,9 +7,10 @@ enough where whoever awaits one side arrives at the other in turn. It is seen fr
 
 - *await first*: each await is followed in its block by an arrive at the other side, with no seq loop between, and with
   an ``if`` only around both, or around nothing but the arrive;
-- *arrive first*: each arrive is followed by an await of the other side, with no seq loop and no ``if`` between.
+- *arrive first*: each await comes after such an arrive, with no seq loop and no ``if`` between.
 
-Loops over threads, CudaWarps and CudaAsync say who executes a statement and not how often; they are looked through.
+Nothing is said of an arrive that no await asks for: when the barrier ends its counters have to be equal (S-05). Loops
+over threads, CudaWarps and CudaAsync say who executes a statement and not how often; they are looked through.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from soundline.spec.errors import StaticError
 from soundline.spec.programs import (
     Arrive,
     Await,
@@ -47,10 +49,17 @@ def arrives_first(name: str, region: Sequence[Statement], *, awaits_reverse: boo
     The region is where the name stands for the barrier.
     """
     items = tuple(_items(name, region, awaits_reverse))
-    first = next(_flat(items), None)
-    arrive_leads = isinstance(first, Arrive)
-    _check_turns(name, items, arrive_leads)
-    return arrive_leads
+    try:
+        _check_turns(name, items, arrive_leads=False)
+    except StaticError as error:
+        if not isinstance(next(_flat(items)), Arrive):
+            raise
+        try:
+            _check_turns(name, items, arrive_leads=True)
+        except StaticError:
+            raise error from None
+        return True
+    return False
 
 
 def _items(name: str, region: Sequence[Statement], awaits_reverse: bool) -> Iterator[_Item]:
@@ -83,38 +92,40 @@ def _flat(items: Sequence[_Item]) -> Iterator[Arrive | Await]:
             yield item
 
 
-def _check_turns(name: str, items: Sequence[_Item], arrive_leads: bool) -> None:
-    """Each statement that leads is followed by one of the other kind, in the same block."""
-    waiting: Arrive | Await | None = None
-    for item in items:
-        if isinstance(item, _Group):
-            waiting = _check_group(name, item, waiting, arrive_leads)
-            continue
-        leads = isinstance(item, Arrive) is arrive_leads
-        if leads is (waiting is not None):
-            given = f"{_said(item)} after {_said(waiting)}" if waiting else f"{_said(item)} alone"
-            raise static_refusal("bar-turns", item, name, given)
-        waiting = item if leads else None
+def _check_turns(name: str, items: Sequence[_Item], *, arrive_leads: bool) -> None:
+    """Each await has an arrive after it in its block, or before it where that leads."""
+    waiting: Await | None = None
+    for item in reversed(items) if arrive_leads else items:
+        if isinstance(item, Arrive):
+            waiting = None
+        elif isinstance(item, _Group):
+            if waiting is None:
+                for block in item.blocks:
+                    _check_turns(name, block, arrive_leads=arrive_leads)
+            else:
+                _check_between(name, item, waiting, arrive_leads=arrive_leads)
+                waiting = None
+        elif waiting is not None:
+            raise _alone(name, waiting)
+        else:
+            waiting = item
     if waiting is not None:
-        raise static_refusal("bar-turns", waiting, name, f"{_said(waiting)} alone")
+        raise _alone(name, waiting)
 
 
-def _check_group(
-    name: str, group: _Group, waiting: Arrive | Await | None, arrive_leads: bool
-) -> Arrive | Await | None:
-    """A loop or an if; gives what still waits after it."""
-    if waiting is None:
-        for block in group.blocks:
-            _check_turns(name, block, arrive_leads)
-        return None
+def _check_between(name: str, group: _Group, waiting: Await, *, arrive_leads: bool) -> None:
+    """A loop or an if between an await and its arrive: only an if that holds nothing else may be there."""
     if isinstance(group.statement, For):
         raise static_refusal("bar-turns-loop", group.statement, name, f"one after {_said(waiting)}")
     body, orelse = group.blocks
-    only_arrives = len(body) == 1 and isinstance(body[0], Arrive) and not orelse
-    if arrive_leads or not only_arrives:
+    if arrive_leads or orelse or len(body) != 1 or not isinstance(body[0], Arrive):
         raise static_refusal("bar-turns-if", group.statement, name, f"one after {_said(waiting)}")
-    return None
 
 
-def _said(statement: Arrive | Await) -> str:
-    return f"a{'n' if not statement.reverse else ' reverse'} {type(statement).__name__.lower()}"
+def _alone(name: str, waiting: Await) -> StaticError:
+    other = "an arrive" if waiting.reverse else "a reverse arrive"
+    return static_refusal("bar-turns", waiting, name, f"{_said(waiting)} without {other}")
+
+
+def _said(statement: Await) -> str:
+    return "a reverse await" if statement.reverse else "an await"

@@ -38,15 +38,15 @@ class SideFacts:
 
     first: SyncTl
     """The timeline of the arrives."""
-    second: SyncTl
-    """That of the awaits."""
+    second: SyncTl | None
+    """That of the awaits; None where nobody awaits."""
     ns: tuple[int, ...]
     """The N of the awaits; an mbarrier has one."""
     arriving: int
     """How many threads arrive at one queue each time, those of all CTAs that multicast to it."""
     arrives: Deduction
     """How the indices of the arrives are distributed."""
-    awaits: Deduction
+    awaits: Deduction | None
     """How those of the awaits are."""
 
 
@@ -138,17 +138,16 @@ def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> N
 
 
 def _side(queues: Queues, reverse: bool, found: Synchronization) -> SideFacts | None:
-    """One side, where it is used: both its halves, and the pieces of its awaits."""
+    """One side, where it is used, and the pieces of its awaits."""
     uses = [u for u in queues.uses if u.statement.reverse is reverse]
     if not uses:
         return None
     name = queues.declared.name
     arrives = [u for u in uses if u.arrives]
     awaits = [u for u in uses if not u.arrives]
-    if not arrives or not awaits:
-        given = "only awaits" if awaits else "only arrives"
-        side = "the reverse side" if reverse else "the forward side"
-        raise static_refusal("bar-sides", uses[0].statement, name, f"{given} on {side}")
+    if not arrives:
+        given = f"no {'reverse ' if reverse else ''}arrive"
+        raise static_refusal("bar-awaited", awaits[0].statement, name, given)
     for use in awaits:
         found.pieces[use.path] = _await(use, queues.type, arrives[0].timeline)
     first, arrive = arrives[0], arrives[0].statement
@@ -158,11 +157,11 @@ def _side(queues: Queues, reverse: bool, found: Synchronization) -> SideFacts | 
     targets = multicast_targets((home, *first.patterns), values, first.deduction.extents)
     return SideFacts(
         first=first.timeline,
-        second=awaits[0].timeline,
+        second=awaits[0].timeline if awaits else None,
         ns=tuple(dict.fromkeys(u.statement.n for u in awaits)),
         arriving=len(targets) * len(first.scope.collective([0] * len(first.tiling.iterators)).threads),
         arrives=first.deduction,
-        awaits=awaits[0].deduction,
+        awaits=awaits[0].deduction if awaits else None,
     )
 
 
@@ -194,17 +193,19 @@ def _ranks(use: QueueUse) -> tuple[int, ...]:
     return (*(pitch // block_dim for pitch in use.deduction.pitches), use.deduction.first // block_dim)
 
 
-def _depth(queues: Queues, sides: dict[bool, SideFacts | None]) -> int:
+def _depth(queues: Queues, sides: dict[bool, SideFacts | None]) -> int | None:
     """The slots of the ring. Who arrives first is one phase ahead of who awaits first, so that it takes one more."""
-    name, forward, reverse = queues.declared.name, sides[False], sides[True]
-    turns = [
-        arrives_first(name, queues.region, awaits_reverse=side)
-        for side in (False, True)
-        if forward and reverse
-    ]
-    lags = [~side.ns[0] for side in (forward, reverse) if side is not None]
+    name, lags = (
+        queues.declared.name,
+        [~side.ns[0] for side in sides.values() if side is not None and side.ns],
+    )
+    ahead = 0
+    if None not in sides.values():
+        ahead = sum(arrives_first(name, queues.region, awaits_reverse=side) for side in sides)
+    if not lags:
+        return None
     with placed(queues.declared.statement):
-        return ring_depth(name, lags[0], lags[1] if len(lags) > 1 else None) + sum(turns)
+        return ring_depth(name, lags[0], lags[1] if len(lags) > 1 else None) + ahead
 
 
 # Commit groups ----------------------------------------------------------------------------------------------------
