@@ -97,7 +97,7 @@ def _check_body(body: Iterable[Statement], scope: dict[str, Binding], around: Ar
 def _check_statement(statement: Statement, scope: dict[str, Binding], around: Around) -> None:
     match statement:
         case Assign() | Reduce():
-            check_written(statement.place, statement.value, scope)
+            check_written(statement.place, statement.value, scope, adds=isinstance(statement, Reduce))
         case Alloc() | AllocBarrier() | WindowOf():
             _check_binding(statement, scope)
         case If():

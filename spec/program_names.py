@@ -137,9 +137,11 @@ def scalar_place(place: Name | Index, scope: Scope) -> DType:
     return found.dtype
 
 
-def check_written(place: Name | Index, value: Expr, scope: Scope) -> None:
-    """What is written has the dtype of its place."""
+def check_written(place: Name | Index, value: Expr, scope: Scope, *, adds: bool = False) -> None:
+    """What is written has the dtype of its place; what is added to can be added to."""
     dtype = scalar_place(place, scope)
+    if adds:
+        _check_taken(Op.Add, Typed(dtype, False), place)
     found = typed(value, scope)
     if not _fits(found, dtype):
         raise refusal("prog-dtype", value, f"{_shown(found)} for {dtype.name}", _cast_hint(dtype))

@@ -193,6 +193,7 @@ class Maker:
             return Pass()
         if kind in (Assign, Reduce):
             name = self.pick(*arrays)
+            kind = Assign if scope[name][0].kind == "bool" else kind
             return kind(self.element(name, scope), self.value(scope[name][0], scope))
         if kind is Alloc:
             sizes = tuple(Const(self.random.randint(0, 64)) for _ in range(self.random.randint(0, 3)))

@@ -104,6 +104,7 @@ TWINS = [
     ("prog-dtype", cpu("s = s / 2.0"), cpu("y[0, 0] = y[0, 0] / 2"), "y[0, 0] / 2"),
     ("prog-dtype", cpu("s = select(b, s, 0.0)"), cpu("s = select(n, s, 0.0)"), "select"),
     ("prog-dtype", cpu("z[0] = not z[1]"), cpu("z[0] = not s"), "not s"),
+    ("prog-dtype", cpu("y[0, 0] += 1"), cpu("z[0] += True"), "z[0]"),
     ("prog-dtype", cpu("y[0, 0] = 1"), cpu("y[0, 0] = 1.0"), "1.0"),
     ("prog-dtype", cpu("y[0, 0] = y[0, 1] & 3"), cpu("s = s & s"), "s & s"),
     ("prog-dtype", cpu("y[0, 0] = y[0, 1] << 3"), cpu("x[n << 1] = s"), "n << 1"),
