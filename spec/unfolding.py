@@ -84,10 +84,13 @@ from soundline.spec.visibility import Thread
 def unfold(proc: Proc, sizes: Sizes) -> Iterator[Event]:
     """The events of a program at given sizes, in sequential order.
 
-    Raises `SoundlineError` where the program breaks its law, at once; and where it breaks a condition of
-    `RUN_CONSTRAINTS`, when the sequence comes to it.
+    Raises `SoundlineError` where the program breaks its law, or the sizes do not fit it; the other conditions of
+    `RUN_CONSTRAINTS` are asked when the sequence comes to them.
     """
-    return _Run(static_law(proc).shards).proc(proc, sizes)
+    facts = static_law(proc)
+    names = Names(control_arguments(proc, sizes))
+    check_assertions(proc, names)
+    return _Run(facts.shards).proc(proc, names)
 
 
 @dataclass(slots=True)
@@ -107,14 +110,12 @@ class _Run:
 
     # Procs --------------------------------------------------------------------------------------------------------
 
-    def proc(self, proc: Proc, sizes: Sizes) -> Iterator[Event]:
+    def proc(self, proc: Proc, names: Names) -> Iterator[Event]:
         """All of a program."""
-        names = Names(control_arguments(proc, sizes))
         here = Here()
         for argument in proc.arguments:
             if isinstance(argument.type, Data):
                 yield from self._storage(allocation_of(argument), names, here)
-        check_assertions(proc, names)
         yield from self._block(proc.body, names, here)
 
     def _block(self, body: Sequence[Statement], names: Names, here: Here, first: int = 0) -> Iterator[Event]:

@@ -717,10 +717,11 @@ def test_an_error_of_a_program_that_was_built_has_no_place() -> None:
     assert (caught.value.rule, caught.value.line) == ("seq-bounds", None)
 
 
-def test_the_static_law_is_asked_before_the_first_event() -> None:
+def test_the_static_law_and_the_sizes_are_asked_before_the_first_event() -> None:
     wrong = program(device("x = 0.0", "x: f32 @ CudaGmemLinear"))
-    with pytest.raises(ProgramError):
-        unfold(wrong, {})
+    for proc, sizes in ((wrong, {}), (program(VECTOR_ADD), {}), (program(VECTOR_ADD), {"n": 6})):
+        with pytest.raises(ProgramError):
+            unfold(proc, sizes)
 
 
 def test_what_a_body_of_an_instruction_does_is_checked_too() -> None:
