@@ -1,0 +1,302 @@
+"""
+The parallel reading
+====================
+
+What the hardware may do with a program. All threads of all tasks of a launch run at the same time, each does its share
+of the events in program order, asynchronous actions do their reads and writes at any time until something waits for
+them, barriers and mbarriers count threads and bytes as the hardware counts them (`parallel_threads`,
+`parallel_state`, `parallel_memory`). It knows nothing of visibility: the abstract machine is on trial before it (S-10).
+
+A *run* chooses one move after another. Its outcome is what the arguments hold at the end, as terms
+(`value_algebras`), whether anything was read that nobody had written, and whether it came to the end at all: where no
+move is left and threads still wait, it is a deadlock. A correct program has one outcome, that of the sequential
+reading.
+
+- `outcomes` tries every run that could differ (`parallel_search`);
+- `sample` tries some: with random priorities of the threads, and with asynchronous effects as late as they can be, or
+  whenever they like;
+- `replay` repeats one.
+
+Of a copy by a collective any one thread is elected to issue it; every choice among threads that differ is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import cycle, islice
+from random import Random
+
+from soundline.spec.events import Event
+from soundline.spec.parallel_memory import ParallelState, mixed_cells, sequential
+from soundline.spec.parallel_search import Search, moves
+from soundline.spec.parallel_state import Control, Move
+from soundline.spec.parallel_threads import elections, script
+from soundline.spec.parallel_values import Content, joined, text
+from soundline.spec.value_algebras import Tokens, ValueToken
+from soundline.spec.visibility import Thread
+
+Schedule = tuple[Move, ...]
+"""The moves of a run, one after another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A run that can be repeated."""
+
+    election: tuple[tuple[int, Thread], ...]
+    """Who issues the copies by collectives, by the number of the event."""
+    schedule: Schedule
+    steps: tuple[str, ...] = field(compare=False)
+    """The same to read."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{n:4} {step}" for n, step in enumerate(self.steps, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run can end."""
+
+    result: tuple[tuple[str, str], ...]
+    """What the elements of the arguments hold that the program uses, by their names."""
+    junk: bool
+    """Whether anything was read that nobody had written."""
+    deadlock: tuple[str, ...]
+    """Who waits for ever."""
+    witness: Witness = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What was found of a program."""
+
+    expected: tuple[tuple[str, str], ...]
+    """The result of the sequential reading."""
+    outcomes: tuple[Outcome, ...]
+    """The outcomes that were found, each with the first run that had it."""
+    schedules: int
+    """The runs."""
+    complete: bool
+    """Whether there are no other outcomes."""
+
+    def is_wrong(self, outcome: Outcome) -> bool:
+        """Whether an outcome is not that of the sequential reading."""
+        return bool(outcome.deadlock or outcome.junk or outcome.result != self.expected)
+
+    @property
+    def wrong(self) -> tuple[Outcome, ...]:
+        """The outcomes that are not that of the sequential reading."""
+        return tuple(filter(self.is_wrong, self.outcomes))
+
+    @property
+    def deadlocks(self) -> tuple[Outcome, ...]:
+        """The outcomes that never end."""
+        return tuple(outcome for outcome in self.outcomes if outcome.deadlock)
+
+
+class _Runs:
+    """Runs of a program with one election, and the outcomes that they had."""
+
+    def __init__(self, events: Sequence[Event], election: Mapping[int, Thread], tokens: Tokens) -> None:
+        self.election = election
+        self.script = script(events, election)
+        self.tokens = tokens
+        self.start = ParallelState(self.script, tokens, mixed_cells(self.script))
+        self.elements = [e for e in self.script.arguments if all(c in self.script.cells for c in e.cells)]
+        self.expected = self._key(sequential(self.script, tokens))
+        self.found: dict[tuple[tuple[ValueToken, ...], bool, tuple[str, ...]], Schedule] = {}
+
+    def _key(self, cells: list[Content]) -> tuple[ValueToken, ...]:
+        where = self.script.cells
+        return tuple(joined([cells[where[c]] for c in e.cells], self.tokens) for e in self.elements)
+
+    def end(self, state: ParallelState, schedule: Callable[[], Schedule]) -> bool:
+        """Note how a run ends; whether that is wrong."""
+        waiting = () if state.control.ended else _waiting(state.control)
+        key = self._key(state.cells), state.junk, waiting
+        if key not in self.found:
+            self.found[key] = schedule()
+        return key != (self.expected, False, ())
+
+    def result(self, values: tuple[ValueToken, ...]) -> tuple[tuple[str, str], ...]:
+        """A result to read."""
+        return tuple((str(e), text(v)) for e, v in zip(self.elements, values, strict=True))
+
+    def outcomes(self) -> Iterable[Outcome]:
+        """The outcomes."""
+        for (values, junk, waiting), schedule in self.found.items():
+            witness = Witness(tuple(self.election.items()), schedule, tuple(_told(self, schedule)))
+            yield Outcome(self.result(values), junk, waiting, witness)
+
+
+def outcomes(events: Iterable[Event], *, limit: int = 10_000, stop: bool = False) -> Exploration:
+    """Every outcome of a program, or those of the first `limit` runs; with `stop`, no more after the first wrong."""
+    program = tuple(events)
+    tokens, found, count, complete = Tokens(), [], 0, True
+    for election in elections(program):
+        runs = _Runs(program, election, tokens)
+        found.append(runs)
+        done, wrong, full = _explore(runs, limit - count, stop)
+        count, complete = count + done, complete and full
+        if not full or (stop and wrong):
+            complete = False
+            break
+    return _exploration(found, count, complete)
+
+
+def sample(
+    events: Iterable[Event], seed: int = 0, schedules: int = 100, *, stop: bool = False
+) -> Exploration:
+    """The outcomes of some random runs."""
+    program, random, tokens = tuple(events), Random(seed), Tokens()  # noqa: S311 - nothing is secret
+    choices = list(islice(elections(program), 64))
+    random.shuffle(choices)
+    found = [_Runs(program, election, tokens) for election in choices[: max(1, schedules)]]
+    count = 0
+    for runs in islice(cycle(found), schedules):
+        count += 1
+        if _random_run(runs, random) and stop:
+            break
+    return _exploration(found, count, complete=False)
+
+
+def replay(events: Iterable[Event], witness: Witness) -> Outcome:
+    """The outcome of a run."""
+    runs = _Runs(tuple(events), dict(witness.election), Tokens())
+    state = runs.start.copy()
+    for move in witness.schedule:
+        state.apply(move)
+    runs.end(state, lambda: witness.schedule)
+    return next(iter(runs.outcomes()))
+
+
+def _exploration(found: Sequence[_Runs], count: int, complete: bool) -> Exploration:
+    distinct = {o: None for runs in found for o in runs.outcomes()}
+    expected = found[0].result(found[0].expected)
+    return Exploration(expected, tuple(distinct), count, complete)
+
+
+Trail = tuple["Trail | None", Move]
+
+
+def _schedule(trail: Trail | None) -> Schedule:
+    found = []
+    while trail is not None:
+        trail, move = trail
+        found.append(move)
+    return tuple(reversed(found))
+
+
+def _explore(runs: _Runs, limit: int, stop: bool) -> tuple[int, bool, bool]:
+    """Try runs; how many there were, whether one was wrong, and whether these were all."""
+    search, seen, count = Search(runs.script), set(), 0
+    stack: list[tuple[ParallelState, Trail | None]] = [(runs.start.copy(), None)]
+    wrong = False
+    while stack:
+        if count >= limit or (stop and wrong):
+            return count, wrong, False
+        state, trail = stack.pop()
+        while True:
+            possible = search.persistent(state)
+            if not possible:
+                count += 1
+                wrong |= runs.end(state, partial(_schedule, trail))
+                break
+            if len(possible) > 1:
+                key = state.key()
+                if key in seen:
+                    break
+                seen.add(key)
+                for move in possible[1:]:
+                    other = state.copy()
+                    other.apply(move)
+                    stack.append((other, (trail, move)))
+            state.apply(possible[0])
+            trail = (trail, possible[0])
+    return count, wrong, True
+
+
+# Random runs ------------------------------------------------------------------------------------------------------
+
+
+def _random_run(runs: _Runs, random: Random) -> bool:
+    """One run; whether its outcome is wrong."""
+    state, schedule = runs.start.copy(), list[Move]()
+    rank: dict[tuple[str, int], float] = {}
+    late, change = random.random() < 0.5, random.choice((0.0, 0.02, 0.1, 1.0))
+    while True:
+        possible = list(moves(state.control))
+        if not possible:
+            return runs.end(state, lambda: tuple(schedule))
+
+        def priority(move: Move) -> float:
+            who = ("job" if move.kind in ("work", "read", "write") else "thread", move.who)
+            if who not in rank or random.random() < change:
+                rank[who] = random.random()
+            behind = late and move.kind in ("read", "write", "late")
+            return rank[who] + random.random() * 1e-3 - behind
+
+        move = max(possible, key=priority)
+        choices = list(state.choices(move))
+        if len(choices) > 1:
+            move = random.choice(choices)
+        schedule.append(move)
+        state.apply(move)
+
+
+# Words ------------------------------------------------------------------------------------------------------------
+
+
+def _waiting(control: Control) -> tuple[str, ...]:
+    """Who waits, and where."""
+    found = []
+    for number, agent in enumerate(control.script.agents):
+        op = control.next_op(number)
+        if op is not None:
+            found.append(f"{_named(agent.threads)} at {_place(control.script.events[op[3]])}")
+    return tuple(found) or ("an asynchronous action",)
+
+
+def _told(runs: _Runs, schedule: Schedule) -> Iterable[str]:
+    """The moves of a run in words."""
+    state = runs.start.copy()
+    for move in schedule:
+        yield _words(runs, state, move)
+        state.apply(move)
+
+
+def _words(runs: _Runs, state: ParallelState, move: Move) -> str:
+    if move.kind == "late":
+        return "a deferred arrival"
+    if move.kind in ("leave", "signal", "test"):
+        agent = runs.script.agents[move.who]
+        event = runs.script.events[agent.ops[move.what][3]]
+        said = {"leave": "go on from", "signal": "arrive at", "test": "find complete"}[move.kind]
+        return f"{_named(agent.threads)}: {said} {_place(event)}"
+    job = runs.script.jobs[move.who]
+    after = state.copy()
+    after.apply(move)
+    use = job.reads[move.what] if move.kind == "read" else job.parts[move.what].target
+    if move.kind == "read":
+        value = after.values.get(job.number, {}).get(move.what)
+    else:
+        value = joined([after.cells[c] for c in use.cells], runs.tokens)
+    what = {"work": "", "read": "read ", "write": "write "}[move.kind]
+    held = "" if value is None else f" = {text(value)}"
+    doubt = f" (choice {move.choice})" if move.choice else ""
+    return f"{_named(sorted(job.threads))}: {what}{use.element}{held}{doubt}, {_place(job.action)}"
+
+
+def _named(threads: Sequence[Thread]) -> str:
+    first = threads[0]
+    who = "CPU" if first.task is None else f"thread {first.number} of task {first.task}"
+    return who if len(threads) == 1 else f"{who} and {len(threads) - 1} more"
+
+
+def _place(event: Event) -> str:
+    at = ", ".join(f"{name} = {value}" for name, value in event.place.iteration)
+    path = ".".join(map(str, event.place.path))
+    kind = type(event).__name__.lower()
+    return f"{kind} at {path}" + (f" ({at})" if at else "")

@@ -1,0 +1,32 @@
+"""Small programs for the tests of the parallel reading: one task, written as text."""
+
+from __future__ import annotations
+
+from functools import cache
+from textwrap import indent
+
+from soundline.impl.spork import proc_from_text
+from soundline.spec.events import Event
+
+ARGUMENTS = "x: f32[64] @ CudaGmemLinear, y: f32[64] @ CudaGmemLinear"
+
+
+@cache
+def program(
+    body: str, *, arguments: str = ARGUMENTS, shape: str = "blockDim=32", tasks: int = 1
+) -> tuple[Event, ...]:
+    """The events of a device function whose tasks do this."""
+    inside = indent(body.strip("\n"), " " * 12)
+    text = (
+        f"def p({arguments}):\n"
+        f"    with CudaDeviceFunction({shape}):\n"
+        f"        for task in cuda_tasks(0, {tasks}):\n"
+        f"{inside}\n"
+    )
+    return tuple(proc_from_text(text).events())
+
+
+@cache
+def host(body: str, *, arguments: str = "x: f32[8], y: f32[8]") -> tuple[Event, ...]:
+    """The events of a program of the CPU."""
+    return tuple(proc_from_text(f"def p({arguments}):\n{indent(body.strip(chr(10)), ' ' * 4)}\n").events())
