@@ -95,16 +95,18 @@ class Locations:
     ) -> list[Hazard]:
         """End the life of some locations: a write check, in order, by their owner. `pair` is how the owner writes."""
         found = []
+        places = tuple(locations)
         check = Access(Kind.write, pair, by, where=where)
+        asked = {h: h.unseen(check) for h in {self.history(place) for place in places}}
         rules = {"mach-write-waw": "mach-free-write", "mach-write-war": "mach-free-read"}
-        for location in locations:
+        for location in places:
             if location not in self.owners:
                 found.append(Hazard("mach-free-dead", location, where, threads=by))
                 continue
             if self.owners.pop(location) != by:
                 found.append(Hazard("mach-free-owner", location, where, threads=by))
             self.freed.add(location)
-            unseen = self.history(location).unseen(check)
+            unseen = asked[self.history(location)]
             found += [Hazard(rules[u.rule], location, where, u.record, u.threads) for u in unseen]
         return found
 
