@@ -7,8 +7,8 @@ its *sequential* meaning. Beside that it says by whom it is executed (its collec
 instr-tl), and of each argument of data how it is used. Everything that the readings of a program need to know of an
 instruction is here; the text of its CUDA is registered elsewhere, by the name or the class of the instruction.
 
-What an instruction reads and writes is what its body does: nothing is declared twice. All that it reads it reads before
-it writes, so that what it writes overlaps nothing else that it is given.
+What an instruction reads and writes is what its body does: nothing is declared twice. In which order the hardware reads
+and writes is its own affair, so that what it writes through one operand overlaps no other (``seq-overlap``).
 
 An instruction is checked when it is made: it is well formed as a proc is, its body does nothing but assign and reduce
 its arguments, and what it says of its operands and its executor agrees with that and with their memories.

@@ -18,6 +18,7 @@ RUN_CONSTRAINTS: Final[dict[str, str]] = {
     "seq-argument": "what is given for the arguments of a proc fits their types and sizes",
     "seq-assert": "the assertions of a proc hold",
     "seq-bounds": "an index is at least 0 and less than the size of its dimension, and a window lies within it",
+    "seq-overlap": "what an instruction writes through one operand is touched through no other",
     "seq-size": "no size is negative",
     "seq-uninitialized": "an element is written before it is read; storage that is allocated holds nothing (S-09)",
 }

@@ -8,6 +8,7 @@ execute it, and a statement that synchronizes names its queues.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -26,12 +27,12 @@ from soundline.spec.programs import (
     Statement,
 )
 from soundline.spec.run_arguments import instruction_arguments
-from soundline.spec.run_conditions import failed
+from soundline.spec.run_conditions import failed, run_failed
 from soundline.spec.run_names import BarrierArray, Names
 from soundline.spec.run_storage import SharedStacks
-from soundline.spec.run_values import Recorder, direct_touches, instruction_touches
+from soundline.spec.run_values import Recorder, Use, direct_touches, instruction_touches
 from soundline.spec.scopes import HOST, Scope
-from soundline.spec.visibility import CPU_THREAD, Thread
+from soundline.spec.visibility import CPU_THREAD, Kind, Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,26 @@ def instruction_action(call: Call, instruction: Instruction, names: Names, here:
     atomic = frozenset(name for name in instruction.data if instruction.operand(name).atomic)
     recorder = Recorder(atomic)
     recorder.run(instruction.body, inner)
-    touches = tuple(instruction_touches(recorder.uses(), instruction))
+    uses = recorder.uses()
+    _check_apart(uses, call, names)
+    touches = tuple(instruction_touches(uses, instruction))
     place = replace(here.place(call, names), instr_tl=instruction.instr_tl)
     trailing = queues(call, call.trailing, names, here)[1] if call.trailing else ()
     return Action(place, touches, tuple(recorder.steps), trailing)
+
+
+def _check_apart(uses: Sequence[Use], call: Call, names: Names) -> None:
+    """Refuse operands that overlap where one is written: an instruction reads and writes in an order of its own."""
+    written = [use for use in uses if use.kind is not Kind.read]
+    for use in written:
+        cells = {cell for element in use.elements for cell in element.cells}
+        for other in uses:
+            if other.operand == use.operand:
+                continue
+            shared = next((e for e in other.elements if not cells.isdisjoint(e.cells)), None)
+            if shared is not None:
+                given = f"{shared} as {use.operand} and as {other.operand}"
+                raise run_failed("seq-overlap", call, given, names.iteration)
 
 
 # Synchronization --------------------------------------------------------------------------------------------------
