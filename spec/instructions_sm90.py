@@ -3,8 +3,9 @@ Tensor cores of Sm90
 ====================
 
 ``wgmma`` multiplies asynchronously: D, 64 by N in the registers of a warpgroup, gains A, 64 by K from shared memory or
-registers, times the transpose of B, N by K in shared memory; A and B both stand with K along their rows. K is 32 bytes:
-8 elements of tf32, 16 of f16 or bf16. What it reads completes out of order. Its accumulator does not: products that are
+registers, times B from shared memory. K is 32 bytes: 8 elements of tf32, 16 of f16 or bf16. A and B both stand with K
+along their rows, so that B is held transposed, N by K. B of 16 bits may also stand as it is, K by N, in blocks of 64
+columns (``kn``). What it reads completes out of order. Its accumulator does not: products that are
 added to one accumulator follow each other.
 
 Zeroing an accumulator is an access of its own on the timeline of wgmma (S-11), although it costs nothing: it becomes
@@ -20,11 +21,24 @@ from typing import Final
 from soundline.spec.collective_units import cuda_warpgroup
 from soundline.spec.dtypes import DType, float32
 from soundline.spec.expressions import Const, Expr
-from soundline.spec.instruction_parts import at, between, copied, multiple, nest, size, window
+from soundline.spec.instruction_parts import (
+    at,
+    between,
+    binary,
+    copied,
+    multiple,
+    nest,
+    one_of,
+    plus,
+    size,
+    times,
+    window,
+)
 from soundline.spec.instruction_schema import Instruction, Operand
 from soundline.spec.instructions_copies import SHARED
 from soundline.spec.instructions_sm80 import KINDS, product
 from soundline.spec.memories import CudaGmemLinear, Sm90_RmemMatrixA, Sm90_RmemMatrixD, Sm90_SmemSwizzled
+from soundline.spec.op_schema import Op
 from soundline.spec.programs import Assign, Reduce
 from soundline.spec.timelines import InstrTl, UsageTl
 
@@ -33,6 +47,9 @@ ROWS: Final = 64
 
 COLUMNS: Final = 256
 """The most columns of an accumulator."""
+
+BLOCK: Final = 64
+"""The columns of a block of B that stands as it is: 128 bytes of 16 bits each."""
 
 
 class WgmmaZeroD(Instruction):
@@ -113,6 +130,30 @@ def _mma(kind: str, in_registers: bool) -> Instruction:
     )
 
 
+def _mma_kn(kind: str) -> Wgmma:
+    dtype, _ = KINDS[kind]
+    k = depth(dtype)
+    column = plus(times(BLOCK, "block"), "j")
+    gain = Reduce(at("D", "i", column), product(kind, at("A", "i", "k"), at("B", "block", "k", "j")))
+    blocks = binary(Op.Idiv, "N", BLOCK)
+    return Wgmma(
+        name=f"Sm90_mma_async_kn_{kind}",
+        arguments=(
+            window("D", float32, ROWS, "N"),
+            window("A", dtype, ROWS, k),
+            window("B", dtype, blocks, k, BLOCK),
+            size("N"),
+        ),
+        preconditions=(one_of("N", range(BLOCK, COLUMNS + 1, BLOCK)),),
+        body=nest({"i": ROWS, "block": blocks, "j": BLOCK, "k": k}, gain),
+        unit=cuda_warpgroup,
+        instr_tl=InstrTl.wgmma_async,
+        operands={"D": _D, "A": _SHARED, "B": _SHARED},
+        ptx=f"wgmma.mma_async.sync.aligned.m64n*k{k}.f32.{kind}.{kind}",
+        doc="Add the product of A and of B in blocks of 64 columns to an accumulator, asynchronously.",
+    )
+
+
 def _load_a(kind: str) -> WgmmaLoadA:
     dtype, _ = KINDS[kind]
     k = depth(dtype)
@@ -153,6 +194,7 @@ def _write_d(columns: bool) -> WgmmaWriteD:
 INSTRUCTIONS: Final[tuple[Instruction, ...]] = (
     _ZERO_D,
     *(_mma(kind, in_registers) for in_registers in (False, True) for kind in KINDS),
+    *(_mma_kn(kind) for kind in ("f16", "bf16")),
     *(_load_a(kind) for kind in KINDS),
     _write_d(columns=False),
     _write_d(columns=True),

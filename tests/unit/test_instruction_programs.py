@@ -15,6 +15,7 @@ import soundline as sl
 from soundline.spec.errors import ProgramError
 from soundline.spec.instructions import STANDARD
 from soundline.spec.programs import Call, statements
+from soundline.spec.static_law import static_law
 
 proc, proc_from_text = sl.spork.proc, sl.spork.proc_from_text
 
@@ -335,6 +336,41 @@ def test_what_the_law_refuses(program: Any, part: str, other: str, rule: str) ->
     with pytest.raises(ProgramError) as caught:
         changed(program, part, other).check()
     assert caught.value.rule == rule
+
+
+@proc
+def with_b_as_it_is(A: f16[64, 16] @ CudaGmemLinear, B: f16[16, 128] @ CudaGmemLinear):
+    A_map = A[:, :] @ Sm90_tensorMap(32, 64, 16)
+    B_map = B[:, :] @ Sm90_tensorMap(128, 16, 64)
+    with CudaDeviceFunction(blockDim=128):
+        for task in cuda_tasks(0, 1):
+            a_smem: f16[64, 16] @ Sm90_SmemSwizzled(32)
+            b_smem: f16[2, 16, 64] @ Sm90_SmemSwizzled(128)
+            d: f32[64, 128] @ Sm90_RmemMatrixD
+            loaded: barrier @ CudaMbarrier
+            group: barrier @ CudaCommitGroup
+            with CudaWarps(0, 1):
+                with CudaAsync(tma_to_smem_async):
+                    Sm90_copy_tensor_to_smem_2d_f16(a_smem, A_map, n0=64, n1=16) >> loaded
+                    for i in seq(0, 2):
+                        b_tile = B_map[:, 64 * i : 64 * i + 64]
+                        Sm90_copy_tensor_to_smem_2d_f16(b_smem[i, :, :], b_tile, n0=16, n1=64) >> loaded
+                    Arrive(tma_to_smem_async, 1) >> loaded
+            Await(loaded, cuda_generic_and_async_proxy, ~0)
+            with CudaAsync(wgmma_async):
+                Fence(wgmma_fence_1, wgmma_fence_2)
+                Sm90_zero_scale_d_f32(d, N=128)
+                Sm90_mma_async_kn_f16(d, a_smem, b_smem, N=128)
+                Arrive(wgmma_async, 1) >> group
+            Await(group, cuda_in_order, 0)
+
+
+def test_blocks_of_b() -> None:
+    static_law(with_b_as_it_is)
+    for other in ("N=64", "N=256"):
+        with pytest.raises(ProgramError) as caught:
+            static_law(changed(with_b_as_it_is, "b_smem, N=128", f"b_smem, {other}"))
+        assert caught.value.rule == "instr-size"
 
 
 OVERLAP = """
