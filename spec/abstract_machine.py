@@ -50,7 +50,9 @@ class Verdict:
 
     def text(self, shown: Callable[[str], str] = str) -> str:
         """The verdict for a terminal."""
-        run = f"{self.events} events, {self.accesses} accesses, policy {self.policy}"
+        events = "1 event" if self.events == 1 else f"{self.events} events"
+        accesses = "1 access" if self.accesses == 1 else f"{self.accesses} accesses"
+        run = f"{events}, {accesses}, policy {self.policy}"
         if self.ok:
             return f"no hazards ({run})"
         count = "1 hazard" if len(self.findings) == 1 else f"{len(self.findings)} hazards"

@@ -37,6 +37,7 @@ class Command:
 COMMANDS = {
     "verify": Command("soundline.verify.cli_verify", "prove or refute rewrite rules"),
     "explain": Command("soundline.verify.explain", "say what a rule, an error, an op or a decision means"),
+    "check": Command("soundline.verify.cli_check", "look for hazards in Spork programs"),
     "compile": Command(
         "soundline.verify.cli_compile", "show what becomes of a tensor program, stage by stage"
     ),
@@ -58,6 +59,7 @@ options:
 first steps:
   soundline verify                   prove the rules that soundline ships
   soundline verify my_rules.py       judge your own
+  soundline check kernel.py          look for hazards in your Spork programs
   soundline explain Reshape          read the law of one op
 
 exit codes: 0 all good, 1 findings, 2 wrong use or bad input, 3 only undecided rules, 130 interrupted

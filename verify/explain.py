@@ -3,7 +3,7 @@
 =====================
 
 What an id means, in the words of the law itself: a rewrite rule, an op, a constraint or derived property of an op, a
-decision, a class or kind of error, a verdict.
+condition of Spork programs, a hazard, a decision, a class or kind of error, a verdict.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from soundline.spec.decisions import DECISIONS, ops_under
 from soundline.spec.errors import SoundlineError, UsageError
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
 from soundline.verify.problems import KINDS
+from soundline.verify.spork_tables import SPORK_TABLES
 
 WIDTH = 100
 
@@ -32,6 +33,8 @@ Say what an id means, in the words of the law. The id may be
   an op                    soundline explain Reshape
   a law of an op           soundline explain uop-reshape-c2
                            soundline explain uop-add-min-max
+  a law of Spork           soundline explain mach-write-war
+                           soundline explain fence-c4
   a decision               soundline explain U-07
   an error                 soundline explain IllFormed
                            soundline explain unknown-name
@@ -67,7 +70,15 @@ def explanation(wanted: str) -> str:
     """The explanation of an id. Raises ``UsageError`` where there is no such id."""
     if "::" in wanted or wanted.endswith(".py"):
         return _rule(*wanted.partition("::")[::2])
-    readers: Sequence[Callable[[str], Iterator[str] | None]] = (_op, _law, _decision, _error, _kind, _verdict)
+    readers: Sequence[Callable[[str], Iterator[str] | None]] = (
+        _op,
+        _law,
+        _condition,
+        _decision,
+        _error,
+        _kind,
+        _verdict,
+    )
     for reader in readers:
         lines = reader(wanted)
         if lines is not None:
@@ -139,6 +150,14 @@ def _laws(entry: Entry) -> Iterator[tuple[str, str]]:
     yield entry.law_id("sem"), entry.semantics
     yield entry.law_id("src"), f"its sources are ({names})"
     yield entry.law_id("arg"), f"its arg is: {entry.arg}"
+
+
+def _condition(wanted: str) -> Iterator[str] | None:
+    found = next((t for t in SPORK_TABLES if wanted.lower() in t.ids), None)
+    if found is None:
+        return None
+    text = found.ids[wanted.lower()]
+    return iter((f"{wanted.lower()}    a condition of Spork: {found.name}", "", _filled(text)))
 
 
 def _decision(wanted: str) -> Iterator[str] | None:
@@ -249,6 +268,7 @@ def _closest(wanted: str, rules: Sequence[str], *, everything: bool) -> str | No
     if everything:
         known += [e.title for e in TABLE.values()] + list(DECISIONS) + list(KINDS) + list(VERDICTS)
         known += [i for e in TABLE.values() for i, _ in _laws(e)]
+        known += [i for table in SPORK_TABLES for i in table.ids]
         known += [e.__name__ for e in _errors(SoundlineError)]
     close = difflib.get_close_matches(wanted, known, n=1)
     return f"did you mean {close[0]}?" if close else None

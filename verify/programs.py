@@ -66,17 +66,18 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
 @contextlib.contextmanager
 def chosen(options: argparse.Namespace) -> Iterator[tuple[Program, list[Any]]]:
     """The compiled program and the inputs that the options name. Raises ``UsageError`` where there is none."""
-    path, name = _split(options.program)
+    path, name = split(options.program)
     generator = np.random.default_rng(seed_of(options.seed))
     given = [_input(text, generator) for text in options.input]
     with surroundings(path) as namespace:
-        _execute(path, namespace)
+        execute(path, namespace)
         target = _target(namespace, path, name)
         with blamed(path):
             yield _compiled(target, given, options.profile)
 
 
-def _split(text: str) -> tuple[str, str | None]:
+def split(text: str) -> tuple[str, str | None]:
+    """``FILE[:NAME]`` as the real path of the file and the name. Raises ``UsageError`` where there is no such file."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if not path.endswith(".py"):
         raise UsageError(f"{path} is not a Python file")
@@ -85,7 +86,8 @@ def _split(text: str) -> tuple[str, str | None]:
     return os.path.realpath(path), name or None
 
 
-def _execute(path: str, namespace: dict[str, Any]) -> None:
+def execute(path: str, namespace: dict[str, Any]) -> None:
+    """Run a file in a namespace, see `loader.surroundings`. Raises ``UsageError`` for a mistake in it."""
     try:
         code = builtins.compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
     except SyntaxError as error:

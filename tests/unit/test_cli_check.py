@@ -1,0 +1,267 @@
+"""`soundline check`: Spork programs from files, what is found in them, and what can be wrong with the request."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from soundline.verify.cli import main
+from soundline.verify.explain import explanation
+from soundline.verify.spork_tables import SPORK_TABLES
+
+HEAD = """\
+from __future__ import annotations
+import soundline as sl
+"""
+KERNEL = """
+@sl.spork.proc
+def {name}({arguments}y: f32[64] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=64):
+        for task in cuda_tasks(0, 1):
+            s: f32[64] @ CudaSmemLinear
+            for t in cuda_threads(0, 64, unit=cuda_thread):
+                s[t] = 1.0
+            {fence}
+            for t in cuda_threads(0, 64, unit=cuda_thread):
+                y[t] = s[63 - t]
+            Fence(cuda_in_order, cuda_in_order)
+"""
+FENCE = "Fence(cuda_in_order, cuda_in_order)"
+
+
+def kernel(name: str = "kernel", fence: str = FENCE, arguments: str = "") -> str:
+    return KERNEL.format(name=name, fence=fence, arguments=arguments)
+
+
+ON_HOST = """
+@sl.spork.proc
+def fill(n: size, flag: bool, x: f32[n]):
+    assert n > 2
+    if flag:
+        for i in par(0, n):
+            x[{}] = 1.0
+"""
+LOOSE = """
+@sl.spork.proc
+def plain(x: f32):
+    x = 1.0
+"""
+STRICT = """
+@sl.spork.proc
+def ring(x: f32[1, 8] @ CudaGmemLinear, y: f32[8] @ CudaGmemLinear):
+    x_map = x[:, :] @ Sm90_tensorMap(0, 1, 8)
+    with CudaDeviceFunction(blockDim=64):
+        for task in cuda_tasks(0, 1):
+            s: f32[1, 8] @ CudaSmemLinear
+            bar: barrier @ CudaMbarrier
+            for t in cuda_threads(0, 8, unit=cuda_thread):
+                s[0, t] = 1.0
+            Fence(cuda_in_order, cuda_generic_and_async_proxy)
+            for t in cuda_threads(0, 8, unit=cuda_thread):
+                y[t] = s[0, t]
+            Fence(cuda_in_order, cuda_in_order)
+            tile = x_map[0:1, 0:8]
+            with CudaWarps(0, 1):
+                with CudaAsync(tma_to_smem_async):
+                    Sm90_copy_tensor_to_smem_2d_f32(s[:, :], tile, n0=1, n1=8) >> bar
+                    Arrive(tma_to_smem_async, 1) >> bar
+            Await(bar, cuda_in_order, ~0)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "good.py": HEAD + kernel(),
+        "bad.py": HEAD + kernel(fence="pass"),
+        "both.py": HEAD + kernel("first", fence="pass") + kernel("second") + ON_HOST.format("i"),
+        "sizes.py": HEAD + kernel(arguments="n: size, "),
+        "host.py": HEAD + ON_HOST.format("0") + LOOSE,
+        "only_sizes.py": HEAD + ON_HOST.format("i"),
+        "static.py": HEAD + kernel(fence="Fence(wgmma_async, cuda_in_order)") + kernel("second"),
+        "ill_formed.py": HEAD + kernel().replace("y[t] = s[63 - t]", "y[t] = nothing[t]"),
+        "out_of_bounds.py": HEAD + kernel().replace("y[t] = s", "y[t + 1] = s"),
+        "none.py": HEAD,
+        "imports.py": HEAD + "from good import kernel\n",
+        "raises.py": HEAD + "1 / 0\n",
+        "cut.py": "def f(:\n",
+        "prints.py": HEAD + "print('hello')\n" + kernel(),
+        "strict.py": HEAD + STRICT,
+        "notes.txt": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+
+def checked(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["check", *arguments])
+    out, err = capfd.readouterr()
+    assert "Traceback" not in out + err
+    return code, out, err
+
+
+def test_a_program_without_hazards(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "good.py")
+    assert (code, err) == (0, "")
+    assert out == "kernel(): no hazards (137 events, 192 accesses, policy temporal)\n"
+
+
+def test_a_hazard_is_told_with_both_statements_and_relative_paths(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "bad.py")
+    assert (code, err) == (1, "")
+    assert "[mach-read-raw]" in out
+    line = (HEAD + kernel(fence="pass")).split("\n").index("                y[t] = s[63 - t]") + 1
+    assert f"\n  bad.py:{line}:17: y[t] = s[63 - t]\n" in out
+    assert f"\n  bad.py:{line - 3}:17: s[t] = 1.0\n" in out
+    assert "1 hazard (" in out
+
+
+def test_all_procs_that_need_no_name_are_checked(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "both.py")
+    assert code == 1
+    assert out.index("first(): read after write") < out.index("second(): no hazards")
+    assert "fill" not in out
+    assert checked(capfd, "both.py:second")[0] == 0
+    assert checked(capfd, "both.py:first")[0] == 1
+
+
+def test_a_proc_without_sizes_needs_no_device_function(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "host.py")
+    assert (code, out) == (0, "plain(): no hazards (2 events, 1 access, policy temporal)\n")
+
+
+def test_sizes(capfd: pytest.CaptureFixture[str]) -> None:
+    for flag, expected in [("true", 1), ("false", 0), ("True", 1), ("False", 0)]:
+        code, out, _ = checked(capfd, "host.py:fill", "--size", "n=4", "--size", f"flag={flag}")
+        assert code == expected
+        assert out.startswith(f"fill(n=4, flag={flag.capitalize()}): ")
+
+
+def test_policies(capfd: pytest.CaptureFixture[str]) -> None:
+    for policy, expected in [("temporal", 0), ("strict", 1)]:
+        code, out, _ = checked(capfd, "strict.py", "--policy", policy)
+        assert code == expected
+        assert f"policy {policy})" in out
+        assert ("[mach-write-war]" in out) == bool(expected)
+
+
+def test_json(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "both.py", "--format", "json")
+    report = json.loads(out)
+    assert code == 1
+    assert (report["machine"], report["policy"], report["ok"]) == ("literal", "temporal", False)
+    assert [(p["name"], p["ok"]) for p in report["programs"]] == [("first", False), ("second", True)]
+    (finding,) = report["programs"][0]["verdict"]["findings"]
+    assert (finding["id"], finding["count"], finding["later"]["statement"]) == (
+        "mach-read-raw",
+        64,
+        "y[t] = s[63 - t]",
+    )
+
+
+def test_what_the_static_law_refuses_is_a_finding(capfd: pytest.CaptureFixture[str]) -> None:
+    """With the line and a caret; the other programs are checked all the same."""
+    code, out, err = checked(capfd, "static.py")
+    assert (code, err) == (1, "")
+    line = next(i for i, text in enumerate(Path("static.py").read_text().split("\n"), 1) if "wgmma" in text)
+    assert out.startswith("kernel(): static.py:")
+    assert f"static.py:{line}: " in out
+    assert "[fence-c4]" in out
+    shown = out.split("\n")
+    caret = next(i for i, text in enumerate(shown) if text.strip() == "^")
+    assert shown[caret - 1].strip() == "Fence(wgmma_async, cuda_in_order)"
+    assert shown[caret].index("^") == shown[caret - 1].index("Fence")
+    assert "second(): no hazards" in out
+    report = json.loads(checked(capfd, "static.py", "--format", "json")[1])
+    error = report["programs"][0]["error"]
+    assert (error["id"], error["line"]) == ("fence-c4", line)
+    assert "verdict" not in report["programs"][0]
+
+
+@pytest.mark.parametrize(
+    ("file", "rule"), [("ill_formed.py", "prog-bound"), ("out_of_bounds.py", "seq-bounds")]
+)
+def test_what_other_laws_refuse_is_a_finding(file: str, rule: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, file)
+    assert (code, err) == (1, "")
+    assert f"[{rule}]" in out
+    assert f" {file}:" in out
+    code, out, _ = checked(capfd, file, "--format", "json")
+    report = json.loads(out)
+    assert (code, report["ok"], report["programs"][0]["error"]["id"]) == (1, False, rule)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["missing.py"], ["there is no file missing.py"]),
+        (["notes.txt"], ["notes.txt is not a Python file"]),
+        (["good.py:other"], ["defines no proc other", "it defines kernel"]),
+        (["none.py"], ["no proc", "@sl.spork.proc"]),
+        (["none.py:other"], ["defines no proc other", "it defines none"]),
+        (["imports.py"], ["no proc"]),
+        (["only_sizes.py"], ["no proc", "of fill"]),
+        (["sizes.py"], ["kernel takes sizes that are not given: n", "--size n=…"]),
+        (
+            ["host.py:fill", "--size", "n=4"],
+            ["fill takes sizes that are not given: flag", "--size flag=true"],
+        ),
+        (["sizes.py", "--size", "n=1", "--size", "m=1"], ["no proc takes the size m", "the sizes are n"]),
+        (["good.py", "--size", "m=1"], ["no proc takes the size m", "there are no sizes"]),
+        (["sizes.py", "--size", "n"], ["--size n is no size"]),
+        (["sizes.py", "--size", "=3"], ["--size =3 is no size"]),
+        (["sizes.py", "--size", "n=many"], ["--size n=many is no size", "many is no number"]),
+        (["sizes.py", "--size", "n=1", "--size", "n=1"], ["--size n is given twice"]),
+        (["host.py:fill", "--size", "n=2", "--size", "flag=true"], ["[seq-assert]", "n > 2"]),
+        (["sizes.py", "--size", "n=-1"], ["kernel: the size n is negative"]),
+        (["sizes.py", "--size", "n=true"], ["kernel: ", "[seq-argument]"]),
+        (["good.py", "--machine", "quantum"], ["quantum"]),
+        (["good.py", "--policy", "none"], ["none"]),
+        (["good.py", "--format", "xml"], ["xml"]),
+        (["raises.py"], ["raises.py:3", "ZeroDivisionError"]),
+        (["cut.py"], ["cut.py:1", "syntax error"]),
+        ([], ["FILE[:PROC]"]),
+    ],
+)
+def test_wrong_use(given: list[str], said: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, *given)
+    assert (code, out) == (2, "")
+    for text in said:
+        assert text in err
+
+
+def test_an_imported_proc_can_be_named(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "imports.py:kernel")
+    assert code == 0
+    assert out.startswith("kernel(): no hazards")
+
+
+def test_what_the_file_prints_is_not_in_the_report(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "prints.py", "--format", "json")
+    assert (code, err) == (0, "hello\n")
+    assert json.loads(out)["ok"]
+
+
+# soundline explain ------------------------------------------------------------------------------------------------
+
+
+def test_every_id_of_spork_is_explained() -> None:
+    for table in SPORK_TABLES:
+        for rule, text in table.ids.items():
+            told = explanation(rule)
+            assert told.startswith(f"{rule}    a condition of Spork: {table.name}")
+            assert "".join(text.replace("``", "").split()) in "".join(told.split())
+
+
+def test_no_two_tables_have_the_same_id() -> None:
+    ids = Counter(rule for table in SPORK_TABLES for rule in table.ids)
+    assert [rule for rule, count in ids.items() if count > 1] == []
+
+
+def test_an_id_is_found_in_any_case_and_a_wrong_one_is_met_with_the_closest() -> None:
+    assert explanation("MACH-WRITE-WAR") == explanation("mach-write-war")
+    assert main(["explain", "mach-write-was"]) == 2
