@@ -19,7 +19,6 @@ from soundline.spec.run_conditions import RUN_CONSTRAINTS, Iteration, failed, ru
 from soundline.spec.run_names import Bound, Given, Names, View
 from soundline.spec.run_values import given
 from soundline.spec.static_calls import given_to
-from soundline.spec.static_memory import memory_of
 
 Sizes = Mapping[str, int]
 """Values for the arguments of control, by name."""
@@ -86,12 +85,8 @@ def _shown(condition: Expr, names: Names) -> str:
 
 
 def proc_arguments(call: Call, proc: Proc, names: Names) -> Names:
-    """What the arguments of a proc stand for in it: data lies in the memory that it declares."""
+    """What the arguments of a proc stand for in it; the static law has seen that data lies where it declares."""
     inner = _bound(call, names, "seq-argument", RUN_CONSTRAINTS["seq-argument"])
-    for argument in proc.arguments:
-        view = inner.bound[argument.name]
-        if isinstance(view, View):
-            inner.bound[argument.name] = view.lying_in(memory_of(argument.memory, argument))
     check_assertions(proc, inner)
     return inner
 

@@ -107,7 +107,7 @@ def binding(bound: Bound) -> Binding:
         case Given():
             return DataName(bound.value.dtype, 0)
         case BarrierArray():
-            return Barriers(None if bound.sizes is None else len(bound.sizes))
+            return Barriers(None)
         case _:
             return Control("bool" if isinstance(bound, bool) else "index")
 
@@ -118,10 +118,6 @@ class Names:
 
     bound: dict[str, Bound]
     iteration: tuple[tuple[str, int], ...] = ()
-
-    def block(self) -> Names:
-        """The names inside a block, to which it adds its own."""
-        return Names(dict(self.bound), self.iteration)
 
     def looped(self, iterator: str, value: int) -> Names:
         """The names in one iteration of a loop."""

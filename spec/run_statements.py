@@ -87,9 +87,8 @@ def instruction_action(call: Call, instruction: Instruction, names: Names, here:
     uses = recorder.uses()
     _check_apart(uses, call, names)
     touches = tuple(instruction_touches(uses, instruction))
-    place = replace(here.place(call, names), instr_tl=instruction.instr_tl)
     trailing = queues(call, call.trailing, names, here)[1] if call.trailing else ()
-    return Action(place, touches, tuple(recorder.steps), trailing)
+    return Action(here.place(call, names), touches, tuple(recorder.steps), trailing)
 
 
 def _check_apart(uses: Sequence[Use], call: Call, names: Names) -> None:

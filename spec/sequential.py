@@ -35,8 +35,7 @@ class Contents(Generic[V]):
     def allocate(self, buffer: Buffer) -> None:
         """The life of some storage begins: it holds nothing."""
         for element in buffer.elements:
-            for cell in element.cells:
-                self.cells.pop(cell, None)
+            self.cells.pop(element.cells[0], None)
 
     def get(self, element: Element) -> V | Invalid:
         """What an element holds."""

@@ -120,22 +120,21 @@ class _Run:
 
     def _block(self, body: Sequence[Statement], names: Names, here: Here, first: int = 0) -> Iterator[Event]:
         """A block, at the end of which its storage and barriers end."""
-        inner = names.block()
         tops = {} if here.shared is None else dict(here.shared.tops)
         live: list[Freed | BarrierFreed] = []
         for position, statement in enumerate(body, first):
             at = here.at(position)
             match statement:
                 case Alloc():
-                    for storage in self._storage(statement, inner, at):
+                    for storage in self._storage(statement, names, at):
                         live.append(Freed(storage.place, storage.buffer))
                         yield storage
                 case AllocBarrier():
-                    barrier = self._barriers(statement, inner, at)
+                    barrier = self._barriers(statement, names, at)
                     live.append(BarrierFreed(barrier.place, barrier.barrier, barrier.name, barrier.type))
                     yield barrier
                 case _:
-                    yield from self._statement(statement, inner, at)
+                    yield from self._statement(statement, names, at)
         yield from reversed(live)
         if here.shared is not None:
             here.shared.tops = tops

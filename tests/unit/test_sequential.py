@@ -222,6 +222,12 @@ def test_numbers_are_computed_by_the_scalar_laws() -> None:
     below = Computed(Op.CmpLt, (Number(1.0, float64), Number(2.0, float64)), bool_)
     choice = Computed(Op.Where, (below, Number(3, int8), Number(4, int8)), int8)
     assert evaluated(choice, numbers, _nothing) == 3
+    tokens = Tokens()
+    one, two, three, four = (
+        tokens.number(v, d) for v, d in ((1.0, float64), (2.0, float64), (3, int8), (4, int8))
+    )
+    condition = tokens.compute(Op.CmpLt, float64, [one, two])
+    assert evaluated(choice, tokens, _nothing) is tokens.compute(Op.Where, int8, [condition, three, four])
     wide = Converted(Computed(Op.Mul, (Number(300, index), Number(3, index)), index), uint8)
     assert evaluated(wide, numbers, _nothing) == 900 % 256
     assert numbers.add(int8, 127, 1, atomic=False) == numbers.add(int8, 127, 1, atomic=True) == -128

@@ -12,7 +12,7 @@ import pytest
 from soundline.impl.spork import Builder, instr_from_text, proc_from_text
 from soundline.spec import memories
 from soundline.spec.barriers import BarrierType, QueueId
-from soundline.spec.dtypes import float32, index
+from soundline.spec.dtypes import bool_, float32, index
 from soundline.spec.errors import ProgramError
 from soundline.spec.events import (
     Action,
@@ -462,6 +462,7 @@ def test_control_is_data_only_through_a_cast() -> None:
     assert value("f32(0.1)") == Converted(Number(0.1, value("0.1", "f64").dtype), float32)
     assert value("f32(7)") == Converted(Number(7, index), float32)
     assert value("select(b, x[0], 0)").operands[0].value is True
+    assert value("select(True, x[0], 0)").operands[0] == Number(True, bool_)
     assert value("select(i < 3, x[0], 0)").dtype is float32
 
 
@@ -518,6 +519,53 @@ def test_registers_are_convergent_and_reductions_are_writes() -> None:
     ]
     assert len(action.steps) == 16 * 8 * 4
     assert action.place.threads == threads(*range(32))
+
+
+ODD = """
+@instr(
+    unit=cuda_thread,
+    instr_tl=cuda_in_order,
+    operands={
+        "a": Operand(convergent=False, extended=[("Sm80_cp_async", "cuda_ram")]),
+        "b": Operand(out_of_order=True),
+    },
+)
+def odd(a: f32[2] @ CudaRmem, b: f32[1] @ CudaGmemLinear, c: f32[2] @ CudaRmem):
+    a[0] = c[0]
+    a[0] = c[1]
+    b[0] = c[0]
+"""
+
+
+def test_touches_are_reads_then_writes_and_say_what_the_operand_does() -> None:
+    text = device(
+        """
+        for t in cuda_threads(0, 1, unit=cuda_thread):
+            r: f32[3] @ CudaRmem
+            s: f32[2] @ CudaRmem
+            r[2] = 0.0
+            odd(r[0:2], g[0:1], s[0:2])
+        """,
+        "g: f32[1] @ CudaGmemLinear",
+    )
+    plain, action = of(Action, events(text, {"odd": instr_from_text(ODD)}))
+    assert touches(action) == [
+        ("c", "read", ["s[0]", "s[1]"]),
+        ("a", "write", ["r[0]"]),
+        ("b", "write", ["g[0]"]),
+    ]
+    c, a, b = action.touches
+    assert (c.convergent, a.convergent, b.convergent) == (True, False, False)
+    assert (c.extended, a.extended) == (frozenset(), frozenset({CP_RAM}))
+    assert (a.out_of_order, b.out_of_order) == (False, True)
+    assert (a.pair, b.pair) == (IO_RMEM, IO_RAM)
+    assert [str(step.target) for step in action.steps] == ["r[0]", "r[0]", "g[0]"]
+    assert [(t.convergent, t.pair) for t in plain.touches] == [(True, IO_RMEM)]
+
+
+def test_the_cpu_has_one_usage_for_all_memory() -> None:
+    (action,) = of(Action, events("def f(x: f32[2] @ CudaGridConstant):\n    x[0] = x[1]\n"))
+    assert {t.pair for t in action.touches} == {CPU}
 
 
 def test_an_atomic_operand_is_touched_atomically() -> None:
@@ -638,6 +686,7 @@ def test_control_is_given_in_full_and_of_its_type() -> None:
     assert rule_of(ARGUMENT, n=2, k=0, b=True, j=1) == "seq-argument"
     assert rule_of(ARGUMENT, n=2, k=0, b=True, x=1) == "seq-argument"
     assert rule_of(ARGUMENT, n=-1, k=0, b=True) == "seq-size"
+    assert rule_of("def f(n: size):\n    pass\n", n=-1) == "seq-size"
 
 
 def test_arguments_of_a_call_fit() -> None:
