@@ -3,12 +3,14 @@ What is said of a construct
 ===========================
 
 The form of an entry in the table of the constructs of Spork: how it is written, what it means in each of the four
-readings of a program, the laws that it is under, and a program that uses it.
+readings of a program, the laws that it is under, a program that uses it, and a twin of that which goes wrong.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import Literal
 
 Group = Literal["program", "statement", "loop", "block", "storage", "synchronization", "call"]
@@ -37,4 +39,17 @@ class Construct:
     laws: tuple[str, ...]
     """Ids of the conditions that it is under."""
     example: str
-    """A program that passes the static law."""
+    """A program that keeps the static law and has no hazards."""
+    wrong: str
+    """A twin that is refused, or has a hazard."""
+    breaks: str
+    """The id that the twin breaks."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The sizes at which both are run on the abstract machine."""
+    calls: str = ""
+    """The construct whose example the example calls."""
+
+
+def program(text: str) -> str:
+    """The text of a program or form, without the indentation that it has in the table."""
+    return dedent(text).strip("\n")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from soundline.spec.construct_schema import Construct
+from soundline.spec.constructs_device import DEVICE
 from soundline.spec.constructs_programs import PROGRAMS
 from soundline.spec.constructs_synchronization import SYNCHRONIZATION
 
-CONSTRUCTS: Final[dict[str, Construct]] = {c.slug: c for c in (*PROGRAMS, *SYNCHRONIZATION)}
+CONSTRUCTS: Final[dict[str, Construct]] = {c.slug: c for c in (*PROGRAMS, *DEVICE, *SYNCHRONIZATION)}
 """Every construct, by slug."""

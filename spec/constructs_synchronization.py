@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from soundline.spec.construct_schema import Construct
+from soundline.spec.construct_schema import Construct, program
 
 FENCE: Final = Construct(
     slug="fence",
@@ -19,26 +19,53 @@ FENCE: Final = Construct(
     section="Synchronization Statements",
     form="Fence(FIRST, SECOND)",
     prose="All threads of the collective wait for each other. What they did before on the first timeline comes "
-    "before what "
-    "they will do on the second.",
+    "before what they will do on the second.",
     sequential="Nothing.",
     machine="A record synchronizes if V_A meets full(FIRST) × C and, where FIRST is not transitive, its own "
-    "timeline is in "
-    "FIRST. Records of writes that do gain full(SECOND) × C in V_A and V_S, records of reads temporal(SECOND) × C "
-    "(S-03, S-08).",
+    "timeline is in FIRST. Records of writes that do gain full(SECOND) × C in V_A and V_S, records of reads "
+    "temporal(SECOND) × C (S-03, S-08).",
     parallel="Each thread does the pieces in front of the barrier, waits for all others, and does the pieces "
     "behind it.",
     lowering="cp.async.wait_all where FIRST has copies; nothing for one thread, bar.warp.sync for a warp, "
     "barrier.cta.sync for a CTA, barrier.cluster.arrive and wait for a cluster; fence.proxy.async where SECOND "
-    "has the "
-    "asynchronous proxy. Fence(wgmma_fence_1, wgmma_fence_2) is wgmma.fence.",
-    laws=("tl-pair", "tl-sync", *(f"fence-c{n}" for n in range(1, 8))),
-    example="def f(x: f32[64] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=64):\n"
-    "        for t in cuda_tasks(0, 1):\n            s: f32[64] @ CudaSmemLinear\n"
-    "            for i in cuda_threads(0, 64, unit=cuda_thread):\n                s[i] = x[i]\n"
-    "            Fence(cuda_in_order, cuda_in_order)\n"
-    "            for i in cuda_threads(0, 64, unit=cuda_thread):\n                x[i] = s[63 - i]\n"
-    "            Fence(cuda_in_order, cuda_in_order)",
+    "has the asynchronous proxy. Fence(wgmma_fence_1, wgmma_fence_2) is wgmma.fence.",
+    laws=(
+        "tl-pair",
+        "tl-sync",
+        *(f"fence-c{n}" for n in range(1, 8)),
+        "static-fence-cpu",
+        "mach-read-raw",
+    ),
+    example=program(
+        """
+        def f(x: f32[64] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    s: f32[64] @ CudaSmemLinear
+                    for i in cuda_threads(0, 64, unit=cuda_thread):
+                        s[i] = x[i]
+                    Fence(cuda_in_order, cuda_in_order)
+                    for i in cuda_threads(0, 64, unit=cuda_thread):
+                        x[i] = s[63 - i]
+                    Fence(cuda_in_order, cuda_in_order)
+        """
+    ),
+    wrong=program(
+        """
+        def f(x: f32[64] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    s: f32[64] @ CudaSmemLinear
+                    for i in cuda_threads(0, 64, unit=cuda_thread):
+                        s[i] = x[i]
+                    for w in cuda_threads(0, 2, unit=cuda_warp):
+                        Fence(cuda_in_order, cuda_in_order)
+                    for i in cuda_threads(0, 64, unit=cuda_thread):
+                        x[i] = s[63 - i]
+                    Fence(cuda_in_order, cuda_in_order)
+        """
+    ),
+    breaks="mach-read-raw",
 )
 
 BARRIER: Final = Construct(
@@ -46,22 +73,22 @@ BARRIER: Final = Construct(
     title="Barrier variable",
     group="synchronization",
     section="Synchronization Statements",
-    form="NAME: barrier[SIZE, ...] @ TYPE        NAME: barrier @ TYPE",
+    form=program(
+        """
+        NAME: barrier[SIZE, ...] @ TYPE        NAME: barrier @ TYPE
+        """
+    ),
     prose="One or more queue barriers, of the type CudaCommitGroup, CudaMbarrier or CudaEvent. All of its "
-    "indices are "
-    "distributed: each collective that uses it has one of its own. A CudaMbarrier has a hidden second side for "
-    "ReverseArrive and ReverseAwait. A CudaEvent may be declared and not be used on the device.",
+    "indices are distributed: each collective that uses it has one of its own. A CudaMbarrier has a hidden "
+    "second side for ReverseArrive and ReverseAwait. A CudaEvent may be declared and not be used on the device.",
     sequential="Nothing.",
     machine="Two counters for each position and side, both 0: the arrives and the awaits. When the barrier "
-    "ends, they have "
-    "to be equal (S-05).",
-    parallel="A commit group is a queue of each thread (of each warpgroup, for wgmma). An mbarrier is a ring of "
-    "physical "
-    "barriers, which count arrivals and bytes and complete phase by phase.",
-    lowering="A commit group needs no storage. An mbarrier is 8 bytes of shared memory for each slot of its ring, "
-    "initialized before the first task with the number of threads that arrive; its ring has as many slots as "
-    "the lags of "
-    "both sides together, or the lag and one without a reverse side.",
+    "ends, they have to be equal (S-05).",
+    parallel="A commit group is a queue of each thread (of each warpgroup, for wgmma). An mbarrier is a ring "
+    "of physical barriers, which count arrivals and bytes and complete phase by phase.",
+    lowering="A commit group needs no storage. An mbarrier is 8 bytes of shared memory for each slot of its "
+    "ring, initialized before the first task with the number of threads that arrive; its ring has as many "
+    "slots as the lags of both sides together, or the lag and one without a reverse side.",
     laws=(
         "bar-event",
         "bar-group-alone",
@@ -75,11 +102,34 @@ BARRIER: Final = Construct(
         "dist-barrier-c2",
         "prog-barrier-index",
         "mach-barrier-unequal",
+        "bar-alloc",
+        "bar-awaited",
+        "bar-group-owner",
+        "bar-mbarrier-home",
     ),
-    example="def f(x: f32[32] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=32):\n"
-    "        for t in cuda_tasks(0, 1):\n            done: barrier[32] @ CudaCommitGroup\n"
-    "            for i in cuda_threads(0, 32, unit=cuda_thread):\n"
-    "                Arrive(Sm80_cp_async, 1) >> done[i]\n                Await(done[i], Sm80_generic, 0)",
+    example=program(
+        """
+        def f(x: f32[32] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=32):
+                for t in cuda_tasks(0, 1):
+                    done: barrier[32] @ CudaCommitGroup
+                    for i in cuda_threads(0, 32, unit=cuda_thread):
+                        Arrive(Sm80_cp_async, 1) >> done[i]
+                        Await(done[i], Sm80_generic, 0)
+        """
+    ),
+    wrong=program(
+        """
+        def f(x: f32[32] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=32):
+                for t in cuda_tasks(0, 1):
+                    ready: barrier @ CudaMbarrier
+                    Arrive(cuda_in_order, 1) >> ready
+                    Arrive(cuda_in_order, 1) >> ready
+                    Await(ready, cuda_in_order, ~0)
+        """
+    ),
+    breaks="mach-barrier-unequal",
 )
 
 ARRIVE: Final = Construct(
@@ -87,18 +137,19 @@ ARRIVE: Final = Construct(
     title="Arrive, ReverseArrive",
     group="synchronization",
     section="Synchronization Statements",
-    form="Arrive(FIRST, 1) >> BARRIER[INDEX, ...] >> ...        ReverseArrive(FIRST, 1) >> BARRIER[INDEX, ...]",
-    prose="The first half of a split barrier: what the collective did before on the first timeline comes before what "
-    "follows the paired await. With `:` for an index, or several barriers of one array, it is multicast: it "
-    "arrives at all "
-    "of them; the position that no colon touches is its *home*.",
+    form=program(
+        """
+        Arrive(FIRST, 1) >> BARRIER[INDEX, ...] >> ...        ReverseArrive(FIRST, 1) >> BARRIER[INDEX, ...]
+        """
+    ),
+    prose="The first half of a split barrier: what the collective did before on the first timeline comes "
+    "before what follows the paired await. With `:` for an index, or several barriers of one array, it is "
+    "multicast: it arrives at all of them; the position that no colon touches is its *home*.",
     sequential="Nothing.",
     machine="Every record that synchronizes, as at a fence, gets the stamp (queue, number of arrives before); "
-    "then the "
-    "counter of the home advances. A multicast stamps with each of its queues.",
-    parallel="Commit group: what the thread issued and has not committed becomes the next group. Mbarrier: each "
-    "thread "
-    "arrives; for copies, when its copies are complete; for TMA the bytes to come are announced.",
+    "then the counter of the home advances. A multicast stamps with each of its queues.",
+    parallel="Commit group: what the thread issued and has not committed becomes the next group. Mbarrier: "
+    "each thread arrives; for copies, when its copies are complete; for TMA the bytes to come are announced.",
     lowering="Commit group: cp.async.commit_group, cp.async.bulk.commit_group or wgmma.commit_group. Mbarrier: "
     "mbarrier.arrive, cp.async.mbarrier.arrive.noinc, or mbarrier.arrive.expect_tx.",
     laws=(
@@ -116,14 +167,47 @@ ARRIVE: Final = Construct(
         "bar-multicast-points",
         "bar-multicast-cta",
         "bar-multicast-same",
+        "bar-place",
+        "bar-mbarrier-cta",
+        "bar-turns",
+        "bar-turns-loop",
+        "bar-turns-if",
+        "bar-multicast-between",
+        "mach-read-raw",
     ),
-    example="def f(x: f32[64] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=64):\n"
-    "        for t in cuda_tasks(0, 1):\n            ready: barrier @ CudaMbarrier\n"
-    "            with CudaWarps(0, 1):\n"
-    "                for i in cuda_threads(0, 32, unit=cuda_thread):\n                    x[i] = 1.0\n"
-    "                Arrive(cuda_in_order, 1) >> ready\n"
-    "            with CudaWarps(1, 2):\n                Await(ready, cuda_in_order, ~0)\n"
-    "                for i in cuda_threads(0, 32, unit=cuda_thread):\n                    x[32 + i] = x[31 - i]",
+    example=program(
+        """
+        def f(x: f32[64] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    ready: barrier @ CudaMbarrier
+                    with CudaWarps(0, 1):
+                        for i in cuda_threads(0, 32, unit=cuda_thread):
+                            x[i] = 1.0
+                        Arrive(cuda_in_order, 1) >> ready
+                    with CudaWarps(1, 2):
+                        Await(ready, cuda_in_order, ~0)
+                        for i in cuda_threads(0, 32, unit=cuda_thread):
+                            x[32 + i] = x[31 - i]
+        """
+    ),
+    wrong=program(
+        """
+        def f(x: f32[64] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    ready: barrier @ CudaMbarrier
+                    with CudaWarps(0, 1):
+                        Arrive(cuda_in_order, 1) >> ready
+                        for i in cuda_threads(0, 32, unit=cuda_thread):
+                            x[i] = 1.0
+                    with CudaWarps(1, 2):
+                        Await(ready, cuda_in_order, ~0)
+                        for i in cuda_threads(0, 32, unit=cuda_thread):
+                            x[32 + i] = x[31 - i]
+        """
+    ),
+    breaks="mach-read-raw",
 )
 
 AWAIT: Final = Construct(
@@ -131,23 +215,24 @@ AWAIT: Final = Construct(
     title="Await, ReverseAwait",
     group="synchronization",
     section="Queue Barrier",
-    form="Await(BARRIER[INDEX, ...], SECOND, N)        ReverseAwait(BARRIER[INDEX, ...], SECOND, N)",
+    form=program(
+        """
+        Await(BARRIER[INDEX, ...], SECOND, N)        ReverseAwait(BARRIER[INDEX, ...], SECOND, N)
+        """
+    ),
     prose="The second half: it pairs with arrives of the same queue. With N ≥ 0 it waits for all of them but "
-    "the last N. "
-    "With N < 0 the lag is ~N: the first ~N awaits wait for nothing, and each one after waits for the next arrive.",
+    "the last N. With N < 0 the lag is ~N: the first ~N awaits wait for nothing, and each one after waits for "
+    "the next arrive.",
     sequential="Nothing.",
-    machine="With N ≥ 0 the stamps below arrives − N are released, and awaits becomes the greater of itself and "
-    "that. With "
-    "N < 0 nothing is released while awaits < ~N, else the stamps up to awaits − ~N, and awaits advances; an "
-    "arrive that "
-    "has not come before it in the sequential order is an error. Released records gain what a fence would give "
-    "(S-05).",
-    parallel="Commit group: the thread blocks until all but its last N groups are complete. Mbarrier: it blocks "
-    "until the "
-    "phase is complete.",
+    machine="With N ≥ 0 the stamps below arrives − N are released, and awaits becomes the greater of itself "
+    "and that. With N < 0 nothing is released while awaits < ~N, else the stamps up to awaits − ~N, and awaits "
+    "advances; an arrive that has not come before it in the sequential order is an error. Released records "
+    "gain what a fence would give (S-05).",
+    parallel="Commit group: the thread blocks until all but its last N groups are complete. Mbarrier: it "
+    "blocks until the phase is complete.",
     lowering="cp.async.wait_group N, cp.async.bulk.wait_group N or wgmma.wait_group N; a loop on "
-    "mbarrier.try_wait.parity, "
-    "then fence.proxy.async where SECOND has the asynchronous proxy and FIRST is not of it.",
+    "mbarrier.try_wait.parity, then fence.proxy.async where SECOND has the asynchronous proxy and FIRST is not "
+    "of it.",
     laws=(
         "prog-await",
         "bar-group-second",
@@ -156,18 +241,52 @@ AWAIT: Final = Construct(
         "bar-mbarrier-n",
         "bar-multicast-await",
         "mach-await-progress",
+        "bar-place",
+        "bar-mbarrier-cta",
+        "bar-group-owner",
+        "bar-turns",
+        "bar-turns-loop",
+        "bar-turns-if",
+        "mach-write-waw",
     ),
-    example="def f(x: f32[256] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=32):\n"
-    "        for t in cuda_tasks(0, 1):\n            s: f32[2, 128] @ CudaSmemLinear\n"
-    "            for i in cuda_threads(0, 32, unit=cuda_thread):\n"
-    "                group: barrier @ CudaCommitGroup\n"
-    "                for k in seq(0, 2):\n                    with CudaAsync(Sm80_cp_async):\n"
-    "                        Sm80_cp_async_f32(s[k, 4 * i : 4 * i + 4], x[128 * k + 4 * i : 128 * k + 4 * i + "
-    "4], size=4)\n"
-    "                    Arrive(Sm80_cp_async, 1) >> group\n"
-    "                Await(group, Sm80_generic, 1)\n                s[0, 4 * i] = 0.0\n"
-    "                Await(group, Sm80_generic, 0)\n                s[1, 4 * i] = 0.0\n"
-    "            Fence(cuda_in_order, cuda_in_order)",
+    example=program(
+        """
+        def f(x: f32[2, 128] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=32):
+                for t in cuda_tasks(0, 1):
+                    s: f32[2, 128] @ CudaSmemLinear
+                    for i in cuda_threads(0, 32, unit=cuda_thread):
+                        group: barrier @ CudaCommitGroup
+                        for k in seq(0, 2):
+                            with CudaAsync(Sm80_cp_async):
+                                Sm80_cp_async_f32(s[k, 4 * i : 4 * i + 4], x[k, 4 * i : 4 * i + 4], size=4)
+                            Arrive(Sm80_cp_async, 1) >> group
+                        Await(group, Sm80_generic, 1)
+                        s[0, 4 * i] = 0.0
+                        Await(group, Sm80_generic, 0)
+                        s[1, 4 * i] = 0.0
+                    Fence(cuda_in_order, cuda_in_order)
+        """
+    ),
+    wrong=program(
+        """
+        def f(x: f32[2, 128] @ CudaGmemLinear):
+            with CudaDeviceFunction(blockDim=32):
+                for t in cuda_tasks(0, 1):
+                    s: f32[2, 128] @ CudaSmemLinear
+                    for i in cuda_threads(0, 32, unit=cuda_thread):
+                        group: barrier @ CudaCommitGroup
+                        for k in seq(0, 2):
+                            with CudaAsync(Sm80_cp_async):
+                                Sm80_cp_async_f32(s[k, 4 * i : 4 * i + 4], x[k, 4 * i : 4 * i + 4], size=4)
+                            Arrive(Sm80_cp_async, 1) >> group
+                        Await(group, Sm80_generic, 1)
+                        s[1, 4 * i] = 0.0
+                        Await(group, Sm80_generic, 0)
+                    Fence(cuda_in_order, cuda_in_order)
+        """
+    ),
+    breaks="mach-write-waw",
 )
 
 SYNCHRONIZATION: Final = (FENCE, BARRIER, ARRIVE, AWAIT)

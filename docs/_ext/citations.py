@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_CITED = re.compile(r"\b(?:[US]-\d{2}|uop-[a-z0-9]+-[a-z0-9-]*[a-z0-9]|Op\.[A-Za-z0-9]+)\b")
+_SPORK = "prog|mem|instr|coll|dist|fence|bar|tl|mach|seq|static"
+_CITED = re.compile(
+    rf"\b(?:[US]-\d{{2}}|uop-[a-z0-9]+-[a-z0-9-]*[a-z0-9]|(?:{_SPORK})-[a-z0-9-]*[a-z0-9]|Op\.[A-Za-z0-9]+)\b"
+)
 _IN_NAME = re.compile(r"(?:^|_)([us])_?(\d{2})(?=_|$)")
 
 

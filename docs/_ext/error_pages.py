@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 
-import collective_pages
 import composition_pages
 import optop_pages
-import synchronization_pages
+import spork_laws
 from rst import code, escape, law, prose, table, title
 
 from soundline.impl.importers import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
@@ -16,7 +15,6 @@ from soundline.spec import errors as tree
 from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
-from soundline.spec.program_conditions import CONDITIONS
 from soundline.verify.problems import KINDS
 
 
@@ -49,10 +47,6 @@ def _rows(constraints: Mapping[str, tuple[str, str]], shown: Callable[[str], str
     return [(i, shown(name), prose(text)) for i, (name, text) in constraints.items()]
 
 
-def _all_of(name: str, texts: Mapping[str, str]) -> list[Row]:
-    return [(i, name, prose(text)) for i, text in texts.items()]
-
-
 def _ops() -> list[Row]:
     return [
         (i, f":ref:`{e.title} <op-{e.slug}>`", prose(text))
@@ -75,17 +69,17 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     (
         "By collective",
         "A ``CollectiveError`` names a condition of units, loops over threads or distributed memory.",
-        _rows(collective_pages.constraints()),
+        _rows(spork_laws.constraints("collective_units")),
     ),
     (
         "By condition of a Spork program",
         "A ``ProgramError`` names the condition that a program broke, and shows the place.",
-        _all_of("program", CONDITIONS),
+        _rows(spork_laws.constraints("spork_conditions")),
     ),
     (
         "By timeline, fence, barrier and hazard",
         "A ``SynchronizationError`` names what a statement broke; a ``Hazard`` of the abstract machine has an id too.",
-        _rows(synchronization_pages.constraints()),
+        _rows(spork_laws.constraints("synchronization")),
     ),
 )
 """What an error can name in ``.rule``: the title of a section, its sentence and its rows."""

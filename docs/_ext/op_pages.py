@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import collective_pages
 import composition_pages
 import conformance_pages
 import graphs
 import inference
 import optop_pages
 import special_cases
+import spork_laws
 import status_matrix
-import synchronization_pages
 from citations import Test, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
@@ -33,6 +32,9 @@ GROUPS = {
     "marker": "Marker ops",
     "codegen": "Codegen ops",
 }
+
+OTHERS = (composition_pages.constraints, optop_pages.constraints, spork_laws.constraints)
+"""The ids that are not of ops, each with what it belongs to and its text."""
 
 
 def pages() -> dict[str, str]:
@@ -176,19 +178,14 @@ def _test(test: Test) -> str:
 
 def registered_ids() -> list[str]:
     """Every id that the documentation must state: laws and constraints of ops, and decisions."""
-    ids = [*DECISIONS, *synchronization_pages.constraints()]
+    ids = [*DECISIONS, *(i for part in OTHERS for i in part())]
     for entry in TABLE.values():
         ids += [
             *(entry.law_id(name) for name in ("sem", "src", "arg", "adjoint")),
             *(entry.law_id(name) for name in PROPERTIES),
         ]
         ids += [c.id for c in entry.constraints]
-    return [
-        *ids,
-        *composition_pages.constraints(),
-        *optop_pages.constraints(),
-        *collective_pages.constraints(),
-    ]
+    return ids
 
 
 def _op_link(op: Op) -> str:
@@ -217,10 +214,7 @@ def index_of_ids() -> str:
         rows += [(law(entry.law_id(name)), where, prose(entry.laws[name])) for name in PROPERTIES]
         rows.append((law(entry.law_id("adjoint")), where, prose(f"adjoint: {ADJOINTS[entry.op].formula}")))
         rows += [(law(c.id), where, prose(c.text)) for c in entry.constraints]
-    others = composition_pages.constraints() | optop_pages.constraints() | collective_pages.constraints()
-    for identifier, (name, text) in others.items():
-        rows.append((law(identifier), code(name), prose(text)))
-    for identifier, (name, text) in synchronization_pages.constraints().items():
-        rows.append((law(identifier), escape(name), prose(text)))
+    for part in OTHERS:
+        rows += [(law(i), escape(name), prose(text)) for i, (name, text) in part().items()]
     rows += [(law(d.id), "decision", escape(d.title)) for d in DECISIONS.values()]
     return table(("id", "where", "what"), rows, widths=(30, 20, 50))

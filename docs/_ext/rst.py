@@ -70,3 +70,8 @@ def table(
 def bullets(items: Iterable[str]) -> str:
     """A bullet list."""
     return "\n".join(f"* {item}" for item in items) + "\n"
+
+
+def fields(rows: Iterable[tuple[str, str]]) -> str:
+    """A list of named facts. What they say is reStructuredText already."""
+    return "".join(f":{name}: {text}\n" for name, text in rows)

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import adequacy_pages
 import bounds_pages
 import chapter_pages
 import cli_pages
@@ -31,14 +32,19 @@ import grammar_pages
 import graph_directive
 import history_pages
 import inference
+import instruction_pages
+import machine_directive
 import mathml
 import measurement_pages
+import memory_pages
 import mutation_pages
 import op_pages
 import optop_pages
 import rule_index
 import rule_pages
 import source_pages
+import spork_laws
+import spork_pages
 import status_matrix
 import synchronization_pages
 from docutils import nodes
@@ -56,7 +62,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "chapters-of-the-road": partial(chapter_pages.index, "impl"),
     "chapters-of-the-court": partial(chapter_pages.index, "verify"),
     "citation": history_pages.citation_blocks,
-    "collective-conditions": collective_pages.conditions,
+    "collective-conditions": partial(spork_laws.conditions, "collective_units"),
     "collective-units": collective_pages.units,
     "commands": cli_pages.commands,
     "compositions": composition_pages.compositions_and_collectives,
@@ -77,12 +83,23 @@ PARTS: dict[str, Callable[[], str]] = {
     "optops": optop_pages.optops,
     "stages": optop_pages.stages,
     "sync-tls": synchronization_pages.timelines,
-    "synchronization-conditions": synchronization_pages.conditions,
+    "timeline-pairs": synchronization_pages.pairs,
+    "fence-pieces": synchronization_pages.fences,
+    "barrier-pieces": synchronization_pages.barriers,
+    "memories": memory_pages.memories,
+    "memory-summary": memory_pages.summary,
+    "instructions": instruction_pages.instructions,
+    "instruction-summary": instruction_pages.summary,
+    "adequacy": adequacy_pages.adequacy,
+    "synchronization-conditions": partial(spork_laws.conditions, "synchronization"),
     "tensor-cores": optop_pages.tensor_cores,
     "id-index": op_pages.index_of_ids,
     "rules": rule_pages.library,
     "rules-by-id": rule_index.by_id,
     "rules-by-op": rule_index.by_op,
+    "spork-conditions": partial(spork_laws.conditions, "spork_conditions"),
+    "spork-examples": spork_pages.examples,
+    "spork-index": spork_pages.index,
     "status": status_matrix.matrix,
     "status-summary": status_matrix.summary,
     "typing": partial(inference.rules, op_pages.GROUPS),
@@ -200,11 +217,12 @@ def _self_link(identifier: str, text: str) -> nodes.reference:
 
 
 def write_pages(app: Sphinx) -> None:
-    """Judge the shipped rules first, because certificates cite their verdicts; then write the page of every op and of
-    every module, where its text changed.
+    """Judge the shipped rules first, because certificates cite their verdicts; then write the page of every op, module
+    and construct of Spork, where its text changed.
     """
     rule_pages.report()
-    for name, pages in (("ops", op_pages.pages()), ("chapters", chapter_pages.pages())):
+    generated = {"ops": op_pages.pages(), "chapters": chapter_pages.pages(), "spork": spork_pages.pages()}
+    for name, pages in generated.items():
         folder = Path(app.srcdir) / name
         folder.mkdir(exist_ok=True)
         for old in folder.glob("*.rst"):
@@ -256,7 +274,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("here", Here())
     for word in ("yes", "no"):
         app.add_role(word, Colored(word))
-    for part in (graph_directive, mathml, source_pages):
+    for part in (graph_directive, machine_directive, mathml, source_pages):
         part.setup(app)
     app.connect("autodoc-process-docstring", plain_docstrings)
     app.connect("builder-inited", write_pages)

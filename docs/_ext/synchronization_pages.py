@@ -1,26 +1,88 @@
-"""Timelines, fences, barriers and hazards: the table of timelines, and the ids of what is refused."""
+"""Timelines, fences and barriers as tables: what each timeline means, and what every statement becomes."""
 
 from __future__ import annotations
 
-from rst import code, prose, table, title
+from collections.abc import Callable, Sequence
 
-from soundline.spec.barriers import BARRIER_CONSTRAINTS, COUNTER_CONSTRAINTS
-from soundline.spec.fences import FENCE_CONSTRAINTS
-from soundline.spec.timelines import DEVICE, LEGAL_PAIRS, SYNC_TLS, TIMELINE_CONSTRAINTS, Pair
-from soundline.spec.visibility import HAZARDS
+from rst import code, law, prose, table
 
-CHAPTERS: dict[str, dict[str, str]] = {
-    "Timelines": TIMELINE_CONSTRAINTS,
-    "Fences": FENCE_CONSTRAINTS,
-    "Split barriers": BARRIER_CONSTRAINTS,
-    "Counters": COUNTER_CONSTRAINTS,
-    "Hazards": HAZARDS,
+from soundline.spec.barriers import BarrierType, arrive_pieces, await_pieces
+from soundline.spec.errors import SynchronizationError
+from soundline.spec.fences import Collective, fence_pieces
+from soundline.spec.timelines import (
+    ASYNC_BLOCKS,
+    ASYNC_PROXY,
+    CPU,
+    DEVICE,
+    LEGAL_PAIRS,
+    SYNC_TLS,
+    Pair,
+    SyncTl,
+)
+
+PAIR_WORDS: dict[str, str] = {
+    "cpu_in_order cpu": "whatever the CPU does",
+    "cuda_in_order cuda_sync_rmem": "ordinary instructions on registers, mma and shuffles among them",
+    "cuda_in_order cuda_ram": "ordinary loads and stores of shared and global memory",
+    "Sm80_cp_async cuda_ram": "cp.async: copies from global to shared memory",
+    "tma_to_smem_async cuda_ram": "TMA, copying to shared memory",
+    "tma_to_gmem_async cuda_ram": "TMA, copying or adding to global memory",
+    "wgmma_async cuda_async_a_rmem": "wgmma, reading its left operand from registers",
+    "wgmma_async cuda_async_d_rmem": "wgmma, on its accumulator",
+    "wgmma_async cuda_ram": "wgmma, reading operands from shared memory",
 }
+"""What the accesses of a pair are."""
+
+WORDS: dict[str, str] = {
+    "cpu_in_order": "What the CPU does. Fences of the CPU have it on both sides.",
+    "cuda_in_order": "Ordinary instructions. As a first side it passes on whatever these threads know of, also what "
+    "others did and an earlier synchronization ordered before them. As a second side ordinary instructions see all "
+    "that was done, and no timeline of the device writes before what was read.",
+    "cuda_temporal": "Order without sight, as a second side: whatever writes later comes after what was read, but "
+    "nothing that was written becomes visible. As a first side it waits for nothing.",
+    "Sm80_cp_async": "The copies that these threads have issued by cp.async; as a second side, those that they issue "
+    "later.",
+    "Sm80_generic": "Ordinary instructions and cp.async together: the generic proxy. As a first side it waits for what "
+    "was done on these timelines, and passes on nothing else.",
+    "tma_to_smem_async": "What TMA copies to shared memory. A trailing mbarrier tells when it is complete.",
+    "tma_to_gmem_async": "What TMA copies or adds to global memory. A commit group tells when it is complete.",
+    "wgmma_async_smem": "The operands that wgmma reads from shared memory.",
+    "wgmma_fence_1": "The first side of wgmma.fence: registers, by whomever they were used.",
+    "wgmma_fence_2": "The second side of wgmma.fence: registers, as wgmma uses them.",
+    "wgmma_async": "All that wgmma does: registers and shared memory.",
+    "cuda_async_proxy": "Memory as TMA and wgmma reach it: the asynchronous proxy.",
+    "cuda_async_proxy_wgmma": "The asynchronous proxy and the registers of wgmma.",
+    "cuda_generic_and_async_proxy": "All memory, through both proxies, and ordinary registers.",
+    "empty": "Nothing.",
+}
+"""What each sync-tl means."""
+
+COLLECTIVES: dict[str, Collective] = {
+    "a thread": Collective(frozenset({0}), block_dim=256, cluster_dim=2),
+    "half a warp": Collective(frozenset(range(16)), block_dim=256, cluster_dim=2),
+    "a warp": Collective(frozenset(range(32)), block_dim=256, cluster_dim=2),
+    "a warpgroup": Collective(frozenset(range(128)), block_dim=256, cluster_dim=2),
+    "a CTA": Collective(frozenset(range(256)), block_dim=256, cluster_dim=2),
+    "a cluster": Collective(frozenset(range(512)), block_dim=256, cluster_dim=2),
+}
+"""Who might execute a statement, in a cluster of two CTAs of 256 threads."""
 
 
-def constraints() -> dict[str, tuple[str, str]]:
-    """Every id, with what it belongs to and its text."""
-    return {i: (name.lower(), text) for name, ids in CHAPTERS.items() for i, text in ids.items()}
+def pairs() -> str:
+    """The nine pairs."""
+    rows = [
+        (code(p.instr), code(p.usage), prose(PAIR_WORDS[f"{p.instr} {p.usage}"]), _proxy(p))
+        for p in LEGAL_PAIRS
+    ]
+    return table(("instr-tl", "usage-tl", "what it is", "proxy"), rows, widths=(24, 24, 38, 14))
+
+
+def _proxy(pair: Pair) -> str:
+    if pair == CPU:
+        return "CPU"
+    return (
+        "async" if pair in ASYNC_PROXY else "generic" if "ram" in pair.usage.split("_")[-1:] else "registers"
+    )
 
 
 def _pairs(pairs: frozenset[Pair]) -> str:
@@ -34,21 +96,117 @@ def timelines() -> str:
     """The table of sync-tls."""
     rows = [
         (
-            code(row.name),
+            f"{code(row.name)}\n\n{prose(WORDS[row.name])}",
             _pairs(row.full),
             "the same" if row.temporal == row.full else _pairs(row.temporal),
             "yes" if row.transitive else "no",
+            "yes" if row.name in ASYNC_BLOCKS else "no",
         )
         for row in SYNC_TLS.values()
     ]
-    header = ("sync-tl", "full set", "temporal set", "transitive")
-    return table(header, rows, widths=(28, 42, 18, 12))
+    header = ("sync-tl", "full set", "temporal set", "transitive", "opens CudaAsync")
+    return table(header, rows, widths=(38, 30, 12, 10, 10))
 
 
-def conditions() -> str:
-    """What is refused, chapter by chapter."""
-    parts = []
-    for name, ids in CHAPTERS.items():
-        rows = [(f":anchor:`{i}`", prose(text)) for i, text in ids.items()]
-        parts += [title(name, "-"), table(("id", "what must hold"), rows, widths=(26, 74))]
-    return "\n".join(parts)
+# What statements become -------------------------------------------------------------------------------------------
+
+Outcome = tuple[str, ...]
+"""The pieces of a statement, or the id under which it is refused, in one entry that begins with a stop."""
+
+
+def outcome(made: Callable[[], tuple[str, ...]]) -> Outcome:
+    """The pieces, or the id of the refusal."""
+    try:
+        return made()
+    except SynchronizationError as error:
+        return (f".{error.rule}",)
+
+
+def _said(found: Outcome) -> str:
+    if not found:
+        return "nothing"
+    return law(found[0][1:]) if found[0].startswith(".") else "\n\n".join(map(code, found))
+
+
+def _names(group: Sequence[SyncTl]) -> str:
+    return ", ".join(code(t.name) for t in group)
+
+
+def _groups(alike: Callable[[SyncTl], object]) -> list[list[SyncTl]]:
+    """The sync-tls, those together of which something is the same."""
+    found: dict[object, list[SyncTl]] = {}
+    for timeline in SYNC_TLS.values():
+        found.setdefault(alike(timeline), []).append(timeline)
+    return list(found.values())
+
+
+def _fence(first: SyncTl, second: SyncTl, by: Collective) -> Outcome:
+    return outcome(lambda: fence_pieces(first, second, by, opens_wgmma_block=True))
+
+
+def fences() -> str:
+    """What a fence becomes, for every two timelines and every collective."""
+    everyone = COLLECTIVES.values()
+    firsts = _groups(lambda a: tuple(_fence(a, b, by) for b in SYNC_TLS.values() for by in everyone))
+    rows = []
+    for group in firsts:
+        one = group[0]
+        seconds = _groups(lambda b, one=one: tuple(_fence(one, b, by) for by in everyone))  # type: ignore[misc]
+        for others in seconds:
+            made = [_said(_fence(one, others[0], by)) for by in everyone]
+            rows.append((_names(group), _names(others) if len(seconds) > 1 else "any", *made))
+    return table(("first", "second", *COLLECTIVES), rows, widths=(20, 24, 9, 9, 9, 9, 10, 10), css="lowering")
+
+
+def barriers() -> str:
+    """What arrives and awaits become, for every type, timeline and collective."""
+    rows = []
+    for kind in BarrierType:
+        for group in _groups(lambda t, kind=kind: _arrives(kind, t)):  # type: ignore[misc]
+            for others in _groups(lambda s, kind=kind, one=group[0]: _await(kind, one, s)):  # type: ignore[misc]
+                arrive, wait = _arrive(kind, group[0]), _await(kind, group[0], others[0])
+                refused = arrive[0].startswith(".")
+                if refused and others[0] is not SYNC_TLS["cpu_in_order"]:
+                    continue
+                rows.append(
+                    (
+                        code(kind),
+                        _names(group),
+                        _said(arrive),
+                        "" if refused else _units(kind, group[0]),
+                        "" if refused else _names(others),
+                        "" if refused else _said(wait),
+                    )
+                )
+    header = ("type", "arrive from", "becomes", "by", "await to", "becomes")
+    return table(header, rows, widths=(14, 18, 20, 12, 20, 16), css="lowering")
+
+
+def _arrives(kind: BarrierType, first: SyncTl) -> tuple[Outcome, ...]:
+    return tuple(
+        outcome(lambda by=by: arrive_pieces(kind, first, by, closes_block=True))  # type: ignore[misc]
+        for by in COLLECTIVES.values()
+    )
+
+
+def _users(kind: BarrierType, first: SyncTl) -> list[str]:
+    """The collectives that may arrive."""
+    found = zip(COLLECTIVES, _arrives(kind, first), strict=True)
+    return [name for name, made in found if not made[0].startswith(".")]
+
+
+def _arrive(kind: BarrierType, first: SyncTl) -> Outcome:
+    """What an arrive becomes by whoever may execute it."""
+    users = _users(kind, first) or ["a thread"]
+    return outcome(lambda: arrive_pieces(kind, first, COLLECTIVES[users[0]], closes_block=True))
+
+
+def _await(kind: BarrierType, first: SyncTl, second: SyncTl) -> Outcome:
+    users = _users(kind, first) or ["a thread"]
+    n = 0 if kind is BarrierType.CudaCommitGroup else ~0
+    return outcome(lambda: await_pieces(kind, first, second, COLLECTIVES[users[0]], n=n))
+
+
+def _units(kind: BarrierType, first: SyncTl) -> str:
+    users = _users(kind, first)
+    return "a thread, or whole warps" if len(users) > 2 else " or ".join(users)

@@ -1,0 +1,107 @@
+"""The memories: what each is for, who owns a shard, and which timelines allocate, read, write and touch it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from citations import ROOT
+from rst import code, fields, label, table, title
+from spork_pages import rich
+
+from soundline.spec import memories as law
+from soundline.spec.memories import Memory
+from soundline.spec.timelines import InstrTl
+
+SPACES = {
+    "host": "memory of the CPU",
+    "global": "global memory of the device",
+    "shared": "shared memory of a CTA",
+    "registers": "registers",
+}
+
+
+def memories() -> str:
+    """Every memory of the table, then the types of barriers."""
+    said = _docs()
+    parts = []
+    for name, made in law.STANDARD.items():
+        (one,) = law.examples([made])  # type: ignore[list-item]
+        parts.append(
+            "\n".join(
+                (
+                    label(f"memory-{name.lower().replace('_', '-')}"),
+                    title(name, "-"),
+                    f"{rich(said[name])}\n",
+                    fields(_facts(one)),
+                )
+            )
+        )
+    return "\n".join(parts)
+
+
+def summary() -> str:
+    """Every memory in a row."""
+    rows = []
+    for name, made in law.STANDARD.items():
+        (one,) = law.examples([made])  # type: ignore[list-item]
+        owner = code(str(one.native)) if one.native else "not shared out"
+        rows.append(
+            (f":ref:`memory-{name.lower().replace('_', '-')}`", SPACES[one.space], owner, code(one.usage))
+        )
+    return table(("memory", "lies in", "native unit", "usage-tl"), rows, widths=(26, 30, 24, 20))
+
+
+def _facts(one: Memory) -> list[tuple[str, str]]:
+    scalars = "scalars and arrays" if one.scalars else "arrays only"
+    sizes = ", of constant sizes" if one.constant else ""
+    return [
+        ("lies in", SPACES[one.space]),
+        (
+            "a shard is owned by",
+            code(str(one.native)) if one.native else "nobody: it is not shared out",
+        ),
+        ("usage-tl of an access", code(one.usage)),
+        ("allocated on", "nowhere: windows are of it" if one.window else code(one.allocated)),
+        ("read directly on", _timelines(one.reads)),
+        ("written directly on", _timelines(one.writes)),
+        ("touched by instructions of", _timelines(one.instructions)),
+        ("holds", scalars + sizes + _shape(one)),
+        (
+            "an access by a collective is",
+            "one access of all its threads" if one.convergent else "an access by each of its threads",
+        ),
+    ]
+
+
+def _shape(one: Memory) -> str:
+    """What is asked of the last sizes."""
+    found = ""
+    if one.tiles:
+        tiles = " or ".join(
+            "(" + ", ".join("any" if s is None else str(s) for s in t) + ")" for t in one.tiles
+        )
+        found += f"; the last sizes are {tiles}"
+    if one.row_bytes is not None:
+        found += "; a row has as many bytes as the swizzle"
+    if one.box:
+        found += "; as many dimensions as its box"
+    return found
+
+
+def _timelines(found: Iterable[InstrTl]) -> str:
+    ordered = [t for t in InstrTl if t in set(found)]
+    return ", ".join(code(t) for t in ordered) or "none"
+
+
+def _docs() -> dict[str, str]:
+    """What the law says of each memory: the text under its name, or the docstring of the function that makes it."""
+    body = ast.parse((ROOT / "spec" / "memories.py").read_text()).body
+    found = {}
+    for statement, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(statement, ast.FunctionDef):
+            found[statement.name] = ast.get_docstring(statement) or ""
+        match statement, after:
+            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(said)):
+                found[name] = str(said)
+    return found

@@ -1,0 +1,155 @@
+"""The Spork reference: one page per construct, every page in the same shape."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import spork_laws
+import spork_runs
+from citations import ROOT, tests_by_citation
+from rst import block, bullets, escape, label, law, prose, table, title
+
+from soundline.spec import constructs_device, constructs_programs, constructs_synchronization
+from soundline.spec.construct_schema import Construct
+from soundline.spec.constructs import CONSTRUCTS
+from soundline.spec.decisions import DECISIONS
+
+GROUPS = {
+    "program": "Programs and expressions",
+    "statement": "Statements",
+    "loop": "Loops",
+    "block": "Blocks",
+    "storage": "Storage",
+    "synchronization": "Synchronization",
+    "call": "Calls",
+}
+CHAPTERS = (constructs_programs, constructs_device, constructs_synchronization)
+_MARKED = re.compile(r"`([^`]+)`|\*(\w+)\*")
+
+
+def pages() -> dict[str, str]:
+    """The text of every construct's page, by file name."""
+    return {slug: page(construct) for slug, construct in CONSTRUCTS.items()}
+
+
+def page(construct: Construct) -> str:
+    """The page of one construct."""
+    readings = (
+        ("sequential", construct.sequential),
+        ("abstract machine", construct.machine),
+        ("parallel", construct.parallel),
+        ("CUDA", construct.lowering),
+    )
+    texts = spork_laws.constraints()
+    rows = [(law(i), rich(texts[i][1])) for i in construct.laws]
+    return "\n".join(
+        (
+            label(f"spork-{construct.slug}"),
+            title(construct.title),
+            f"*{GROUPS[construct.group]}* · source: Spork, {escape(construct.section)}\n",
+            title("Form", "-"),
+            block("text", construct.form),
+            title("Meaning", "-"),
+            f"{rich(construct.prose)}\n",
+            title("Readings", "-"),
+            table(("reading", "what it does"), [(n, rich(t)) for n, t in readings], widths=(20, 80)),
+            title("Conditions", "-"),
+            table(("id", "what must hold"), rows, widths=(26, 74)),
+            title("Example", "-"),
+            _shown(construct, construct.example),
+            title("Gone wrong", "-"),
+            f"Breaks {law(construct.breaks)}:\n",
+            _shown(construct, construct.wrong),
+            title("Decisions", "-"),
+            _decisions(construct),
+            title("Source and tests", "-"),
+            _links(construct),
+        )
+    )
+
+
+def rich(text: str) -> str:
+    """Prose in which a name between backquotes is code, and a word between stars is stressed."""
+    pieces, at = [], 0
+    for match in _MARKED.finditer(text):
+        name, word = match.groups()
+        pieces += [prose(text[at : match.start()]), f"``{name}``" if name else f"*{word}*"]
+        at = match.end()
+    return "".join([*pieces, prose(text[at:])])
+
+
+def _shown(construct: Construct, text: str) -> str:
+    """A program, and what is said of it."""
+    said = spork_runs.example(construct, text).text
+    sizes = ", ".join(f"{name} = {value}" for name, value in construct.sizes.items())
+    at = f"at {sizes}\n" if sizes and " = " in sizes and "n: size" in text else ""
+    return (
+        ".. container:: example\n\n"
+        + textwrap.indent(block("python", text), "   ")
+        + "\n"
+        + textwrap.indent(printed(f"{at}{said}"), "   ")
+    )
+
+
+def printed(text: str) -> str:
+    """A block of output."""
+    return block("text", text).replace("\n\n", "\n   :class: printed\n\n", 1)
+
+
+def _decisions(construct: Construct) -> str:
+    """The decisions that the texts of a construct cite."""
+    said = (
+        construct.prose + construct.sequential + construct.machine + construct.parallel + construct.lowering
+    )
+    texts = spork_laws.constraints()
+    said += "".join(texts[i][1] for i in construct.laws)
+    cited = [d for d in DECISIONS.values() if re.search(rf"\b{d.id}\b", said)]
+    return (
+        bullets(f"{law(d.id)} {escape(d.title)}" for d in cited) if cited else "The source is clear here.\n"
+    )
+
+
+def _links(construct: Construct) -> str:
+    """The entry, and the tests that cite the conditions of a construct."""
+    cited = tests_by_citation()
+    found = sorted({test for i in construct.laws for test in cited.get(i, ())})
+    entry = f"Entry: :source:`{construct.slug} <{_entry(construct)}>`"
+    shown = ", ".join(f":source:`{t.name} <{t.path}:{t.line}>`" for t in found[:24])
+    more = f" and {len(found) - 24} more" if len(found) > 24 else ""
+    return bullets([entry, f"Tests that cite its ids: {shown}{more}" if found else "No test cites its ids."])
+
+
+def _entry(construct: Construct) -> str:
+    """The file and line of an entry."""
+    for module in CHAPTERS:
+        path = f"spec/{module.__name__.rsplit('.', 1)[-1]}.py"
+        for number, line in enumerate(Path(module.__file__ or "").read_text().splitlines(), 1):
+            if line.strip() == f'slug="{construct.slug}",':
+                return f"{path}:{number}"
+    raise LookupError(construct.slug)
+
+
+def index() -> str:
+    """Every construct by group."""
+    parts = []
+    for group, name in GROUPS.items():
+        members = [c for c in CONSTRUCTS.values() if c.group == group]
+        rows = [(f":ref:`{c.title} <spork-{c.slug}>`", rich(c.prose)) for c in members]
+        parts += [title(name, "-"), table(("construct", "meaning"), rows, widths=(22, 78))]
+    parts.append(".. toctree::\n   :hidden:\n\n" + "".join(f"   spork/{slug}\n" for slug in CONSTRUCTS))
+    return "\n".join(parts)
+
+
+def examples() -> str:
+    """The programs of the folder of examples, with the first lines of what they say of themselves."""
+    rows = []
+    for path in sorted((ROOT / "examples" / "spork").glob("*.py")):
+        head, *rest = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")
+        said = rich(" ".join((rest[0] if rest else head).split()).replace("``", "`"))
+        rows.append(
+            (f":source:`{path.name} <{path.relative_to(ROOT)}>`", f"{rich(head.split(':')[0])}. {said}")
+        )
+    return table(("program", "what it shows"), rows, widths=(28, 72))

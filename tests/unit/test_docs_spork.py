@@ -1,0 +1,256 @@
+"""The Spork reference is whole: every id is stated and has its place, and every program on a page does what it says."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+
+import soundline.spec
+from soundline.spec.collective_units import STANDARD as UNITS
+from soundline.spec.construct_schema import Construct
+from soundline.spec.constructs import CONSTRUCTS
+from soundline.spec.fences import fence_pieces
+from soundline.spec.instructions import STANDARD as INSTRUCTIONS
+from soundline.spec.memories import STANDARD as MEMORIES
+from soundline.spec.timelines import LEGAL_PAIRS, SYNC_TLS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+_ID = re.compile(r"(?:prog|mem|instr|coll|dist|fence|bar|tl|mach|seq|static)-[a-z0-9-]*[a-z0-9]")
+
+
+def generator(name: str) -> ModuleType:
+    """A module of docs/_ext; the pages find them by the path that conf.py adds."""
+    folder = str(DOCS / "_ext")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(name)
+
+
+laws, runs, pages = map(generator, ("spork_laws", "spork_runs", "spork_pages"))
+tables, units, errors = map(generator, ("synchronization_pages", "collective_pages", "error_pages"))
+memories, instructions = map(generator, ("memory_pages", "instruction_pages"))
+adequacy, machine = map(generator, ("adequacy_pages", "machine_directive"))
+
+# Ids --------------------------------------------------------------------------------------------------------------
+
+
+def ids_of_the_law() -> set[str]:
+    """Every id of Spork that is a key of a table of sentences somewhere in the law."""
+    found = set()
+    for info in pkgutil.iter_modules(soundline.spec.__path__):
+        for value in vars(importlib.import_module(f"soundline.spec.{info.name}")).values():
+            if isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
+                found |= {key for key in value if isinstance(key, str) and _ID.fullmatch(key)}
+    return found
+
+
+def test_every_table_of_the_law_is_registered() -> None:
+    assert ids_of_the_law() == set(laws.constraints())
+
+
+def test_every_id_is_stated_once_by_a_page_that_exists() -> None:
+    found = Counter(
+        i for page in ("collective_units", "synchronization", "spork_conditions") for i in stated(page)
+    )
+    assert found == Counter(laws.constraints().keys())
+
+
+def stated(page: str) -> list[str]:
+    text = (DOCS / f"{page}.rst").read_text()
+    (part,) = re.findall(r"^\.\. generated:: (.*conditions)$", text, re.MULTILINE)
+    shown = generator("soundline_docs").PARTS[part]()
+    return re.findall(r":anchor:`([^`]+)`", shown)
+
+
+def test_every_id_has_its_place_in_the_index_of_errors() -> None:
+    assert set(laws.constraints()) <= set(errors.anchors())
+
+
+def test_every_id_belongs_to_a_construct() -> None:
+    assert {i for c in CONSTRUCTS.values() for i in c.laws} == set(laws.constraints())
+
+
+# Constructs -------------------------------------------------------------------------------------------------------
+
+every_construct = pytest.mark.parametrize("construct", CONSTRUCTS.values(), ids=lambda c: c.slug)
+
+
+@every_construct
+def test_the_example_of_a_construct_is_accepted(construct: Construct) -> None:
+    judged = runs.example(construct, construct.example)
+    assert judged.rules == ()
+    assert judged.text.startswith("no hazards")
+
+
+@every_construct
+def test_the_twin_of_an_example_breaks_what_it_says(construct: Construct) -> None:
+    judged = runs.example(construct, construct.wrong)
+    assert construct.breaks in judged.rules
+    assert construct.breaks in construct.laws
+    assert f"[{construct.breaks}]" in judged.text
+
+
+@every_construct
+def test_pages_have_one_shape(construct: Construct) -> None:
+    text = pages.page(construct)
+    assert re.findall(r"^(.+)\n-{4,}$", text, re.MULTILINE) == [
+        *("Form", "Meaning", "Readings", "Conditions", "Example", "Gone wrong", "Decisions"),
+        "Source and tests",
+    ]
+    assert re.findall(r"^   \* - :law:`(.+)`$", text, re.MULTILINE) == list(construct.laws)
+
+
+def test_every_construct_is_in_the_index_under_its_group() -> None:
+    assert {c.group for c in CONSTRUCTS.values()} == set(pages.GROUPS)
+    assert all(f"<spork-{slug}>" in pages.index() for slug in CONSTRUCTS)
+
+
+def test_words_are_marked_and_ids_are_links() -> None:
+    assert pages.rich("a `size` is *control*, see S-03, not V_A") == (
+        r"a ``size`` is *control*, see :law:`S-03`, not V\_A"
+    )
+
+
+# Programs on pages ------------------------------------------------------------------------------------------------
+
+_DIRECTIVE = re.compile(r"^\.\. machine:: (.*)\n((?:   :.*\n)*)\n((?:   .*\n|\n)+)", re.MULTILINE)
+
+
+def shown() -> list[pytest.param]:  # type: ignore[valid-type]
+    found = []
+    for page in sorted(DOCS.glob("*.rst")):
+        for n, match in enumerate(_DIRECTIVE.finditer(page.read_text())):
+            options = {k: v for k, v in re.findall(r":(\w+): ?(.*)", match[2]) if k in machine.OPTIONS}
+            program = textwrap.dedent(match[3]).strip("\n")
+            asked = machine.Shown.of(match[1], program, options)
+            found.append(pytest.param(asked, id=f"{page.stem}-{n}"))
+    return found
+
+
+@pytest.mark.parametrize("asked", shown())
+def test_the_machine_finds_what_a_page_says_and_draws_it(asked: object) -> None:
+    assert set(asked.judged().rules) == set(asked.breaks)  # type: ignore[attr-defined]
+    ElementTree.fromstring(asked.picture())  # type: ignore[attr-defined]
+
+
+def test_the_chapter_on_the_machine_has_pictures_right_and_wrong() -> None:
+    asked = [p.values[0] for p in shown()]
+    assert any(a.breaks for a in asked)
+    assert any(not a.breaks for a in asked)
+    assert {a.policy for a in asked} == {"temporal", "strict"}
+
+
+# Tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_timeline_and_pair_is_said_in_words() -> None:
+    assert list(tables.WORDS) == list(SYNC_TLS)
+    assert list(tables.PAIR_WORDS) == [f"{p.instr} {p.usage}" for p in LEGAL_PAIRS]
+    assert all(f"``{name}``" in tables.timelines() for name in SYNC_TLS)
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """The cells of each row, the head left out."""
+    found = re.split(r"^   \* - ", table, flags=re.MULTILINE)[2:]
+    return [[cell.strip() for cell in re.split(r"^     - ", row, flags=re.MULTILINE)] for row in found]
+
+
+def test_every_fence_stands_in_one_row_with_its_pieces() -> None:
+    rows: dict[tuple[str, str], list[str]] = {}
+    for first, second, *cells in rows_of(tables.fences()):
+        for a in re.findall(r"``(\w+)``", first):
+            for b in SYNC_TLS if second == "any" else re.findall(r"``(\w+)``", second):
+                assert (a, b) not in rows
+                rows[a, b] = cells
+    assert set(rows) == {(a, b) for a in SYNC_TLS for b in SYNC_TLS}
+    for (a, b), cells in rows.items():
+        for by, cell in zip(tables.COLLECTIVES.values(), cells, strict=True):
+            told = tables.outcome(
+                lambda a=a, b=b, by=by: fence_pieces(SYNC_TLS[a], SYNC_TLS[b], by, opens_wgmma_block=True)
+            )
+            assert [p.lstrip(".") for p in told] == re.findall(r"`([^`:\n]+)`", cell)
+
+
+def test_barriers_become_what_the_law_says() -> None:
+    found = {(r[0], r[1], r[2], r[3], r[5]) for r in rows_of(tables.barriers())}
+    group = ("``CudaCommitGroup``", "``Sm80_cp_async``", "``cp.async.commit_group``", "a thread")
+    assert (*group, "``cp.async.wait_group``") in found
+    assert (*group, ":law:`bar-group-second`") in found
+    load = ("``CudaMbarrier``", "``tma_to_smem_async``", "``mbarrier.arrive.expect_tx``")
+    assert (*load, "a thread, or whole warps", "``mbarrier.try_wait``") in found
+    wgmma = ("``CudaCommitGroup``", "``wgmma_async``", "``wgmma.commit_group``", "a warpgroup")
+    assert (*wgmma, "``wgmma.wait_group``") in found
+    assert [r[2] for r in rows_of(tables.barriers()) if r[0] == "``CudaEvent``"] == [":law:`bar-event`"]
+
+
+def test_every_unit_has_words_and_a_picture() -> None:
+    assert list(units.SAID) == list(units.shown())
+    assert set(UNITS) <= set(units.SAID)
+    assert units.units().count("<svg ") == len(units.SAID)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "count"),
+    [
+        ("cuda_warp", range(32), 8),
+        ("cuda_quadpair", [0, 1, 2, 3, 16, 17, 18, 19], 32),
+        ("cuda_cta_in_cluster", range(64), 4),
+        ("cuda_cluster", range(256), 1),
+        ("8 * cuda_threads_strided(4, 16)", [16 * r + c for r in range(8) for c in range(4)], 8),
+    ],
+)
+def test_a_picture_shows_the_threads_of_a_collective(name: str, first: list[int], count: int) -> None:
+    unit = units.shown()[name]
+    block_dim, cluster_dim = units._sizes(unit)
+    found = units.collectives(units.substituted(unit, block_dim=block_dim, cluster_dim=cluster_dim))
+    assert [t for t, n in enumerate(found) if n == 0] == list(first)
+    assert len(set(found)) == count
+    picture = ElementTree.fromstring(units.picture(unit, block_dim, cluster_dim))
+    paths = [p.get("d", "") for p in picture if p.tag.endswith("path")]
+    assert [p.count("M") for p in paths] == [found.count(n) for n in range(count)]
+
+
+def test_every_memory_has_its_section() -> None:
+    text = memories.memories()
+    for name in MEMORIES:
+        assert f".. _memory-{name.lower().replace('_', '-')}:" in text
+    assert all(memories._docs()[name] for name in MEMORIES)
+
+
+def test_every_instruction_is_in_one_family() -> None:
+    found = [
+        m.name for c in instructions.CHAPTERS.values() for f in instructions.families(c).values() for m in f
+    ]
+    assert sorted(found) == sorted(INSTRUCTIONS)
+    text = instructions.instructions()
+    assert all(f"``{name}``" in text for name in INSTRUCTIONS)
+    labels = re.findall(r"^\.\. _(.+):$", text, re.MULTILINE)
+    assert len(labels) == len(set(labels))
+
+
+def test_members_of_a_family_differ_in_dtype_and_rank_alone() -> None:
+    for chapter in instructions.CHAPTERS.values():
+        for family in instructions.families(chapter).values():
+            assert len({(type(m), m.unit, m.instr_tl, m.trailing, tuple(m.data)) for m in family}) == 1
+
+
+def test_a_result_of_the_court_is_shown_and_its_absence_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adequacy, "RESULT", tmp_path / "adequacy.json")
+    assert adequacy.adequacy().startswith("No result is committed")
+    (tmp_path / "adequacy.json").write_text(
+        '{"programs": 20000, "hazards": {"mach-read-raw": {"found": 5}}, "notes": ["a_b"], "rate": 0.5}'
+    )
+    text = adequacy.adequacy()
+    assert all(said in text for said in ("20,000", "``mach-read-raw``", r"* a\_b", "0.5", "Hazards\n-------"))
