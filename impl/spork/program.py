@@ -41,11 +41,11 @@ class SporkProc(Proc):
 
     def events(self, /, **sizes: int) -> Iterator[Event]:
         """The events of the program at given sizes, in sequential order."""
-        return unfold(self, sizes)
+        return unfold(self, _numbers(sizes))
 
     def check(self, /, *, policy: Policy = Policy.temporal, **sizes: int) -> Verdict:
         """The verdict of the abstract machine at given sizes: whether threads wait for each other where they must."""
-        return check(self, sizes, policy=policy)
+        return check(self, _numbers(sizes), policy=policy)
 
     def run(self, /, **arguments: Any) -> None:
         """Run the program sequentially, by its law; arrays are changed in place.
@@ -77,7 +77,7 @@ class SporkProc(Proc):
                 raise run_failed("seq-argument", self, given)
         return (
             {name: value for name, value in arguments.items() if name in data},
-            {name: _number(value) for name, value in arguments.items() if name not in data},
+            _numbers({name: value for name, value in arguments.items() if name not in data}),
         )
 
     def _all_sizes(self, sizes: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
@@ -114,9 +114,9 @@ class SporkProc(Proc):
         return run_failed("seq-argument", self._argument(name), f"{given} for {name}", hint=hint)
 
 
-def _number(value: Any) -> Any:
-    """A number of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
+def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of numpy as those of Python."""
+    return {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
 
 
 def _array(argument: Argument, value: Any) -> Array:

@@ -171,6 +171,8 @@ def test_events_and_checks_are_those_of_the_law() -> None:
     add = proc_from_text(ADD)
     actions = [e for e in add.events(n=4) if isinstance(e, Action)]
     assert len(actions) == 4
+    assert len(list(add.events(n=np.int32(4)))) == len(list(add.events(n=4)))
+    assert add.check(n=np.int64(4)).ok
     verdict = add.check(n=4)
     assert verdict.ok
     assert verdict.policy is Policy.temporal
