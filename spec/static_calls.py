@@ -18,7 +18,7 @@ from soundline.spec.memories import Memory
 from soundline.spec.program_text import expression as text_of
 from soundline.spec.program_types import Argument, Control, Data
 from soundline.spec.programs import Call, Proc
-from soundline.spec.static_conditions import static_refusal
+from soundline.spec.static_conditions import placed, static_refusal
 from soundline.spec.static_memory import memory_of
 from soundline.spec.static_scope import Standing
 from soundline.spec.static_sizes import decided, difference, substituted, value
@@ -105,6 +105,8 @@ def _check_operand(
     only_read = instr_tl in memory.reads and instr_tl not in memory.writes
     if only_read and argument.name in instruction.written:
         raise static_refusal("mem-read-only", place, instruction, given, within=call)
+    with placed(place, call):
+        instruction.pair(argument.name, memory)
 
 
 def _check_sizes(call: Call, instruction: Instruction, standing: Standing) -> None:

@@ -32,7 +32,7 @@ from soundline.spec.programs import Statement
 from soundline.spec.static_conditions import placed, static_refusal
 from soundline.spec.static_memory import check_shard
 from soundline.spec.static_windows import Declared, Path, Window, constants
-from soundline.spec.tilings import ThreadIterator, Tiling
+from soundline.spec.tilings import ThreadIterator, Tiling, matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,19 @@ class Shards:
         """Judge the uses of several shards."""
         for use in self.shared:
             assert use.window.of.path is not None
-            plain = self.found[use.window.of.path]
-            if plain is None:
-                raise static_refusal(
-                    "dist-interval-alone", use.at, use.window.of.name, "none", within=use.within
-                )
+            plain = self.found[use.window.of.path] or _undivided(use)
             with placed(use.at, use.within):
                 _check_shared(use, plain)
+
+
+def _undivided(use: SharedUse) -> Deduction:
+    """What is said of storage that has one shard, of which no other use needs to tell."""
+    storage = use.window.of
+    assert storage.allocation is not None
+    assert storage.memory.native is not None
+    if not matches(storage.allocation, storage.memory.native):
+        raise static_refusal("dist-interval-alone", use.at, storage.name, "none", within=use.within)
+    return Deduction((), (), (), first_thread(storage.memory.native, storage.allocation), use.window.texts)
 
 
 def _deduced(window: Window, native: CollUnit, tiling: Tiling, at: Node, within: Statement) -> Deduction:
@@ -117,6 +123,9 @@ def _check_shared(use: SharedUse, plain: Deduction) -> None:
     assert native is not None
     count = len(plain.distributed)
     _check_first_interval(use, count)
+    if not count:
+        agree(plain, _deduced(window, native, use.tiling, use.at, use.within), name=name)
+        return
     needed = telling_apart(storage.allocation, use.unit, use.tiling, name=name)
     points = _points(use, plain)
     missing = [i.name for i in needed if i.name not in points.values()]
