@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.barriers import QueueId
-from soundline.spec.events import Action, Allocated, BarrierFreed, Cell, Event, Freed
+from soundline.spec.events import Action, Allocated, Cell, Event, Freed
 from soundline.spec.hazard_causes import Case, accesses_of, concerning, nearest, replayed, touching
 from soundline.spec.hazard_fixes import fix
 from soundline.spec.hazard_reports import Finding, Fix, Use
@@ -128,21 +128,21 @@ def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Poli
     if key[2] is None:
         return Finding(id=key[0], count=sighting.count, later=_use(later, location))
     run = concerning(events, location, sighting.number)
-    hazard, record = next(
+    same = [
         (h, h.record)
         for h in replayed(run, location, policy)
         if h.id == key[0] and h.record and events[h.record.where[0]].place.path == key[2]
-    )
-    pairs = _pairs(later, location, key[0])
+    ]
+    record, pairs = same[0][1], _pairs(later, location, key[0])
     writes = key[0] not in {"mach-write-war", "mach-free-read"}
-    case = Case(hazard, record, run, location, pairs, hazard.threads, writes, policy)
+    case = Case(tuple(h for h, _ in same), record, run, location, pairs, writes, policy)
     near = nearest(case)
     return Finding(
         id=key[0],
         count=sighting.count,
         later=_use(later, location),
         earlier=_use(events[case.number], location),
-        blind=hazard.threads,
+        blind=case.blind,
         async_set=record.async_set,
         sync_set=record.sync_set,
         nearest=near.nearest() if near is not None else None,
@@ -150,17 +150,26 @@ def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Poli
     )
 
 
+_REMEDIES = {
+    "mach-await-progress": ("awaits", "move the arrive before it, or give the await a lag, N = ~lag"),
+    "mach-arrive-overrun": (
+        "arrives at",
+        "let who awaits tell when it is done: ReverseArrive after the await, ReverseAwait before the arrive",
+    ),
+    "mach-barrier-unequal": (
+        "ends",
+        "await every arrive before the barrier ends, with N = 0 at a commit group",
+    ),
+}
+"""What a statement does at a queue, and how to mend it."""
+
+
 def _of_barrier(later: Event, sighting: Sighting) -> Finding:
     """A finding of the counters of a barrier."""
     queue, hazard = sighting.hazard.location, sighting.hazard
     assert isinstance(queue, QueueId)
-    ended = isinstance(later, BarrierFreed)
-    text = (
-        "await every arrive before the barrier ends, with N = 0 at a commit group"
-        if ended
-        else "move the arrive before it, or give the await a lag, N = ~lag"
-    )
-    use = Use(later.place, "ends" if ended else "awaits", queue_text(queue), later.place.threads)
+    verb, text = _REMEDIES[hazard.id]
+    use = Use(later.place, verb, queue_text(queue), later.place.threads)
     return Finding(id=hazard.id, count=sighting.count, later=use, given=hazard.given, fix=Fix(text))
 
 

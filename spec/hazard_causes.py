@@ -70,17 +70,23 @@ class Crossing:
 class Case:
     """A hazard at one location, with what the law asks of the earlier access."""
 
-    hazard: Hazard
+    hazards: tuple[Hazard, ...]
+    """Those of the same two statements there: the first is looked at, the others have records of other threads."""
     record: Record
+    """The record of the first."""
     run: Run
     """The events that concern the location, up to the later access."""
     cell: Cell
     pairs: frozenset[Pair]
     """The record has to be complete for one of these, with each of the threads."""
-    blind: frozenset[Thread]
     writes: bool
     """Whether the earlier access is a write."""
     policy: Policy
+
+    @property
+    def blind(self) -> frozenset[Thread]:
+        """The threads that do not see the record."""
+        return self.hazards[0].threads
 
     @property
     def number(self) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from soundline.spec.barriers import BarrierType
 from soundline.spec.events import Arrived, Awaited, Event, Fenced
 from soundline.spec.fences import WARP
 from soundline.spec.hazard_causes import Case, Crossing, Run, replayed
@@ -67,7 +68,7 @@ def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
         return
     if two and isinstance(after, Fenced | Awaited):
         old = after.second
-        wider = least(lambda t: old.full <= t.full and _reaches(case, t), SECOND, first=False)
+        wider = least(lambda t: old.full <= t.full and _reaches(case, t), _seconds(near), first=False)
         if wider is None:
             return
         said.append(f"the second timeline of {_at(after)} from {old} to {wider}")
@@ -87,7 +88,7 @@ def _by_more(case: Case, near: Crossing) -> Iterator[Fix]:
     event = near.first
     if not isinstance(event, Fenced):
         return
-    wanted = event.place.threads | case.blind | _knowing(case)
+    wanted = event.place.threads | _concerned(case)
     wider = replace(event, place=replace(event.place, threads=wanted))
     run = [(n, wider if e is event else e) for n, e in case.run]
     text = (
@@ -107,7 +108,7 @@ def _awaited(near: Crossing) -> Fix:
 
 def _added(case: Case) -> Iterator[Fix]:
     """Something new between the two accesses."""
-    tasks = {t.task for t in case.record.threads | case.blind}
+    tasks = {t.task for t in _concerned(case)}
     if len(tasks) > 1:
         yield _of_tasks(tasks)
         return
@@ -116,8 +117,7 @@ def _added(case: Case) -> Iterator[Fix]:
             case, sync_tl("wgmma_fence_1"), sync_tl("wgmma_fence_2"), "begin the block of wgmma with"
         )
         return
-    everyone = _knowing(case) | case.blind
-    first = least(lambda t: case.record.synchronizes(FirstSide.of(t, everyone)), FIRST, first=True)
+    first = least(lambda t: case.record.synchronizes(FirstSide.of(t, _concerned(case))), FIRST, first=True)
     second = least(lambda t: _reaches(case, t), SECOND, first=False)
     if second is None:
         yield Fix("order the two accesses otherwise: no timeline leads to the later one")
@@ -137,7 +137,7 @@ def _of_tasks(tasks: Iterable[object]) -> Fix:
 
 
 def _fence(case: Case, first: SyncTl, second: SyncTl, verb: str) -> Iterator[Fix]:
-    wanted = _knowing(case) | case.blind
+    wanted = _concerned(case)
     place = replace(case.later.place, threads=wanted)
     run = [*case.run[:-1], (-1, Fenced(place, first, second)), case.run[-1]]
     text = f"{verb} Fence({first}, {second}), executed by {collective_text(wanted)}, {_between(case)}"
@@ -168,22 +168,36 @@ def least(wanted: Callable[[SyncTl], bool], within: Iterable[SyncTl], *, first: 
     return min(allowed, key=lambda t: (len(t.full), len(t.temporal)), default=None)
 
 
+def _seconds(near: Crossing) -> tuple[SyncTl, ...]:
+    """What the second side of a synchronization lies within."""
+    match near.first:
+        case Arrived(first=first, type=BarrierType.CudaCommitGroup) if first.name == "Sm80_cp_async":
+            return SECOND[:1]
+        case _:
+            return SECOND
+
+
 def _reaches(case: Case, second: SyncTl) -> bool:
     """Whether a second side makes the record complete for the later access. One that is full of nothing is not said."""
     gained = {(s.instr, s.usage) for s in case.gains(second, case.blind)}
     return bool(second.full) and not gained.isdisjoint(case.pairs)
 
 
-def _knowing(case: Case) -> frozenset[Thread]:
-    """Threads that can pass on the earlier access: those that did it, or those that were told."""
-    told = frozenset(s.thread for s in case.record.async_set)
-    return case.record.threads & told or told
+def _concerned(case: Case) -> frozenset[Thread]:
+    """Who has to take part: of each record those who did the access, or were told of it, and those who do not see."""
+    found = frozenset[Thread]()
+    for hazard in case.hazards:
+        assert hazard.record is not None
+        told = frozenset(s.thread for s in hazard.record.async_set)
+        found |= (hazard.record.threads & told or told) | hazard.threads
+    return found
 
 
 def removes(case: Case, run: Run) -> bool:
-    """Whether the later access sees the earlier one in another run."""
+    """Whether the later access sees the earlier ones in another run."""
+    before = {h.record.where for h in case.hazards if h.record is not None}
     return all(
-        h.id != case.hazard.id or h.record is None or h.record.where != case.record.where
+        h.id != case.hazards[0].id or h.record is None or h.record.where not in before
         for h in replayed(run, case.cell, case.policy)
     )
 

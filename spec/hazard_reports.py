@@ -31,6 +31,7 @@ SHORT: Final[dict[str, str]] = {
     "mach-free-write": "free before a write is seen",
     "mach-free-read": "free before a read is seen",
     "mach-await-progress": "no forward progress",
+    "mach-arrive-overrun": "overrun of a ring",
     "mach-barrier-unequal": "unequal counters",
 }
 """The name of a hazard."""
