@@ -76,6 +76,8 @@ BARRIER_CONSTRAINTS: dict[str, str] = {
 
 COUNTER_CONSTRAINTS: dict[str, str] = {
     "mach-await-progress": "an await with N < 0 waits for an arrive that came before it in the sequential order",
+    "mach-arrive-overrun": "an arrive at an mbarrier comes after the await of the arrive that used its slot of the "
+    "ring before",
     "mach-barrier-unequal": "when a barrier ends, its arrives and awaits are equally many",
 }
 """What is asked of the counters of a queue when the program runs, by id."""

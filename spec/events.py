@@ -205,6 +205,8 @@ class BarrierAllocated:
     """`QueueId.barrier` of its queues."""
     name: str
     type: BarrierType
+    depth: int | None = None
+    """How many physical mbarriers each queue has; None where it is no mbarrier, or never awaited."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ An await that no arrive could meet would wait for ever: there the run stops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 from soundline.spec.barriers import Queue, QueueId, Stamp
@@ -31,6 +31,7 @@ from soundline.spec.events import (
     Allocated,
     Arrived,
     Awaited,
+    BarrierAllocated,
     BarrierFreed,
     Buffer,
     Cell,
@@ -44,6 +45,7 @@ from soundline.spec.events import (
     Launched,
     Touch,
 )
+from soundline.spec.rings import Rings
 from soundline.spec.storage import Locations
 from soundline.spec.timelines import CPU, InstrTl, Pair, pair, sync_tl
 from soundline.spec.visibility import Access, Hazard, Policy, Thread, Where
@@ -62,6 +64,9 @@ class Machine:
     """The cells to look at; None for all. What happens at one cell does not depend on others."""
     storage: Locations = field(init=False)
     queues: dict[QueueId, Queue] = field(default_factory=dict)
+    rings: Rings = field(default_factory=Rings)
+    depths: dict[Hashable, int] = field(default_factory=dict)
+    """How many mbarriers the queues of a barrier have."""
     stuck: bool = False
     """Whether an await waits for ever."""
 
@@ -80,8 +85,12 @@ class Machine:
                 return self.storage.free(cells, buffer.owner, where, pair=freeing_pair(buffer))
             case Fenced(place, first, second):
                 self.storage.fence(first, second, place.threads)
+                if first.name != "wgmma_fence_1":  # which makes no thread wait for another
+                    self.rings.fenced(place.threads)
+            case BarrierAllocated(depth=int(depth)):
+                self.depths[event.barrier] = depth
             case Arrived():
-                self._arrive(event)
+                return self._arrive(event, where)
             case Awaited():
                 return self._await(event, where)
             case BarrierFreed():
@@ -110,6 +119,7 @@ class Machine:
         found = [hazard for cells, access in touches for hazard in self.storage.check(cells, access)]
         for cells, access in touches:
             self.storage.record(cells, access)
+        self.rings.arrived(stamps, action.place.threads)
         return found
 
     def _access(self, action: Action, touch: Touch, stamps: frozenset[Stamp], where: Where) -> Access:
@@ -131,11 +141,21 @@ class Machine:
         """What an arrive leaves at each of its queues: the count of the home, which is the first."""
         return frozenset(Stamp(name, self.queue(queues[0]).arrives) for name in queues)
 
-    def _arrive(self, event: Arrived) -> None:
-        """Stamp the records; only the home counts the arrive."""
-        self.storage.arrive(event.first, event.place.threads, self._stamps(event.queues))
-        home = event.queues[0]
+    def _arrive(self, event: Arrived, where: Where) -> list[Hazard]:
+        """Stamp the records; only the home counts the arrive. The slot of an mbarrier has to be free (`rings`)."""
+        home, by, stamps = event.queues[0], event.place.threads, self._stamps(event.queues)
+        found = []
+        depth = self.depths.get(home.barrier)
+        if depth is not None:
+            before = self.queue(home).arrives - depth
+            if before >= 0:
+                given = self.rings.overrun(event.queues, before, by)
+                if given is not None:
+                    found.append(Hazard("mach-arrive-overrun", home, where, threads=by, given=given))
+            self.rings.arrived(stamps, by)
+        self.storage.arrive(event.first, by, stamps)
         self.queues[home] = self.queue(home).arrived()
+        return found
 
     def _await(self, event: Awaited, where: Where) -> list[Hazard]:
         """Release the records, or stop where no arrive is there to wait for."""
@@ -145,11 +165,17 @@ class Machine:
             self.stuck = True
             return [_of_queue("mach-await-progress", event.queue, where, event.place.threads, error)]
         self.storage.release(event.queue, bound, event.second, event.place.threads)
+        depth = self.depths.get(event.queue.barrier)
+        if depth is not None and bound:
+            self.rings.released(event.queue, bound, event.place.threads)
+            self.rings.awaited(event.queue, bound - 1, event.place.threads, depth)
         return []
 
     def _barrier_freed(self, event: BarrierFreed, where: Where) -> list[Hazard]:
         """The counters of each queue of the barrier have to be equal."""
         found = []
+        self.rings.ended(event.barrier)
+        self.depths.pop(event.barrier, None)
         for name in sorted(q for q in self.queues if q.barrier == event.barrier):
             try:
                 self.queues.pop(name).ended()

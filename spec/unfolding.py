@@ -12,12 +12,11 @@ is there before it runs, and is not freed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from soundline.spec.barriers import BarrierType
-from soundline.spec.distributed_memory import Deduction
 from soundline.spec.events import (
     Allocated,
     BarrierAllocated,
@@ -75,9 +74,8 @@ from soundline.spec.run_storage import (
     shared_elements,
 )
 from soundline.spec.scopes import inside, is_task_nest
-from soundline.spec.static_law import static_law
+from soundline.spec.static_law import Facts, static_law
 from soundline.spec.static_memory import memory_of
-from soundline.spec.static_windows import Path
 from soundline.spec.visibility import Thread
 
 
@@ -90,14 +88,14 @@ def unfold(proc: Proc, sizes: Sizes) -> Iterator[Event]:
     facts = static_law(proc)
     names = Names(control_arguments(proc, sizes))
     check_assertions(proc, names)
-    return _Run(facts.shards).proc(proc, names)
+    return _Run(facts).proc(proc, names)
 
 
 @dataclass(slots=True)
 class _Run:
     """A run: what has been counted so far."""
 
-    shards: Mapping[Path, Deduction | None]
+    facts: Facts
     launches: Iterator[int] = field(default_factory=count)
     forks: Iterator[int] = field(default_factory=count)
     instances: dict[str, int] = field(default_factory=dict)
@@ -183,7 +181,7 @@ class _Run:
             elements = own_elements(name, self._instance(name), dtype, shape)
             yield Allocated(place, Buffer(name, memory, dtype, shape, elements, here.threads))
         else:
-            found = self.shards.get(here.path)
+            found = self.facts.shards.get(here.path)
             parts = tuple(shards(memory, shape, found, here.scope, here.values))
             elements = self._elements(statement, memory, shape, parts, here)
             for part in parts:
@@ -209,7 +207,9 @@ class _Run:
         sizes = None if statement.sizes is None else tuple(names.size(size) for size in statement.sizes)
         array = BarrierArray((name, self._instance(name)), name, kind, sizes)
         names.bound[name] = array
-        return BarrierAllocated(here.place(statement, names), array.id, name, kind)
+        found = self.facts.barriers.get(here.path)
+        depth = None if found is None else found.depth
+        return BarrierAllocated(here.place(statement, names), array.id, name, kind, depth)
 
     # Loops --------------------------------------------------------------------------------------------------------
 

@@ -430,4 +430,6 @@ def test_a_multicast_arrive_stamps_all_targets_with_the_count_of_its_home() -> N
 
 def test_every_constraint_of_barriers_is_refused_somewhere_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
-    assert [rule for rule in (*BARRIER_CONSTRAINTS, *COUNTER_CONSTRAINTS) if f'"{rule}"' not in text] == []
+    elsewhere = {"mach-arrive-overrun"}  # see test_rings
+    rules = {*BARRIER_CONSTRAINTS, *COUNTER_CONSTRAINTS} - elsewhere
+    assert [rule for rule in rules if f'"{rule}"' not in text] == []
