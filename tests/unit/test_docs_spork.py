@@ -254,3 +254,24 @@ def test_a_result_of_the_court_is_shown_and_its_absence_is_said(
     )
     text = adequacy.adequacy()
     assert all(said in text for said in ("20,000", "``mach-read-raw``", r"* a\_b", "0.5", "Hazards\n-------"))
+
+
+# The readme -------------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_of_the_readme_has_the_hazards_that_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "README.md").read_text()
+    _, _, section = text.partition("## If you write kernels")
+    (program,) = re.findall(r"^```python\n(# reverse\.py\n.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    said = re.findall(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)[0]
+    (tmp_path / "reverse.py").write_text(program)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reverse = importlib.import_module("reverse").reverse
+    first, second = reverse.check().findings
+    assert first.text().replace(f"{tmp_path}/", "") == said.rstrip("\n")
+    assert second.id == "mach-free-write"
+    fixed = program.replace("Fence(cuda_in_order, cuda_in_order)", "Fence(Sm80_cp_async, cuda_in_order)", 1)
+    (tmp_path / "fixed.py").write_text(fixed)
+    assert importlib.import_module("fixed").reverse.check().ok
