@@ -2,7 +2,7 @@
 Decisions on Spork
 ==================
 
-S-01 to S-13: synchronization, hazards, the abstract machine and what counts as agreement with it.
+S-01 to S-14: synchronization, hazards, the abstract machine and what counts as agreement with it.
 """
 
 from __future__ import annotations
@@ -93,5 +93,13 @@ SPORK: tuple[Decision, ...] = (
         "S-13",
         "Atomic adds",
         "An atomic add never races with another atomic add, only with plain accesses.",
+    ),
+    Decision(
+        "S-14",
+        "Rings of mbarriers",
+        "An arrive that uses a slot of the ring of its mbarrier again comes after the await of the arrive that used it "
+        "before: each thread that awaited is waited for by one that arrives, and each that arrives waits for one that "
+        "awaited. A slot tells only whether its phase is odd or even, so that who is a round behind waits for ever.",
+        source="The guide pairs arrives and awaits by counting alone, and lets one side be any number of rounds ahead.",
     ),
 )

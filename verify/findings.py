@@ -4,13 +4,15 @@ Findings
 
 Where a source document is wrong or unsound as written, the counterexample is a program: it runs the source's version
 and the law's on the same inputs, through the evaluator, and both results are shown. The documentation computes these
-when it is built, and a test holds that the two differ and that each finding about UOps has one.
+when it is built, and a test holds that the two differ and that each finding has one. Those about Spork stand
+in `findings_spork`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from soundline.spec import collectives, compositions
 from soundline.spec.derived_props import Bounds, min_max
@@ -40,6 +42,7 @@ from soundline.spec.uop import (
     param,
     tensor,
 )
+from soundline.verify import findings_spork
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +277,10 @@ def _loop_of_nothing() -> Shown:
     return Shown("min_max of Range, by [0, n-1]", "n = 0", _interval(Bounds(0, -1)), _interval(min_max(node)))
 
 
+def _spork(row: findings_spork.Row) -> Shown:
+    return Shown(row.title, row.inputs, row.by_the_source(), row.by_the_law())
+
+
 FINDINGS: tuple[Finding, ...] = (
     Finding("U-07", _greater_or_equal_on_nan),
     Finding("U-07", _less_or_equal_on_nan),
@@ -303,5 +310,6 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-43", _zero_times_infinity),
     Finding("U-43", _zeros_of_two_signs),
     Finding("U-44", _loop_of_nothing),
+    *(Finding(row.decision, partial(_spork, row)) for row in findings_spork.ROWS),
 )
 """Every counterexample, by the decision that it shows. A decision may have several."""
