@@ -29,7 +29,7 @@ from itertools import cycle, islice
 from random import Random
 
 from soundline.spec.events import Event
-from soundline.spec.parallel_memory import ParallelState, mixed_cells, sequential
+from soundline.spec.parallel_memory import ParallelState, sequential
 from soundline.spec.parallel_search import Search, moves
 from soundline.spec.parallel_state import Control, Move
 from soundline.spec.parallel_threads import elections, script
@@ -103,7 +103,7 @@ class _Runs:
         self.election = election
         self.script = script(events, election)
         self.tokens = tokens
-        self.start = ParallelState(self.script, tokens, mixed_cells(self.script))
+        self.start = ParallelState(self.script, tokens)
         self.elements = [e for e in self.script.arguments if all(c in self.script.cells for c in e.cells)]
         self.expected = self._key(sequential(self.script, tokens))
         self.found: dict[tuple[tuple[ValueToken, ...], bool, tuple[str, ...]], Schedule] = {}
@@ -270,11 +270,17 @@ def _told(runs: _Runs, schedule: Schedule) -> Iterable[str]:
 def _words(runs: _Runs, state: ParallelState, move: Move) -> str:
     if move.kind == "late":
         return "a deferred arrival"
-    if move.kind in ("leave", "signal", "test"):
+    if move.kind not in ("work", "read", "write"):
         agent = runs.script.agents[move.who]
         event = runs.script.events[agent.ops[move.what][3]]
-        said = {"leave": "go on from", "signal": "arrive at", "test": "find complete"}[move.kind]
-        return f"{_named(agent.threads)}: {said} {_place(event)}"
+        said = {
+            "leave": "go on from",
+            "signal": "arrive at",
+            "test": "find complete",
+            "issue": "issue",
+            "flush": "proxy fence of",
+        }
+        return f"{_named(agent.threads)}: {said[move.kind]} {_place(event)}"
     job = runs.script.jobs[move.who]
     after = state.copy()
     after.apply(move)

@@ -7,8 +7,8 @@ weaker orders of plain accesses are races anyway.
 
 The asynchronous proxy need not see what was written through the generic one before a proxy fence. So a cell that both
 use keeps the contents that generic writes replaced since the last fence: a read through the asynchronous proxy may see
-any of them (and from then on none that is older), and a write through it may fall before any of those writes. The other
-way there is no such delay: when an asynchronous write is known to be complete, it is seen.
+any of them, whatever others have seen, and a write through it may fall before any of those writes. The other way there
+is no such delay: when an asynchronous write is known to be complete, it is seen.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from soundline.spec.parallel_jobs import ElementUse, Job, JobPart
 from soundline.spec.parallel_state import Control, Move
 from soundline.spec.parallel_threads import Script
 from soundline.spec.parallel_values import DOUBTFUL, Content, Junk, divided, is_junk, joined
-from soundline.spec.value_algebras import Tokens, ValueToken, evaluated
+from soundline.spec.value_algebras import Atomics, Tokens, ValueToken, evaluated
 from soundline.spec.visibility import Kind
 
 
 class ParallelState:
     """A moment of a run: control and memory."""
 
-    __slots__ = ("cells", "control", "junk", "mixed", "older", "tokens", "values")
+    __slots__ = ("cells", "control", "junk", "older", "tokens", "values")
 
-    def __init__(self, script: Script, tokens: Tokens, mixed: frozenset[int]) -> None:
+    def __init__(self, script: Script, tokens: Tokens) -> None:
         self.control = Control(script)
         self.tokens = tokens
-        self.mixed = mixed
-        """The cells that are used through the asynchronous proxy and written through the generic one."""
         self.cells = initial(script, tokens)
         self.older: dict[int, tuple[Content, ...]] = {}
         """The contents that the asynchronous proxy may still see, oldest first, but for the last one."""
@@ -45,7 +43,7 @@ class ParallelState:
     def copy(self) -> ParallelState:
         """The same, to go on from."""
         other = ParallelState.__new__(ParallelState)
-        other.control, other.tokens, other.mixed = self.control.copy(), self.tokens, self.mixed
+        other.control, other.tokens = self.control.copy(), self.tokens
         other.cells, other.older, other.junk = self.cells[:], dict(self.older), self.junk
         other.values = {job: dict(values) for job, values in self.values.items()}
         return other
@@ -83,7 +81,7 @@ class ParallelState:
             self._touch(self.control.script.jobs[move.who], move)
         self.control.flushed = False
         self.control.advance(move)
-        if self.control.flushed:
+        if self.control.flushed or move.kind == "flush":
             self.older.clear()
 
     def _touch(self, job: Job, move: Move) -> None:
@@ -106,29 +104,26 @@ class ParallelState:
     def _read(self, use: ElementUse, back: int) -> ValueToken:
         if back and use.doubtful:
             return self.tokens.unknown(DOUBTFUL)
-        if back and use.through_async_proxy:
-            held = tuple(self._overtaken(cell, back) for cell in use.cells)
-        else:
-            held = tuple(self.cells[cell] for cell in use.cells)
-            if use.through_async_proxy:
-                for cell in use.cells:
-                    self.older.pop(cell, None)
+        held = tuple(self._before(cell, back if use.through_async_proxy else 0) for cell in use.cells)
         value = joined(held, self.tokens)
         self.junk |= is_junk(value)
         return value
 
-    def _overtaken(self, cell: int, back: int) -> Content:
-        """The content before the last ones of a cell; none that is older will be seen."""
+    def _before(self, cell: int, back: int) -> Content:
+        """The content before the last ones of a cell."""
+        if not back:
+            return self.cells[cell]
         contents = (*self.older.get(cell, ()), self.cells[cell])
-        at = max(0, len(contents) - 1 - back)
-        self.older[cell] = contents[at:-1]
-        return contents[at]
+        return contents[max(0, len(contents) - 1 - back)]
 
     def _write(self, job: Job, part: JobPart, values: dict[int, ValueToken], back: int) -> None:
         key = tuple(values[n] for n in part.reads)
         if key not in part.results:
             part.results[key] = computed(job, part, key, self.tokens)
         value, use = part.results[key], part.target
+        if part.atomic and use.through_async_proxy and back:
+            self._add_before(use, value, back)
+            return
         if part.atomic:
             old = joined([self.cells[cell] for cell in use.cells], self.tokens)
             self.junk |= is_junk(old)
@@ -138,8 +133,26 @@ class ParallelState:
         for cell, content in zip(use.cells, divided(value, len(use.cells)), strict=True):
             self._put(use, cell, content, back)
 
+    def _add_before(self, use: ElementUse, value: ValueToken, back: int) -> None:
+        """An atomic add through the asynchronous proxy that falls before generic writes: of these, atomic adds keep
+        what it added, and a plain write loses it.
+        """
+        dtype = use.element.dtype
+        cells = [(*self.older.get(cell, ()), self.cells[cell]) for cell in use.cells]
+        cells = [held[-min(map(len, cells)) :] for held in cells]
+        contents = [joined(held, self.tokens) for held in zip(*cells, strict=True)]
+        at = max(1, len(contents) - back)
+        found = [self.tokens.add(dtype, contents[at - 1], value, atomic=True)]
+        kept = True
+        for content in contents[at:]:
+            kept = kept and content.head == Atomics(dtype)
+            found.append(self.tokens.add(dtype, content, value, atomic=True) if kept else content)
+        for number, cell in enumerate(use.cells):
+            held = [divided(content, len(use.cells))[number] for content in found]
+            self.older[cell], self.cells[cell] = tuple(held[:-1]), held[-1]
+
     def _put(self, use: ElementUse, cell: int, content: Content, back: int) -> None:
-        if cell in self.mixed:
+        if cell in self.control.script.mixed:
             contents = (*self.older.get(cell, ()), self.cells[cell])
             if not use.through_async_proxy:
                 self.older[cell] = contents
@@ -167,20 +180,6 @@ def initial(script: Script, tokens: Tokens) -> list[Content]:
             if cell in script.cells:
                 cells[script.cells[cell]] = content
     return cells
-
-
-def mixed_cells(script: Script) -> frozenset[int]:
-    """The cells that the asynchronous proxy uses and that are written through the generic one."""
-    through: set[int] = set()
-    written: set[int] = set()
-    for job in script.jobs:
-        for use in job.uses():
-            if use.through_async_proxy:
-                through.update(use.cells)
-        for part in job.parts:
-            if not part.target.through_async_proxy:
-                written.update(part.target.cells)
-    return frozenset(through & written)
 
 
 def sequential(script: Script, tokens: Tokens) -> list[Content]:

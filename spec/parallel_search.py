@@ -9,7 +9,9 @@ letting them do all of it (`Reach`). Where nothing of that conflicts with the ne
 tried; where every agent has conflicts, all moves are. A program without races so has one run.
 
 Moves conflict when they use a cell that one of them writes, atomic adds apart; or an mbarrier, where one might complete
-a phase that the other finds complete, or that the other arrives in.
+a phase that the other finds complete, or that the other arrives in. A proxy fence leaves the most behaviours when it
+comes before generic writes, which it does not concern then, and after what may still see older contents. So it
+conflicts with the latter only, and such a write with every fence.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from soundline.spec.parallel_jobs import ElementUse
 from soundline.spec.parallel_memory import ParallelState, touched
 from soundline.spec.parallel_state import Control, Move
 from soundline.spec.parallel_threads import LEAVE, TEST, Script
@@ -68,21 +71,33 @@ class Search:
         """A persistent set of moves, with their choices; empty where nothing can move."""
         possible = []
         for move in moves(state.control):
-            if move.kind != "leave" and not self.conflicts(state.control, move):
+            if move.kind != "leave" and not self.conflicts(state, move):
                 return list(state.choices(move))
             possible.append(move)
         return [choice for move in possible for choice in state.choices(move)]
 
-    def conflicts(self, control: Control, move: Move) -> bool:
+    def conflicts(self, state: ParallelState, move: Move) -> bool:
         """Whether others could do what conflicts with a move before it is done."""
-        slots = _slots(self.script, move)
-        rivals = self._rivals(control, move)
-        if not rivals and not slots:
+        control, slots = state.control, _slots(self.script, move)
+        rivals = self._overtakers(state) if move.kind == "flush" else self._rivals(control, move)
+        flush = move in self.accesses and not self.script.mixed.isdisjoint(self._generic(move))
+        if not rivals and not slots and not flush:
             return False
         return any(
-            Reach(self.script, control, move, holder).conflicts(rivals, slots)
+            Reach(self.script, control, move, holder).conflicts(rivals, slots, flush)
             for holder in self._holders(control, move)
         )
+
+    def _overtakers(self, state: ParallelState) -> frozenset[Move]:
+        """What could still see or overtake the contents that a proxy fence ends."""
+        found = {m for cell in state.older for m in self.users[cell] if not _done(state.control, m)}
+        return frozenset(m for m in found if _use(self.script, m).through_async_proxy)
+
+    def _generic(self, move: Move) -> frozenset[int]:
+        """The cells that a move writes through the generic proxy."""
+        _, written, added = self.accesses[move]
+        through = _use(self.script, move).through_async_proxy
+        return frozenset() if through else written | added
 
     def _rivals(self, control: Control, move: Move) -> frozenset[Move]:
         """What uses the cells of a move so that the order matters, and is not done yet."""
@@ -115,10 +130,18 @@ def _done(control: Control, move: Move) -> bool:
     return control.happened((move.who, ~move.what if move.kind == "read" else move.what))
 
 
+def _use(script: Script, move: Move) -> ElementUse:
+    job = script.jobs[move.who]
+    return job.reads[move.what] if move.kind == "read" else job.parts[move.what].target
+
+
 def _slots(script: Script, move: Move) -> frozenset[int]:
     """The mbarriers that a move arrives at or tests."""
     if move.kind == "late":
         return frozenset(script.deferred[move.who][0])
+    if move.kind == "issue":
+        job = script.jobs[script.agents[move.who].ops[move.what][1]]
+        return frozenset(slot for part in job.parts for slot in part.slots)
     if move.kind == "write":
         return frozenset(script.jobs[move.who].parts[move.what].slots)
     if move.kind in ("signal", "test"):
@@ -138,14 +161,14 @@ class Reach:
         """The mbarriers of which the phase that was complete at first is tested."""
         single = still.kind == "work" and len(script.jobs[still.who].threads) == 1
         self.agent = script.workers[still.who] if single else None
-        if still.kind in ("signal", "test"):
+        if still.kind in ("signal", "test", "issue", "flush"):
             self.agent = still.who
 
-    def conflicts(self, rivals: frozenset[Move], slots: frozenset[int]) -> bool:
-        """Whether they do one of these moves, or what conflicts at one of these mbarriers."""
+    def conflicts(self, rivals: frozenset[Move], slots: frozenset[int], flush: bool) -> bool:
+        """Whether they do one of these moves, or a proxy fence, or what conflicts at one of these mbarriers."""
         while True:
             step = list(self._step()) or list(self._leaves())
-            if any(move in rivals for move in step):
+            if any(move in rivals or (flush and move.kind == "flush") for move in step):
                 return True
             if not step:
                 return self._at_barriers(slots)
@@ -195,7 +218,7 @@ class Reach:
         for slot in slots:
             if self.control.phases[slot] > self.before.phases[slot]:
                 return True
-            if self.still.kind != "test" and slot in self.tested and self._completes(slot):
+            if self.still.kind not in ("test", "issue") and slot in self.tested and self._completes(slot):
                 return True
         return False
 

@@ -6,12 +6,14 @@ The state of a run is *control* (how far each thread is, what of each job is don
 stands here, and memory (`parallel_memory`). Control never looks at memory.
 
 What a thread may do next without anybody noticing is done at once: coming to a barrier, going on after one, issuing,
-waiting for what is complete, a proxy fence (the earlier it is, the more behaviours are left later on).
+waiting for what is complete.
 What is left are *moves*, of which the run chooses one after another:
 
 - ``work``: a part of a job in order; ``read`` and ``write``: those of an asynchronous one;
 - ``leave``: a thread goes on from a job of its collective that is not done, which the others will do;
-- ``signal`` and ``late``: an arrival at mbarriers, and a deferred one; ``test``: a thread finds its phase complete.
+- ``signal`` and ``late``: an arrival at mbarriers, and a deferred one; ``test``: a thread finds its phase complete;
+- ``issue``: of what mbarriers will count. Any other issue is done at once;
+- ``flush``: a proxy fence.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ from soundline.spec.parallel_threads import (
 )
 from soundline.spec.timelines import InstrTl
 
-STOPS: Final = frozenset({WORK, LEAVE, SIGNAL, TEST})
+STOPS: Final = frozenset({WORK, LEAVE, SIGNAL, TEST, ISSUE, FLUSH})
+NAMES: Final = {SIGNAL: "signal", ISSUE: "issue", FLUSH: "flush"}
 """The ops that are moves."""
 
 
@@ -49,9 +52,9 @@ class Move(NamedTuple):
     """One step of a run."""
 
     kind: str
-    """work, read, write, leave, signal, late or test."""
+    """work, read, write, leave, signal, late, test, issue or flush."""
     who: int
-    """The job that works, reads or writes; the agent that leaves, signals or tests; the number of a deferred signal."""
+    """The job that works, reads or writes; the agent that does anything else; the number of a deferred signal."""
     what: int = 0
     """The number of the part or read; of the op of a thread."""
     choice: int = 0
@@ -87,7 +90,7 @@ class Control:
         self.due: set[int] = set()
         """The deferred signals that wait."""
         self.flushed = False
-        """Whether there was a proxy fence since this was last made false."""
+        """Whether a launch or a par loop began or ended since this was last made false."""
         self.woken: list[int] = []
         """The agents that may go on."""
 
@@ -149,7 +152,7 @@ class Control:
         """Do what an agent does until its next move or until it has to wait."""
         self.front.discard(agent)
         while (op := self.next_op(agent)) is not None:
-            if op[0] in STOPS and not (op[0] == LEAVE and self.is_done(op[1])):
+            if op[0] in STOPS and not self._unnoticed(op):
                 self.front.add(agent)
                 return
             if not self._passes(op):
@@ -157,6 +160,14 @@ class Control:
             self.at[agent] += 1
             self._did(agent, op)
         self._wake_closers()
+
+    def _unnoticed(self, op: ThreadOp) -> bool:
+        """Whether an op that can be a move is none now."""
+        if op[0] == FLUSH:
+            return not self.script.mixed
+        if op[0] == ISSUE:
+            return self.entered[op[1]] > 0 or not any(p.slots for p in self.script.jobs[op[1]].parts)
+        return op[0] == LEAVE and self.is_done(op[1])
 
     def _passes(self, op: ThreadOp) -> bool:
         kind, what, detail, _ = op
@@ -186,7 +197,7 @@ class Control:
             self._wake(GATE, what)
         elif kind == DEFER:
             self.due.add(what)
-        self.flushed |= kind in (FLUSH, OPEN, CLOSE)
+        self.flushed |= kind in (OPEN, CLOSE)
 
     def _come(self, agent: int, job: Job) -> None:
         first = self.entered[job.number] == 0
@@ -247,7 +258,7 @@ class Control:
             return None if held else Move("leave", agent, self.at[agent])
         if kind == TEST:
             return Move("test", agent, self.at[agent]) if self.is_complete(what, detail[0]) else None
-        return Move("signal", agent, self.at[agent])
+        return Move(NAMES[kind], agent, self.at[agent])
 
     def of_due(self, number: int) -> Move | None:
         """The move of a deferred signal, where it is due."""
@@ -275,6 +286,8 @@ class Control:
                     self._arrived(slot, agent.weight)
             elif kind == "leave":
                 self.left[op[1]] += agent.weight
+            elif kind == "issue":
+                self._come(who, self.script.jobs[op[1]])
             self.at[who] += 1
             self.woken.append(who)
         self._settle(())

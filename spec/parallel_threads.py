@@ -103,6 +103,8 @@ class Script:
     """The agents that have an op of a kind on a barrier, gate or job."""
     workers: dict[int, int] = field(default_factory=dict)
     """The agent of each job in order of one thread."""
+    mixed: frozenset[int] = frozenset()
+    """The cells that the asynchronous proxy uses and that are written through the generic one."""
     closers: tuple[int, ...] = ()
     """The agents that close gates."""
 
@@ -118,6 +120,11 @@ class Script:
                     self.workers[what] = number
         self.waiters = {key: tuple(agents) for key, agents in found.items()}
         self.closers = tuple({a for (kind, _), agents in found.items() if kind == CLOSE for a in agents})
+        through = {c for job in self.jobs for use in job.uses() if use.through_async_proxy for c in use.cells}
+        targets = [part.target for job in self.jobs for part in job.parts]
+        self.mixed = frozenset(
+            c for use in targets if not use.through_async_proxy for c in use.cells if c in through
+        )
         for gate, (_, jobs) in enumerate(self.gates):
             self.gates[gate] = frozenset(self.waiters.get((GATE, gate), ())), jobs
 
