@@ -121,11 +121,13 @@ def touching(action: Action, cell: Cell) -> list[Touch]:
 
 
 def replayed(run: Run, cell: Cell, policy: Policy) -> list[Hazard]:
-    """The hazards of the last event of a run, at one cell."""
+    """The hazards of the last event of a run at one cell, or of the one at which it stops."""
     machine = Machine(policy, only=frozenset({cell}))
     found: list[Hazard] = []
     for number, event in run:
         found = machine.step(event, (number,))
+        if machine.stuck:
+            break
     return found
 
 
@@ -205,11 +207,13 @@ def crossings(case: Case) -> Iterator[Crossing]:
 
 
 def nearest(case: Case) -> Crossing | None:
-    """The synchronization that almost orders the two accesses: of those with the fewest failures the last one whose
-    first side is right, where there is one. None where everything about all of them is wrong.
+    """The synchronization that almost orders the two accesses: the last statement of those with the fewest failures,
+    and where that was executed several times, best once with its first side right. None where nothing is close.
     """
     close = [c for c in crossings(case) if 0 < c.cost <= 2]
-    return min(reversed(close), key=lambda c: (c.cost, len(c.first_failures)), default=None)
+    best = [c for c in close if c.cost == min(c.cost for c in close)]
+    same = [c for c in best if c.first.place.path == best[-1].first.place.path]
+    return min(reversed(same), key=lambda c: len(c.first_failures), default=None)
 
 
 def first_failures(record: Record, first: SyncTl, by: frozenset[Thread]) -> tuple[Failure, ...]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from soundline.spec.barriers import BarrierType
-from soundline.spec.events import Arrived, Awaited, Event, Fenced
+from soundline.spec.barriers import BarrierType, QueueId
+from soundline.spec.events import Action, Arrived, Awaited, Event, Fenced
 from soundline.spec.fences import WARP
 from soundline.spec.hazard_causes import Case, Crossing, Run, replayed
 from soundline.spec.hazard_reports import Fix, position_text, statement_text, threads_text
@@ -49,7 +49,7 @@ def _changed(case: Case, near: Crossing) -> Iterator[Fix]:
     elif one | two == {"threads"}:
         yield from _by_more(case, near)
     elif near.second is None and not one:
-        yield _awaited(near)
+        yield from _awaited(case, near)
 
 
 def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
@@ -62,7 +62,7 @@ def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
         )
         if wider is None:
             return
-        said.append(f"the first timeline of {_at(event)} from {event.first} to {wider}")
+        said.append(f"the first timeline from {event.first} to {wider}")
         changes["first"] = wider
     elif one:
         return
@@ -71,7 +71,7 @@ def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
         wider = least(lambda t: old.full <= t.full and _reaches(case, t), _seconds(near), first=False)
         if wider is None:
             return
-        said.append(f"the second timeline of {_at(after)} from {old} to {wider}")
+        said.append(f"the second timeline from {old} to {wider}")
         changes["second"] = wider
     where = after if two else event
     assert where is not None
@@ -80,7 +80,9 @@ def _widened(case: Case, near: Crossing, one: bool, two: bool) -> Iterator[Fix]:
         same = type(e) is type(where) and e.place.path == where.place.path
         return replace(e, **changes) if same else e  # type: ignore[arg-type]
 
-    yield Fix(f"widen {' and '.join(said)}", removes(case, [(n, change(e)) for n, e in case.run]))
+    yield Fix(
+        f"in {_at(where)}, widen {' and '.join(said)}", removes(case, [(n, change(e)) for n, e in case.run])
+    )
 
 
 def _by_more(case: Case, near: Crossing) -> Iterator[Fix]:
@@ -97,10 +99,36 @@ def _by_more(case: Case, near: Crossing) -> Iterator[Fix]:
     yield Fix(text, removes(case, run))
 
 
-def _awaited(near: Crossing) -> Fix:
-    what = "the trailing barrier" if not isinstance(near.first, Arrived) else "it"
-    text = f"wait for {what} of {_at(near.first)} before the later access: with an Await there, or with an N that "
-    return Fix(text + "leaves fewer arrives")
+def _awaited(case: Case, near: Crossing) -> Iterator[Fix]:
+    """The await that comes too early for an arrive waits for it, by another N."""
+    queues = near.first.queues if isinstance(near.first, Arrived) else _trailing(near.first)
+    waits = [e for _, e in case.run if isinstance(e, Awaited) and e.queue in queues]
+    for wait in reversed(waits):
+        for n in _stronger(wait.n):
+            run = [(k, _with_n(e, n) if e.place.path == wait.place.path else e) for k, e in case.run]
+            if removes(case, run):
+                yield Fix(f"in {_at(wait)}, N is {n_text(n)} instead of {n_text(wait.n)}", tried=True)
+                return
+    what = "" if isinstance(near.first, Arrived) else "the trailing barrier of "
+    yield Fix(f"await {what}{_at(near.first)} before the later access")
+
+
+def _trailing(event: Event) -> tuple[QueueId, ...]:
+    return event.trailing if isinstance(event, Action) else ()
+
+
+def _stronger(n: int) -> list[int]:
+    """The numbers of an await that wait for more, the nearest first."""
+    return [~lag for lag in reversed(range(~n))] if n < 0 else list(reversed(range(n)))
+
+
+def _with_n(event: Event, n: int) -> Event:
+    return replace(event, n=n) if isinstance(event, Awaited) else event
+
+
+def n_text(n: int) -> str:
+    """The N of an await, as programs write it."""
+    return str(n) if n >= 0 else f"~{~n}"
 
 
 # A new synchronization --------------------------------------------------------------------------------------------
@@ -194,10 +222,11 @@ def _concerned(case: Case) -> frozenset[Thread]:
 
 
 def removes(case: Case, run: Run) -> bool:
-    """Whether the later access sees the earlier ones in another run."""
+    """Whether the later access sees the earlier ones in another run, which does not stop before."""
     before = {h.record.where for h in case.hazards if h.record is not None}
-    return all(
-        h.id != case.hazards[0].id or h.record is None or h.record.where not in before
+    return not any(
+        h.id == "mach-await-progress"
+        or (h.id == case.hazards[0].id and h.record is not None and h.record.where in before)
         for h in replayed(run, case.cell, case.policy)
     )
 
