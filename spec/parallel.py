@@ -267,20 +267,22 @@ def _told(runs: _Runs, schedule: Schedule) -> Iterable[str]:
         state.apply(move)
 
 
+SAID = {
+    "leave": "go on from",
+    "signal": "arrive at",
+    "test": "find complete",
+    "issue": "issue",
+    "flush": "proxy fence of",
+}
+
+
 def _words(runs: _Runs, state: ParallelState, move: Move) -> str:
     if move.kind == "late":
         return "a deferred arrival"
     if move.kind not in ("work", "read", "write"):
         agent = runs.script.agents[move.who]
         event = runs.script.events[agent.ops[move.what][3]]
-        said = {
-            "leave": "go on from",
-            "signal": "arrive at",
-            "test": "find complete",
-            "issue": "issue",
-            "flush": "proxy fence of",
-        }
-        return f"{_named(agent.threads)}: {said[move.kind]} {_place(event)}"
+        return f"{_named(agent.threads)}: {SAID[move.kind]} {_place(event)}"
     job = runs.script.jobs[move.who]
     after = state.copy()
     after.apply(move)

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
-from soundline.spec.barriers import BarrierType, QueueId, arrive_pieces, await_pieces, ring_depth
+from soundline.spec.barriers import QueueId, arrive_pieces, await_pieces
 from soundline.spec.events import (
     Action,
     Allocated,
@@ -48,8 +48,9 @@ from soundline.spec.events import (
 )
 from soundline.spec.fences import Collective, fence_pieces
 from soundline.spec.parallel_jobs import Job, taken_apart
+from soundline.spec.parallel_queues import QueueUses
 from soundline.spec.parallel_registers import RegisterOrder
-from soundline.spec.timelines import InstrTl, SyncTl, sync_tl
+from soundline.spec.timelines import InstrTl, sync_tl
 from soundline.spec.visibility import Thread
 
 WORK, ENTER, LEAVE, ISSUE, MEET, PASS, WAIT, SIGNAL, DEFER, TEST, FLUSH, GATE, OPEN, CLOSE = range(14)
@@ -155,47 +156,13 @@ def _elects(action: Action) -> bool:
     return action.place.instr_tl in grouped and len(action.place.threads) > 1
 
 
-class _Queues:
-    """The mbarriers of the queues of a program, and the timelines of its arrives."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self.first: dict[tuple[Hashable, bool], SyncTl] = {}
-        self.lags: dict[tuple[Hashable, bool], int] = {}
-        self.counts: dict[QueueId, dict[QueueId, int]] = defaultdict(dict)
-        self.awaiting: dict[QueueId, set[Thread]] = defaultdict(set)
-        self.mbarriers: set[Hashable] = set()
-        for event in events:
-            if isinstance(event, Arrived | Awaited) and event.type is BarrierType.CudaMbarrier:
-                self.mbarriers.add((event.queues[0] if isinstance(event, Arrived) else event.queue).barrier)
-            if isinstance(event, Arrived):
-                home = event.queues[0]
-                self.first[home.barrier, home.reverse] = event.first
-                for queue in event.queues:
-                    self.counts[queue][home] = len(event.place.threads)
-            elif isinstance(event, Awaited):
-                queue = event.queue
-                self.lags[queue.barrier, queue.reverse] = max(0, ~event.n)
-                self.awaiting[queue] |= event.place.threads
-
-    def depth(self, queue: QueueId) -> int:
-        """How many mbarriers a queue has."""
-        lag = self.lags.get((queue.barrier, False), 0)
-        back = (queue.barrier, True)
-        reverse = self.lags.get(back, 1) if back in self.first or back in self.lags else None
-        return ring_depth(str(queue.barrier), lag, reverse)
-
-    def count(self, queue: QueueId) -> int:
-        """The arrivals of a phase: of every collective whose arrives reach the queue."""
-        return sum(self.counts[queue].values())
-
-
 class _Projection:
     """Gives the threads their ops, event by event."""
 
     def __init__(self, events: Sequence[Event], election: Mapping[int, Thread]) -> None:
         self.script = Script(events)
         self.election = election
-        self.queues = _Queues(events)
+        self.queues = QueueUses(events)
         self.ops: dict[Thread, list[ThreadOp]] = defaultdict(list)
         self.issued: dict[tuple[Thread, InstrTl], list[int]] = defaultdict(list)
         self.open: dict[tuple[Thread, InstrTl], list[int]] = defaultdict(list)
