@@ -60,7 +60,9 @@ class Outcome:
     """How a run can end."""
 
     result: tuple[tuple[str, str], ...]
-    """What the elements of the arguments hold that the program uses, by their names."""
+    """What the elements of the arguments hold that the program uses, by their names; and the shared memory that was
+    used again when a task had ended.
+    """
     junk: bool
     """Whether anything was read that nobody had written."""
     deadlock: tuple[str, ...]
@@ -104,7 +106,8 @@ class _Runs:
         self.script = script(events, election)
         self.tokens = tokens
         self.start = ParallelState(self.script, tokens)
-        self.elements = [e for e in self.script.arguments if all(c in self.script.cells for c in e.cells)]
+        used = [*self.script.arguments, *self.script.reused]
+        self.elements = [e for e in used if all(c in self.script.cells for c in e.cells)]
         self.expected = self._key(sequential(self.script, tokens))
         self.found: dict[tuple[tuple[ValueToken, ...], bool, tuple[str, ...]], Schedule] = {}
 

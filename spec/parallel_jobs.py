@@ -19,13 +19,26 @@ An action is a *job* of the threads that execute it. How its parts may run depen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from soundline.spec.events import Action, Cell, Computed, Converted, Element, Load, Touch, Value
+from soundline.spec.dtypes import int32
+from soundline.spec.events import (
+    Action,
+    Cell,
+    Computed,
+    Converted,
+    Element,
+    Load,
+    Number,
+    Place,
+    Step,
+    Touch,
+    Value,
+)
 from soundline.spec.op_schema import Op
-from soundline.spec.timelines import ASYNC_PROXY, InstrTl, Pair, UsageTl
+from soundline.spec.timelines import ASYNC_PROXY, IO_RAM, InstrTl, Pair, UsageTl
 from soundline.spec.value_algebras import ValueToken
 from soundline.spec.visibility import Kind, Thread
 
@@ -175,6 +188,14 @@ def taken_apart(number: int, action: Action, threads: frozenset[Thread], cells: 
     several = len(job.parts) > 1
     job.together = job.in_order and len(threads) > 1 and several and (job.waits_for_all or own)
     return job
+
+
+def used_again(place: Place, threads: frozenset[Thread], cells: Sequence[Cell]) -> Action:
+    """Writes by the next task to the shared memory of one that has ended."""
+    elements = tuple(Element((cell,), int32, "next task", (k,)) for k, cell in enumerate(cells))
+    steps = tuple(Step(element, Number(k, int32)) for k, element in enumerate(elements))
+    touch = Touch("next task", Kind.write, IO_RAM, elements)
+    return Action(replace(place, threads=threads, instr_tl=InstrTl.cuda_in_order), (touch,), steps)
 
 
 def _touches(action: Action, *, reads: bool) -> dict[Element, Touch]:

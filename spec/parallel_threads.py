@@ -19,8 +19,8 @@ short list of *ops*. Actions become jobs (`parallel_jobs`); synchronizations bec
 
 A GATE holds the threads of a launch, or of a par loop, until it is OPENed, and its owner waits to CLOSE it until they
 and what they have issued are done; that also flushes. The storage of a task is its own, a launch ends all its tasks in
-any order, and the order of two tasks on the same storage is not modelled: between them the runtime places a barrier and
-a proxy fence.
+any order. What a CTA does next is another task on the same shared memory, by the same threads: when a thread has ended,
+it may write to all of it (`used_again`), and what comes later from the task before is seen to spoil it (S-06).
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ from soundline.spec.events import (
     Forked,
     Joined,
     Launched,
+    TaskEnded,
 )
 from soundline.spec.fences import Collective, fence_pieces
-from soundline.spec.parallel_jobs import Job, taken_apart
+from soundline.spec.parallel_jobs import Job, taken_apart, used_again
 from soundline.spec.parallel_queues import QueueUses
 from soundline.spec.parallel_registers import RegisterOrder
 from soundline.spec.timelines import InstrTl, sync_tl
@@ -92,6 +93,8 @@ class Script:
     jobs: list[Job] = field(default_factory=list)
     cells: dict[Cell, int] = field(default_factory=dict)
     arguments: list[Element] = field(default_factory=list)
+    reused: list[Element] = field(default_factory=list)
+    """What the tasks that come after those of the program write."""
     meetings: list[int] = field(default_factory=list)
     """For each barrier, how many threads meet."""
     counts: list[int] = field(default_factory=list)
@@ -207,6 +210,8 @@ class _Projection:
                 self._open(event.place.threads, set())
             case Forked():
                 self._open(event.place.threads, set(event.children))
+            case TaskEnded():
+                self._next_task(event)
             case Ended() | Joined():
                 self._close(event.place.threads)
             case _:
@@ -268,6 +273,18 @@ class _Projection:
                 q for q in queues if rank in {t.number // self.block_dim for t in self.queues.awaiting[q]}
             ]
             part.slots = tuple(self._slot(q, index) for q in there or queues)
+
+    def _next_task(self, event: TaskEnded) -> None:
+        """The shared memory of the task is used again: each of its threads, when it has ended, may write there."""
+        ranks: dict[int, set[Thread]] = defaultdict(set)
+        for thread in event.place.threads:
+            ranks[thread.number // self.block_dim].add(thread)
+        for rank, threads in sorted(ranks.items()):
+            cells = [c for c in self.script.cells if c.space == ("shared", event.task, rank)]
+            if cells:
+                action = used_again(event.place, frozenset(threads), cells)
+                self.script.reused += action.touches[0].elements
+                self._action(action)
 
     # Synchronization ----------------------------------------------------------------------------------------------
 

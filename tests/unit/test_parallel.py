@@ -42,6 +42,7 @@ for t in cuda_threads(0, 1, unit=cuda_thread):
     Await(cg[t], cuda_in_order, {n})
     y[0] = s[{at}]
     Await(cg[t], cuda_in_order, 0)
+Fence(cuda_in_order, cuda_in_order)
 """
 
 LOADED = """
@@ -54,6 +55,7 @@ with CudaAsync(tma_to_smem_async):
 for t in cuda_threads(0, 2, unit=cuda_thread):
     y[t] = s[t]
 {}
+Fence(cuda_in_order, cuda_in_order)
 """
 
 STORED = """
