@@ -98,7 +98,7 @@ def telling_apart(
 ) -> list[ThreadIterator]:
     """The iterators between allocation and use that tell the collectives of a unit apart; one of these runs the use."""
     added = _added(allocation, use, name)
-    _check_allocation(allocation, native, name)
+    check_allocation(allocation, native, name=name)
     dims, box = expected(use, native)
     return _counting(use, added, dims.dims, box, name)
 
@@ -133,7 +133,8 @@ def _added(allocation: Tiling, use: Tiling, name: str) -> tuple[ThreadIterator, 
     return use.iterators[len(allocation.iterators) :]
 
 
-def _check_allocation(allocation: Tiling, native: CollUnit, name: str) -> None:
+def check_allocation(allocation: Tiling, native: CollUnit, *, name: str = "variable") -> None:
+    """Refuse an allocation by parts of native collectives."""
     state, box = expected(allocation, native)
     for dim, size in zip(state.dims, box, strict=True):
         if size not in (None, 1) and dim.box != size:

@@ -149,7 +149,7 @@ def _bound(
     match statement:
         case Alloc():
             storage = allocated(statement, standing)
-            findings.shards.allocated(storage)
+            findings.shards.allocated(storage, statement)
             return {statement.name: storage.whole}
         case WindowOf():
             window = window_of(statement, standing)

@@ -20,6 +20,7 @@ from soundline.spec.collective_units import CollUnit, substituted
 from soundline.spec.distributed_memory import (
     Deduction,
     agree,
+    check_allocation,
     deduce,
     first_thread,
     refused,
@@ -53,10 +54,14 @@ class Shards:
     found: dict[Path, Deduction | None] = field(default_factory=dict)
     shared: list[SharedUse] = field(default_factory=list)
 
-    def allocated(self, storage: Declared) -> None:
+    def allocated(self, storage: Declared, at: Statement) -> None:
         """Storage of the device begins."""
-        if storage.allocation is not None and storage.path is not None:
-            self.found[storage.path] = None
+        if storage.allocation is None or storage.path is None:
+            return
+        if storage.memory.native is not None:
+            with placed(at):
+                check_allocation(storage.allocation, storage.memory.native, name=storage.name)
+        self.found[storage.path] = None
 
     def use(
         self, window: Window, tiling: Tiling | None, at: Node, within: Statement, unit: CollUnit | None = None

@@ -24,7 +24,8 @@ D = "d: f32[4, 16, 8] @ Sm80_RmemMatrixD\n"
 D_ASYNC = "d: f32[64, 16] @ Sm90_RmemMatrixD\n"
 
 
-ZERO_ASYNC = D_ASYNC + "with CudaAsync(wgmma_async):\n    zero_async(d[0:64, 0:16], 16)"
+CALL_ZERO = "with CudaAsync(wgmma_async):\n    zero_async(d[0:64, 0:16], 16)"
+ZERO_ASYNC = D_ASYNC + CALL_ZERO
 
 
 def block(text: str, timeline: str = "Sm80_cp_async") -> str:
@@ -72,7 +73,7 @@ TWINS = [
         "instr-unit",
         device(ZERO_ASYNC),
         device(
-            "with CudaWarps(1, 5):\n    " + ZERO_ASYNC.replace("\n", "\n    "),
+            D_ASYNC + "with CudaWarps(1, 5):\n    " + CALL_ZERO.replace("\n", "\n    "),
             "blockDim=256",
         ),
         "zero_async(d",

@@ -28,6 +28,10 @@ def used(*uses: str) -> str:
     return device(R + "\n".join(threads(use, TWO) for use in uses))
 
 
+def warps(text: str) -> str:
+    return f"with CudaWarps(0, 1):\n{indented(text, 4).rstrip()}"
+
+
 def both(
     declared: str, first: str, loops: str, second: str, others: str = "", how: str = "blockDim=128"
 ) -> str:
@@ -72,8 +76,9 @@ TWINS = [
         "dist-c2",
         device(threads("r: f32[2] @ CudaRmem\nr[0] = 1.0")),
         device(threads("s: f32[2] @ CudaSmemLinear\ns[0] = 1.0")),
-        "s[0]",
+        "s: f32",
     ),
+    ("dist-c2", device("s: f32[2] @ CudaSmemLinear"), device(warps("s: f32[2] @ CudaSmemLinear")), "s: f32"),
     (
         "dist-c3",
         used("q = r[w, l, 0:2]"),
