@@ -1,0 +1,194 @@
+"""
+The deep checks, in turn
+========================
+
+``python -m soundline.verify.deep`` (``make verify-deep``) runs the checks that have no natural end: the interpreters of
+others asked about random programs, the abstract machine on trial, slips of the machine, and changes of the law that
+tests should notice. Each is a *stage*, and stages take turns: the next turn goes to the stage that has had the least
+time, so that every one gets its share however few the minutes are. A stage goes on where its last turn ended, in this
+run or an earlier one; at the end the totals that all runs have reached are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from soundline.verify.cache import default_folder
+from soundline.verify.machine_ledger import Ledger
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results"
+LEAST_TURN, MOST_TURN = 0.25, 4.0
+"""Minutes of a turn."""
+HLO_SEED, HLO_TURN = 20, 400
+"""The first seed for StableHLO, and the programs of a turn."""
+TINYGRAD_SEED = 20
+"""The first seed for tinygrad's graphs; a turn has all families once."""
+FOUND, INTERRUPTED = 1, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A check that takes turns."""
+
+    name: str
+    command: Callable[[int, float], list[str]]
+    """The module and its arguments, for the number of the turn, over all runs, and the minutes that it may take."""
+    totals: Callable[[int], str]
+    """What all turns together have reached, given how many ended well."""
+    settled: bool = False
+    """Whether the minutes have no say in how long a turn takes."""
+
+
+@dataclass(slots=True)
+class Course:
+    """How a stage fares in this run."""
+
+    stage: Stage
+    seconds: float = 0.0
+    turns: int = 0
+    failed: list[int] = field(default_factory=list)
+    """The exit codes of its turns that found something."""
+
+
+def _hlo(turn: int, _minutes: float) -> list[str]:
+    words = ["--words", "40"]
+    return [
+        "soundline.verify.differential.stablehlo",
+        "--seed",
+        str(HLO_SEED + turn),
+        "--count",
+        str(HLO_TURN),
+        *words,
+    ]
+
+
+def _tinygrad(turn: int, _minutes: float) -> list[str]:
+    return ["soundline.verify.differential.tinygrad", "--seed", str(TINYGRAD_SEED + turn)]
+
+
+def _machine(_turn: int, minutes: float) -> list[str]:
+    return ["soundline.verify.machine", "--minutes", f"{minutes:g}"]
+
+
+def _slips(_turn: int, minutes: float) -> list[str]:
+    return ["soundline.verify.machine", "--slips", "--minutes", f"{minutes:g}"]
+
+
+def _mutation(_turn: int, minutes: float) -> list[str]:
+    return ["soundline.verify.mutation", "--minutes", f"{minutes:g}"]
+
+
+def _kept(file: str, *path: str) -> str:
+    """A part of a result that is kept, in words."""
+    try:
+        found = json.loads((RESULTS / file).read_text())
+        for key in path:
+            found = found[key]
+    except (OSError, ValueError, KeyError):
+        return "nothing yet"
+    return ", ".join(f"{key} {value}" for key, value in found.items() if not isinstance(value, dict | list))
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("stablehlo", _hlo, lambda turns: f"{HLO_TURN * turns} programs, 0 differ", settled=True),
+    Stage("tinygrad", _tinygrad, lambda turns: f"all families, {turns} times", settled=True),
+    Stage("machine", _machine, lambda _: _kept("adequacy.json", "programs")),
+    Stage("slips", _slips, lambda _: _kept("adequacy.json", "slips", "total")),
+    Stage("mutation", _mutation, lambda _: _kept("mutation.json", "total")),
+)
+"""Every stage, in the order of their first turns."""
+
+
+def run(stages: Sequence[Stage], minutes: float, ledger: Ledger, console: Console) -> int:
+    """Give the stages their turns until the time is up; the exit code."""
+    courses = [Course(stage) for stage in stages]
+    deadline = time.monotonic() + 60 * minutes
+    turn = min(MOST_TURN, max(LEAST_TURN, minutes / (2 * len(stages))))
+    while any(c.turns == 0 for c in courses) or time.monotonic() < deadline:
+        course = min(courses, key=lambda c: (c.turns > 0, c.seconds))
+        left = (deadline - time.monotonic()) / 60
+        if course.turns and course.stage.settled and 60 * left < course.seconds / course.turns:
+            course.seconds = math.inf  # what cannot be made shorter does not fit any more
+            if all(c.seconds == math.inf for c in courses):
+                break
+            continue
+        _take(course, max(LEAST_TURN, min(turn, left)), ledger, console)
+    return _told(courses, ledger, console)
+
+
+def _take(course: Course, minutes: float, ledger: Ledger, console: Console) -> None:
+    name = course.stage.name
+    number = _count(ledger, name)
+    command = course.stage.command(number, minutes)
+    console.rule(f"{name}, turn {number + 1}")
+    began = time.monotonic()
+    code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+    course.seconds += time.monotonic() - began
+    course.turns += 1
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    if code:
+        course.failed.append(code)
+    else:
+        ledger.put_note(f"turns {name}", number + 1)
+
+
+def _count(ledger: Ledger, name: str) -> int:
+    found = ledger.note(f"turns {name}")
+    return found if isinstance(found, int) else 0
+
+
+def _told(courses: Sequence[Course], ledger: Ledger, console: Console) -> int:
+    console.rule("totals")
+    for course in courses:
+        turns = _count(ledger, course.stage.name)
+        said = course.stage.totals(turns)
+        problem = f"; FOUND SOMETHING (exit codes {course.failed})" if course.failed else ""
+        console.print(
+            f"{course.stage.name:<10} {turns} turns in all: {said}{problem}", markup=False, soft_wrap=True
+        )
+    return FOUND if any(c.failed for c in courses) else 0
+
+
+def _minutes(text: str) -> float:
+    minutes = float(text)
+    if not 0 < minutes < math.inf:
+        raise ValueError
+    return minutes
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m soundline.verify.deep",
+        description="Run the checks that have no natural end, in turn.",
+        epilog="exit codes: 0 nothing found, 1 a stage found something, 130 interrupted",
+    )
+    parser.add_argument("--minutes", type=_minutes, default=10.0, metavar="N", help="how long (10)")
+    names = [s.name for s in STAGES]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, help="these stages alone")
+    options = parser.parse_args(argv)
+    ledger = Ledger(default_folder() / "deep-1.sqlite")
+    try:
+        stages = [s for s in STAGES if s.name in options.only]
+        return run(stages, options.minutes, ledger, Console(highlight=False))
+    except KeyboardInterrupt:
+        print("interrupted; the next run goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        ledger.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

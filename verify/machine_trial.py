@@ -1,0 +1,56 @@
+"""
+A changed machine before the court
+==================================
+
+What runs in a throw-away copy of the project in which someone made a mistake: the machine there is asked about programs
+whose truth is known. `exhibits` chooses them from what the unchanged machine was tried with.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from soundline.verify.machine_generator import LEANER, drawn
+from soundline.verify.machine_judge import Outcome
+from soundline.verify.machine_ledger import Entry
+from soundline.verify.machine_verdicts import NoRun, hazards, lawful
+
+WRONG, CORRECT = "wrong", "correct"
+"""What is known of a program: an interleaving is wrong, or it is correct by construction."""
+
+Exhibit = tuple[int, str]
+"""The seed of a program, and what is known of it."""
+
+
+def noticed(exhibits: Sequence[Sequence[object]]) -> str:
+    """How the court notices that this machine is not the right one; nothing where it does not."""
+    for seed, truth in exhibits:
+        assert isinstance(seed, int)
+        try:
+            events = lawful(drawn(seed).proc)
+            refuses = isinstance(events, NoRun) or bool(hazards(events))
+        except Exception as error:  # noqa: BLE001  (a machine that fails is noticed as well)
+            return f"{seed}: the machine fails with {type(error).__name__}"
+        if truth == WRONG and not refuses:
+            return f"{seed}: accepts what an interleaving gets wrong"
+        if truth == CORRECT and refuses:
+            return f"{seed}: refuses what is correct by construction"
+    return ""
+
+
+def exhibits(entries: Iterable[Entry], most: int) -> list[Exhibit]:
+    """Programs of every kind and with every set of hazards, one of each before a second one of any."""
+    piles: dict[tuple[str, ...], list[Exhibit]] = defaultdict(list)
+    for entry in entries:
+        outcome = Outcome[entry.outcome]
+        if outcome is Outcome.wrong and LEANER not in entry.changes:
+            piles[entry.kind, *entry.ids].append((entry.seed, WRONG))
+        elif outcome is Outcome.right and not entry.changes and entry.kind != "soup":
+            piles[entry.kind,].append((entry.seed, CORRECT))
+    found: list[Exhibit] = []
+    depth = 0
+    while len(found) < most and any(len(pile) > depth for pile in piles.values()):
+        found += [pile[depth] for _, pile in sorted(piles.items()) if len(pile) > depth]
+        depth += 1
+    return found[:most]
