@@ -22,7 +22,7 @@ from soundline.spec.barriers import Stamp
 from soundline.spec.events import Allocated, Freed
 from soundline.spec.hazard_reports import SHORT, intervals, statement_text
 from soundline.spec.timelines import LEGAL_PAIRS, Pair
-from soundline.spec.visibility import Signature, Thread
+from soundline.spec.visibility import Hazard, Signature, Thread
 
 SEEN, KNOWN, WRONG = "#2E7D32", "#F9A825", "#E53935"
 """The colours of V_S, of V_A without V_S, and of what is missing."""
@@ -30,7 +30,7 @@ SEEN, KNOWN, WRONG = "#2E7D32", "#F9A825", "#E53935"
 SIDE, STEP, GAP = 13.0, 16.0, 14.0
 """A cell, from one cell to the next, and between groups, in pixels."""
 CHARACTER, LINE, MARGIN = 6.7, 19.0, 10.0
-LABEL = 250.0
+LABEL = 284.0
 
 SHORT_INSTR = {
     "cpu_in_order": "cpu",
@@ -182,16 +182,18 @@ def _row(sheet: _Sheet, row: Row) -> None:
     for line in row.lines:
         _line(sheet, line)
     for hazard in row.hazards:
-        who = group_name(hazard.threads)
-        verb = "does" if len(hazard.threads) == 1 else "do"
-        said = f"✗ {SHORT[hazard.id]}: {who} {verb} not see the {_what(hazard.id)}  [{hazard.id}]"
-        sheet.text(MARGIN, said, weight=600, fill=WRONG)
+        sheet.text(MARGIN, f"✗ {_said(hazard)}  [{hazard.id}]", weight=600, fill=WRONG)
         sheet.y += LINE
     sheet.y += 5
 
 
-def _what(rule: str) -> str:
-    return "read" if rule in {"mach-write-war", "mach-free-read"} else "write"
+def _said(hazard: Hazard) -> str:
+    """What is wrong: who does not see which access, or what is there instead of what should be."""
+    if hazard.record is None:
+        return f"{SHORT[hazard.id]}: {hazard.given}" if hazard.given else SHORT[hazard.id]
+    verb = "does" if len(hazard.threads) == 1 else "do"
+    what = "read" if hazard.id in {"mach-write-war", "mach-free-read"} else "write"
+    return f"{SHORT[hazard.id]}: {group_name(hazard.threads)} {verb} not see the {what}"
 
 
 def _line(sheet: _Sheet, line: Line) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from rst import code, law, prose, table
+from rst import code, law, prose, table, title
 
 from soundline.spec.barriers import BarrierType, arrive_pieces, await_pieces
 from soundline.spec.errors import SynchronizationError
@@ -67,6 +67,8 @@ COLLECTIVES: dict[str, Collective] = {
 }
 """Who might execute a statement, in a cluster of two CTAs of 256 threads."""
 
+EVERYONE = tuple(COLLECTIVES.values())
+
 
 def pairs() -> str:
     """The nine pairs."""
@@ -125,7 +127,7 @@ def outcome(made: Callable[[], tuple[str, ...]]) -> Outcome:
 def _said(found: Outcome) -> str:
     if not found:
         return "nothing"
-    return law(found[0][1:]) if found[0].startswith(".") else "\n\n".join(map(code, found))
+    return f"refused, {law(found[0][1:])}" if found[0].startswith(".") else ", ".join(map(code, found))
 
 
 def _names(group: Sequence[SyncTl]) -> str:
@@ -146,40 +148,48 @@ def _fence(first: SyncTl, second: SyncTl, by: Collective) -> Outcome:
 
 def fences() -> str:
     """What a fence becomes, for every two timelines and every collective."""
-    everyone = COLLECTIVES.values()
-    firsts = _groups(lambda a: tuple(_fence(a, b, by) for b in SYNC_TLS.values() for by in everyone))
+    firsts = _groups(lambda a: tuple(_fence(a, b, by) for b in SYNC_TLS.values() for by in EVERYONE))
     rows = []
     for group in firsts:
         one = group[0]
-        seconds = _groups(lambda b, one=one: tuple(_fence(one, b, by) for by in everyone))  # type: ignore[misc]
+        seconds = _groups(lambda b, one=one: tuple(_fence(one, b, by) for by in EVERYONE))  # type: ignore[misc]
         for others in seconds:
-            made = [_said(_fence(one, others[0], by)) for by in everyone]
-            rows.append((_names(group), _names(others) if len(seconds) > 1 else "any", *made))
-    return table(("first", "second", *COLLECTIVES), rows, widths=(20, 24, 9, 9, 9, 9, 10, 10), css="lowering")
+            made = {name: _fence(one, others[0], by) for name, by in COLLECTIVES.items()}
+            rows.append((_names(group), _names(others) if len(seconds) > 1 else "any", by_collective(made)))
+    return table(("first", "second", "executed by, becomes"), rows, widths=(26, 30, 44), css="lowering")
+
+
+def by_collective(made: dict[str, Outcome]) -> str:
+    """What a statement becomes: those together for whom it is the same."""
+    found: dict[Outcome, list[str]] = {}
+    for name, outcome_ in made.items():
+        found.setdefault(outcome_, []).append(name)
+    if len(found) == 1:
+        return f"whoever executes it: {_said(next(iter(found)))}"
+    return "\n\n".join(f"{' or '.join(names)}: {_said(pieces)}" for pieces, names in found.items())
 
 
 def barriers() -> str:
     """What arrives and awaits become, for every type, timeline and collective."""
-    rows = []
-    for kind in BarrierType:
-        for group in _groups(lambda t, kind=kind: _arrives(kind, t)):  # type: ignore[misc]
-            for others in _groups(lambda s, kind=kind, one=group[0]: _await(kind, one, s)):  # type: ignore[misc]
-                arrive, wait = _arrive(kind, group[0]), _await(kind, group[0], others[0])
-                refused = arrive[0].startswith(".")
-                if refused and others[0] is not SYNC_TLS["cpu_in_order"]:
-                    continue
-                rows.append(
-                    (
-                        code(kind),
-                        _names(group),
-                        _said(arrive),
-                        "" if refused else _units(kind, group[0]),
-                        "" if refused else _names(others),
-                        "" if refused else _said(wait),
-                    )
-                )
-    header = ("type", "arrive from", "becomes", "by", "await to", "becomes")
-    return table(header, rows, widths=(14, 18, 20, 12, 20, 16), css="lowering")
+    header = ("arrive from", "becomes", "await to", "becomes")
+    return "\n".join(
+        title(kind, "~") + "\n" + table(header, _barrier(kind), widths=(28, 24, 28, 20), css="lowering")
+        for kind in BarrierType
+    )
+
+
+def _barrier(kind: BarrierType) -> Iterator[tuple[str, ...]]:
+    """The rows of a type."""
+    for group in _groups(lambda t: _arrives(kind, t)):
+        one = group[0]
+        arrive = _said(_arrive(kind, one))
+        users = _units(kind, one)
+        if not users:
+            yield _names(group), arrive, "", ""
+            continue
+        for others in _groups(lambda s, one=one: _await(kind, one, s)):  # type: ignore[misc]
+            wait = _said(_await(kind, one, others[0]))
+            yield _names(group), f"{arrive}, by {users}", _names(others), wait
 
 
 def _arrives(kind: BarrierType, first: SyncTl) -> tuple[Outcome, ...]:

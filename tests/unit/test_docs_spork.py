@@ -166,31 +166,50 @@ def rows_of(table: str) -> list[list[str]]:
 
 
 def test_every_fence_stands_in_one_row_with_its_pieces() -> None:
-    rows: dict[tuple[str, str], list[str]] = {}
-    for first, second, *cells in rows_of(tables.fences()):
+    rows: dict[tuple[str, str], str] = {}
+    for first, second, cell in rows_of(tables.fences()):
         for a in re.findall(r"``(\w+)``", first):
             for b in SYNC_TLS if second == "any" else re.findall(r"``(\w+)``", second):
                 assert (a, b) not in rows
-                rows[a, b] = cells
+                rows[a, b] = cell
     assert set(rows) == {(a, b) for a in SYNC_TLS for b in SYNC_TLS}
-    for (a, b), cells in rows.items():
-        for by, cell in zip(tables.COLLECTIVES.values(), cells, strict=True):
-            told = tables.outcome(
+    for (a, b), cell in rows.items():
+        told = {name: pieces_in(line) for line in cell.split("\n\n") for name in who(line)}
+        for name, by in tables.COLLECTIVES.items():
+            made = tables.outcome(
                 lambda a=a, b=b, by=by: fence_pieces(SYNC_TLS[a], SYNC_TLS[b], by, opens_wgmma_block=True)
             )
-            assert [p.lstrip(".") for p in told] == re.findall(r"`([^`:\n]+)`", cell)
+            assert told[name] == [p.lstrip(".") for p in made]
+
+
+def who(line: str) -> list[str]:
+    names = line.split(":", maxsplit=1)[0].strip()
+    return list(tables.COLLECTIVES) if names == "whoever executes it" else names.split(" or ")
+
+
+def pieces_in(text: str) -> list[str]:
+    return re.findall(r"`([\w.-]+)`", text)
+
+
+def test_what_differs_by_collective_is_told_by_collective() -> None:
+    made = {"a thread": (), "a warp": ("syncwarp",), "a CTA": (".fence-c6",), "a cluster": (".fence-c6",)}
+    assert tables.by_collective(made).split("\n\n") == [
+        "a thread: nothing",
+        "a warp: ``syncwarp``",
+        "a CTA or a cluster: refused, :law:`fence-c6`",
+    ]
 
 
 def test_barriers_become_what_the_law_says() -> None:
-    found = {(r[0], r[1], r[2], r[3], r[5]) for r in rows_of(tables.barriers())}
-    group = ("``CudaCommitGroup``", "``Sm80_cp_async``", "``cp.async.commit_group``", "a thread")
-    assert (*group, "``cp.async.wait_group``") in found
-    assert (*group, ":law:`bar-group-second`") in found
-    load = ("``CudaMbarrier``", "``tma_to_smem_async``", "``mbarrier.arrive.expect_tx``")
-    assert (*load, "a thread, or whole warps", "``mbarrier.try_wait``") in found
-    wgmma = ("``CudaCommitGroup``", "``wgmma_async``", "``wgmma.commit_group``", "a warpgroup")
-    assert (*wgmma, "``wgmma.wait_group``") in found
-    assert [r[2] for r in rows_of(tables.barriers()) if r[0] == "``CudaEvent``"] == [":law:`bar-event`"]
+    found = {tuple(map(tuple, map(pieces_in, row))) for row in rows_of(tables.barriers()) if len(row) == 4}
+    generic = ("cuda_in_order", "cuda_temporal", "Sm80_cp_async", "Sm80_generic", "empty")
+    copies = (("Sm80_cp_async",), ("cp.async.commit_group",))
+    assert (*copies, generic, ("cp.async.wait_group",)) in found
+    assert any(row[:2] == copies and row[3] == ("bar-group-second",) for row in found)
+    loads = (("tma_to_smem_async",), ("mbarrier.arrive.expect_tx",))
+    assert {row[3] for row in found if row[:2] == loads} == {("mbarrier.try_wait",), ("bar-mbarrier-second",)}
+    assert (tuple(SYNC_TLS), ("bar-event",), (), ()) in found
+    assert ", by a warpgroup" in tables.barriers()
 
 
 def test_every_unit_has_words_and_a_picture() -> None:
