@@ -388,11 +388,12 @@ def f(x: f32[8] @ CudaGmemLinear, at: index):
         ("cuda_copy_f32(x[at : at + 4], x[0:4], size=4)", 3, 4),
         ("cuda_copy_f32(x[4:8], x[at : at + 4], size=4)", 1, 0),
         ("cuda_atomic_add_f32(x[at], x[0])", 0, 1),
+        ("moved(x[4:8], x[at : at + 4])", 1, 0),
         ("cuda_atomic_add_f32(x[at], x[0] + x[3])", 3, 2),
     ],
 )
 def test_what_an_instruction_writes_overlaps_nothing_else(call: str, overlapping: int, apart: int) -> None:
-    program = proc_from_text(OVERLAP.replace("CALL", call))
+    program = proc_from_text(OVERLAP.replace("CALL", call), {"moved": MOVED})
     program.run(x=whole(8), at=apart)
     for refused in (
         lambda: program.run(x=whole(8), at=overlapping),
@@ -411,6 +412,15 @@ def test_a_read_may_overlap_a_read() -> None:
     program.run(x=x, at=4)
     assert x.tolist()[:4] == [16, 25, 36, 49]
 
+
+MOVED = sl.spork.instr_from_text(
+    """
+@instr(unit=cuda_thread, instr_tl=cuda_in_order)
+def moved(z: [f32][4], a: [f32][4]):
+    for i in seq(0, 4):
+        z[i] = a[i]
+"""
+)
 
 PRODUCT = sl.spork.instr_from_text(
     """

@@ -32,6 +32,7 @@ from soundline.spec.instruction_schema import (
     Operand,
     check_instruction,
 )
+from soundline.spec.instruction_text import memory_name
 from soundline.spec.instructions import CHAPTERS, STANDARD
 from soundline.spec.memories import (
     DRAM,
@@ -275,6 +276,7 @@ def test_boxes_of_tma(instruction: Instruction) -> None:
     ):
         assert not allowed(instruction, **{**ctas, **sizes, **wrong})
     assert allowed(instruction, **{**ctas, **sizes, "n0": 256})
+    assert all(allowed(instruction, **{**sizes, "ctas": n}) for n in ((1, 16) if ctas else ()))
 
 
 @pytest.mark.parametrize("instruction", [p for family in TENSORS for p in of(family)])
@@ -395,6 +397,50 @@ def test_the_timelines_of_wgmma() -> None:
 # The library as a whole -------------------------------------------------------------------------------------------
 
 
+SMEM = "CudaSmemLinear Sm90_SmemSwizzled"
+RAM = f"CudaGmemLinear {SMEM}"
+
+# family: what it writes, what else it is given, and the memories that these may lie in
+TAKEN = {
+    "VectorCopy": {"dst": f"{RAM} CudaRmem", "src": f"{RAM} CudaRmem"},
+    "CpAsync": {"dst": SMEM, "src": "CudaGmemLinear"},
+    "AtomicAdd": {"dst": "CudaGmemLinear CudaSmemLinear", "value": ""},
+    "Shuffle": {"dst": "CudaRmem", "src": "CudaRmem"},
+    "WarpReduction": {"dst": "CudaRmem", "src": "CudaRmem"},
+    "MmaZeroD": {"D": "Sm80_RmemMatrixD"},
+    "MmaStoreD": {"dst": RAM, "D": "Sm80_RmemMatrixD"},
+    "Mma": {"D": "Sm80_RmemMatrixD", "A": "Sm80_RmemMatrixA", "B": "Sm80_RmemMatrixB"},
+    "TensorLoad": {"dst": SMEM, "src": "Sm90_tensorMap"},
+    "TensorMulticast": {"dst": SMEM, "src": "Sm90_tensorMap"},
+    "TensorStore": {"dst": "Sm90_tensorMap", "src": SMEM},
+    "TensorReduce": {"dst": "Sm90_tensorMap", "src": SMEM},
+    "BulkLoad": {"dst": "CudaSmemLinear", "src": "CudaGmemLinear"},
+    "BulkStore": {"dst": "CudaGmemLinear", "src": "CudaSmemLinear"},
+    "WgmmaZeroD": {"D": "Sm90_RmemMatrixD"},
+    "Wgmma": {"D": "Sm90_RmemMatrixD", "A": "Sm90_SmemSwizzled", "B": "Sm90_SmemSwizzled"},
+    "WgmmaFromRegisters": {"D": "Sm90_RmemMatrixD", "A": "Sm90_RmemMatrixA", "B": "Sm90_SmemSwizzled"},
+    "WgmmaLoadA": {"A": "Sm90_RmemMatrixA", "src": RAM},
+    "WgmmaWriteD": {"dst": RAM, "D": "Sm90_RmemMatrixD"},
+}
+
+
+@pytest.mark.parametrize("instruction", ALL, ids=str)
+def test_where_operands_lie(instruction: Instruction) -> None:
+    family = type(instruction).__name__
+    if family in ("MmaLoad", "LdMatrix"):
+        fragment = next(n for n in instruction.data if n != "src")
+        wanted = {fragment: f"Sm80_RmemMatrix{fragment}", "src": RAM if family == "MmaLoad" else SMEM}
+    elif family == "CpuCopy":
+        places = ("CudaGmemLinear", "DRAM")
+        wanted = dict(
+            zip(("dst", "src"), places if "_htod_" in instruction.name else places[::-1], strict=True)
+        )
+    else:
+        wanted = TAKEN[family]
+    found = {n: {memory_name(m) for m in instruction.operand(n).memories} for n in instruction.data}
+    assert found == {name: set(memories.split()) for name, memories in wanted.items()}
+
+
 def test_the_library_is_the_sum_of_its_chapters() -> None:
     assert sum(len(chapter) for chapter in CHAPTERS.values()) == len(STANDARD)
     assert all(name == i.name == str(i) for name, i in STANDARD.items())
@@ -483,6 +529,11 @@ TWINS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         "instr-completion",
         {"instr_tl": InstrTl.tma_to_smem_async, "trailing": BarrierType.CudaMbarrier},
         {"trailing": BarrierType.CudaMbarrier},
+    ),
+    (
+        "instr-completion",
+        {"instr_tl": InstrTl.cpu_in_order, "unit": None},
+        {"instr_tl": InstrTl.cpu_in_order, "unit": None, "trailing": BarrierType.CudaMbarrier},
     ),
     (
         "instr-completion",

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.spec.collective_units import cuda_quadpair, cuda_thread, cuda_warp
+from soundline.spec.collective_units import BLOCK_DIM, coll_unit, cuda_quadpair, cuda_thread, cuda_warp
 from soundline.spec.errors import ProgramError, SoundlineError, UsageError
+from soundline.spec.expressions import Const, Index
 from soundline.spec.instruction_schema import Instruction, Operand
 from soundline.spec.instruction_text import references, text
 from soundline.spec.instructions import STANDARD
@@ -26,7 +28,7 @@ from soundline.spec.memories import (
     Sm90_SmemSwizzled,
 )
 from soundline.spec.program_text import text as program_text
-from soundline.spec.programs import Call, statements
+from soundline.spec.programs import Assign, Call, statements
 from soundline.spec.programs import references as program_references
 from soundline.spec.timelines import CP_RAM, IO_RAM, SYNC_TLS, InstrTl, UsageTl
 
@@ -189,7 +191,7 @@ def bulk(dst: [i32][n], src: [i32][n], n: size):
     )
 
 
-@pytest.mark.parametrize("doc", ['say "so"', "a \\ b", 'ends in a "', "two '''"])
+@pytest.mark.parametrize("doc", ['say "so"', "a \\new b", 'ends in a "', "two '''"])
 def test_any_doc_is_written(doc: str) -> None:
     made = Instruction(
         name="odd",
@@ -200,6 +202,32 @@ def test_any_doc_is_written(doc: str) -> None:
         doc=doc,
     )
     assert instr_from_text(text(made), references(made)).doc == doc
+
+
+def test_the_unit_and_memory_of_an_operand_are_among_the_references() -> None:
+    lanes = coll_unit((BLOCK_DIM,), (2,), name="two_lanes")
+    made = replace(quad_load, operands={"fragment": Operand(memories=[QuadFragment], unit=lanes)})
+    known = references(made)
+    assert known["two_lanes"] is lanes
+    assert known["QuadFragment"] is QuadFragment
+    assert instr_from_text(text(made), known) == made
+
+
+@pytest.mark.parametrize(("width", "broken"), [(100, False), (101, True)])
+def test_a_long_operand_is_broken_into_lines(width: int, broken: bool) -> None:
+    short = '        "": Operand(memories=[CudaSmemLinear, Sm90_SmemSwizzled], out_of_order=True),'
+    name = "x" * (width - len(short))
+    made = Instruction(
+        name="wide",
+        arguments=(replace(quad_load.arguments[0], name=name),),
+        body=(Assign(Index(name, (Const(0), Const(0))), Const(0)),),
+        unit=cuda_thread,
+        instr_tl=InstrTl.Sm80_cp_async,
+        operands={name: Operand(memories=[CudaSmemLinear, Sm90_SmemSwizzled], out_of_order=True)},
+    )
+    lines = text(made).splitlines()
+    assert (max(len(line) for line in lines if line.startswith("        ")) == width) is not broken
+    assert instr_from_text(text(made)) == made
 
 
 @proc
