@@ -67,6 +67,8 @@ class Outcome:
     """Whether anything was read that nobody had written."""
     deadlock: tuple[str, ...]
     """Who waits for ever."""
+    wrong: bool
+    """Whether it is not that of the sequential reading: the values differ, though what is told of them may not."""
     witness: Witness = field(compare=False)
 
 
@@ -83,19 +85,19 @@ class Exploration:
     complete: bool
     """Whether there are no other outcomes."""
 
-    def is_wrong(self, outcome: Outcome) -> bool:
-        """Whether an outcome is not that of the sequential reading."""
-        return bool(outcome.deadlock or outcome.junk or outcome.result != self.expected)
-
     @property
     def wrong(self) -> tuple[Outcome, ...]:
         """The outcomes that are not that of the sequential reading."""
-        return tuple(filter(self.is_wrong, self.outcomes))
+        return tuple(outcome for outcome in self.outcomes if outcome.wrong)
 
     @property
     def deadlocks(self) -> tuple[Outcome, ...]:
         """The outcomes that never end."""
         return tuple(outcome for outcome in self.outcomes if outcome.deadlock)
+
+
+Key = tuple[tuple[ValueToken, ...], bool, tuple[str, ...]]
+"""How a run ends: the values, whether anything was junk, and who waits."""
 
 
 class _Runs:
@@ -109,7 +111,7 @@ class _Runs:
         used = [*self.script.arguments, *self.script.reused]
         self.elements = [e for e in used if all(c in self.script.cells for c in e.cells)]
         self.expected = self._key(sequential(self.script, tokens))
-        self.found: dict[tuple[tuple[ValueToken, ...], bool, tuple[str, ...]], Schedule] = {}
+        self.found: dict[Key, Schedule] = {}
 
     def _key(self, cells: list[Content]) -> tuple[ValueToken, ...]:
         where = self.script.cells
@@ -121,6 +123,10 @@ class _Runs:
         key = self._key(state.cells), state.junk, waiting
         if key not in self.found:
             self.found[key] = schedule()
+        return self._is_wrong(key)
+
+    def _is_wrong(self, key: Key) -> bool:
+        """Whether a run that ends like this is not the sequential reading; values are compared whole."""
         return key != (self.expected, False, ())
 
     def result(self, values: tuple[ValueToken, ...]) -> tuple[tuple[str, str], ...]:
@@ -129,9 +135,10 @@ class _Runs:
 
     def outcomes(self) -> Iterable[Outcome]:
         """The outcomes."""
-        for (values, junk, waiting), schedule in self.found.items():
+        for key, schedule in self.found.items():
+            values, junk, waiting = key
             witness = Witness(tuple(self.election.items()), schedule, tuple(_told(self, schedule)))
-            yield Outcome(self.result(values), junk, waiting, witness)
+            yield Outcome(self.result(values), junk, waiting, self._is_wrong(key), witness)
 
 
 def outcomes(events: Iterable[Event], *, limit: int = 10_000, stop: bool = False) -> Exploration:

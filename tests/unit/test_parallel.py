@@ -141,3 +141,11 @@ for t in cuda_threads(0, 1, unit=cuda_thread):
 """
     assert_right(program(body.format("task"), tasks=2))
     assert_wrong(program(body.format("0"), tasks=2))
+
+
+def test_values_are_compared_deeper_than_they_are_told() -> None:
+    text = STAGED.replace("s[1 - t]", "x[2] + (x[3] + (x[4] + (x[5] + (x[6] + (x[7] + s[1 - t])))))")
+    assert not sample(program(text.format("Fence(cuda_in_order, cuda_in_order)")), 0, 20).wrong
+    (wrong, *_) = sample(program(text.format("pass")), 0, 100, stop=True).wrong
+    (told, *_) = {name: value for name, value in wrong.result if name.startswith("y")}.values()
+    assert "..." in told
