@@ -30,6 +30,8 @@ from soundline.spec.visibility import WGMMA_REGISTERS, FirstSide, Thread
 
 FIRST = (sync_tl("cuda_in_order"), sync_tl("Sm80_generic"))
 """What the first side of a fence lies within."""
+LONG = 72
+"""How long a statement is before it is cut."""
 SECOND = (sync_tl("Sm80_generic"), sync_tl("cuda_generic_and_async_proxy"))
 """What the second side of a fence or an await lies within."""
 
@@ -232,7 +234,10 @@ def removes(case: Case, run: Run) -> bool:
 
 
 def _at(event: Event) -> str:
-    return f"{statement_text(event.place)} at {position_text(event.place)}"
+    """A statement and its line; of a long one the beginning."""
+    said, at = statement_text(event.place), event.place.statement.position
+    short = said if len(said) <= LONG else f"{said[: LONG - 3]}..."
+    return f"{short} ({f'line {at.line}' if at else position_text(event.place)})"
 
 
 def collective_text(threads: frozenset[Thread]) -> str:

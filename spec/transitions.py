@@ -12,6 +12,10 @@ was before, then all are recorded (S-04).
 Who frees storage has to see what was done with it, in order on the timeline of its memory: the device its shared memory
 and its registers, the CPU the rest (S-06).
 
+A register was something else before its life began, and what used it then, in order, may be near: PTX asks for a
+``wgmma.fence`` before the first wgmma. So registers that wgmma may use begin with the record of a write by their owner
+(S-11).
+
 The tasks of a launch need no clause. Each has threads and shared memory of its own, so nothing that one of them
 executes concerns what another did to a cell that both use (S-07). The launch orders everything, and so does the end
 (S-12). Threads of the CPU that a par loop starts, or that end with it, are ordered as by a fence.
@@ -48,7 +52,7 @@ from soundline.spec.events import (
 from soundline.spec.rings import Rings
 from soundline.spec.storage import Locations
 from soundline.spec.timelines import CPU, InstrTl, Pair, pair, sync_tl
-from soundline.spec.visibility import Access, Hazard, Policy, Thread, Where
+from soundline.spec.visibility import Access, Hazard, Kind, Policy, Thread, Where
 
 ON_CPU = sync_tl("cpu_in_order")
 
@@ -79,7 +83,7 @@ class Machine:
             case Action():
                 return self._act(event, where)
             case Allocated(_, buffer):
-                return self.storage.allocate(self.cells(buffer.elements), buffer.owner, where)
+                return self._allocate(buffer, where)
             case Freed(_, buffer):
                 cells = self.cells(buffer.elements)
                 return self.storage.free(cells, buffer.owner, where, pair=freeing_pair(buffer))
@@ -100,6 +104,18 @@ class Machine:
             case Launched() | Ended():
                 self.storage.order_everything()
         return []
+
+    def _allocate(self, buffer: Buffer, where: Where) -> list[Hazard]:
+        """Begin the life of storage. Registers of wgmma begin as they were left by what used them before."""
+        cells = self.cells(buffer.elements)
+        found = self.storage.allocate(cells, buffer.owner, where)
+        if buffer.space == "registers" and InstrTl.wgmma_async in buffer.memory.instructions:
+            before = pair(InstrTl.cuda_in_order, buffer.memory.usage)
+            left = Access(
+                Kind.write, before, buffer.owner, convergent=True, where=where, forgets=self.forgets
+            )
+            self.storage.record(cells, left)
+        return found
 
     def cells(self, elements: Iterable[Element]) -> list[Cell]:
         """The cells of elements, each once, as far as they are looked at."""

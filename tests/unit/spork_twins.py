@@ -590,7 +590,7 @@ GEMM_SM90_RING = (
         sizes=ONE_STEP,
     ),
     Twin("a group that is not the last of its block", GROUP, f"{GROUP}\npass", "bar-group-last", GROUP),
-    Twin("no wgmma.fence", WGMMA_FENCE, "pass", WAR, ZERO, sizes={"N": 16, "K": 8}),
+    Twin("no wgmma.fence", WGMMA_FENCE, "pass", WAW, ZERO, sizes={"N": 16, "K": 8}),
     Twin(
         "a wgmma.fence for the first step of the first tile alone",
         WGMMA_FENCE,

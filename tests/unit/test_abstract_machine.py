@@ -37,7 +37,7 @@ from soundline.spec.events import (
     Touch,
 )
 from soundline.spec.hazard_reports import SHORT, statement_text
-from soundline.spec.memories import DRAM, CudaGmemLinear, CudaRmem, CudaSmemLinear, Memory
+from soundline.spec.memories import DRAM, CudaGmemLinear, CudaRmem, CudaSmemLinear, Memory, Sm90_RmemMatrixD
 from soundline.spec.program_types import Position
 from soundline.spec.programs import Pass
 from soundline.spec.timelines import CP_RAM, CPU, IO_RAM, IO_RMEM, T2S_RAM, InstrTl, sync_tl
@@ -563,6 +563,43 @@ def test_a_write_after_a_write_across_proxies() -> None:
     for policy in Policy:
         assert hazards(ring(store=store), policy) == []
         assert (WAW, LOAD, store) in hazards(ring(back="cuda_in_order", store=store), policy)
+
+
+# Registers of wgmma (S-11) ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_the_first_use_of_an_accumulator_asks_for_the_fence_too(policy: Policy) -> None:
+    """The register was something else before; PTX asks for wgmma.fence before the first wgmma."""
+
+    def program(fence: str) -> Proc:
+        return device(
+            f"""
+            D: f32[64, 8] @ Sm90_RmemMatrixD
+            cg: barrier @ CudaCommitGroup
+            with CudaAsync(wgmma_async):
+                {fence}
+                Sm90_zero_scale_d_f32(D[:, :], N=8)
+                Arrive(wgmma_async, 1) >> cg
+            Await(cg, cuda_in_order, 0)
+            Sm90_mma_write_d_row_major_f32(y[:, :], D[:, :], N=8)
+            """,
+            arguments="y: f32[64, 8] @ CudaGmemLinear",
+            threads=128,
+        )
+
+    assert hazards(program("Fence(wgmma_fence_1, wgmma_fence_2)"), policy) == []
+    alloc = "D: f32[64, 8] @ Sm90_RmemMatrixD"
+    zero = "Sm90_zero_scale_d_f32(D[:, :], N=8)"
+    assert hazards(program("pass"), policy) == [(WAW, zero, alloc)]
+
+
+def test_other_storage_begins_without_records() -> None:
+    for memory, expected in [(CudaRmem, 0), (CudaSmemLinear, 0), (DRAM, 0), (Sm90_RmemMatrixD, 1)]:
+        machine = Machine()
+        machine.step(Allocated(place((0,), one_thread(0)), replace(BUFFER, memory=memory)), (5,))
+        writes = machine.storage.history(X.cells[0]).writes
+        assert [(r.origin, r.where) for r in writes] == [(IO_RMEM, (5,))] * expected
 
 
 # Hand-made events -------------------------------------------------------------------------------------------------

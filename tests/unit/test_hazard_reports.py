@@ -141,7 +141,7 @@ def test_no_synchronization_is_near_where_there_is_none() -> None:
     assert found.nearest is None
     text, tried = fixed(exchange("pass"), "mach-read-raw")
     assert tried
-    where = "after s[t] = 1.0 at <text>:6:17 and before the later access"
+    where = "after s[t] = 1.0 (line 6) and before the later access"
     assert text == f"add {FENCE}, executed by the whole CTA or cluster, {where}"
 
 
@@ -174,9 +174,7 @@ def test_a_fence_by_too_few_threads() -> None:
     assert near.second_fails == ("it is not executed by thread 0 of task 0 of launch 0",)
     text, tried = fixed(exchange(WARPS), "mach-read-raw")
     assert tried
-    assert text.startswith(
-        f"execute {FENCE} at <text>:8:17 by the whole CTA or cluster, not only by threads 32-63"
-    )
+    assert text.startswith(f"execute {FENCE} (line 8) by the whole CTA or cluster, not only by threads 32-63")
 
 
 def test_a_fence_that_the_earlier_access_does_not_take_part_in() -> None:
@@ -196,7 +194,7 @@ def test_a_first_timeline_that_does_not_wait() -> None:
     assert found.nearest.first_fails == ("cuda_in_order does not wait for (Sm80_cp_async, cuda_ram)",)
     assert found.nearest.second_fails == ()
     assert fixed(copied(FENCE), "mach-read-raw") == (
-        f"in {FENCE} at <text>:8:13, widen the first timeline from cuda_in_order to Sm80_generic",
+        f"in {FENCE} (line 8), widen the first timeline from cuda_in_order to Sm80_generic",
         True,
     )
     assert check(copied("Fence(Sm80_generic, cuda_in_order)"), {}).ok
@@ -217,9 +215,7 @@ def test_a_second_timeline_that_does_not_reach() -> None:
     text, tried = fixed(proc, "mach-write-waw")
     assert tried
     wider = "from cuda_in_order to cuda_generic_and_async_proxy"
-    assert (
-        text == f"in ReverseAwait(bar, cuda_in_order, ~1) at <text>:10:21, widen the second timeline {wider}"
-    )
+    assert text == f"in ReverseAwait(bar, cuda_in_order, ~1) (line 10), widen the second timeline {wider}"
     assert check(ring(back="cuda_generic_and_async_proxy"), {}).ok
 
 
@@ -252,7 +248,7 @@ def test_both_timelines_of_a_fence() -> None:
     text, tried = fixed(program(FENCE), "mach-write-waw")
     assert tried
     both = [f"the {side} timeline from cuda_in_order to Sm80_generic" for side in ("first", "second")]
-    assert text == f"in {FENCE} at <text>:9:17, widen {' and '.join(both)}"
+    assert text == f"in {FENCE} (line 9), widen {' and '.join(both)}"
     assert check(program("Fence(Sm80_generic, Sm80_generic)"), {}).ok
 
 
@@ -319,7 +315,7 @@ def test_an_arrive_that_is_not_awaited_in_time() -> None:
     assert near.first.iteration[-1] == ("i", 1)
     assert near.first_fails == ()
     assert near.second_fails == ("no await before the later access waits for it",)
-    wait = "in Await(cg, Sm80_generic, 1) at <text>:11:17, N is 0 instead of 1"
+    wait = "in Await(cg, Sm80_generic, 1) (line 11), N is 0 instead of 1"
     assert fixed(grouped(1), "mach-read-raw") == (wait, True)
 
 
@@ -349,7 +345,7 @@ def test_a_lag_that_is_too_long() -> None:
         )
 
     assert [f.id for f in check(program(0), {}).findings] == []
-    wait = "in Await(bar, cuda_in_order, ~1) at <text>:14:21, N is ~0 instead of ~1"
+    wait = "in Await(bar, cuda_in_order, ~1) (line 14), N is ~0 instead of ~1"
     assert fixed(program(1), "mach-read-raw") == (wait, True)
 
 
@@ -433,7 +429,7 @@ def test_only_the_trailing_barrier_releases() -> None:
     assert near is not None
     assert (statement_text(near.first), near.first_fails) == (LOAD, ())
     assert near.second_fails == ("no await before the later access waits for it",)
-    wait = f"await the trailing barrier of {LOAD} at <text>:10:21 before the later access"
+    wait = f"await the trailing barrier of {LOAD} (line 10) before the later access"
     assert fixed(loaded("pass"), "mach-read-raw") == (wait, False)
     assert fixed(loaded(FENCE), "mach-read-raw") == (wait, False)
 
