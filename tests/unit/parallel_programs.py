@@ -7,6 +7,10 @@ from textwrap import indent
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.events import Event
+from soundline.verify.machine_instructions import NAMES
+
+TINY = "x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear, z: i32[8] @ CudaGmemLinear"
+"""Arguments for the instructions of one or two elements."""
 
 ARGUMENTS = "x: f32[64] @ CudaGmemLinear, y: f32[64] @ CudaGmemLinear"
 
@@ -23,10 +27,11 @@ def program(
         f"        for task in cuda_tasks(0, {tasks}):\n"
         f"{inside}\n"
     )
-    return tuple(proc_from_text(text).events())
+    return tuple(proc_from_text(text, NAMES).events())
 
 
 @cache
 def host(body: str, *, arguments: str = "x: f32[8], y: f32[8]") -> tuple[Event, ...]:
     """The events of a program of the CPU."""
-    return tuple(proc_from_text(f"def p({arguments}):\n{indent(body.strip(chr(10)), ' ' * 4)}\n").events())
+    text = f"def p({arguments}):\n{indent(body.strip(chr(10)), ' ' * 4)}\n"
+    return tuple(proc_from_text(text, NAMES).events())
