@@ -3,58 +3,85 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rst import code, escape, table, title
+from rst import block, bullets, code, escape, law, table, title
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks/results/adequacy.json"
 
 
 def adequacy() -> str:
-    """What was counted, as it stands in the result."""
+    """What was counted: programs, hazards, refusals that show nothing, kinds, and mistakes made in the machine."""
     if not RESULT.exists():
         return "No result is committed; ``make verify-deep`` makes one.\n"
-    return "\n".join(_parts(json.loads(RESULT.read_text())))
+    result = json.loads(RESULT.read_text())
+    parts = [title("What was found", "-")]
+    if "programs" in result:
+        parts += [_said(result["programs"], result["command"]), _numbers(result["programs"])]
+        parts += [title("Hazard by hazard", "-"), _HAZARDS, _hazards(result["hazards"])]
+        parts += [title("Refused, and nothing to see", "-"), _REFUSALS]
+        parts.append(_numbers(result["refusals_that_show_nothing"]))
+        parts += [title("Kinds of programs", "-"), _numbers(result["kinds_of_programs"])]
+    if "slips" in result:
+        parts += [title("Mistakes made in the machine", "-"), _SLIPS, _slips(result["slips"])]
+        for key in ("slips_that_survived", "slips_judged_equivalent"):
+            if result.get(key):
+                parts += [f"{_words(key).capitalize()}:\n", bullets(code(s) for s in result[key])]
+    return "\n".join(parts)
 
 
-def _parts(result: dict[str, Any]) -> list[str]:
-    """Numbers and words in one table, each group of them in one of its own."""
-    plain = [(escape(_words(k)), _cell(v)) for k, v in result.items() if not isinstance(v, dict | list)]
-    parts = [table(("what", "found"), plain, widths=(60, 40))] if plain else []
-    for key, value in result.items():
-        if isinstance(value, dict) and value:
-            parts += [title(_words(key).capitalize(), "-"), _group(value)]
-        elif isinstance(value, list) and value:
-            parts += [title(_words(key).capitalize(), "-"), "".join(f"* {_cell(v)}\n" for v in value)]
-    return parts
+_HAZARDS = (
+    "How many programs the machine refuses for a hazard, and of how many of them, which have no other hazard, an "
+    "interleaving is shown that goes wrong.\n"
+)
+_REFUSALS = (
+    "Programs that the machine refuses and that no interleaving gets wrong, with the reason. A race that stores the "
+    "same value twice is one still.\n"
+)
+_SLIPS = (
+    "A mistake is noticed by this court, which finds a program that the changed machine accepts though an interleaving "
+    "is wrong, or refuses though it is correct by construction; or else by a unit test.\n"
+)
 
 
-def _group(found: dict[str, Any]) -> str:
-    """A table; rows that are tables themselves have a column for each of their names."""
-    if all(isinstance(v, dict) for v in found.values()):
-        names = list(dict.fromkeys(name for v in found.values() for name in v))
-        rows = [(_name(k), *(_cell(v.get(name, "")) for name in names)) for k, v in found.items()]
-        return table(("", *(_words(n) for n in names)), rows)
-    return table(("", ""), [(_name(k), _cell(v)) for k, v in found.items()], widths=(60, 40))
+def _said(programs: Mapping[str, Any], command: str) -> str:
+    """The one sentence that matters."""
+    wrong, refused = (
+        programs[k] for k in ("accepted_though_wrong", "refused_though_correct_by_construction")
+    )
+    none = not wrong and not refused
+    found = "**No disagreement**" if none else f"**{wrong + refused} disagreements**"
+    return (
+        f"{found} in {programs['judged']:,} programs and {programs['interleavings']:,} interleavings: "
+        f"{wrong} programs were accepted though an interleaving is wrong, {refused} refused though they are correct "
+        f"by construction. This repeats it, or goes on from there:\n\n{block('sh', command)}"
+    )
 
 
-def _name(key: str) -> str:
-    return code(key) if "-" in key else escape(_words(key))
+def _numbers(found: Mapping[str, Any]) -> str:
+    rows = [(escape(_words(name)), _number(name, value)) for name, value in found.items()]
+    return table(("what", "how many"), rows, widths=(74, 26)) if rows else "None.\n"
+
+
+def _hazards(found: Mapping[str, Mapping[str, int]]) -> str:
+    rows = [(law(name), f"{n['refused']:,}", f"{n['shown_wrong']:,}") for name, n in found.items()]
+    return table(("hazard", "programs refused", "shown to go wrong"), rows, widths=(40, 30, 30))
+
+
+def _slips(found: Mapping[str, Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in found.values() for name in row))
+    rows = [(_words(kind), *(_number(n, row.get(n)) for n in names)) for kind, row in found.items()]
+    return table(("", *map(_words, names)), rows)
 
 
 def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, dict | list):
-        return escape(json.dumps(value))
-    return escape(str(value))
+def _number(name: str, value: Any) -> str:
+    if value is None:
+        return "—"
+    return f"{100 * value:.1f} %" if isinstance(value, float) or "share" in name else f"{value:,}"

@@ -22,6 +22,10 @@ from soundline.spec.fences import fence_pieces
 from soundline.spec.instructions import STANDARD as INSTRUCTIONS
 from soundline.spec.memories import STANDARD as MEMORIES
 from soundline.spec.timelines import LEGAL_PAIRS, SYNC_TLS
+from soundline.verify.machine import write
+from soundline.verify.machine_ledger import Entry
+from soundline.verify.machine_report import totals
+from soundline.verify.machine_slips import Case, Fate, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -266,13 +270,30 @@ def test_members_of_a_family_differ_in_dtype_and_rank_alone() -> None:
 def test_a_result_of_the_court_is_shown_and_its_absence_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adequacy, "RESULT", tmp_path / "adequacy.json")
+    file = tmp_path / "adequacy.json"
+    monkeypatch.setattr(adequacy, "RESULT", file)
     assert adequacy.adequacy().startswith("No result is committed")
-    (tmp_path / "adequacy.json").write_text(
-        '{"programs": 20000, "hazards": {"mach-read-raw": {"found": 5}}, "notes": ["a_b"], "rate": 0.5}'
-    )
+    judged = [
+        Entry(1, "fences", outcome="right", schedules=20_000, communicates=True),
+        Entry(2, "rings", outcome="wrong", ids=("mach-read-raw",), witnessed=("mach-read-raw",)),
+        Entry(3, "rings", outcome="unobserved", ids=("mach-read-raw",), reason="it stores the same"),
+    ]
+    write(file, command="make verify-deep", **totals(judged).as_json())
     text = adequacy.adequacy()
-    assert all(said in text for said in ("20,000", "``mach-read-raw``", r"* a\_b", "0.5", "Hazards\n-------"))
+    assert "**No disagreement** in 3 programs and 20,000 interleavings" in text
+    assert rows_of(text[text.index("Hazard by hazard") :])[0] == [":law:`mach-read-raw`", "2", "1"]
+    assert "it stores the same" in text
+    assert "33.3 %" in text
+    assert "Mistakes made" not in text
+    case = Case("spec/visibility.py", "x = 1", "drops V_S", True)
+    found = summary([(case, Fate("court", "seed 3")), (case, Fate("survived"))])
+    write(file, slips=found, slips_that_survived=["drops V_S"], slips_judged_equivalent=[])
+    text = adequacy.adequacy()
+    assert "Mistakes made in the machine" in text
+    assert "* ``drops V_S``" in text
+    assert "50.0 %" in text
+    write(file, **totals([*judged, Entry(4, "fences", outcome="disagreement")]).as_json())
+    assert "**1 disagreements**" in adequacy.adequacy()
 
 
 # The readme -------------------------------------------------------------------------------------------------------
