@@ -24,7 +24,7 @@ from soundline.spec.barriers import QueueId
 from soundline.spec.events import Action, Allocated, Cell, Event, Freed
 from soundline.spec.hazard_causes import Case, accesses_of, concerning, nearest, replayed, touching
 from soundline.spec.hazard_fixes import fix
-from soundline.spec.hazard_reports import Finding, Fix, Use
+from soundline.spec.hazard_reports import Finding, Fix, Deed
 from soundline.spec.programs import Proc
 from soundline.spec.timelines import Pair
 from soundline.spec.transitions import Machine, freeing_pair
@@ -169,7 +169,7 @@ def _of_barrier(later: Event, sighting: Sighting) -> Finding:
     queue, hazard = sighting.hazard.location, sighting.hazard
     assert isinstance(queue, QueueId)
     verb, text = _REMEDIES[hazard.id]
-    use = Use(later.place, verb, queue_text(queue), later.place.threads)
+    use = Deed(later.place, verb, queue_text(queue), later.place.threads)
     return Finding(id=hazard.id, count=sighting.count, later=use, given=hazard.given, fix=Fix(text))
 
 
@@ -184,18 +184,18 @@ def queue_text(queue: QueueId) -> str:
     return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
 
 
-def _use(event: Event, cell: Cell) -> Use:
+def _use(event: Event, cell: Cell) -> Deed:
     """What an event does to a cell."""
     if isinstance(event, Action):
         touches = touching(event, cell)
         element = next(e for e in touches[-1].elements if cell in e.cells)
         verb = accesses_of(t.kind for t in touches)
-        return Use(event.place, verb, str(element), event.place.threads, touches[-1].pair)
+        return Deed(event.place, verb, str(element), event.place.threads, touches[-1].pair)
     assert isinstance(event, Allocated | Freed)
     element = next(e for e in event.buffer.elements if cell in e.cells)
     pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None
     verb = "allocates" if isinstance(event, Allocated) else "frees"
-    return Use(event.place, verb, str(element), event.buffer.owner, pair)
+    return Deed(event.place, verb, str(element), event.buffer.owner, pair)
 
 
 def _pairs(event: Event, cell: Cell, rule: str) -> frozenset[Pair]:

@@ -41,7 +41,7 @@ Shown = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Deed:
     """What a statement does to a location."""
 
     place: Place
@@ -54,14 +54,14 @@ class Use:
     pair: Pair | None = None
 
     def text(self, shown: Shown = str) -> str:
-        """Statement and use, in two lines."""
+        """Statement and what it does, in two lines."""
         on = f" on {pair_text(self.pair)}" if self.pair is not None else ""
         at = iteration_text(self.place)
         head = f"{position_text(self.place, shown)}: {statement_text(self.place)}"
         return f"{head}\n    {self.verb} {self.target}{on}{f', {at}' if at else ''}, by {threads_text(self.threads)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The use as a JSON object."""
+        """It as a JSON object."""
         return {
             **place_json(self.place),
             "does": self.verb,
@@ -123,8 +123,8 @@ class Finding:
     id: str
     count: int
     """How often it was found: at how many locations, each time that the later statement ran."""
-    later: Use
-    earlier: Use | None = None
+    later: Deed
+    earlier: Deed | None = None
     blind: frozenset[Thread] = frozenset()
     """Who does not see the earlier access."""
     async_set: Signatures = frozenset()
