@@ -24,7 +24,7 @@ from soundline.spec.barriers import QueueId
 from soundline.spec.events import Action, Allocated, Cell, Event, Freed
 from soundline.spec.hazard_causes import Case, accesses_of, concerning, nearest, replayed, touching
 from soundline.spec.hazard_fixes import fix
-from soundline.spec.hazard_reports import Finding, Fix, Deed
+from soundline.spec.hazard_reports import Deed, Finding, Fix
 from soundline.spec.programs import Proc
 from soundline.spec.timelines import Pair
 from soundline.spec.transitions import Machine, freeing_pair
