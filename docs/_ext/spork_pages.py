@@ -16,6 +16,9 @@ from soundline.spec import constructs_device, constructs_programs, constructs_sy
 from soundline.spec.construct_schema import Construct
 from soundline.spec.constructs import CONSTRUCTS
 from soundline.spec.decisions import DECISIONS
+from soundline.spec.expressions import BINARY, FUNCTIONS
+from soundline.spec.ops import TABLE, Op
+from soundline.spec.program_types import DTYPES
 
 GROUPS = {
     "program": "Programs and expressions",
@@ -141,6 +144,23 @@ def index() -> str:
         parts += [title(name, "-"), table(("construct", "meaning"), rows, widths=(22, 78))]
     parts.append(".. toctree::\n   :hidden:\n\n" + "".join(f"   spork/{slug}\n" for slug in CONSTRUCTS))
     return "\n".join(parts)
+
+
+def words() -> str:
+    """The dtypes, operators and functions of expressions, each with the op that it is."""
+    rows = [("types of data", ", ".join(f"``{name}``" for name in DTYPES))]
+    rows.append(("operators", ", ".join(f"``{sign}`` {_op(op)}" for sign, op in BINARY.items())))
+    rows.append(("signs", f"``-`` {_op(Op.Neg)}; ``not`` of a condition"))
+    functions = (
+        f"``{name}({', '.join('abc'[:count])})`` {_op(op)}" for name, (op, count) in FUNCTIONS.items()
+    )
+    rows.append(("functions", ", ".join(functions)))
+    rows.append(("conversion", f"``{next(iter(DTYPES))}(a)``, and so on: {_op(Op.Cast)}"))
+    return table(("what", "how it is written, and the op"), rows, widths=(18, 82))
+
+
+def _op(op: Op) -> str:
+    return f":ref:`{TABLE[op].title} <op-{TABLE[op].slug}>`"
 
 
 def examples() -> str:
