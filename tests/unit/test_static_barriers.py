@@ -645,3 +645,16 @@ def test_a_trailing_barrier_has_the_home_of_the_arrive() -> None:
     assert barrier.forward is not None
     assert (barrier.forward.arriving, barrier.depth) == (32, 1)
     assert other.forward is None
+
+
+def test_the_counts_of_a_ring_on_a_cluster_of_two() -> None:
+    """A warp of each CTA fills the slots of both, and eight warps of each empty them."""
+    how = 'warp_config=[CudaWarpConfig("fill", 1), CudaWarpConfig("rest", 3), CudaWarpConfig("use", 8)], clusterDim=2'
+    fill = warps(lines(await_("~4", side=R, at="[r]"), arrive(at="[r] >> bar[:]")), 'name="fill"')
+    empty = warps(lines(await_(at="[r]"), arrive(side=R, at="[r] >> bar[:]")), 'name="use"')
+    text = "bar: barrier[2] @ CudaMbarrier\n" + loop(lines(threads(fill, CTA), threads(empty, CTA)))
+    found = only(law(cluster(text, how)))
+    assert found.forward is not None
+    assert found.reverse is not None
+    assert (found.forward.arriving, found.reverse.arriving, found.depth) == (32 * 2, 256 * 2, 4)
+    assert (found.forward.arrives.first, found.reverse.arrives.first) == (0, 128)

@@ -45,6 +45,9 @@ def par(text: str) -> str:
     return cpu(f"for p in par(0, n):\n{lines}")
 
 
+DEEPER = "for k in cuda_tasks(0, ?):\n                    pass"
+SEQ = "for q in seq(0, n):\n    if b:\n        ?"
+
 # rule, a program that keeps it, one that breaks it, and where that is
 TWINS = [
     ("coll-device-c2", device("pass", "blockDim=96"), device("pass", "blockDim=100"), "with Cuda"),
@@ -56,6 +59,23 @@ TWINS = [
     ),
     ("static-task-bounds", tasks("0, n"), tasks("0, i"), "i):"),
     ("static-task-bounds", tasks("n - n, n"), tasks("n - i, n"), "n - i"),
+    (
+        "static-task-bounds",
+        tasks("0, n").replace("pass", DEEPER.replace("?", "n")),
+        tasks("0, n").replace("pass", DEEPER.replace("?", "n + i")),
+        "n + i",
+    ),
+    (
+        "static-par",
+        par(SEQ.replace("?", "h[q] = 1.0")),
+        par(
+            SEQ.replace(
+                "?",
+                "with CudaDeviceFunction(blockDim=32):\n            for t in cuda_tasks(0, 1):\n                pass",
+            )
+        ),
+        "with Cuda",
+    ),
     ("static-par", cpu(KERNEL), par(KERNEL), "with Cuda"),
     (
         "static-par",

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from soundline.impl.spork import proc_from_text
 from soundline.spec.memories import MEMORY_CONSTRAINTS
 from soundline.spec.static_conditions import STATIC_CONSTRAINTS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from static_cases import check_twins, cluster, cpu, device, threads
+from static_cases import check_twins, cluster, cpu, device, law, refused, threads
 
 SWIZZLED = "s: f32[4, 8] @ Sm90_SmemSwizzled(32)"
 EIGHT, RANKS = "s: f32[8] @ Sm90_SmemSwizzled(32)", "r:8:cuda_cta_in_cluster t:1:cuda_thread"
@@ -200,3 +201,10 @@ TWINS = [
 def test_a_memory_is_used_as_it_allows(rule: str, good: str, bad: str, at: str) -> None:
     error = check_twins(rule, good, bad, at)
     assert error.wants == {**MEMORY_CONSTRAINTS, **STATIC_CONSTRAINTS}.get(rule, error.wants)
+
+
+def test_values_and_sizes_are_given_from_anywhere_that_may_be_read() -> None:
+    names = {"taking": proc_from_text("def taking(n: size, s: f32, a: f32[4]):\n    a[0] = s")}
+    law(cpu("taking(n, h[0] + 1.0, h[0:4])\ntaking(4, h[0], h[0:4])\ntaking(4, 1.0, h[0:4])"), names)
+    refused("mem-read", cpu("taking(n, x[0] + 1.0, h[0:4])"), "x[0]", names)
+    refused("mem-argument", cpu("taking(n, x[0], h[0:4])"), "x[0]", names)
