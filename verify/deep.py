@@ -130,9 +130,9 @@ def run(stages: Sequence[Stage], minutes: float, ledger: Ledger, console: Consol
 def _take(course: Course, minutes: float, ledger: Ledger, console: Console) -> None:
     name = course.stage.name
     number = _count(ledger, name)
-    command = course.stage.command(number, minutes)
     console.rule(f"{name}, turn {number + 1}")
     began = time.monotonic()
+    command = course.stage.command(number, minutes)
     code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
     course.seconds += time.monotonic() - began
     course.turns += 1
@@ -161,6 +161,12 @@ def _told(courses: Sequence[Course], ledger: Ledger, console: Console) -> int:
     return FOUND if any(c.failed for c in courses) else 0
 
 
+def _mutate(minutes: float, others: Sequence[str]) -> int:
+    """The stage of mutation alone, with options of its own."""
+    command = [sys.executable, "-m", *_mutation(0, minutes), *others]
+    return subprocess.run(command, check=False).returncode
+
+
 def _minutes(text: str) -> float:
     minutes = float(text)
     if not 0 < minutes < math.inf:
@@ -172,16 +178,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m soundline.verify.deep",
-        description="Run the checks that have no natural end, in turn.",
+        description="Run the checks that have no natural end, in turn. Other options are those of the last stage, the "
+        "mutation of law and prover, which then runs alone.",
         epilog="exit codes: 0 nothing found, 1 a stage found something, 130 interrupted",
     )
     parser.add_argument("--minutes", type=_minutes, default=10.0, metavar="N", help="how long (10)")
     names = [s.name for s in STAGES]
-    parser.add_argument("--only", nargs="+", choices=names, default=names, help="these stages alone")
-    options = parser.parse_args(argv)
+    parser.add_argument("--stages", nargs="+", choices=names, default=names, help="these stages alone")
+    options, others = parser.parse_known_args(argv)
     ledger = Ledger(default_folder() / "deep-1.sqlite")
     try:
-        stages = [s for s in STAGES if s.name in options.only]
+        stages = [s for s in STAGES if s.name in options.stages]
+        if others:
+            return _mutate(options.minutes, others)
         return run(stages, options.minutes, ledger, Console(highlight=False))
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)

@@ -28,7 +28,7 @@ from soundline.verify.machine_verdicts import accepts
 SOUP = "soup"
 """The kind of the programs without a plan."""
 
-PLAIN, CHANGED, LEAN = 0.10, 0.45, 0.60
+PLAIN, CHANGED, LEAN = 0.10, 0.50, 0.57
 """Below these, a program is a plain skeleton, a changed one, or made lean; above, it has no plan."""
 
 
@@ -62,6 +62,8 @@ def drawn(seed: int) -> Drawn:
     return _altered(seed, kind, _page(random, kind), random, count)
 
 
+MOST_SPARED = 6
+"""How many synchronizations are looked at to make a program lean."""
 LEANER = "lean"
 """The change of what was made lean."""
 
@@ -73,7 +75,7 @@ def lean(proc: Proc, random: Random) -> Proc:
     proc = fresh(proc)
     syncs = [s for s in statements(proc.body) if isinstance(s, Fence | Arrive | Await)]
     random.shuffle(syncs)
-    for statement in syncs:
+    for statement in syncs[:MOST_SPARED]:
         for less in (*_less(proc, statement),):
             try:
                 fits = accepts(check(less))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.barriers import BarrierType
-from soundline.spec.collective_units import CollUnit, cuda_thread, cuda_warp, cuda_warpgroup
+from soundline.spec.collective_units import CollUnit, cuda_cluster, cuda_thread, cuda_warp, cuda_warpgroup
 from soundline.spec.instruction_schema import Instruction, Operand
 from soundline.spec.memories import DRAM, IN_ORDER, CudaGmemLinear, CudaRmem, CudaSmemLinear, Memory
 from soundline.spec.timelines import InstrTl, UsageTl
@@ -45,7 +45,7 @@ WarpRegisters: Final = Memory(
 _S, _G = (CudaSmemLinear,), (CudaGmemLinear,)
 _IN = Operand(memories=_G, out_of_order=True)
 _ASYNC_S = Operand(memories=_S, out_of_order=True)
-_RESULT = Operand(memories=(TinyRegisters,), usage=UsageTl.cuda_async_d_rmem, convergent=True)
+_RESULT = Operand(memories=(TinyRegisters,), usage=UsageTl.cuda_async_d_rmem)
 
 
 def _made(
@@ -86,11 +86,10 @@ def _copy(
 
 
 _LOAD = {"trailing": BarrierType.CudaMbarrier, "trailing_required": True}
-_ELECTED_S = Operand(memories=_S, out_of_order=True, convergent=True)
-_ELECTED_G = Operand(memories=_G, out_of_order=True, convergent=True)
 _ATOMIC = Operand(memories=(CudaSmemLinear, CudaGmemLinear), atomic=True)
 _ATOMIC_OUT = Operand(memories=_G, out_of_order=True, atomic=True)
 _BOTH = Operand(memories=(CudaSmemLinear, CudaGmemLinear))
+_EVERYWHERE = Operand(memories=_S, out_of_order=True, unit=cuda_cluster)
 _BY_CPU = Operand(memories=_G, usage=UsageTl.cpu)
 _ASYNC = InstrTl.wgmma_async
 
@@ -107,7 +106,16 @@ INSTRUCTIONS: Final[Mapping[str, Instruction]] = {
                 _copy(f"copy_{n}", n, cuda_thread, InstrTl.cuda_in_order, _BOTH, _BOTH),
             )
         ),
-        _copy("tma_load_warp", 1, cuda_warp, InstrTl.tma_to_smem_async, _ELECTED_S, _ELECTED_G, **_LOAD),
+        _copy("tma_load_warp", 1, cuda_warp, InstrTl.tma_to_smem_async, _ASYNC_S, _IN, **_LOAD),
+        _made(
+            "tma_load_everywhere",
+            "dst: [i32][2, 1], src: [i32][1]",
+            "for c in seq(0, 2):\n    dst[c, 0] = src[0]",
+            cuda_warp,
+            InstrTl.tma_to_smem_async,
+            {"dst": _EVERYWHERE, "src": _IN},
+            **_LOAD,
+        ),
         _made(
             "tma_add",
             "dst: [i32][1], src: [i32][1]",
@@ -147,7 +155,7 @@ INSTRUCTIONS: Final[Mapping[str, Instruction]] = {
             "d[0] += a[0] * b[0]",
             cuda_warpgroup,
             _ASYNC,
-            {"d": _RESULT, "a": _ELECTED_S, "b": _ELECTED_S},
+            {"d": _RESULT, "a": _ASYNC_S, "b": _ASYNC_S},
         ),
         _made(
             "wg_mma_registers",
@@ -160,10 +168,9 @@ INSTRUCTIONS: Final[Mapping[str, Instruction]] = {
                 "a": Operand(
                     memories=(TinyRegisters,),
                     usage=UsageTl.cuda_async_a_rmem,
-                    convergent=True,
                     out_of_order=True,
                 ),
-                "b": _ELECTED_S,
+                "b": _ASYNC_S,
             },
         ),
         _made(

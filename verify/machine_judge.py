@@ -110,7 +110,7 @@ def judge(drawn: Drawn, *, runs: int = RUNS, sampled: int = SAMPLED) -> Judgemen
         communicates(events),
         explored.complete,
         explored.schedules,
-        shown(found) if explored.wrong else (),
+        shown(found) if found and explored.wrong else (),
         round(1000 * (time.process_time() - began)),
     )
     return Judgement(entry, found, explored)

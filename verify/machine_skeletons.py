@@ -531,6 +531,29 @@ def cluster(page: Page) -> None:
         page.fence()
 
 
+def multicast(page: Page) -> None:
+    """Each of two CTAs loads half of what both need to both, with a ring of slots that both give back."""
+    depth = page.number(1, 2)
+    ctas = "for c in cuda_threads(0, 2, unit=cuda_cta_in_cluster)"
+    with page.device(64, cluster=2):
+        page.say(f"s: i32[2, {depth}, 2] @ CudaSmemLinear", "bar: barrier[2] @ CudaMbarrier")
+        with page.block("for k in seq(0, 2)"):
+            with page.block(ctas, "with CudaWarps(0, 1)"):
+                page.say(f"ReverseAwait(bar[c], {page.pick(T2S, BOTH)}, ~{depth})")
+                with page.asynchronous(T2S):
+                    page.say(
+                        f"tma_load_everywhere(s[:, k % {depth}, c:c + 1], x[2 * k + c:2 * k + c + 1])"
+                        " >> bar[c] >> bar[:]",
+                        f"Arrive({T2S}, 1) >> bar[c] >> bar[:]",
+                    )
+            with page.block(ctas, "with CudaWarps(1, 2)"):
+                page.say(f"Await(bar[c], {IO}, ~0)")
+                with page.one():
+                    page.say(f"y[2 * k + c] = s[c, k % {depth}, 0] * 3 + s[c, k % {depth}, 1]")
+                page.say(f"ReverseArrive({IO}, 1) >> bar[c] >> bar[:]")
+        page.fence()
+
+
 SKELETONS: Final[Mapping[str, tuple[Skeleton, int]]] = {
     "staged": (staged, 5),
     "double_buffer": (double_buffer, 5),
@@ -554,5 +577,6 @@ SKELETONS: Final[Mapping[str, tuple[Skeleton, int]]] = {
     "atomics": (atomics, 1),
     "parallel_loop": (parallel_loop, 1),
     "cluster": (cluster, 1),
+    "multicast": (multicast, 2),
 }
 """Every skeleton, with how often it is drawn in relation to the others."""
