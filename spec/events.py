@@ -18,7 +18,7 @@ out as a stack, so that what is allocated after a free may cover the same cells.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from soundline.spec.barriers import BarrierType, QueueId
@@ -48,6 +48,8 @@ class Element:
     """The name of the array where it was allocated, for messages."""
     index: tuple[int, ...]
     """Its index in that array."""
+    owner: frozenset[Thread] | None = field(default=None, compare=False, repr=False)
+    """Whose register it is; None where it is none."""
 
     def __str__(self) -> str:
         return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
@@ -139,6 +141,10 @@ class Touch:
     out_of_order: bool = False
     convergent: bool = False
     extended: frozenset[Pair] = frozenset()
+    seen_by: frozenset[Thread] | None = None
+    """Who has to see what was before, where that is not everybody who executes the action: the threads whose registers
+    these are, of which an instruction takes those of several collectives.
+    """
 
 
 @dataclass(frozen=True, slots=True)

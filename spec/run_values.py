@@ -12,7 +12,7 @@ The body of an instruction is executed here too: it assigns and reduces in seq l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from soundline.spec.dtypes import DType, bool_, float64, index
 from soundline.spec.elementwise import cast
@@ -35,7 +35,7 @@ from soundline.spec.program_names import typed
 from soundline.spec.programs import Assign, For, If, Reduce, Statement
 from soundline.spec.run_names import Given, Names, View
 from soundline.spec.timelines import CPU, InstrTl, pair
-from soundline.spec.visibility import Kind
+from soundline.spec.visibility import Kind, Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def instruction_touches(uses: Sequence[Use], instruction: Instruction) -> Iterat
     for use in uses:
         operand = instruction.operand(use.operand)
         convergent = use.memory.convergent if operand.convergent is None else operand.convergent
-        yield Touch(
+        touch = Touch(
             use.operand,
             use.kind,
             instruction.pair(use.operand, use.memory),
@@ -179,3 +179,16 @@ def instruction_touches(uses: Sequence[Use], instruction: Instruction) -> Iterat
             convergent,
             operand.extended,
         )
+        if operand.unit is None:
+            yield touch
+        else:
+            yield from _by_owner(touch)
+
+
+def _by_owner(touch: Touch) -> Iterator[Touch]:
+    """A touch of the registers of several collectives, each of which sees to its own."""
+    owned: dict[frozenset[Thread] | None, list[Element]] = {}
+    for element in touch.elements:
+        owned.setdefault(element.owner, []).append(element)
+    for owner, elements in owned.items():
+        yield replace(touch, elements=tuple(elements), seen_by=owner)

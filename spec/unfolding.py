@@ -196,7 +196,10 @@ class _Run:
         """The elements of an array of the device."""
         name, dtype = statement.name, statement.dtype
         if memory.space != "shared":
-            return own_elements(name, self._instance(name), dtype, shape)
+            elements = own_elements(name, self._instance(name), dtype, shape)
+            if memory.space != "registers":
+                return elements
+            return tuple(replace(e, owner=here.own(p.owner)) for p in parts for e in elements[p.span])
         assert here.shared is not None
         assert here.scope.tiling is not None
         return shared_elements(name, dtype, shape, parts, here.shared, here.scope.tiling.block_dim)

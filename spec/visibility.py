@@ -175,11 +175,14 @@ class Access:
     where: Where = ()
     forgets: bool = False
     """Whether its records forget who did it, so that more of them are equal."""
+    seen_by: frozenset[Thread] | None = None
+    """Who has to see what was before; None for all of the threads."""
 
     def blind_to(self, record: Record) -> frozenset[Thread]:
         """The threads that do not see a record."""
         pairs = {self.pair, *self.extended}
-        return frozenset(t for t in self.threads if not record.visible_to(pairs, t))
+        seers = self.threads if self.seen_by is None else self.seen_by
+        return frozenset(t for t in seers if not record.visible_to(pairs, t))
 
     def records(self) -> frozenset[Record]:
         """The records that the access makes."""

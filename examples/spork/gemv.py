@@ -78,7 +78,6 @@ def by_shuffles(
                     sums[w, lane] = 0.0
                     for k in seq(0, K // 32):
                         sums[w, lane] += A[WARPS * m + w, 32 * k + lane] * x[32 * k + lane]
-                Fence(cuda_in_order, cuda_in_order)
                 cuda_warp_sum_f32(total[w, :], sums[w, :])
                 for lane in cuda_threads(0, 32, unit=cuda_thread):
                     if lane == 0:

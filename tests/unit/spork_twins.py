@@ -42,6 +42,8 @@ class Twin:
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that differ from those of the example."""
     policy: Policy = Policy.temporal
+    unseen: str = ""
+    """Why no interleaving shows the mistake, where none does."""
 
     def text(self, text: str) -> str:
         """The text of the twin."""
@@ -128,6 +130,7 @@ FENCES = (
         RAW,
         "y[w, lane] += sums",
         nth=2,
+        unseen="the barrier of CUDA orders more than the fence asks for",
     ),
     Twin(
         "nothing sees what the fence waits for",
@@ -136,6 +139,7 @@ FENCES = (
         RAW,
         "y[w, lane] += sums",
         nth=2,
+        unseen="the barrier of CUDA orders more than the fence asks for",
     ),
     Twin("shared memory ends while it is read", FENCE, "pass", FREE_READ, "sums: f32", nth=3),
     Twin("shared memory ends while other warps read it", FENCE, BY_WARPS, FREE_READ, "sums: f32", nth=3),
@@ -727,7 +731,12 @@ TMA_ROUND_TRIP = (
     Twin("the load is not awaited", LOADED_TILE, "pass", RAW, "tile[tid"),
     Twin("the load before is awaited", LOADED_TILE, "Await(loaded, cuda_in_order, ~1)", RAW, "tile[tid"),
     Twin(
-        "threads do not see what was loaded", LOADED_TILE, "Await(loaded, cuda_temporal, ~0)", RAW, "tile[tid"
+        "threads do not see what was loaded",
+        LOADED_TILE,
+        "Await(loaded, cuda_temporal, ~0)",
+        RAW,
+        "tile[tid",
+        unseen="whoever waits for an mbarrier sees what TMA wrote",
     ),
     Twin("no proxy fence before the store", PROXY_FENCE, FENCE, RAW, STORE),
     Twin(
@@ -743,9 +752,19 @@ TMA_ROUND_TRIP = (
         "Fence(cuda_temporal, cuda_generic_and_async_proxy)",
         RAW,
         STORE,
+        unseen="the barrier of CUDA orders more than the fence asks for",
     ),
     Twin("no fence before the store", PROXY_FENCE, "pass", RAW, STORE),
-    Twin("no proxy fence before the next load", PROXY_FENCE, FENCE, WAR, LOAD, nth=2, policy=Policy.strict),
+    Twin(
+        "no proxy fence before the next load",
+        PROXY_FENCE,
+        FENCE,
+        WAR,
+        LOAD,
+        nth=2,
+        policy=Policy.strict,
+        unseen="a barrier suffices after reads",
+    ),
     Twin("no fence after the store", PROXY_FENCE, "pass", WAR, LOAD, nth=2),
     Twin("the store is not awaited", STORED, "pass", WAR, LOAD),
     Twin(
@@ -843,9 +862,9 @@ SPLIT_K_ATOMICS = (
     Twin(
         "a task reads what all add to",
         ADD,
-        f"{ADD}\nacc = C[TM * m + i, TN * n + j]",
-        WAR,
-        "cuda_atomic_add_f32",
+        f"acc += C[TM * m + i, TN * n + j]\n{ADD}",
+        RAW,
+        "acc += C",
     ),
     Twin(
         "an atomic addition to registers",
@@ -892,7 +911,12 @@ GEMV = (
     Twin("warps share a row", "sums[w, lane] += A", "sums[0, lane] += A", WAR, "sums[0, lane] += A"),
     Twin("shared memory ends while it is read", FENCE, "pass", FREE_READ, "sums: f32", nth=6),
     Twin(
-        "no fence before the shuffles", FENCE, "pass", RAW, "cuda_warp_sum_f32", nth=7, program="by_shuffles"
+        "a lane reads the register of another",
+        "= total[w, lane]",
+        "= total[w, 0]",
+        "dist-c6",
+        "y[WARPS * m + w] = total[w, 0]",
+        program="by_shuffles",
     ),
     Twin(
         "every lane writes the sum",
@@ -901,6 +925,7 @@ GEMV = (
         WAW,
         "y[WARPS * m + w] = total",
         program="by_shuffles",
+        unseen="all lanes write the same",
     ),
     Twin(
         "shuffles of all warps",

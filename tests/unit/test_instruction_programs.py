@@ -80,7 +80,6 @@ def shuffled(x: f32[2, 32] @ CudaGmemLinear, y: f32[2, 5, 32] @ CudaGmemLinear):
             for w in cuda_threads(0, 2, unit=cuda_warp):
                 for t in cuda_threads(0, 32, unit=cuda_thread):
                     mine[w, t] = x[w, t]
-                Fence(cuda_in_order, cuda_in_order)  # here
                 cuda_shfl_xor_f32(theirs[w, :, 0], mine[w, :], mask=4)
                 cuda_shfl_up_f32(theirs[w, :, 1], mine[w, :], delta=3)
                 cuda_shfl_down_f32(theirs[w, :, 2], mine[w, :], delta=30)
@@ -251,7 +250,6 @@ BROKEN = [
         "mach-read-raw",
     ),
     (by_bf16, "Fence(Sm80_cp_async, cuda_in_order)", "Fence(cuda_in_order, cuda_in_order)", "mach-read-raw"),
-    (shuffled, "                Fence(cuda_in_order, cuda_in_order)\n", "", "mach-read-raw"),
     (
         in_bulk,
         "Fence(cuda_in_order, cuda_generic_and_async_proxy)",

@@ -692,6 +692,16 @@ def test_operands_of_wgmma() -> None:
     assert m.write(P, at=Y) == []
 
 
+def test_only_those_who_own_a_register_have_to_see_what_was_done_with_it() -> None:
+    """An instruction that takes the registers of a warp: each lane sees to its own, and the record is of all."""
+    own, other = frozenset({Thread("task", 0)}), frozenset({Thread("task", 1)})
+    written = History().after(Access(Kind.write, IO_RMEM, own))
+    for seen_by, blind in ((own, frozenset()), (other, other), (None, other)):
+        taken = Access(Kind.read, IO_RMEM, own | other, convergent=True, seen_by=seen_by)
+        assert taken.blind_to(next(iter(written.writes))) == blind
+        assert [r.threads for r in written.after(taken).reads] == [own | other]
+
+
 # S-13 -------------------------------------------------------------------------------------------------------------
 
 
