@@ -331,7 +331,8 @@ INSTRUCTION: Final = Construct(
     sequential="Its body is executed.",
     machine="Every element that the body reads or writes is accessed by the collective with the timelines of "
     "the operand. Out of order: V_S begins empty. With a trailing barrier V_A begins empty too, and the "
-    "records carry the stamp of the next arrive there.",
+    "records carry the stamp of the next arrive there. Each thread has a record of its own, but for operands "
+    "that are convergent (S-04); atomic additions do not ask each other (S-13).",
     parallel="In order: each thread does some part of it, at its own time; an operand that is convergent is "
     "used by all at once. Asynchronous: each element is read and written at any time until completion.",
     lowering="The text of CUDA that is registered for the instruction.",

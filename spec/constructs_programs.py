@@ -154,7 +154,7 @@ ASSIGN: Final = Construct(
     prose="An element or a scalar gets a value of its dtype. On the device one thread does it, in order.",
     sequential="The place holds the value.",
     machine="The elements of E are read, then the place is written, all by the threads and on the timeline of "
-    "the statement.",
+    "the statement (S-02).",
     parallel="The thread reads, then writes.",
     lowering="An assignment in C++.",
     laws=(
@@ -191,7 +191,7 @@ REDUCE: Final = Construct(
     sequential="The place holds the sum of what it held and the value.",
     machine="As an assignment: the place is written, not read.",
     parallel="The thread reads, adds and writes; another thread may come between.",
-    lowering="A compound assignment in C++. It is not atomic; an atomic addition is an instruction.",
+    lowering="A compound assignment in C++. It is not atomic; an atomic addition is an instruction (S-13).",
     laws=(
         "mem-read",
         "mem-write",

@@ -143,12 +143,12 @@ ARRIVE: Final = Construct(
         """
     ),
     prose="The first half of a split barrier: what the collective did before on the first timeline comes "
-    "before what follows the paired await. With `:` for an index, or several barriers of one array, it is "
+    "before what follows the paired await (S-01). With `:` for an index, or several barriers of one array, it is "
     "multicast: it arrives at all of them; the position that no colon touches is its *home*.",
     sequential="Nothing.",
     machine="Every record that synchronizes, as at a fence, gets the stamp (queue, number of arrives before); "
     "then the counter of the home advances. A multicast stamps with each of its queues. At an mbarrier the "
-    "await of the arrive that used the same slot of the ring before has to be known to be over.",
+    "await of the arrive that used the same slot of the ring before has to be known to be over (S-14).",
     parallel="Commit group: what the thread issued and has not committed becomes the next group. Mbarrier: "
     "each thread arrives; for copies, when its copies are complete; for TMA the bytes to come are announced.",
     lowering="Commit group: cp.async.commit_group, cp.async.bulk.commit_group or wgmma.commit_group. Mbarrier: "

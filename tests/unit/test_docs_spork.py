@@ -18,6 +18,7 @@ import soundline.spec
 from soundline.spec.collective_units import STANDARD as UNITS
 from soundline.spec.construct_schema import Construct
 from soundline.spec.constructs import CONSTRUCTS
+from soundline.spec.decisions import DECISIONS
 from soundline.spec.fences import fence_pieces
 from soundline.spec.instructions import STANDARD as INSTRUCTIONS
 from soundline.spec.memories import STANDARD as MEMORIES
@@ -82,6 +83,12 @@ def test_every_id_has_its_place_in_the_index_of_errors() -> None:
 
 def test_every_id_belongs_to_a_construct() -> None:
     assert {i for c in CONSTRUCTS.values() for i in c.laws} == set(laws.constraints())
+
+
+def test_every_decision_on_spork_is_met_on_a_page_of_it() -> None:
+    texts = [*pages.pages().values(), *(p.read_text() for p in DOCS.glob("*.rst") if p.stem != "decisions")]
+    met = set(re.findall(r":law:`(S-\d\d)`", "".join(texts)))
+    assert {d for d in DECISIONS if d.startswith("S-")} <= met
 
 
 # Constructs -------------------------------------------------------------------------------------------------------
