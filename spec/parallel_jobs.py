@@ -12,7 +12,8 @@ An action is a *job* of the threads that execute it. How its parts may run depen
 - *in order*, by one thread: part after part, each reads and writes at once;
 - *in order*, by a collective: the parts in any order, at any time after the first of its threads has come and before
   the last has gone on, for which thread does which element is the affair of the instruction; a part that reads what
-  another writes makes them one, so does an action of registers alone, which all threads do together;
+  another writes makes them one, so does an action all of whose uses are convergent, as those of registers are, which
+  all threads do together;
 - *asynchronous*: every read and every write by itself, at any time after the issue (tearing), and only those that are
   not out of order in the order of issue.
 """
@@ -59,6 +60,8 @@ class ElementUse:
     pair: Pair
     free: bool = True
     """Whether an asynchronous use has no order at all."""
+    convergent: bool = False
+    """Whether all threads of the job do it together."""
     doubtful: bool = False
     """Whether a register is used so that only a missing ``wgmma.fence`` would give it a value."""
 
@@ -120,7 +123,7 @@ class Job:
     @property
     def waits_for_all(self) -> bool:
         """Whether it begins only when all of its threads have come."""
-        return self.in_order and all(use.in_registers for use in self.uses())
+        return self.in_order and all(use.convergent for use in self.uses())
 
     def uses(self) -> Iterable[ElementUse]:
         """All that it reads and writes."""
@@ -141,7 +144,8 @@ class _Builder:
         """The use of an element by the first of these touches that has it."""
         touch = next(found[element] for found in touches if element in found)
         cells = tuple(self.cells.setdefault(cell, len(self.cells)) for cell in element.cells)
-        return ElementUse(element, cells, touch.pair, touch.out_of_order)
+        together = touch.convergent or touch.pair.usage in REGISTERS
+        return ElementUse(element, cells, touch.pair, touch.out_of_order, together)
 
     def value(self, value: Value) -> Value:
         """A value, with what the job wrote itself in the place of its elements."""

@@ -8,7 +8,7 @@ of wgmma keep their order among themselves on accumulators (operands that are no
 
 Between the two only a ``wgmma.fence`` makes order. PTX leaves undefined what happens without: an ordinary write that a
 wgmma then reads or overwrites, and an ordinary read of what a wgmma then overwrites, are *doubtful*, and may give
-anything.
+anything. Registers that are allocated were used for something else before, so the first wgmma asks for a fence as well.
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ class RegisterOrder:
             self._ordinary(job)
         elif job.instr_tl is InstrTl.wgmma_async:
             self._wgmma(job)
+
+    def allocated(self, cells: Iterable[int], owner: frozenset[Thread]) -> None:
+        """Registers were used for something else before, in order."""
+        for cell in cells:
+            self.ordinary[cell].unfenced_write = True
+            self.ordinary[cell].threads |= owner
 
     def fence(self, threads: frozenset[Thread]) -> None:
         """A wgmma.fence by these threads."""

@@ -236,7 +236,7 @@ class Control:
                         return
             return
         for n, read in enumerate(job.reads):
-            if not got >> n & 1 and (not read.in_registers or self._allowed(job, job.after[n])):
+            if not got >> n & 1 and (not read.convergent or self._allowed(job, job.after[n])):
                 yield Move("read", job.number, n)
         for n, part in enumerate(job.parts):
             if not made >> n & 1 and all(got >> r & 1 for r in part.reads) and self._allowed(job, part.after):

@@ -197,6 +197,11 @@ class _Projection:
         match event:
             case Allocated() if event.is_argument:
                 self.script.arguments += event.buffer.elements
+            case Allocated(_, buffer):
+                if InstrTl.wgmma_async in buffer.memory.instructions and buffer.space == "registers":
+                    cells = self.script.cells
+                    used = [cells.setdefault(c, len(cells)) for e in buffer.elements for c in e.cells]
+                    self.registers.allocated(used, buffer.owner)
             case Action():
                 self._action(event)
             case Fenced():

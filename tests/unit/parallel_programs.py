@@ -6,8 +6,35 @@ from functools import cache
 from textwrap import indent
 
 from soundline.impl.spork import proc_from_text
+from soundline.spec.collective_units import cuda_warp
 from soundline.spec.events import Event
-from soundline.verify.machine_instructions import NAMES
+from soundline.spec.instruction_schema import Instruction, Operand
+from soundline.spec.memories import CudaGmemLinear, CudaSmemLinear
+from soundline.spec.timelines import InstrTl
+from soundline.verify import machine_instructions
+
+
+def _put(name: str, *, convergent: bool) -> Instruction:
+    """A warp puts one element into shared memory."""
+    meaning = proc_from_text(f"def {name}(dst: [i32][1], src: [i32][1]):\n    dst[0] = src[0]\n")
+    return Instruction(
+        name=name,
+        arguments=meaning.arguments,
+        body=meaning.body,
+        unit=cuda_warp,
+        instr_tl=InstrTl.cuda_in_order,
+        operands={
+            "dst": Operand(memories=(CudaSmemLinear,), convergent=convergent),
+            "src": Operand(memories=(CudaGmemLinear,), convergent=convergent),
+        },
+    )
+
+
+NAMES = {
+    **machine_instructions.NAMES,
+    "warp_put": _put("warp_put", convergent=False),
+    "warp_put_together": _put("warp_put_together", convergent=True),
+}
 
 TINY = "x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear, z: i32[8] @ CudaGmemLinear"
 """Arguments for the instructions of one or two elements."""

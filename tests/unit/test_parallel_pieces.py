@@ -288,6 +288,50 @@ Fence(cuda_in_order, cuda_in_order)
     assert "doubtful" in {dict(o.result)["y[1]"] for o in found.outcomes}
 
 
+def test_the_first_wgmma_asks_for_a_fence_as_well() -> None:
+    body = """
+d: i32[1] @ TinyRegisters
+g: barrier @ CudaCommitGroup
+with CudaAsync(wgmma_async):
+    {}
+    wg_zero(d[0:1])
+    Arrive(wgmma_async, 1) >> g
+Await(g, cuda_in_order, 0)
+wg_read(y[0:1], d[0:1])
+Fence(cuda_in_order, cuda_in_order)
+"""
+    assert_right(body.format("Fence(wgmma_fence_1, wgmma_fence_2)"), "blockDim=128")
+    assert_wrong(body.format("pass"), "blockDim=128")
+
+
+def test_an_accumulator_in_flight_is_no_operand_of_another_wgmma() -> None:
+    body = """
+b: i32[1] @ CudaSmemLinear
+a: i32[1] @ TinyRegisters
+d: i32[1] @ TinyRegisters
+g: barrier @ CudaCommitGroup
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    b[t] = x[t]
+Fence(cuda_in_order, cuda_generic_and_async_proxy)
+with CudaAsync(wgmma_async):
+    Fence(wgmma_fence_1, wgmma_fence_2)
+    wg_zero(a[0:1])
+    wg_mma(a[0:1], b[0:1], b[0:1])
+    Arrive(wgmma_async, 1) >> g
+{}
+with CudaAsync(wgmma_async):
+    Fence(wgmma_fence_1, wgmma_fence_2)
+    wg_zero(d[0:1])
+    wg_mma_registers(d[0:1], a[0:1], b[0:1])
+    Arrive(wgmma_async, 1) >> g
+Await(g, cuda_in_order, 0)
+wg_read(y[0:1], d[0:1])
+Fence(cuda_in_order, cuda_in_order)
+"""
+    assert_right(body.format("Await(g, cuda_in_order, 0)"), "blockDim=128")
+    assert_wrong(body.format("pass"), "blockDim=128")
+
+
 def test_registers_of_a_collective_keep_the_order_of_the_program() -> None:
     body = """
 s: i32[2] @ CudaSmemLinear
@@ -325,6 +369,19 @@ Fence(cuda_in_order, cuda_in_order)
     late = assert_wrong(body.format(fence, "pass"), "blockDim=32")
     assert any(o.junk for o in early.wrong)
     assert "Add(x[2], number 1)" in {dict(o.result)["y[0]"] for o in late.wrong}
+
+
+def test_a_convergent_use_is_one_act_of_all_threads() -> None:
+    body = """
+s: i32[1] @ CudaSmemLinear
+with CudaWarps(0, 1):
+    {}(s[0:1], x[0:1])
+    for t in cuda_threads(0, 2, unit=cuda_thread):
+        y[t] = s[0]
+Fence(cuda_in_order, cuda_in_order)
+"""
+    assert_right(body.format("warp_put_together"))
+    assert_wrong(body.format("warp_put"))
 
 
 # Barriers, clusters, atomics, storage -----------------------------------------------------------------------------
