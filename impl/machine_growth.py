@@ -169,12 +169,13 @@ def _asked(event: Event, cell: Cell, kind: str, record: Record) -> frozenset[tup
 
 
 def _accesses(event: Event, cell: Cell) -> Iterable[tuple[list[Pair], bool, Threads]]:
-    """The pairs by which each use of the cell sees, its own first; whether it writes; and who does it."""
+    """The pairs by which each use of the cell sees, its own first; whether it writes; and who has to see."""
     match event:
         case Action(place, touches):
             for touch in touches:
                 if any(cell in element.cells for element in touch.elements):
-                    yield [touch.pair, *sorted(touch.extended)], touch.kind != "read", place.threads
+                    who = place.threads if touch.seen_by is None else touch.seen_by
+                    yield [touch.pair, *sorted(touch.extended)], touch.kind != "read", who
         case Freed(_, buffer):
             yield [freeing_pair(buffer)], True, buffer.owner
 

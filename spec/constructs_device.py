@@ -271,7 +271,8 @@ ALLOC: Final = Construct(
     "which shard is meant are iterators of cuda_threads loops.",
     sequential="The elements hold nothing; reading one before it was written is refused (S-09).",
     machine="The life of its cells begins. At the end of the block the collective that allocated it frees it, "
-    "and has to see all that was done (S-06).",
+    "and has to see all that was done (S-06). Registers "
+    "that wgmma may use begin with the record of a write by their owner (S-11).",
     parallel="The cells hold anything. Shared memory is used again after it is freed.",
     lowering="Registers are variables of a thread without the distributed dimensions; shared memory is a "
     "static offset in one array; global memory is allocated by the CPU.",

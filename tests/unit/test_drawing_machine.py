@@ -121,6 +121,28 @@ def test_a_write_takes_the_place_of_records_and_stamps_are_shown() -> None:
     assert rows[4].lines[0].asked == {(on(IO_RAM, 35), True)}
 
 
+SHUFFLED = """
+def shuffled(x: f32[32] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for t in cuda_tasks(0, 1):
+            v: f32[32] @ CudaRmem
+            w: f32[32] @ CudaRmem
+            for i in cuda_threads(0, 32, unit=cuda_thread):
+                v[i] = x[i]
+            cuda_shfl_xor_f32(w[0:32], v[0:32], mask=1)
+            for i in cuda_threads(0, 32, unit=cuda_thread):
+                x[i] = w[i]
+"""
+
+
+def test_of_a_shuffle_only_the_owner_of_a_register_is_asked() -> None:
+    rows = growth(proc_from_text(SHUFFLED).events(), "v[3]").rows
+    write, read = rows[2].lines
+    assert write.asked == {(on(IO_RMEM, 3), True)}
+    assert (read.kind, len(read.threads)) == ("read", 32)
+    assert not any(row.hazards for row in rows)
+
+
 def test_an_element_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no element is called s\[64\]"):
         growth(proc_from_text(STAGED.replace("FIRST", "Sm80_cp_async")).events(), "s[64]")
