@@ -17,7 +17,7 @@ from soundline.spec.barriers import Queue, QueueId, Stamp
 from soundline.spec.errors import SynchronizationError
 from soundline.spec.parallel import outcomes
 from soundline.spec.storage import Locations
-from soundline.spec.timelines import IO_RAM, sync_tl
+from soundline.spec.timelines import IO_RAM, IO_RMEM, WG_D, Pair, SyncTl, sync_tl
 from soundline.spec.unfolding import unfold
 from soundline.spec.visibility import Access, Hazard, Kind, Thread
 
@@ -60,6 +60,18 @@ def _passed_on(arrives: frozenset[Thread], awaits: frozenset[Thread]) -> str:
     memory.arrive(IN_ORDER, arrives, frozenset({Stamp(QUEUE, 0)}))
     memory.release(QUEUE, 1, IN_ORDER, awaits)
     return _read(memory, READER)
+
+
+def _accumulated(given: frozenset[Pair] | None) -> str:
+    """wgmma overwrites an accumulator that was read in order, after an ordinary fence which gives the read these pairs;
+    None for what the law gives.
+    """
+    memory = Locations()
+    memory.allocate(["d"], WARP)
+    memory.access(["d"], Access(Kind.read, IO_RMEM, WARP, convergent=True))
+    second = IN_ORDER if given is None else SyncTl("cuda_in_order", given, given, transitive=True)
+    memory.fence(IN_ORDER, second, WARP)
+    return _said(memory.access(["d"], Access(Kind.write, WG_D, WARP, convergent=True)))
 
 
 def _overwritten() -> str:
@@ -141,6 +153,13 @@ ROWS: tuple[Row, ...] = (
         "one arrive, then Await(bar, cuda_in_order, ~0)",
         _counting_from_one,
         _counting_from_zero,
+    ),
+    Row(
+        "S-11",
+        "an ordinary fence between registers and wgmma",
+        "an accumulator is read, Fence(cuda_in_order, cuda_in_order), wgmma writes it",
+        lambda: _accumulated(IN_ORDER.temporal),
+        lambda: _accumulated(None),
     ),
     Row(
         "S-14",

@@ -51,6 +51,7 @@ EXPECTED = {
     "Await with N < 0, counting from one": [
         ("waits for arrive 1, of 1: for ever", "waits for arrive 0, of 1")
     ],
+    "an ordinary fence between registers and wgmma": [("no hazards", "mach-write-war")],
     "a ring of mbarriers without a reverse side": [
         ("no hazards; 1 outcome of 2 is a deadlock", "mach-arrive-overrun")
     ],
