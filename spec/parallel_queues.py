@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
 from soundline.spec.barriers import BarrierType, QueueId, ring_depth
-from soundline.spec.events import Arrived, Awaited, Event
+from soundline.spec.events import Arrived, Awaited, BarrierAllocated, Event
 from soundline.spec.timelines import SyncTl
 from soundline.spec.visibility import Thread
 
@@ -27,7 +27,10 @@ class QueueUses:
         self.counts: dict[QueueId, dict[QueueId, int]] = defaultdict(dict)
         self.awaiting: dict[QueueId, set[Thread]] = defaultdict(set)
         self.mbarriers: set[Hashable] = set()
+        self.depths: dict[Hashable, int] = {}
         for event in events:
+            if isinstance(event, BarrierAllocated) and event.depth is not None:
+                self.depths[event.barrier] = event.depth
             if isinstance(event, Arrived | Awaited) and event.type is BarrierType.CudaMbarrier:
                 self.mbarriers.add((event.queues[0] if isinstance(event, Arrived) else event.queue).barrier)
             if isinstance(event, Arrived):
@@ -41,7 +44,9 @@ class QueueUses:
                 self.awaiting[queue] |= event.place.threads
 
     def depth(self, queue: QueueId) -> int:
-        """How many mbarriers a queue has."""
+        """How many mbarriers a queue has: what the static law says, else what its lags ask for."""
+        if queue.barrier in self.depths:
+            return self.depths[queue.barrier]
         lag = self.lags.get((queue.barrier, False), 0)
         back = (queue.barrier, True)
         reverse = self.lags.get(back, 1) if back in self.first or back in self.lags else None

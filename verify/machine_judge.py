@@ -18,10 +18,10 @@ from enum import StrEnum
 
 from soundline.spec.events import Action, Event
 from soundline.spec.parallel import Exploration, outcomes, sample
-from soundline.spec.timelines import InstrTl
 from soundline.spec.visibility import Hazard, Kind
 from soundline.verify.machine_generator import Drawn
 from soundline.verify.machine_ledger import Entry
+from soundline.verify.machine_reasons import IN_ORDER, reason
 from soundline.verify.machine_verdicts import NoRun, hazards, lawful
 
 RUNS, SAMPLED, CROSSED = 600, 150, 4
@@ -72,8 +72,9 @@ class Judgement:
             for (name, expected), (_, found) in zip(self.exploration.expected, wrong.result, strict=True)
             if expected != found
         ]
-        ends = [f"waits for ever: {who}" for who in wrong.deadlock] or differs or ["reads what nobody wrote"]
-        return "\n".join([str(wrong.witness), *ends])
+        junk = ["reads what nobody wrote"] if wrong.junk else []
+        ends = [*(f"waits for ever: {who}" for who in wrong.deadlock), *differs, *junk]
+        return "\n".join([str(wrong.witness), *(ends or ["ends in other values, deeper than is told"])])
 
 
 def interleavings(
@@ -106,7 +107,7 @@ def judge(drawn: Drawn, *, runs: int = RUNS, sampled: int = SAMPLED) -> Judgemen
         drawn.changes,
         outcome.name,
         ids,
-        reason(events, found, explored) if outcome is Outcome.unobserved else "",
+        reason(events, found, complete=explored.complete) if outcome is Outcome.unobserved else "",
         communicates(events),
         explored.complete,
         explored.schedules,
@@ -132,9 +133,6 @@ def shown(found: Sequence[Hazard]) -> tuple[str, ...]:
     return (found[0].id,) if len(ids) == 1 or found[0].id.startswith("mach-free") else ()
 
 
-IN_ORDER = frozenset({InstrTl.cpu_in_order, InstrTl.cuda_in_order})
-
-
 def communicates(events: Iterable[Event]) -> bool:
     """Whether two threads communicate through an asynchronous operation: both use a cell, one of them writes it, and
     one of them uses it asynchronously.
@@ -152,26 +150,3 @@ def communicates(events: Iterable[Event]) -> bool:
 
 def _meets(uses: set[tuple[object, bool, bool]]) -> bool:
     return any(a[0] != b[0] and (a[1] or b[1]) and (a[2] or b[2]) for a in uses for b in uses if a is not b)
-
-
-def reason(events: Sequence[Event], found: Sequence[Hazard], explored: Exploration) -> str:
-    """Why a refused program shows nothing wrong, as far as that is known."""
-    ids = {h.id for h in found}
-    if not explored.complete:
-        return "only some interleavings were tried"
-    if ids <= {"mach-free-write", "mach-free-read"}:
-        return "storage ends too early, and nothing uses its bytes again"
-    if ids <= {"mach-barrier-unequal"}:
-        return "counts are unequal, and nothing uses the barrier again"
-    if ids <= {"mach-await-progress", "mach-barrier-unequal"}:
-        return "an await before its arrive in the sequential order, by other threads"
-    return _of_accesses(found)
-
-
-def _of_accesses(found: Sequence[Hazard]) -> str:
-    ids = {h.id for h in found}
-    if "mach-read-raw" in ids:
-        return "what is read too early is overwritten, or what was there is the same"
-    if ids & {"mach-write-waw", "mach-free-write"}:
-        return "two writes in any order, and nobody reads between or after them"
-    return "a read that every interleaving does in time"

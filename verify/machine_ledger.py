@@ -109,19 +109,20 @@ class Ledger:
 
 
 PARTS = (
-    "spec/abstract_machine*.py",
     "spec/barriers.py",
     "spec/events.py",
     "spec/fences.py",
     "spec/memories.py",
     "spec/instruction_*.py",
     "spec/parallel*.py",
+    "spec/rings.py",
     "spec/run_*.py",
     "spec/scopes.py",
     "spec/sequential*.py",
     "spec/static_*.py",
     "spec/storage.py",
     "spec/timelines.py",
+    "spec/transitions.py",
     "spec/unfolding*.py",
     "spec/visibility.py",
     "verify/machine_changes.py",
@@ -129,8 +130,10 @@ PARTS = (
     "verify/machine_instructions.py",
     "verify/machine_judge.py",
     "verify/machine_page.py",
+    "verify/machine_reasons.py",
     "verify/machine_skeletons.py",
     "verify/machine_soup.py",
+    "verify/machine_verdicts.py",
 )
 """What an entry rests on."""
 
