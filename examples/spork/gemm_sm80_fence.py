@@ -35,6 +35,8 @@ def gemm(
     assert M % M1 == 0
     assert N % N1 == 0
     assert K % K0 == 0
+    assert M1 % A_ROWS == 0
+    assert K0 % B_ROWS == 0
     with CudaDeviceFunction(blockDim=32 * WARPS, blocks_per_sm=1):
         for m1 in cuda_tasks(0, M // M1):
             for n1 in cuda_tasks(0, N // N1):

@@ -13,6 +13,7 @@ import pytest
 
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.errors import SoundlineError
+from soundline.spec.parallel import sample
 from soundline.spec.static_law import static_law
 from soundline.spec.visibility import Policy
 
@@ -34,6 +35,9 @@ REAL_SIZES = {
 }
 """The constants of each example, and what they are for a real GPU."""
 
+SMALL = ("vector_add", "fences", "tma_round_trip", "gemv", "split_k_workspace", "split_k_atomics")
+"""The examples whose threads a test can interleave."""
+
 ALL = [(name, twin) for name, twins in TWINS.items() for twin in twins]
 
 
@@ -49,19 +53,18 @@ def programs(module: ModuleType) -> dict[str, SporkProc]:
 PROGRAMS = [(name, program) for name in TWINS for program in programs(example(name))]
 
 
-def twin_of(name: str, twin: Twin, folder: Path) -> tuple[ModuleType, str]:
-    """The module of a twin, in a file of its own, and its text."""
-    text = twin.text((EXAMPLES / f"{name}.py").read_text())
+def twin_of(name: str, twin: Twin, folder: Path) -> ModuleType:
+    """The module of a twin, in a file of its own."""
     path = folder / f"{name}.py"
-    path.write_text(text)
-    return load(path), text
+    path.write_text(twin.text((EXAMPLES / f"{name}.py").read_text()))
+    return load(path)
 
 
 def found_in(name: str, twin: Twin, folder: Path) -> tuple[str, int | None, str]:
     """The id by which a twin is refused, the line of the statement, and the text of the twin."""
     text = twin.text((EXAMPLES / f"{name}.py").read_text())
     try:
-        module, _ = twin_of(name, twin, folder)
+        module = twin_of(name, twin, folder)
         program = programs(module)[twin.program or next(iter(programs(module)))]
         if twin.rule == "seq-uninitialized":
             program.run(**module.arguments())
@@ -118,7 +121,11 @@ def test_an_example_runs_as_a_program(name: str, capsys: pytest.CaptureFixture[s
     assert printed.count(": True\nno hazards (") == len(programs(example(name)))
 
 
-@pytest.mark.parametrize(("name", "twin"), ALL, ids=[f"{name}: {twin.mistake}" for name, twin in ALL])
+def of(twins: list[tuple[str, Twin]]) -> list[object]:
+    return [pytest.param(name, twin, id=f"{name}: {twin.mistake}") for name, twin in twins]
+
+
+@pytest.mark.parametrize(("name", "twin"), of(ALL))
 def test_a_broken_twin_is_refused_where_it_is_broken(name: str, twin: Twin, tmp_path: Path) -> None:
     rule, line, text = found_in(name, twin, tmp_path)
     assert (rule, line) == (twin.rule, twin.flagged(text))
@@ -129,3 +136,26 @@ def test_a_proxy_fence_before_a_write_is_a_matter_of_policy(tmp_path: Path) -> N
     twin = next(t for t in TWINS["tma_round_trip"] if t.policy is Policy.strict)
     lenient = replace(twin, policy=Policy.temporal)
     assert found_in("tma_round_trip", lenient, tmp_path)[0] == "accepted"
+
+
+# Interleavings ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "program"), [found for found in PROGRAMS if found[0] in SMALL])
+def test_interleavings_of_an_example_end_alike(name: str, program: str) -> None:
+    module = example(name)
+    found = sample(programs(module)[program].events(**module.SIZES), schedules=2)
+    assert found.wrong == ()
+    assert len(found.outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "twin"), of([(n, t) for n, t in ALL if n in SMALL and t.rule.startswith("mach-")])
+)
+def test_interleavings_of_a_broken_twin_end_differently(name: str, twin: Twin, tmp_path: Path) -> None:
+    """The hazards are real: some run of the threads goes wrong, unless the twin says why none does."""
+    module = twin_of(name, twin, tmp_path)
+    program = programs(module)[twin.program or next(iter(programs(module)))]
+    schedules = 2 if twin.unseen else 12
+    found = sample(program.events(**{**module.SIZES, **twin.sizes}), schedules=schedules, stop=True)
+    assert bool(found.wrong) == (not twin.unseen)
