@@ -100,6 +100,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "spork-conditions": partial(spork_laws.conditions, "spork_conditions"),
     "spork-examples": spork_pages.examples,
     "spork-index": spork_pages.index,
+    "spork-kernel": spork_pages.kernel,
     "spork-words": spork_pages.words,
     "status": status_matrix.matrix,
     "status-summary": status_matrix.summary,

@@ -85,16 +85,18 @@ def rich(text: str) -> str:
 
 
 def _shown(construct: Construct, text: str) -> str:
-    """A program, and what is said of it."""
-    said = spork_runs.example(construct, text).text
-    sizes = ", ".join(f"{name} = {value}" for name, value in construct.sizes.items())
-    at = f"at {sizes}\n" if sizes and " = " in sizes and "n: size" in text else ""
-    return (
-        ".. container:: example\n\n"
-        + textwrap.indent(block("python", text), "   ")
-        + "\n"
-        + textwrap.indent(printed(f"{at}{said}"), "   ")
+    """A program, and what is said of it at which sizes."""
+    sizes = ", ".join(
+        f"{name} = {value}" for name, value in construct.sizes.items() if f"{name}: size" in text
     )
+    said = spork_runs.example(construct, text).text
+    return _example(text, f"at {sizes}\n{said}" if sizes else said)
+
+
+def _example(text: str, said: str) -> str:
+    """A program over what is said of it."""
+    body = f"{block('python', text)}\n{printed(said)}"
+    return f".. container:: example\n\n{textwrap.indent(body, '   ')}"
 
 
 def printed(text: str) -> str:
@@ -173,3 +175,21 @@ def examples() -> str:
             (f":source:`{path.name} <{path.relative_to(ROOT)}>`", f"{rich(head.split(':')[0])}. {said}")
         )
     return table(("program", "what it shows"), rows, widths=(28, 72))
+
+
+def kernel() -> str:
+    """A whole kernel with its verdict, and twins that are changed in one place with the first thing said of them."""
+    text, right, twins = spork_runs.kernel()
+    path = spork_runs.KERNEL.relative_to(ROOT)
+    said = (
+        "a ring of TMA and wgmma by warps with names, and what the abstract machine says of it at its sizes"
+    )
+    shown = f"This is the product of :source:`{path.name} <{path}>`, {said}.\n"
+    parts = [shown, _example(text, right.text)]
+    for twin in twins:
+        count = len(twin.judged.rules)
+        more = f" The first of {count} findings:" if count > 1 else ""
+        changed = f"``{twin.old}`` becomes ``{twin.new}``."
+        first = twin.judged.text.split("\n\n")[0]
+        parts += [f"{escape(twin.said)} {changed}{more}\n", printed(first)]
+    return "\n".join(parts)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import runpy
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from citations import ROOT
 
 from soundline.impl.spork import proc_from_text
 from soundline.impl.spork.program import SporkProc
@@ -52,3 +56,38 @@ def example(construct: Construct, text: str) -> Judged:
         called = proc_from_text(CONSTRUCTS[construct.calls].example, file="program")
         names[called.name] = called
     return judged(text, construct.sizes, names=names)
+
+
+KERNEL = ROOT / "examples" / "spork" / "gemm_sm90_ring.py"
+CHANGES = {
+    "Without the fence that opens a block of wgmma, registers are read in order and used by wgmma again with nothing "
+    "between.": ("Fence(wgmma_fence_1, wgmma_fence_2)", "pass"),
+    "With a reverse lag that is one too long, TMA writes to a slot that is still being read.": (
+        "~RING",
+        "~(RING + 1)",
+    ),
+}
+"""Twins of the kernel, by what is said of them: a text, and what takes its place."""
+
+
+class Twin(NamedTuple):
+    """A kernel that is changed in one place."""
+
+    said: str
+    old: str
+    new: str
+    judged: Judged
+
+
+def kernel() -> tuple[str, Judged, list[Twin]]:
+    """The text of an example, what is said of it, and its twins."""
+    module = runpy.run_path(str(KERNEL))
+    source = KERNEL.read_text()
+    function = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "gemm")
+    text = ast.get_source_segment(source, function) or ""
+
+    def said(program: str) -> Judged:
+        return judged(program, module["SIZES"], names=module)
+
+    twins = [Twin(why, *change, said(text.replace(*change))) for why, change in CHANGES.items()]
+    return text, said(text), twins

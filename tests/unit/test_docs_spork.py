@@ -161,6 +161,16 @@ def test_the_chapter_on_the_machine_has_pictures_right_and_wrong() -> None:
     assert {a.policy for a in asked} == {"temporal", "strict"}
 
 
+def test_the_kernel_that_is_shown_is_right_and_each_twin_is_not() -> None:
+    text, right, twins = runs.kernel()
+    assert right.rules == ()
+    assert all(text.count(t.old) == 1 for t in twins)
+    assert [sorted(set(t.judged.rules)) for t in twins] == [["mach-write-war", "mach-write-waw"]] * 2
+    shown = pages.kernel()
+    assert "wgmma" in shown
+    assert shown.count("[mach-write-wa") == len(twins)
+
+
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
