@@ -697,8 +697,8 @@ UNIT_TESTS: Final = (
     "test_visibility.py",
     "test_barriers.py",
     "test_timelines.py",
+    "test_rings.py",
     "test_abstract_machine.py",
-    "test_machine_court.py",
 )
 """The unit tests that hold the machine by twins of its laws."""
 

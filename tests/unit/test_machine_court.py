@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from soundline.impl.spork import proc_from_text
 from soundline.spec.errors import SoundlineError
 from soundline.spec.program_laws import check
 from soundline.spec.programs import Fence, statements
-from soundline.verify import deep, machine, machine_judge, machine_slips, machine_trial
+from soundline.verify import deep, machine, machine_judge, machine_reasons, machine_slips, machine_trial
 from soundline.verify.machine_changes import CHANGES, changed, fresh
 from soundline.verify.machine_generator import LEANER, Drawn, drawn, lean, skeleton
+from soundline.verify.machine_instructions import NAMES
 from soundline.verify.machine_judge import BAD, JUDGED, Outcome, communicates, judge
 from soundline.verify.machine_ledger import Entry, Ledger, meaning, version
 from soundline.verify.machine_mutants import EQUIVALENT, MUTATED, SLIPS, UNIT_TESTS
@@ -125,9 +128,6 @@ def test_a_wrong_interleaving_is_told() -> None:
 
 
 def test_programs_without_a_run_are_told_apart() -> None:
-    from soundline.impl.spork import proc_from_text
-    from soundline.verify.machine_instructions import NAMES
-
     head = "def f(x: i32[8] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=32):\n"
     head += "        for task in cuda_tasks(0, 1):\n"
     late = proc_from_text(head + "            x[0] = 1\n", NAMES)
@@ -175,6 +175,104 @@ def test_a_disagreement_is_made_small_and_told(monkeypatch: pytest.MonkeyPatch) 
     assert str(Outcome.disagreement) in told
     assert "seed 7" in told
     assert "s[" in told
+
+
+# Reasons ----------------------------------------------------------------------------------------------------------
+
+FIRST = "for e in cuda_threads(0, 1, unit=cuda_thread):"
+FENCE = "Fence(cuda_in_order, cuda_in_order)"
+
+
+def unobserved(body: str) -> Entry:
+    """The entry of a program that is refused, though nothing is wrong with it."""
+    head = """\
+def f(x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=64):
+        for task in cuda_tasks(0, 1):
+            s: i32[2] @ CudaSmemLinear
+"""
+    text = head + textwrap.indent(textwrap.dedent(body).strip("\n") + "\n", " " * 12)
+    judged = judge(Drawn(0, "reason", ("given",), proc_from_text(text, NAMES)))
+    assert judged.outcome is Outcome.unobserved, (judged.outcome, judged.entry.ids)
+    return judged.entry
+
+
+REFUSED = {
+    machine_reasons.MORE: f"""
+        {FIRST}
+            s[0] = x[0]
+        Fence(Sm80_cp_async, cuda_temporal)
+        with CudaWarps(1, 2):
+            {FIRST}
+                y[0] = s[0]
+        {FENCE}
+        """,
+    machine_reasons.ISSUED: f"""
+        {FIRST}
+            s[0] = x[0]
+            with CudaAsync(Sm80_cp_async):
+                cp_async_1(s[0:1], x[1:2])
+        Fence(Sm80_cp_async, cuda_in_order)
+        {FIRST}
+            y[0] = s[0]
+        {FENCE}
+        """,
+    machine_reasons.WRITTEN: """
+        for t in cuda_threads(0, 2, unit=cuda_thread):
+            y[0] = x[0]
+        """,
+    machine_reasons.READ: f"""
+        {FIRST}
+            s[0] = x[0]
+        {FENCE}
+        for t in cuda_threads(0, 2, unit=cuda_thread):
+            if t == 0:
+                s[0] = x[0]
+            if t == 1:
+                y[0] = s[0]
+        {FENCE}
+        """,
+    machine_reasons.OVERWRITTEN: f"""
+        {FIRST}
+            s[0] = x[0]
+        {FENCE}
+        with CudaWarps(1, 2):
+            {FIRST}
+                r: i32 @ CudaRmem
+                r = s[0]
+        {FIRST}
+            s[0] = x[1]
+            y[1] = s[0]
+        {FENCE}
+        """,
+    machine_reasons.FREED: f"""
+        for k in seq(0, 1):
+            r: i32[1] @ CudaSmemLinear
+            with CudaWarps(1, 2):
+                {FIRST}
+                    r[0] = x[0]
+                    y[0] = r[0]
+        {FENCE}
+        """,
+}
+"""By reason, a program that is refused for nothing that shows."""
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_refusal_that_shows_nothing_has_a_reason(why: str) -> None:
+    assert unobserved(REFUSED[why]).reason == why
+
+
+def test_what_was_only_sampled_is_said_to_be() -> None:
+    events = _events(witness("mach-read-raw"))
+    assert machine_reasons.reason(events, hazards(events), complete=False) == machine_reasons.SAMPLED
+
+
+def test_reasons_of_counts() -> None:
+    unequal = judge(witness("mach-barrier-unequal"))
+    assert unequal.entry.reason in ("", machine_reasons.UNEQUAL)
+    events = _events(witness("mach-await-progress"))
+    assert machine_reasons.reason(events, hazards(events), complete=True) == machine_reasons.LATE
 
 
 # Ledger and totals ------------------------------------------------------------------------------------------------
