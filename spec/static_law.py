@@ -190,7 +190,6 @@ def _check_block(statement: Statement, standing: Standing, findings: _Findings) 
     match statement:
         case CudaDeviceFunction():
             _check_device_function(statement, standing)
-            around = replace(standing, around=())
         case CudaAsync(timeline):
             sync_tl_of(timeline, statement)
             around = replace(standing, asynchronous=statement)

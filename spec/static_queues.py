@@ -188,9 +188,8 @@ def _check_homes(name: str, uses: Sequence[QueueUse]) -> None:
 
 
 def _ranks(use: QueueUse) -> tuple[int, ...]:
-    """By how many CTAs neighbours are apart along each dimension, and the CTA of the first queue."""
-    block_dim = use.tiling.block_dim
-    return (*(pitch // block_dim for pitch in use.deduction.pitches), use.deduction.first // block_dim)
+    """By how many CTAs neighbours are apart along each dimension; all begin in the first CTA."""
+    return tuple(pitch // use.tiling.block_dim for pitch in use.deduction.pitches)
 
 
 def _depth(queues: Queues, sides: dict[bool, SideFacts | None]) -> int | None:

@@ -188,7 +188,10 @@ def _wrong(
 
 
 def _check_within_unit(use: SharedUse, plain: Deduction, spans: list[int]) -> None:
-    """Whatever the iterators are, the shards of the intervals belong to the collective of the unit that runs."""
+    """Whatever the iterators are, the shards of the intervals belong to the collective of the unit that runs.
+
+    It owns the first of them: the indices that are no intervals follow it, and begin where it does.
+    """
     allocation, iterators = use.window.of.allocation, use.tiling.iterators
     assert allocation is not None
     moving = {*_points(use, plain).values(), *(i.name for i in allocation.iterators)}
@@ -197,11 +200,8 @@ def _check_within_unit(use: SharedUse, plain: Deduction, spans: list[int]) -> No
         sum(j * plain.pitches[k] for j, k in zip(at, spans, strict=True)) for at in _places(plain, spans)
     ]
     for values in product(*(range(i.count) for i in iterators)):
-        first = plain.first + sum(step * v for step, v in zip(steps, values, strict=True))
-        runs = first_thread(use.unit, use.tiling) + sum(
-            i.pitch * v for i, v in zip(iterators, values, strict=True)
-        )
-        cells = {_cell(use, first + by) for by in apart} | {_cell(use, runs)}
+        own = plain.first + sum(step * v for step, v in zip(steps, values, strict=True))
+        cells = {_cell(use, own + by) for by in apart}
         if len(cells) != 1:
             given = f"shards of {len(cells)} collectives of {use.unit}"
             raise static_refusal("dist-interval-unit", use.at, use.window.of.name, given, within=use.within)

@@ -373,6 +373,12 @@ TWINS = [
     (
         "bar-turns",
         ring(await_("~2", side=R), arrive(), arrive(side=R), await_()),
+        ring(await_("~2", side=R), arrive(), under("if b", arrive(side=R)), await_()),
+        "Await(bar, cuda_in_order, ~0)",
+    ),
+    (
+        "bar-turns",
+        ring(await_("~2", side=R), arrive(), arrive(side=R), await_()),
         ring(await_("~2", side=R), arrive(), arrive(side=R), under("if b", await_())),
         "Await(bar, cuda_in_order, ~0)",
     ),
@@ -513,6 +519,18 @@ def only(facts: Facts) -> BarrierFacts:
     return found
 
 
+def test_sides_may_have_collectives_of_other_sizes() -> None:
+    """What an index counts within a CTA may differ: an mbarrier is reached from all of it."""
+    text = lines(
+        threads(arrive(at="[w]"), "w:2:cuda_warp"),
+        threads(await_(at="[p]"), "p:2:2*cuda_warp"),
+    )
+    facts = only(law(device("bar: barrier[2] @ CudaMbarrier\n" + text)))
+    assert facts.forward is not None
+    assert facts.forward.awaits is not None
+    assert (facts.forward.arrives.pitches, facts.forward.awaits.pitches) == ((32,), (64,))
+
+
 def test_a_ring() -> None:
     facts = law(ring(TURNS.replace("~2", "~3")))
     found = only(facts)
@@ -587,6 +605,10 @@ def test_groups_of_several_kinds_live_together_and_one_after_the_other() -> None
     law(group(GROUPED + "\n" + grouped("too", "tma_to_gmem_async")))
     law(group(lines(under("if b", GROUPED), under("if b", grouped("too", "Sm80_cp_async")))))
     law(group(COPY_GROUP + grouped("too", "Sm80_cp_async")))  # the first is not used
+    mine = MBAR.replace("bar:", "m:") + "Arrive(Sm80_cp_async, 1) >> m\nAwait(m, cuda_in_order, ~0)\n"
+    law(group(mine + GROUPED))
+    others = grouped("too", "tma_to_gmem_async") + "\n" + grouped("more", "Sm80_cp_async")
+    refused("bar-group-alone", group(GROUPED + "\n" + others), "more:")
     refused("bar-group-alone", group(GROUPED + "\n" + loop(grouped("too", "Sm80_cp_async"))), "too:")
 
 

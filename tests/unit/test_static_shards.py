@@ -267,6 +267,13 @@ def test_what_is_allocated_in_the_loop_is_not_distributed() -> None:
     assert found.distributed == ()
 
 
+def test_an_operand_of_several_shards_of_what_is_allocated_in_the_loop() -> None:
+    inner = "o: f32[32] @ CudaRmem\n" + threads("o[t] = 1.0", "t:32:cuda_thread") + "\nturn(o[0:32], o[0:32])"
+    found = only(law(device(threads(inner, "w:4:cuda_warp"))))
+    assert found is not None
+    assert found.distributed == ("t",)
+
+
 def test_what_is_not_used_and_what_nobody_shares_out() -> None:
     assert only(law(device("s: f32[4] @ CudaSmemLinear"))) is None
     assert law(device(threads("x[0] = 1.0"))).shards == {}
