@@ -2,9 +2,9 @@
 What soundline costs, measured
 ==============================
 
-``make bench`` runs this. Three subjects: what it costs to judge the shipped rules, cold and from the cache; what it
-costs to compile a program, cold and from the cache; and how fast the program gemm + bias + softmax runs, as a ratio to
-numpy in the same process. Times are medians of interleaved repeats, so that a busy machine disturbs both sides alike;
+``make bench`` runs this. Four subjects: what it costs to judge the shipped rules, cold and from the cache; what it
+costs to compile a program, cold and from the cache; what it costs to run the examples of Spork on the abstract machine;
+and how fast the program gemm + bias + softmax runs, as a ratio to numpy in the same process. Times are medians of interleaved repeats, so that a busy machine disturbs both sides alike;
 the ratio is what can be compared between machines. Peers that are not installed are named as absent, never guessed.
 """
 
@@ -15,12 +15,13 @@ import importlib.util
 import json
 import os
 import platform
+import runpy
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import soundline as sl
+from soundline.spec.abstract_machine import judge
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -41,6 +43,7 @@ def main() -> int:
     result: dict[str, Any] = {"schema": 1, "machine": machine(), "repeats": options.repeats}
     if not options.kernels_only:
         result["prover"] = shown("prover", prover())
+        result["abstract_machine"] = [shown(row["program"], row) for row in abstract_machine()]
     result["compile"] = shown("compile", compiling())
     result["kernels"] = [shown(f"gemm+bias+softmax {s}", kernel(*s, options.repeats)) for s in SIZES]
     result["absent"] = [peer for peer in ("torch", "jax", "tinygrad") if not importlib.util.find_spec(peer)]
@@ -155,6 +158,32 @@ def _compile_once(cache: str) -> float:
     environment = {**os.environ, "SOUNDLINE_CACHE_DIR": cache}
     command = [sys.executable, "-c", COMPILE_ONCE]
     return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+
+# the abstract machine ---------------------------------------------------------------------------------------------
+
+
+def abstract_machine() -> Iterator[dict[str, Any]]:
+    """Seconds to unfold each example of Spork at its test size, and to run it on the machine."""
+    for path in sorted((ROOT / "examples" / "spork").glob("*.py")):
+        module = runpy.run_path(str(path))
+        for name, program in module.items():
+            if isinstance(program, sl.spork.SporkProc):
+                taken = {a.name for a in program.arguments}
+                sizes = {n: size for n, size in module.get("SIZES", {}).items() if n in taken}
+                began = time.perf_counter()
+                events = list(program.events(**sizes))
+                unfolded = time.perf_counter()
+                verdict = judge(events)
+                ended = time.perf_counter()
+                yield {
+                    "program": f"{path.stem}:{name}",
+                    "events": verdict.events,
+                    "accesses": verdict.accesses,
+                    "hazards": len(verdict.findings),
+                    "unfold_seconds": round(unfolded - began, 2),
+                    "machine_seconds": round(ended - unfolded, 2),
+                }
 
 
 # the kernels ------------------------------------------------------------------------------------------------------

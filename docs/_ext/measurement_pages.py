@@ -25,7 +25,26 @@ def measurements() -> str:
         f"Python {machine['python']}, {versions}. Medians of {result['repeats']} interleaved repeats. "
         f"Peers that were not installed: {', '.join(result['absent']) or 'none'}.\n"
     )
-    return "\n".join([taken, _costs(result), _kernels(result["kernels"])])
+    machine_rows = result.get("abstract_machine", [])
+    return "\n".join([taken, _costs(result), _abstract_machine(machine_rows), _kernels(result["kernels"])])
+
+
+def _abstract_machine(rows: list[dict[str, Any]]) -> str:
+    """What it costs to run the examples of Spork on the abstract machine."""
+    if not rows:
+        return ""
+    shown = [
+        (
+            code(r["program"]),
+            f"{r['events']:,}",
+            f"{r['accesses']:,}",
+            f"{r['unfold_seconds']} s",
+            f"{r['machine_seconds']} s",
+        )
+        for r in rows
+    ]
+    header = ("example on the literal machine", "events", "accesses", "unfolding", "machine")
+    return table(header, shown, widths=(40, 14, 16, 15, 15))
 
 
 def _costs(result: dict[str, Any]) -> str:
