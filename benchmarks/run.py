@@ -4,8 +4,9 @@ What soundline costs, measured
 
 ``make bench`` runs this. Four subjects: what it costs to judge the shipped rules, cold and from the cache; what it
 costs to compile a program, cold and from the cache; what it costs to run the examples of Spork on the abstract machine;
-and how fast the program gemm + bias + softmax runs, as a ratio to numpy in the same process. Times are medians of interleaved repeats, so that a busy machine disturbs both sides alike;
-the ratio is what can be compared between machines. Peers that are not installed are named as absent, never guessed.
+and how fast the program gemm + bias + softmax runs, as a ratio to numpy in the same process. Times are medians of
+interleaved repeats, so that a busy machine disturbs both sides alike; the ratio is what can be compared between
+machines. Peers that are not installed are named as absent, never guessed.
 """
 
 from __future__ import annotations
