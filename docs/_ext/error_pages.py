@@ -68,17 +68,17 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     ),
     (
         "By collective",
-        "A ``CollectiveError`` names a condition of units, loops over threads or distributed memory.",
+        "A ``CollectiveError`` names a condition of threads or distributed memory; in a program it is a ``StaticError``.",
         _rows(spork_laws.constraints("collective_units")),
     ),
     (
         "By condition of a Spork program",
-        "A ``ProgramError`` names the condition that a program broke, and shows the place.",
+        "A ``ProgramError``, or a ``StaticError``, names the condition that a program broke, and shows the place.",
         _rows(spork_laws.constraints("spork_conditions")),
     ),
     (
         "By timeline, fence, barrier and hazard",
-        "A ``SynchronizationError`` names what a statement broke; a ``Hazard`` of the abstract machine has an id too.",
+        "A ``SynchronizationError`` names what a statement broke, in a program a ``StaticError``; hazards have ids too.",
         _rows(spork_laws.constraints("synchronization")),
     ),
 )
