@@ -68,7 +68,7 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     ),
     (
         "By collective",
-        "A ``CollectiveError`` names a condition of threads or distributed memory; in a program it is a ``StaticError``.",
+        "A ``CollectiveError`` names a condition of threads or distributed memory, in a program a ``StaticError``.",
         _rows(spork_laws.constraints("collective_units")),
     ),
     (
@@ -78,7 +78,7 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     ),
     (
         "By timeline, fence, barrier and hazard",
-        "A ``SynchronizationError`` names what a statement broke, in a program a ``StaticError``; hazards have ids too.",
+        "A ``SynchronizationError`` names what is broken, in a program a ``StaticError``; hazards have ids too.",
         _rows(spork_laws.constraints("synchronization")),
     ),
 )
