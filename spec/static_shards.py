@@ -190,17 +190,16 @@ def _wrong(
 def _check_within_unit(use: SharedUse, plain: Deduction, spans: list[int]) -> None:
     """Whatever the iterators are, the shards of the intervals belong to the collective of the unit that runs.
 
-    It owns the first of them: the indices that are no intervals follow it, and begin where it does.
+    It owns the first of them: the indices that are no intervals follow it, and begin where it does. The loops around
+    the allocation go from whole collectives to whole collectives, and change nothing.
     """
-    allocation, iterators = use.window.of.allocation, use.tiling.iterators
-    assert allocation is not None
-    moving = {*_points(use, plain).values(), *(i.name for i in allocation.iterators)}
-    steps = [i.pitch if i.name in moving else 0 for i in iterators]
+    moving = set(_points(use, plain).values())
+    iterators = [i for i in use.tiling.iterators if i.name in moving]
     apart = [
         sum(j * plain.pitches[k] for j, k in zip(at, spans, strict=True)) for at in _places(plain, spans)
     ]
     for values in product(*(range(i.count) for i in iterators)):
-        own = plain.first + sum(step * v for step, v in zip(steps, values, strict=True))
+        own = plain.first + sum(i.pitch * v for i, v in zip(iterators, values, strict=True))
         cells = {_cell(use, own + by) for by in apart}
         if len(cells) != 1:
             given = f"shards of {len(cells)} collectives of {use.unit}"
