@@ -29,6 +29,21 @@ GROUPS = {
     "synchronization": "Synchronization",
     "call": "Calls",
 }
+SEE = {
+    "expression": "spork",
+    "window": "memories",
+    "cuda-threads": "collective_units",
+    "cuda-warps": "collective_units",
+    "cuda-device-function": "collective_units",
+    "cuda-async": "synchronization",
+    "alloc": "memories",
+    "instruction-call": "instructions",
+    "fence": "synchronization",
+    "barrier": "synchronization",
+    "arrive": "synchronization",
+    "await": "synchronization",
+}
+"""The page that has the tables behind a construct."""
 CHAPTERS = (constructs_programs, constructs_device, constructs_synchronization)
 _MARKED = re.compile(r"`([^`]+)`|\*(\w+)\*")
 
@@ -52,7 +67,7 @@ def page(construct: Construct) -> str:
         (
             label(f"spork-{construct.slug}"),
             title(construct.title),
-            f"*{GROUPS[construct.group]}* · source: Spork, {escape(construct.section)}\n",
+            f"*{GROUPS[construct.group]}* · source: Spork, {escape(construct.section)}{_see(construct)}\n",
             title("Form", "-"),
             block("text", construct.form),
             title("Meaning", "-"),
@@ -72,6 +87,10 @@ def page(construct: Construct) -> str:
             _links(construct),
         )
     )
+
+
+def _see(construct: Construct) -> str:
+    return f" · tables: :doc:`/{SEE[construct.slug]}`" if construct.slug in SEE else ""
 
 
 def rich(text: str) -> str:

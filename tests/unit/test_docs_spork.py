@@ -124,6 +124,8 @@ def test_pages_have_one_shape(construct: Construct) -> None:
 def test_every_construct_is_in_the_index_under_its_group() -> None:
     assert {c.group for c in CONSTRUCTS.values()} == set(pages.GROUPS)
     assert all(f"<spork-{slug}>" in pages.index() for slug in CONSTRUCTS)
+    assert set(pages.SEE) <= set(CONSTRUCTS)
+    assert all((DOCS / f"{page}.rst").exists() for page in pages.SEE.values())
 
 
 def test_words_are_marked_and_ids_are_links() -> None:
