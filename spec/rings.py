@@ -79,10 +79,6 @@ class Rings:
                 return f"arrive {number} may not be complete"
         return None
 
-    def ended(self, barrier: object) -> None:
-        """A barrier has ended."""
-        self.waited = [w for w in self.waited if w.queue.barrier != barrier]
-
 
 def _knows(waited: Waited, by: Threads) -> bool:
     """Whether an arrive by threads comes after an await: a phase is complete when all have arrived, so one suffices."""

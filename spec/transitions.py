@@ -189,13 +189,13 @@ class Machine:
         return []
 
     def _barrier_freed(self, event: BarrierFreed, where: Where) -> list[Hazard]:
-        """The counters of each queue of the barrier have to be equal."""
+        """The counters of each queue of the barrier have to be equal. They go on when it is allocated again, for it is
+        the same mbarriers then.
+        """
         found = []
-        self.rings.ended(event.barrier)
-        self.depths.pop(event.barrier, None)
         for name in sorted(q for q in self.queues if q.barrier == event.barrier):
             try:
-                self.queues.pop(name).ended()
+                self.queue(name).ended()
             except SynchronizationError as error:
                 found.append(_of_queue("mach-barrier-unequal", name, where, event.place.threads, error))
         return found

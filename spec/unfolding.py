@@ -7,7 +7,8 @@ or elements, every statement for the threads that execute it. The order is that 
 iterations in ascending order: the sequential reading is this order, and the others start from it.
 
 Storage and barriers live to the end of the block that allocates them, and end in reverse order. An argument of the proc
-is there before it runs, and is not freed.
+is there before it runs, and is not freed. Barriers are initialized once: where a statement allocates them again for the
+same threads, they are the same barriers as before.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ class _Run:
     launches: Iterator[int] = field(default_factory=count)
     forks: Iterator[int] = field(default_factory=count)
     instances: dict[str, int] = field(default_factory=dict)
+    barriers: dict[tuple[tuple[int, ...], frozenset[Thread]], int] = field(default_factory=dict)
+    """The number of the barriers that a statement allocates for its threads, each time the same ones."""
 
     def _instance(self, name: str) -> int:
         """How many times a name was allocated before."""
@@ -208,7 +211,10 @@ class _Run:
         """Barriers begin."""
         name, kind = statement.name, BarrierType(statement.kind.value)
         sizes = None if statement.sizes is None else tuple(names.size(size) for size in statement.sizes)
-        array = BarrierArray((name, self._instance(name)), name, kind, sizes)
+        key = here.path, here.threads
+        if key not in self.barriers:
+            self.barriers[key] = self._instance(name)
+        array = BarrierArray((name, self.barriers[key]), name, kind, sizes)
         names.bound[name] = array
         found = self.facts.barriers.get(here.path)
         depth = None if found is None else found.depth

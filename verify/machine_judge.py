@@ -126,11 +126,12 @@ def _outcome(drawn: Drawn, hazardous: bool, wrong: bool) -> Outcome:
 
 
 def shown(found: Sequence[Hazard]) -> tuple[str, ...]:
-    """The hazard that a wrong interleaving shows: that of a program with one alone, or an end of storage that comes
-    first, for what uses the bytes again then has hazards as well.
+    """The hazard that a wrong interleaving shows: that of a program with one alone, or an end of storage or of a
+    barrier that comes first, for what uses the bytes or the barrier again then has hazards as well.
     """
-    ids = {h.id for h in found}
-    return (found[0].id,) if len(ids) == 1 or found[0].id.startswith("mach-free") else ()
+    first = found[0].id
+    leads = first.startswith("mach-free") or first == "mach-barrier-unequal"
+    return (first,) if leads or len({h.id for h in found}) == 1 else ()
 
 
 def communicates(events: Iterable[Event]) -> bool:

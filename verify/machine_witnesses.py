@@ -2,7 +2,7 @@
 Each hazard, shown
 ==================
 
-For each hazard a smallest program that has it and no other, and that some interleaving gets wrong; and what mends it.
+For each hazard a smallest program that has it first, and that some interleaving gets wrong; and what mends it.
 Lines between the marks ``-`` and ``+`` are those of the wrong program and of the right one.
 """
 
@@ -116,13 +116,6 @@ WITNESSES: Final[Mapping[str, str]] = {
         """,
 }
 """By hazard, the statements of a task."""
-
-
-UNOBSERVABLE: Final[Mapping[str, str]] = {
-    "mach-barrier-unequal": "the parallel reading gives a barrier fresh mbarriers each time that it is allocated; a "
-    "kernel initializes them once, so that counts which differ would go on into the next allocation and the next task",
-}
-"""The hazards that the parallel reading cannot show, with the reason."""
 
 
 def witness(hazard: str, *, mended: bool = False) -> Drawn:

@@ -487,7 +487,23 @@ def test_a_commit_group_ends_when_all_of_it_was_awaited() -> None:
     assert hazards(program(1)) == [("mach-barrier-unequal", "cg: barrier @ CudaCommitGroup", None)]
 
 
-def test_a_barrier_that_is_allocated_again_begins_anew() -> None:
+@pytest.mark.parametrize(("fence", "found"), [(FENCE, []), ("pass", ["mach-arrive-overrun"])])
+def test_a_barrier_that_is_allocated_again_is_the_same_mbarrier(fence: str, found: list[str]) -> None:
+    proc = device(
+        f"""
+        for i in seq(0, 2):
+            bar: barrier @ CudaMbarrier
+            with CudaWarps(0, 1):
+                Arrive(cuda_in_order, 1) >> bar
+            with CudaWarps(1, 2):
+                Await(bar, cuda_in_order, ~0)
+            {fence}
+        """
+    )
+    assert [h[0] for h in hazards(proc)] == found
+
+
+def test_a_barrier_that_is_allocated_again_may_be_used_as_before() -> None:
     proc = device(
         """
         for i in seq(0, 3):
@@ -507,7 +523,7 @@ def test_queues_that_end_leave_others_alone() -> None:
         machine.step(Arrived(p, sync_tl("cuda_in_order"), (queue,), BarrierType.CudaMbarrier), ())
     found = machine.step(BarrierFreed(p, ("one", 0), "one", BarrierType.CudaMbarrier), ())
     assert [(h.id, h.location) for h in found] == [("mach-barrier-unequal", one)]
-    assert set(machine.queues) == {two}
+    assert {name: queue.arrives for name, queue in machine.queues.items()} == {one: 1, two: 1}
 
 
 def test_a_multicast_arrive_leaves_the_count_of_its_home_everywhere() -> None:

@@ -269,10 +269,10 @@ def test_what_was_only_sampled_is_said_to_be() -> None:
 
 
 def test_reasons_of_counts() -> None:
-    unequal = judge(witness("mach-barrier-unequal"))
-    assert unequal.entry.reason in ("", machine_reasons.UNEQUAL)
     events = _events(witness("mach-await-progress"))
     assert machine_reasons.reason(events, hazards(events), complete=True) == machine_reasons.LATE
+    arrive = f"bar: barrier @ CudaMbarrier\n{FIRST}\n    Arrive(cuda_in_order, 1) >> bar\n"
+    assert unobserved(arrive).reason == machine_reasons.UNEQUAL
 
 
 # Ledger and totals ------------------------------------------------------------------------------------------------

@@ -124,10 +124,9 @@ def test_a_multicast_asks_each_target_for_its_phase_and_its_home_for_its_awaits(
     assert rings.overrun([BAR, there], 0, frozenset({A})) is None
 
 
-def test_what_ended_or_is_long_past_is_forgotten() -> None:
+def test_what_is_long_past_is_forgotten() -> None:
     rings = waited(A)
     rings.awaited(BACK, 0, frozenset({A}), 1)
-    rings.ended("other")
     assert len(rings.waited) == 2
     for number in (1, 2):
         rings.awaited(BAR, number, frozenset({A}), 1)
@@ -135,5 +134,3 @@ def test_what_ended_or_is_long_past_is_forgotten() -> None:
     rings.awaited(BAR, 3, frozenset({A}), 1)
     assert [w.number for w in rings.waited if w.queue == BAR] == [1, 2, 3]
     assert len(rings.waited) == 4
-    rings.ended("bar")
-    assert rings.waited == []
