@@ -208,10 +208,10 @@ def overwritten(page: Page) -> None:
 
 
 def handed_over(page: Page) -> None:
-    """One thread fills and arrives, another awaits and reads."""
+    """One thread fills and arrives, another awaits and reads; perhaps once more, with the same storage and mbarrier."""
     how = page.pick("store", "cp_async", "cp_async", "cp_async", "copy")
     n = page.number(1, 2)
-    with page.device(64):
+    with page.device(64), page.maybe(0.4, "for k in seq(0, 2)"):
         page.say(f"s: i32[{n}] @ CudaSmemLinear", "bar: barrier @ CudaMbarrier")
         with page.one(0):
             for i in range(n):
@@ -223,7 +223,7 @@ def handed_over(page: Page) -> None:
                 page.say(f"{page.result()} = {_value(page, f's[{i}]')}")
             if page.often(0.3):
                 page.say("s[0] = z[0]", f"{page.result()} = s[0]")
-        page.fence()
+        page.fence(IO, GENERIC)
 
 
 def passed_on(page: Page) -> None:
