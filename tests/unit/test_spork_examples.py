@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from dataclasses import replace
 from functools import cache
@@ -16,6 +17,7 @@ from soundline.spec.errors import SoundlineError
 from soundline.spec.parallel import sample
 from soundline.spec.static_law import static_law
 from soundline.spec.visibility import Policy
+from soundline.verify.cli import main
 
 from .spork_twins import EXAMPLES, TWINS, Twin, load
 
@@ -80,6 +82,17 @@ def found_in(name: str, twin: Twin, folder: Path) -> tuple[str, int | None, str]
 
 def test_every_example_is_here() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(TWINS)
+    listed = (EXAMPLES.parent / "README.md").read_text()
+    assert all(f"| `spork/{name}.py` |" in listed for name in TWINS)
+
+
+def test_the_command_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    command = re.search(
+        r"`soundline check (examples/\S+) --size (\S+)`", (EXAMPLES.parent / "README.md").read_text()
+    )
+    assert command is not None
+    assert main(["check", str(EXAMPLES.parents[1] / command[1]), "--size", command[2]]) == 0
+    assert "no hazards" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("name", "program"), PROGRAMS)
