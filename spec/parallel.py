@@ -30,7 +30,7 @@ from random import Random
 
 from soundline.spec.events import Event
 from soundline.spec.parallel_memory import ParallelState, sequential
-from soundline.spec.parallel_search import Search, moves
+from soundline.spec.parallel_search import Search
 from soundline.spec.parallel_state import Control, Move
 from soundline.spec.parallel_threads import elections, script
 from soundline.spec.parallel_values import Content, joined, text
@@ -231,29 +231,45 @@ def _explore(runs: _Runs, limit: int, stop: bool) -> tuple[int, bool, bool]:
 # Random runs ------------------------------------------------------------------------------------------------------
 
 
+Source = tuple[str, int]
+"""Where a move can come from: a thread, a job, or a deferred signal, by number."""
+
+FEW = 16
+"""Of how many moves of a job one is chosen."""
+
+
 def _random_run(runs: _Runs, random: Random) -> bool:
     """One run; whether its outcome is wrong."""
     state, schedule = runs.start.copy(), list[Move]()
-    rank: dict[tuple[str, int], float] = {}
+    control, rank = state.control, dict[Source, float]()
     late, change = random.random() < 0.5, random.choice((0.0, 0.02, 0.1, 1.0))
+
+    def priority(source: Source) -> float:
+        if source not in rank or random.random() < change:
+            rank[source] = random.random()
+        kind, number = source
+        waits = kind == "late" or (kind == "job" and not runs.script.jobs[number].in_order)
+        return rank[source] - (late and waits)
+
     while True:
-        possible = list(moves(state.control))
+        sources = [("thread", a) for a in sorted(control.front)]
+        sources += [("job", j) for j in sorted(control.opened)] + [("late", d) for d in sorted(control.due)]
+        ordered = sorted(sources, key=priority, reverse=True)
+        possible = next((found for source in ordered if (found := _moves_of(control, source))), [])
         if not possible:
             return runs.end(state, lambda: tuple(schedule))
-
-        def priority(move: Move) -> float:
-            who = ("job" if move.kind in ("work", "read", "write") else "thread", move.who)
-            if who not in rank or random.random() < change:
-                rank[who] = random.random()
-            behind = late and move.kind in ("read", "write", "late")
-            return rank[who] + random.random() * 1e-3 - behind
-
-        move = max(possible, key=priority)
-        choices = list(state.choices(move))
-        if len(choices) > 1:
-            move = random.choice(choices)
+        move = random.choice([*state.choices(random.choice(possible))])
         schedule.append(move)
         state.apply(move)
+
+
+def _moves_of(control: Control, source: Source) -> list[Move]:
+    """The moves that come from somewhere now; of a job a few."""
+    kind, number = source
+    if kind == "job":
+        return list(islice(control.ready(control.script.jobs[number]), FEW))
+    move = control.of_agent(number) if kind == "thread" else control.of_due(number)
+    return [] if move is None else [move]
 
 
 # Words ------------------------------------------------------------------------------------------------------------
