@@ -36,6 +36,7 @@ _BYSTANDERS = frozenset(
             "cli_run",
             "cli_verify",
             "court",
+            "deep",
             "explain",
             "findings",
         ),
@@ -103,7 +104,8 @@ def digest(text: str | bytes) -> str:
 def fingerprint() -> str:
     """The digest of everything else that evidence rests on: the law, the prover and the version of the solver."""
     here = Path(__file__).resolve().parent
-    court = [f for f in here.rglob("*.py") if f.stem not in _BYSTANDERS and not f.stem.startswith("mutation")]
+    others = ("mutation", "machine_")
+    court = [f for f in here.rglob("*.py") if f.stem not in _BYSTANDERS and not f.stem.startswith(others)]
     files = [*here.parent.glob("spec/*.py"), *court]
     sources = {str(f.relative_to(here.parent)): digest(f.read_bytes()) for f in files}
     return digest(json.dumps([solver_version(), sources], sort_keys=True))
