@@ -36,7 +36,7 @@ DEVICE_FUNCTION: Final = Construct(
         "prog-block-dim",
         "prog-device-number",
         "prog-warp-config",
-        *(f"coll-device-c{n}" for n in range(1, 7)),
+        *(f"coll-device-c{n}" for n in range(1, 8)),
         *(f"coll-maxnreg-c{n}" for n in range(1, 5)),
         "static-cluster",
     ),

@@ -34,6 +34,7 @@ CONSTRAINTS: Final = {
     "coll-device-c4": "blocks_per_sm is a positive integer",
     "coll-device-c5": "named warps have different names",
     "coll-device-c6": "the number of warps of a name is a positive integer",
+    "coll-device-c7": "a CTA has at most 1024 threads",
     "coll-maxnreg-c1": "a name asks for more registers or for fewer, not for both",
     "coll-maxnreg-c2": "the number of registers is a multiple of 8 from 24 to 256",
     "coll-maxnreg-c3": "with numbers of registers, blockDim is a multiple of 128",
@@ -45,6 +46,10 @@ CONSTRAINTS: Final = {
     "coll-named-c5": "a CudaWarps that chooses no name has both lo and hi",
 }
 """What a device function and its named warps must satisfy, by id."""
+
+
+MOST_THREADS: Final = 1024
+"""The threads that a CTA may have."""
 
 
 def refused(subject: str, rule: str, given: str) -> CollectiveError:
@@ -104,6 +109,8 @@ class DeviceShape:
         if not is_count(blocks_per_sm):
             raise refused(subject, "coll-device-c4", repr(blocks_per_sm))
         self.block_dim = 32 * sum(w.count for w in warps) if block_dim is None else block_dim
+        if self.block_dim > MOST_THREADS:
+            raise refused(subject, "coll-device-c7", str(self.block_dim))
         self.cluster_dim = cluster_dim
         self.blocks_per_sm = blocks_per_sm
         self.warps = tuple(warps)

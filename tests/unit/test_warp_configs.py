@@ -50,6 +50,12 @@ def test_a_block_has_whole_warps(number: object) -> None:
     refused("coll-device-c2", lambda: DeviceShape(block_dim=number))  # type: ignore[arg-type]
 
 
+def test_a_block_has_no_more_threads_than_a_cta_may_have() -> None:
+    assert DeviceShape(block_dim=1024).block_dim == DeviceShape(warps=named(16, 16)).block_dim == 1024
+    refused("coll-device-c7", lambda: DeviceShape(block_dim=1056))
+    refused("coll-device-c7", lambda: DeviceShape(warps=named(16, 17)))
+
+
 @pytest.mark.parametrize("number", [0, -1, True, 1.0, None])
 def test_counts_are_positive(number: object) -> None:
     refused("coll-device-c3", lambda: DeviceShape(block_dim=32, cluster_dim=number))  # type: ignore[arg-type]
