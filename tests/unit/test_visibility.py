@@ -786,6 +786,15 @@ def test_how_a_record_begins() -> None:
     assert (record.async_set, record.sync_set, record.stamps, record.atomic) == (set(), set(), stamps, True)
 
 
+def test_a_record_is_released_by_its_queue_alone() -> None:
+    stamp = Stamp(QueueId("bar", (0,)), 2)
+    record = Record(CP_RAM, P, frozenset(), frozenset(), frozenset({stamp}))
+    assert record.released(stamp.queue, 3)
+    assert not record.released(stamp.queue, 2)
+    for other in (QueueId("rab", (0,)), QueueId("bar", (1,)), QueueId("bar", (0,), True)):
+        assert not record.released(other, 3)
+
+
 def test_signatures_are_a_product() -> None:
     made = signatures(LEGAL_PAIRS, threads(0, 1, 2))
     assert len(made) == 27
