@@ -14,6 +14,7 @@ from soundline.impl.spork.namespace import Namespace, Unknown
 from soundline.spec.errors import ProgramError
 from soundline.spec.program_conditions import refusal
 from soundline.spec.program_types import Position, Ref
+from soundline.spec.static_conditions import placed
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,12 @@ class Context:
         return refusal(rule, self.at(node), given, hint)
 
     def reference(self, node: ast.expr) -> Ref:
-        """The object of the surrounding Python that an expression stands for."""
-        try:
-            found = self.namespace.find(node)
-        except Unknown as unknown:
-            raise self.refuse("prog-reference", unknown.node, unknown.why) from None
+        """The object of the surrounding Python that an expression stands for; what refuses to be made has its place."""
+        with placed(Ref(shown(node), None, position=self.at(node))):
+            try:
+                found = self.namespace.find(node)
+            except Unknown as unknown:
+                raise self.refuse("prog-reference", unknown.node, unknown.why) from None
         return Ref(found.spelling, found.value, position=self.at(node))
 
 
