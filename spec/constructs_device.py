@@ -366,6 +366,7 @@ INSTRUCTION: Final = Construct(
         "instr-atomic",
         "instr-executor",
         "instr-completion",
+        "instr-convergent",
         "instr-touch",
     ),
     example=program(

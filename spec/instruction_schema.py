@@ -50,9 +50,14 @@ DEFINITION_CONSTRAINTS: Final[dict[str, str]] = {
     "instr-atomic": "an operand whose reductions are atomic is reduced, and not assigned",
     "instr-executor": "an instruction of the CPU has no unit, and one of the device has one",
     "instr-completion": "a trailing barrier follows what is asynchronous, and one that must follow is of a type",
+    "instr-convergent": "an asynchronous copy is not convergent: one thread, and nobody knows which, issues it",
     "instr-touch": "a memory that an operand takes may be touched by instructions of the instr-tl",
 }
 """What is asked of an instruction beside `instr-body` when it is made, by id; its pairs have to be legal as well."""
+
+
+COPIES: Final = frozenset({InstrTl.Sm80_cp_async, InstrTl.tma_to_smem_async, InstrTl.tma_to_gmem_async})
+"""The timelines of asynchronous copies."""
 
 
 def timeline_named(table: type[_Tl], name: str) -> _Tl:
@@ -215,6 +220,8 @@ def _check_operand(instruction: Instruction, name: str) -> None:
             raise _broken(
                 "instr-atomic", instruction, f"{name}, which is {'assigned' if assigned else 'read'}"
             )
+    if operand.convergent and instruction.instr_tl in COPIES:
+        raise _broken("instr-convergent", instruction, f"{name} on {instruction.instr_tl}")
     if operand.usage is not None:
         pair(instruction.instr_tl, operand.usage)
     for memory in examples(operand.memories):

@@ -545,6 +545,11 @@ TWINS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"instr_tl": InstrTl.tma_to_smem_async, "trailing_required": True},
     ),
     (
+        "instr-convergent",
+        {"operands": {"dst": Operand(convergent=True)}},
+        {"operands": {"dst": Operand(convergent=True)}, "instr_tl": InstrTl.Sm80_cp_async},
+    ),
+    (
         "instr-touch",
         {"operands": {"dst": Operand(memories=(CudaRmem,))}},
         {"operands": {"dst": Operand(memories=(CudaSmemLinear, DRAM))}},
