@@ -28,9 +28,9 @@ from soundline.verify.mutation_copy import Copy
 from soundline.verify.mutation_operators import changed_lines, mutants_of, mutated
 
 ROOT = Path(__file__).resolve().parents[1]
-EXHIBITS = 700
+EXHIBITS = 1600
 """How many programs a changed machine is asked about."""
-SECONDS, TEST_SECONDS = 60.0, 60.0
+SECONDS, TEST_SECONDS = 120.0, 60.0
 """What the trial of one slip before the court may take, and before the unit tests."""
 THRESHOLD = 0.95
 """The share of slips that must be noticed."""

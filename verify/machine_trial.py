@@ -40,12 +40,12 @@ def noticed(exhibits: Sequence[Sequence[object]]) -> str:
 
 
 def exhibits(entries: Iterable[Entry], most: int) -> list[Exhibit]:
-    """Programs of every kind and with every set of hazards, one of each before a second one of any."""
+    """Programs of every kind, with every set of hazards and of changes, one of each before a second one of any."""
     piles: dict[tuple[str, ...], list[Exhibit]] = defaultdict(list)
     for entry in entries:
         outcome = Outcome[entry.outcome]
         if outcome is Outcome.wrong and LEANER not in entry.changes:
-            piles[entry.kind, *entry.ids].append((entry.seed, WRONG))
+            piles[entry.kind, *entry.ids, *sorted({*entry.changes})].append((entry.seed, WRONG))
         elif outcome is Outcome.right and not entry.changes and entry.kind != "soup":
             piles[entry.kind,].append((entry.seed, CORRECT))
     found: list[Exhibit] = []
