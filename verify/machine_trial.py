@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice, zip_longest
 
-from soundline.verify.machine_generator import LEANER, drawn
+from soundline.verify.machine_generator import LEANER, SOUP, drawn
 from soundline.verify.machine_judge import Outcome
 from soundline.verify.machine_ledger import Entry
 from soundline.verify.machine_verdicts import NoRun, hazards, lawful
@@ -40,17 +41,22 @@ def noticed(exhibits: Sequence[Sequence[object]]) -> str:
 
 
 def exhibits(entries: Iterable[Entry], most: int) -> list[Exhibit]:
-    """Programs of every kind, with every set of hazards and of changes, one of each before a second one of any."""
-    piles: dict[tuple[str, ...], list[Exhibit]] = defaultdict(list)
+    """Programs of every kind, with every set of hazards and of changes, one of each before a second one of any; up to a
+    fifth of them are correct by construction.
+    """
+    wrong: dict[tuple[str, ...], list[Exhibit]] = defaultdict(list)
+    correct: dict[tuple[str, ...], list[Exhibit]] = defaultdict(list)
     for entry in entries:
         outcome = Outcome[entry.outcome]
         if outcome is Outcome.wrong and LEANER not in entry.changes:
-            piles[entry.kind, *entry.ids, *sorted({*entry.changes})].append((entry.seed, WRONG))
-        elif outcome is Outcome.right and not entry.changes and entry.kind != "soup":
-            piles[entry.kind,].append((entry.seed, CORRECT))
-    found: list[Exhibit] = []
-    depth = 0
-    while len(found) < most and any(len(pile) > depth for pile in piles.values()):
-        found += [pile[depth] for _, pile in sorted(piles.items()) if len(pile) > depth]
-        depth += 1
-    return found[:most]
+            wrong[entry.kind, *entry.ids, *sorted({*entry.changes})].append((entry.seed, WRONG))
+        elif outcome is Outcome.right and not entry.changes and entry.kind != SOUP:
+            correct[entry.kind,].append((entry.seed, CORRECT))
+    found = _in_turn(correct.values(), most // 5)
+    return found + _in_turn(wrong.values(), most - len(found))
+
+
+def _in_turn(piles: Iterable[Sequence[Exhibit]], most: int) -> list[Exhibit]:
+    """One of each pile after the other."""
+    rows = zip_longest(*piles)
+    return list(islice((exhibit for row in rows for exhibit in row if exhibit is not None), most))

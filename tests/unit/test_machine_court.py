@@ -435,9 +435,14 @@ def test_exhibits_are_of_every_kind_before_any_twice() -> None:
         Entry(13, "ring", (LEANER,), "wrong", ("mach-write-waw",)),
         Entry(14, "soup", (), "unobserved"),
     ]
-    found = machine_trial.exhibits(entries, 3)
-    assert found == [(10, machine_trial.CORRECT), (0, machine_trial.WRONG), (1, machine_trial.WRONG)]
-    assert len(machine_trial.exhibits(entries, 100)) == 6
+    entries += [
+        Entry(20, "soup", (), "wrong", ("mach-read-raw",)),
+        Entry(21, "ring", ("y",), "wrong", ("mach-read-raw",)),
+    ]
+    found = machine_trial.exhibits(entries, 5)
+    assert found[0] == (10, machine_trial.CORRECT)
+    assert found[1:] == [(seed, machine_trial.WRONG) for seed in (0, 20, 21, 1)]
+    assert len(machine_trial.exhibits(entries, 100)) == 8
 
 
 class FakeCopy:
