@@ -812,3 +812,82 @@ INSTRUCTIONS = (
         """,
     ),
 )
+
+NAMES = (
+    whole(
+        "words of the language are not bound",
+        """
+        def f(x: f32[4] @ DRAM):
+            for par_ in seq(0, 4):  # was: for seq in seq(0, 4):  # prog-identifier
+                x[0] = 0.0
+        """,
+    ),
+    case(
+        "a barrier is no data",
+        """
+        full: barrier @ CudaMbarrier
+        for i in cuda_threads(0, 1, unit=cuda_thread):
+            x[0] = x[1]  # was: x[0] = full  # prog-kind
+        """,
+    ),
+    whole(
+        "literals are finite",
+        """
+        def f(x: f32[4] @ DRAM):
+            x[0] = 1e9  # was: x[0] = 1e999  # prog-literal
+        """,
+    ),
+    case(
+        "a timeline is an object that exists",
+        """
+        Fence(cuda_in_order, cuda_in_order)  # was: Fence(cuda_ordered, cuda_in_order)  # prog-reference
+        """,
+    ),
+    case(
+        "a call gives every argument",
+        """
+        d: f32[16, 8] @ Sm80_RmemMatrixD
+        Sm80_mma_zero_d_tf32(d[:, :])  # was: Sm80_mma_zero_d_tf32()  # prog-call
+        """,
+        threads=32,
+    ),
+    whole(
+        "a tensor map is made of global memory",
+        """
+        def f(x: f32[8] @ CudaGmemLinear):  # was: def f(x: f32[8] @ DRAM):
+            m = x[:] @ Sm90_tensorMap(0, 8)  # mem-view
+            pass
+        """,
+    ),
+    whole(
+        "a tensor map has the swizzle of its copies",
+        """
+        def f(x: f32[8, 8] @ CudaGmemLinear):
+            m = x[:, :] @ Sm90_tensorMap(32, 8, 8)  # was: m = x[:, :] @ Sm90_tensorMap(0, 8, 8)
+            with CudaDeviceFunction(blockDim=32):
+                for t in cuda_tasks(0, 1):
+                    s: f32[8, 8] @ Sm90_SmemSwizzled(32)
+                    full: barrier @ CudaMbarrier
+                    with CudaAsync(tma_to_smem_async):
+                        Sm90_copy_tensor_to_smem_2d_f32(s[:, :], m[0:8, 0:8], n0=8, n1=8) >> full  # instr-memory
+                        Arrive(tma_to_smem_async, 1) >> full
+                    Await(full, cuda_in_order, ~0)
+        """,
+    ),
+    case(
+        "an if after an await holds its turn alone",
+        """
+        full: barrier @ CudaMbarrier
+        for k in seq(0, 2):
+            with CudaWarps(0, 1):
+                ReverseAwait(full, cuda_in_order, ~1)
+                Arrive(cuda_in_order, 1) >> full
+            with CudaWarps(1, 2):
+                Await(full, cuda_in_order, ~0)
+                if k >= 0:  # bar-turns-if
+                    ReverseArrive(cuda_in_order, 1) >> full
+                    # was here: Await(full, cuda_in_order, ~0)
+                    # was here: ReverseArrive(cuda_in_order, 1) >> full
+        """,
+    ),
+)
