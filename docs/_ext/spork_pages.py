@@ -114,7 +114,11 @@ def _shown(construct: Construct, text: str) -> str:
 
 def _example(text: str, said: str) -> str:
     """A program over what is said of it."""
-    body = f"{block('python', text)}\n{printed(said)}"
+    return _together(f"{block('python', text)}\n{printed(said)}")
+
+
+def _together(body: str) -> str:
+    """What stands in the container of examples, whose output is broken into lines."""
     return f".. container:: example\n\n{textwrap.indent(body, '   ')}"
 
 
@@ -210,5 +214,5 @@ def kernel() -> str:
         more = f" The first of {count} findings:" if count > 1 else ""
         changed = f"``{twin.old}`` becomes ``{twin.new}``."
         first = twin.judged.text.split("\n\n")[0]
-        parts += [f"{escape(twin.said)} {changed}{more}\n", printed(first)]
+        parts += [f"{escape(twin.said)} {changed}{more}\n", _together(printed(first))]
     return "\n".join(parts)
