@@ -84,7 +84,8 @@ SPORK: tuple[Decision, ...] = (
         "Zeroing an accumulator",
         "Zeroing a wgmma accumulator is an access on the wgmma register timeline, so that a missing fence is seen. "
         "Between any access in order and wgmma there is a wgmma.fence: no temporal set gives a read of registers to "
-        "wgmma, and registers that wgmma may touch begin as if their owner had written them in order.",
+        "wgmma, registers that wgmma may touch begin as if their owner had written them in order, and while an "
+        "accumulator or an operand is under way, wgmma.fence does not bring it to wgmma in the other role.",
         source="The temporal sets of the guide hold the registers of wgmma, so that a barrier would let it overwrite "
         "an accumulator that was read in order; and nothing asks for a fence before the first wgmma.",
     ),

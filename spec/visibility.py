@@ -33,7 +33,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from soundline.spec.barriers import COUNTER_CONSTRAINTS, QueueId, Stamp
-from soundline.spec.timelines import CPU, GENERIC, WG_A, WG_D, InstrTl, Pair, SyncTl, UsageTl
+from soundline.spec.timelines import CPU, GENERIC, IO_RMEM, WG_A, WG_D, InstrTl, Pair, SyncTl, UsageTl
 
 HAZARDS: dict[str, str] = {
     "mach-read-raw": "a read sees every write of its location: else it is a read after write (RAW)",
@@ -81,6 +81,11 @@ class Signature(NamedTuple):
 
 
 Signatures = frozenset[Signature]
+
+
+def pair_of(signature: Signature) -> Pair:
+    """How an access with this signature is done."""
+    return Pair(signature.instr, signature.usage)
 
 
 def signatures(pairs: Iterable[Pair], threads: Iterable[Thread]) -> Signatures:
@@ -137,7 +142,12 @@ class Record:
         return own and not self.async_set.isdisjoint(first.signatures)
 
     def gaining(self, second: Signatures) -> Record:
-        """The record with more signatures in both sets."""
+        """The record with more signatures in both sets. While wgmma uses a register, no fence brings it to wgmma in
+        another role: an accumulator under way is no operand.
+        """
+        if self.origin in WGMMA_REGISTERS and not any(pair_of(s) == IO_RMEM for s in self.sync_set):
+            other = WGMMA_REGISTERS - {self.origin}
+            second = frozenset(s for s in second if pair_of(s) not in other)
         return replace(self, async_set=self.async_set | second, sync_set=self.sync_set | second)
 
     def stamped(self, stamps: frozenset[Stamp]) -> Record:

@@ -679,6 +679,24 @@ def test_no_barrier_replaces_the_wgmma_fence(policy: Policy, pair: Pair) -> None
         assert m.write(WARP, pair, convergent=True) == hazards
 
 
+@pytest.mark.parametrize(("first", "then", "rule"), [(WG_D, WG_A, RAW), (WG_A, WG_D, WAR)])
+def test_a_register_that_wgmma_uses_has_one_role_until_it_is_waited_for(
+    first: Pair, then: Pair, rule: str
+) -> None:
+    """S-11: wgmma.fence orders accumulators with accumulators; it does not wait for what is under way."""
+    for waited, hazards in [(True, []), (False, [rule])]:
+        m = Machine()
+        m.write(WARP, IO_RMEM, convergent=True)
+        m.fence(WARP, "wgmma_fence_1", "wgmma_fence_2")
+        use, again = (m.write, m.read) if first == WG_D else (m.read, m.write)
+        assert use(WARP, first, convergent=True, out_of_order=first == WG_A) == []
+        m.arrive(WARP, "wgmma_async")
+        if waited:
+            m.wait(WARP, 0, "cuda_in_order")
+        m.fence(WARP, "wgmma_fence_1", "wgmma_fence_2")
+        assert again(WARP, then, convergent=True) == hazards
+
+
 def test_operands_of_wgmma() -> None:
     """Accumulators are in order among wgmmas; what they read from memory is not released before the group is."""
     m = Machine()
