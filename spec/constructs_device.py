@@ -281,6 +281,7 @@ ALLOC: Final = Construct(
         "mem-scalar",
         "mem-constant",
         "mem-tile",
+        "mem-parameter",
         *(f"dist-c{n}" for n in range(1, 15)),
         "mach-use-before-alloc",
         "mach-use-after-free",

@@ -27,7 +27,7 @@ from soundline.spec.collective_units import (
     cuda_warp,
     cuda_warpgroup,
 )
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import StaticError
 from soundline.spec.timelines import InstrTl, UsageTl
 
 Space = Literal["host", "global", "shared", "registers"]
@@ -42,6 +42,8 @@ MEMORY_CONSTRAINTS: Final[dict[str, str]] = {
     "mem-constant": "a memory that asks for it is allocated with constant sizes",
     "mem-tile": "the last sizes of a memory of tiles are those of one of its tiles, and rows of a swizzled memory "
     "have its bytes",
+    "mem-parameter": "a swizzle is 32, 64 or 128, or 0 for a view of what is not swizzled, and a box has 1 to 5 sizes "
+    "from 1 to 256",
     "mem-window": "a window is made by a memory that makes windows, and storage is allocated in one that does not",
 }
 """What is asked of storage and its uses, by id."""
@@ -187,9 +189,13 @@ Sm90_RmemMatrixD: Final = _matrix("Sm90_RmemMatrixD", cuda_warpgroup, ((64, None
 """The accumulator of wgmma, 64 rows by N, in the registers of a warpgroup."""
 
 
+def _refused(name: str, given: str) -> StaticError:
+    return StaticError(name, "mem-parameter", given=given, wants=MEMORY_CONSTRAINTS["mem-parameter"])
+
+
 def _check_swizzle(name: str, given: int, allowed: tuple[int, ...]) -> None:
     if given not in allowed:
-        raise UsageError(f"{name}: a swizzle is one of {', '.join(map(str, allowed))}; given {given!r}")
+        raise _refused(name, repr(given))
 
 
 def Sm90_SmemSwizzled(swizzle: int) -> Memory:
@@ -204,7 +210,7 @@ def Sm90_tensorMap(swizzle: int, *box: int) -> Memory:
     """
     _check_swizzle("Sm90_tensorMap", swizzle, (0, 32, 64, 128))
     if not 1 <= len(box) <= 5 or any(not 1 <= size <= 256 for size in box):
-        raise UsageError(f"Sm90_tensorMap: a box has 1 to 5 sizes from 1 to 256; given {box}")
+        raise _refused("Sm90_tensorMap", f"the box {box}")
     return Memory(
         name=f"Sm90_tensorMap({', '.join(map(str, (swizzle, *box)))})",
         space="global",

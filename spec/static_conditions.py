@@ -79,6 +79,12 @@ def placed(at: Node, within: Node | None = None) -> Iterator[None]:
         raise _placed_error(
             *found, (at, within), given=error.given, wants=error.wants, most=error.most, hint=error.hint
         ) from error
+    except StaticError as error:
+        if error.line is not None:
+            raise
+        raise _placed_error(
+            error.subject, error.rule or "", (at, within), given=error.given, wants=error.wants
+        ) from error
     except SynchronizationError as error:
         found = error.where or "", error.rule or ""
         raise _placed_error(

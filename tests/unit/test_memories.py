@@ -10,7 +10,7 @@ from soundline.spec.collective_units import (
     cuda_warp,
     cuda_warpgroup,
 )
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import StaticError
 from soundline.spec.memories import (
     CPU_ONLY,
     DRAM,
@@ -123,7 +123,7 @@ def test_swizzled_rows(swizzle: int) -> None:
 
 @pytest.mark.parametrize("swizzle", [0, 1, 16, 256, -32, "128"])
 def test_swizzles_that_there_are_not(swizzle: int) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(StaticError, match="mem-parameter"):
         Sm90_SmemSwizzled(swizzle)
 
 
@@ -140,7 +140,7 @@ def test_a_tensor_map_knows_its_box() -> None:
     "given", [(128,), (0, 1, 1, 1, 1, 1, 1), (0, 257), (0, 0), (0, 8, -1), (16, 8), (256, 8)]
 )
 def test_tensor_maps_that_there_are_not(given: tuple[int, ...]) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(StaticError, match="mem-parameter"):
         Sm90_tensorMap(*given)
 
 

@@ -436,3 +436,9 @@ def test_a_law_that_an_object_breaks_keeps_its_id() -> None:
     with pytest.raises(UsageError) as caught:
         proc_from_text("def f():\n    x: f32 @ odd(3)", {"odd": odd})
     assert caught.value.rule == "odd-c1"
+
+
+def test_a_memory_that_cannot_be_made_is_refused_at_its_place() -> None:
+    with pytest.raises(ProgramError) as caught:
+        proc_from_text("def f():\n    x: f32[8] @ Sm90_SmemSwizzled(48)")
+    assert (caught.value.rule, caught.value.line) == ("mem-parameter", 2)
