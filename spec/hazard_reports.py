@@ -150,12 +150,14 @@ class Finding:
         if self.nearest is not None:
             said.append(f"  nearest synchronization: {self.nearest.text(shown)}")
         if self.fix is not None:
-            said.append(
-                f"  fix: {self.fix.text}{' (tried: it removes this hazard)' if self.fix.tried else ''}"
-            )
+            said.append(f"  fix: {self.fix.text}{self._tried() if self.fix.tried else ''}")
         if self.count > 1:
-            said.append(f"  found {self.count} times")
+            said.append(f"  found {self.count} times; this is the first")
         return "\n".join(said)
+
+    def _tried(self) -> str:
+        """What trying the fix has shown: others of the same kind may ask for more threads."""
+        return f" (tried: it removes {'this hazard' if self.count == 1 else 'the first of these hazards'})"
 
     def to_json(self) -> dict[str, Any]:
         """The report as a JSON object."""
