@@ -84,4 +84,8 @@ def _words(key: str) -> str:
 def _number(name: str, value: Any) -> str:
     if value is None:
         return "—"
-    return f"{100 * value:.1f} %" if isinstance(value, float) or "share" in name else f"{value:,}"
+    if isinstance(value, float) or "share" in name:
+        return (
+            f"{100 * value:.2f} %" if 0.999 < value < 1 else f"{100 * value:.1f} %"
+        )  # nearly all is not all
+    return f"{value:,}"
