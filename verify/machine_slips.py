@@ -11,8 +11,9 @@ of the laws. What nobody notices has survived.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -112,23 +113,23 @@ def slips(ledger: Ledger, minutes: float, console: Console, output: Path) -> int
         return 0
     deadline = monotonic() + 60 * minutes
     found: list[tuple[Case, Fate]] = []
-    waiting = []
-    for case in (*by_hand(), *by_operators()):
-        known = ledger.note(case.identity)
-        if isinstance(known, list):
-            found.append((case, Fate(*known)))
-        else:
-            waiting.append(case)
-    if waiting:
-        with Copy(ROOT) as copy:
-            for case in waiting:
-                if monotonic() > deadline:
-                    break
-                fate = tried(case, copy, programs)
-                ledger.put_note(case.identity, [fate.status, fate.how])
-                found.append((case, fate))
-                _lead(programs, fate)
-    return _told(found, len(waiting) + len(found), console, output)
+    with ExitStack() as stack:
+        copy: Copy | None = None
+        for case in chain(by_hand(), by_operators()):
+            known = ledger.note(case.identity)
+            if isinstance(known, list):
+                found.append((case, Fate(*known)))
+                continue
+            if monotonic() > deadline:
+                if case.by_hand:
+                    continue  # a later one may be known
+                break
+            copy = copy or stack.enter_context(Copy(ROOT))
+            fate = tried(case, copy, programs)
+            ledger.put_note(case.identity, [fate.status, fate.how])
+            found.append((case, fate))
+            _lead(programs, fate)
+    return _told(found, console, output)
 
 
 def _lead(programs: list[Exhibit], fate: Fate) -> None:
@@ -158,7 +159,7 @@ def summary(found: list[tuple[Case, Fate]]) -> dict[str, Any]:
     return rows
 
 
-def _told(found: list[tuple[Case, Fate]], tried: int, console: Console, output: Path) -> int:
+def _told(found: list[tuple[Case, Fate]], console: Console, output: Path) -> int:
     from soundline.verify.machine import write
 
     rows = summary(found)

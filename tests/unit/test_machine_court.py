@@ -6,6 +6,7 @@ import ast
 import json
 import textwrap
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -500,6 +501,28 @@ def test_slips_wait_for_the_campaign(tmp_path: Path) -> None:
     assert not (tmp_path / "a.json").exists()
 
 
+def test_slips_go_on_where_they_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hand = [Case("p", str(n), f"hand {n}", True) for n in range(2)]
+    monkeypatch.setattr(machine_slips, "by_hand", lambda: hand)
+    monkeypatch.setattr(machine_slips, "by_operators", lambda: iter([Case("p", "9", "operator", False)]))
+    monkeypatch.setattr(machine_slips, "exhibits", lambda entries, most: [(n, "wrong") for n in range(500)])
+    monkeypatch.setattr(machine_slips, "Copy", lambda root: nullcontext(object()))
+    tried: list[str] = []
+
+    def fate(case: Case, copy: Any, programs: Any) -> Fate:
+        tried.append(case.what)
+        return Fate("court", f"{case.source}: accepts")
+
+    monkeypatch.setattr(machine_slips, "tried", fate)
+    ledger, console, file = Ledger(None), Console(quiet=True), tmp_path / "a.json"
+    assert machine_slips.slips(ledger, -1.0, console, file) == 0
+    assert tried == []
+    assert machine_slips.slips(ledger, 1.0, console, file) == 0
+    assert machine_slips.slips(ledger, 1.0, console, file) == 0
+    assert tried == ["hand 0", "hand 1", "operator"]
+    assert json.loads(file.read_text())["slips"]["total"]["tried"] == 3
+
+
 # Turns ------------------------------------------------------------------------------------------------------------
 
 
@@ -583,3 +606,18 @@ def test_make_verify_deep_takes_all_stages() -> None:
     for found in deep.STAGES:
         module, *_ = found.command(0, 1.0)
         assert (ROOT / (module.removeprefix("soundline.").replace(".", "/") + ".py")).exists()
+
+
+# What is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_the_kept_result_says_that_nothing_disagrees() -> None:
+    kept = json.loads((ROOT / "benchmarks/results/adequacy.json").read_text())
+    programs = kept["programs"]
+    assert programs["judged"] == programs["accepted"] + programs["refused"] >= 20_000
+    assert programs["accepted_though_wrong"] == programs["refused_though_correct_by_construction"] == 0
+    assert programs["hazardous_share"] >= 0.3
+    assert programs["communicating_asynchronously_share"] >= 0.5
+    slips = kept["slips"]["total"]
+    assert slips["tried"] >= 40
+    assert slips["score"] >= machine_slips.THRESHOLD
