@@ -31,7 +31,7 @@ from random import Random
 from soundline.spec.events import Event
 from soundline.spec.parallel_memory import ParallelState, sequential
 from soundline.spec.parallel_search import Search
-from soundline.spec.parallel_state import Control, Move
+from soundline.spec.parallel_state import TOUCHING, Control, Move
 from soundline.spec.parallel_threads import elections, script
 from soundline.spec.parallel_values import Content, joined, text
 from soundline.spec.value_algebras import Tokens, ValueToken
@@ -308,13 +308,19 @@ SAID = {
 def _words(runs: _Runs, state: ParallelState, move: Move) -> str:
     if move.kind == "late":
         return "a deferred arrival"
-    if move.kind not in ("work", "read", "write"):
+    if move.kind not in TOUCHING:
         agent = runs.script.agents[move.who]
         event = runs.script.events[agent.ops[move.what][3]]
         return f"{_named(agent.threads)}: {SAID[move.kind]} {_place(event)}"
     job = runs.script.jobs[move.who]
     after = state.copy()
     after.apply(move)
+    doubt = f" (choice {move.choice})" if move.choice else ""
+    if move.kind == "load":
+        reads = [job.reads[n].element for n in job.parts[move.what].reads]
+        values = after.loaded[job.number, move.what]
+        seen = ", ".join(f"{e} = {text(v)}" for e, v in zip(reads, values, strict=True))
+        return f"{_named(sorted(job.threads))}: read {seen}{doubt}, {_place(job.action)}"
     use = job.reads[move.what] if move.kind == "read" else job.parts[move.what].target
     if move.kind == "read":
         value = after.values.get(job.number, {}).get(move.what)
@@ -322,7 +328,6 @@ def _words(runs: _Runs, state: ParallelState, move: Move) -> str:
         value = joined([after.cells[c] for c in use.cells], runs.tokens)
     what = {"work": "", "read": "read ", "write": "write "}[move.kind]
     held = "" if value is None else f" = {text(value)}"
-    doubt = f" (choice {move.choice})" if move.choice else ""
     return f"{_named(sorted(job.threads))}: {what}{use.element}{held}{doubt}, {_place(job.action)}"
 
 

@@ -9,18 +9,22 @@ read and when each is written.
 
 An action is a *job* of the threads that execute it. How its parts may run depends on what it is:
 
-- *in order*, by one thread: part after part, each reads and writes at once;
+- *in order*, by one thread: part after part, each reads, then writes;
 - *in order*, by a collective: the parts in any order, at any time after the first of its threads has come and before
   the last has gone on, for which thread does which element is the affair of the instruction; a part that reads what
   another writes makes them one, so does an action all of whose uses are convergent, as those of registers are, which
   all threads do together;
 - *asynchronous*: every read and every write by itself, at any time after the issue (tearing), and only those that are
   not out of order in the order of issue.
+
+Between what a part in order reads and what it writes others may come (`halve`), but for atomic parts and those that all
+threads do together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -93,6 +97,8 @@ class JobPart:
     """What was computed already, by what was read."""
     slots: tuple[int, ...] = ()
     """The mbarriers that count its write."""
+    halved: bool = False
+    """Whether others can come between its reads and its write."""
 
 
 @dataclass(slots=True)
@@ -192,6 +198,39 @@ def taken_apart(number: int, action: Action, threads: frozenset[Thread], cells: 
     several = len(job.parts) > 1
     job.together = job.in_order and len(threads) > 1 and several and (job.waits_for_all or own)
     return job
+
+
+def halve(jobs: Sequence[Job]) -> None:
+    """Find the parts in order of which the reads and the write are to be two moves: others write what such a part
+    reads, and use what it writes. Any other reads and writes as if at once.
+    """
+    writers: dict[int, set[Hashable]] = defaultdict(set)
+    users: dict[int, set[Hashable]] = defaultdict(set)
+    for job in jobs:
+        for cell in _interfering(job, job.reads):
+            users[cell].add(_who(job))
+        for cell in _interfering(job, (part.target for part in job.parts)):
+            users[cell].add(_who(job))
+            writers[cell].add(_who(job))
+    for job in jobs:
+        own = {_who(job)}
+        for part in job.parts if job.in_order and not (job.together or job.waits_for_all) else ():
+            read = {cell for n in part.reads for cell in job.reads[n].cells}
+            part.halved = (
+                not part.atomic
+                and any(writers[cell] - own for cell in read)
+                and any(users[cell] - own for cell in part.target.cells)
+            )
+
+
+def _interfering(job: Job, uses: Iterable[ElementUse]) -> Iterator[int]:
+    """The cells of these uses, but for what is used in the order of registers."""
+    return (cell for use in uses if not (job.in_order and use.in_registers) for cell in use.cells)
+
+
+def _who(job: Job) -> Hashable:
+    """Who keeps an order with what it does itself: a thread, else the job alone."""
+    return next(iter(job.threads)) if job.in_order and len(job.threads) == 1 else job.number
 
 
 def used_again(place: Place, threads: frozenset[Thread], cells: Sequence[Cell]) -> Action:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from soundline.spec.parallel_jobs import ElementUse, Job, JobPart
-from soundline.spec.parallel_state import Control, Move
+from soundline.spec.parallel_state import TOUCHING, Control, Move
 from soundline.spec.parallel_threads import Script
 from soundline.spec.parallel_values import DOUBTFUL, Content, Junk, divided, is_junk, joined
 from soundline.spec.value_algebras import Atomics, Tokens, ValueToken, evaluated
@@ -26,7 +26,7 @@ from soundline.spec.visibility import Kind
 class ParallelState:
     """A moment of a run: control and memory."""
 
-    __slots__ = ("cells", "control", "junk", "older", "tokens", "values")
+    __slots__ = ("cells", "control", "junk", "loaded", "older", "tokens", "values")
 
     def __init__(self, script: Script, tokens: Tokens) -> None:
         self.control = Control(script)
@@ -36,6 +36,8 @@ class ParallelState:
         """The contents that the asynchronous proxy may still see, oldest first, but for the last one."""
         self.values: dict[int, dict[int, ValueToken]] = {}
         """What the asynchronous jobs that are not done have read."""
+        self.loaded: dict[tuple[int, int], tuple[ValueToken, ...]] = {}
+        """What parts of jobs in order have read that are not done, by the numbers of the job and the part."""
         self.junk = False
         """Whether anything was read that nobody had written."""
         self.control.begin()
@@ -46,6 +48,7 @@ class ParallelState:
         other.control, other.tokens = self.control.copy(), self.tokens
         other.cells, other.older, other.junk = self.cells[:], dict(self.older), self.junk
         other.values = {job: dict(values) for job, values in self.values.items()}
+        other.loaded = dict(self.loaded)
         return other
 
     def key(self) -> tuple[object, ...]:
@@ -55,6 +58,7 @@ class ParallelState:
             tuple(c.at), tuple(c.made), tuple(c.got), tuple(c.phases), tuple(c.pending), tuple(c.tx),
             tuple(self.cells), tuple(sorted(self.older.items())), self.junk, frozenset(c.due),
             tuple(sorted((job, *sorted(values.items())) for job, values in self.values.items())),
+            tuple(sorted(self.loaded.items())),
         )  # fmt: skip
 
     # Moves --------------------------------------------------------------------------------------------------------
@@ -62,12 +66,16 @@ class ParallelState:
     def choices(self, move: Move) -> Iterator[Move]:
         """The move, and the ways in which it can go wrong."""
         yield move
-        if move.kind not in ("work", "read", "write"):
+        if move.kind not in TOUCHING:
             return
         job = self.control.script.jobs[move.who]
+        if move.kind == "load":
+            if any(job.reads[n].doubtful for n in job.parts[move.what].reads):
+                yield move._replace(choice=1)
+            return
         use = job.reads[move.what] if move.kind == "read" else job.parts[move.what].target
         uses = [use]
-        if move.kind == "work":
+        if move.kind == "work" and not job.parts[move.what].halved:
             uses += [job.reads[n] for n in job.parts[move.what].reads]
         if any(u.doubtful for u in uses):
             yield move._replace(choice=1)
@@ -77,7 +85,7 @@ class ParallelState:
 
     def apply(self, move: Move) -> None:
         """Do a move."""
-        if move.kind in ("work", "read", "write"):
+        if move.kind in TOUCHING:
             self._touch(self.control.script.jobs[move.who], move)
         self.control.flushed = False
         self.control.advance(move)
@@ -89,17 +97,26 @@ class ParallelState:
             values = self.values.setdefault(job.number, {})
             values[move.what] = self._read(job.reads[move.what], move.choice)
             return
+        if move.kind == "load":
+            self.loaded[job.number, move.what] = self._operands(job, job.parts[move.what], move.choice)
+            return
         for part in job.parts if job.together else [job.parts[move.what]]:
-            if job.in_order:
-                doubt = move.choice and not part.target.doubtful
-                self._write(job, part, {n: self._read(job.reads[n], doubt) for n in part.reads}, move.choice)
+            if not job.in_order:
+                held = self.values.get(job.number, {})
+                self._write(job, part, tuple(held[n] for n in part.reads), move.choice)
+            elif part.halved:
+                self._write(job, part, self.loaded.pop((job.number, move.what)), move.choice)
             else:
-                self._write(job, part, self.values.get(job.number, {}), move.choice)
+                doubt = 0 if part.target.doubtful else move.choice
+                self._write(job, part, self._operands(job, part, doubt), move.choice)
         if move.kind == "write" and self._is_last(job, move):
             self.values.pop(job.number, None)
 
     def _is_last(self, job: Job, move: Move) -> bool:
         return self.control.made[job.number] | 1 << move.what == (1 << len(job.parts)) - 1
+
+    def _operands(self, job: Job, part: JobPart, doubt: int) -> tuple[ValueToken, ...]:
+        return tuple(self._read(job.reads[n], doubt) for n in part.reads)
 
     def _read(self, use: ElementUse, back: int) -> ValueToken:
         if back and use.doubtful:
@@ -116,11 +133,10 @@ class ParallelState:
         contents = (*self.older.get(cell, ()), self.cells[cell])
         return contents[max(0, len(contents) - 1 - back)]
 
-    def _write(self, job: Job, part: JobPart, values: dict[int, ValueToken], back: int) -> None:
-        key = tuple(values[n] for n in part.reads)
-        if key not in part.results:
-            part.results[key] = computed(job, part, key, self.tokens)
-        value, use = part.results[key], part.target
+    def _write(self, job: Job, part: JobPart, values: tuple[ValueToken, ...], back: int) -> None:
+        if values not in part.results:
+            part.results[values] = computed(job, part, values, self.tokens)
+        value, use = part.results[values], part.target
         if part.atomic and use.through_async_proxy and back:
             self._add_before(use, value, back)
             return
@@ -199,14 +215,15 @@ def sequential(script: Script, tokens: Tokens) -> list[Content]:
 
 def touched(script: Script, move: Move) -> Iterator[tuple[int, Kind]]:
     """The cells that a move reads and writes."""
-    if move.kind not in ("work", "read", "write"):
+    if move.kind not in TOUCHING:
         return
     job = script.jobs[move.who]
-    if move.kind == "read":
-        yield from ((cell, Kind.read) for cell in job.reads[move.what].cells)
+    if move.kind in ("read", "load"):
+        reads = [move.what] if move.kind == "read" else job.parts[move.what].reads
+        yield from ((cell, Kind.read) for n in reads for cell in job.reads[n].cells)
         return
     for part in job.parts if job.together else [job.parts[move.what]]:
         kind = Kind.atomic if part.atomic else Kind.write
         yield from ((cell, kind) for cell in part.target.cells)
-        if job.in_order:
+        if job.in_order and not part.halved:
             yield from ((cell, Kind.read) for n in part.reads for cell in job.reads[n].cells)

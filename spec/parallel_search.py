@@ -25,6 +25,9 @@ from soundline.spec.parallel_state import Control, Move
 from soundline.spec.parallel_threads import LEAVE, TEST, Script
 from soundline.spec.visibility import Kind
 
+IN_ORDER = frozenset({"load", "work"})
+"""The moves of jobs in order."""
+
 Accesses = tuple[frozenset[int], frozenset[int], frozenset[int]]
 """The cells that are read, written, and atomically added to."""
 
@@ -54,6 +57,9 @@ class Search:
             for kind, count in kinds:
                 for number in range(count):
                     self._note(Move(kind, job.number, number))
+            for number, part in enumerate(job.parts):
+                if part.halved:
+                    self._note(Move("load", job.number, number))
 
     def _note(self, move: Move) -> None:
         found: dict[Kind, set[int]] = defaultdict(set)
@@ -107,7 +113,7 @@ class Search:
         found = set()
         for cell in read | written | added:
             for other in self.users[cell]:
-                if other[:2] != move[:2] and not _done(control, other):
+                if not _of_one(move, other) and not _done(control, other):
                     theirs = self.accesses[other]
                     alike = cell in added and cell in theirs[2] and not (cell in read or cell in theirs[0])
                     if not alike and (cell in written | added or cell in theirs[1] | theirs[2]):
@@ -116,7 +122,7 @@ class Search:
 
     def _holders(self, control: Control, move: Move) -> Iterable[int | None]:
         """Which thread stays with a job of a collective until it is done: any that has not gone on."""
-        if move.kind != "work" or len(self.script.jobs[move.who].threads) == 1:
+        if move.kind not in IN_ORDER or len(self.script.jobs[move.who].threads) == 1:
             return (None,)
         there = []
         for agent in self.script.waiters[LEAVE, move.who]:
@@ -126,8 +132,13 @@ class Search:
         return there
 
 
+def _of_one(move: Move, other: Move) -> bool:
+    """Whether two moves that use memory belong to one job and do not concern each other."""
+    return move.who == other.who and (move.kind == other.kind or move.kind in IN_ORDER)
+
+
 def _done(control: Control, move: Move) -> bool:
-    return control.happened((move.who, ~move.what if move.kind == "read" else move.what))
+    return control.happened((move.who, ~move.what if move.kind in ("read", "load") else move.what))
 
 
 def _use(script: Script, move: Move) -> ElementUse:
@@ -159,7 +170,7 @@ class Reach:
         self.control = control.copy()
         self.tested: set[int] = set()
         """The mbarriers of which the phase that was complete at first is tested."""
-        single = still.kind == "work" and len(script.jobs[still.who].threads) == 1
+        single = still.kind in IN_ORDER and len(script.jobs[still.who].threads) == 1
         self.agent = script.workers[still.who] if single else None
         if still.kind in ("signal", "test", "issue", "flush"):
             self.agent = still.who
@@ -194,7 +205,7 @@ class Reach:
         for agent in sorted(self.control.front):
             at = self.control.at[agent]
             kind, job, _, _ = self.script.agents[agent].ops[at]
-            mine = self.still.kind == "work" and job == self.still.who
+            mine = self.still.kind in IN_ORDER and job == self.still.who
             if (
                 kind == LEAVE
                 and not self.script.jobs[job].waits_for_all

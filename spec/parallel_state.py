@@ -9,7 +9,8 @@ What a thread may do next without anybody noticing is done at once: coming to a 
 waiting for what is complete.
 What is left are *moves*, of which the run chooses one after another:
 
-- ``work``: a part of a job in order; ``read`` and ``write``: those of an asynchronous one;
+- ``work``: a part of a job in order, or what is left of it after ``load``: its reads, where others can come between;
+- ``read`` and ``write``: those of an asynchronous job;
 - ``leave``: a thread goes on from a job of its collective that is not done, which the others will do;
 - ``signal`` and ``late``: an arrival at mbarriers, and a deferred one; ``test``: a thread finds its phase complete;
 - ``issue``: of what mbarriers will count. Any other issue is done at once;
@@ -46,15 +47,17 @@ from soundline.spec.timelines import InstrTl
 STOPS: Final = frozenset({WORK, LEAVE, SIGNAL, TEST, ISSUE, FLUSH})
 NAMES: Final = {SIGNAL: "signal", ISSUE: "issue", FLUSH: "flush"}
 """The ops that are moves."""
+TOUCHING: Final = frozenset({"load", "work", "read", "write"})
+"""The moves that use memory."""
 
 
 class Move(NamedTuple):
     """One step of a run."""
 
     kind: str
-    """work, read, write, leave, signal, late, test, issue or flush."""
+    """load, work, read, write, leave, signal, late, test, issue or flush."""
     who: int
-    """The job that works, reads or writes; the agent that does anything else; the number of a deferred signal."""
+    """The job of what uses memory; the agent that does anything else; the number of a deferred signal."""
     what: int = 0
     """The number of the part or read; of the op of a thread."""
     choice: int = 0
@@ -75,7 +78,7 @@ class Control:
         self.entered = [0] * len(script.jobs)
         self.left = [0] * len(script.jobs)
         self.got = [0] * len(script.jobs)
-        """The reads that asynchronous jobs have done, as bits."""
+        """The reads that asynchronous jobs have done, and the parts that jobs in order have loaded, as bits."""
         self.made = [0] * len(script.jobs)
         """The parts that are done, as bits."""
         self.met = [0] * len(script.meetings)
@@ -114,12 +117,12 @@ class Control:
     def is_done(self, job: int) -> bool:
         """Whether a job is complete."""
         whole = self.script.jobs[job]
-        reads = 0 if whole.in_order else len(whole.reads)
         begun = self.entered[job] > 0 or bool(self.made[job])
-        return begun and self.made[job] == (1 << len(whole.parts)) - 1 and self.got[job] == (1 << reads) - 1
+        read = whole.in_order or self.got[job] == (1 << len(whole.reads)) - 1
+        return begun and self.made[job] == (1 << len(whole.parts)) - 1 and read
 
     def happened(self, before: Before) -> bool:
-        """Whether a part or a read is done."""
+        """Whether a part or a read is done; ~the number of a part in order asks whether it is loaded."""
         job, number = before
         return bool(self.made[job] >> number & 1 if number >= 0 else self.got[job] >> ~number & 1)
 
@@ -231,7 +234,7 @@ class Control:
         if job.in_order:
             for n, part in enumerate(job.parts):
                 if not made >> n & 1 and all(map(self.happened, part.after)):
-                    yield Move("work", job.number, n)
+                    yield self._next_half(job, n)
                     if job.together:
                         return
             return
@@ -242,6 +245,10 @@ class Control:
             if not made >> n & 1 and all(got >> r & 1 for r in part.reads) and self._allowed(job, part.after):
                 yield Move("write", job.number, n)
 
+    def _next_half(self, job: Job, number: int) -> Move:
+        loads = job.parts[number].halved and not self.got[job.number] >> number & 1
+        return Move("load" if loads else "work", job.number, number)
+
     def _allowed(self, job: Job, after: list[Before]) -> bool:
         come = job.instr_tl is not InstrTl.wgmma_async or self.has_all(job)
         return come and all(map(self.happened, after))
@@ -250,8 +257,9 @@ class Control:
         """The move of an agent, where it has one now."""
         kind, what, detail, _ = self.script.agents[agent].ops[self.at[agent]]
         if kind == WORK:
-            part = self.script.jobs[what].parts[detail[0]]
-            return Move("work", what, detail[0]) if all(map(self.happened, part.after)) else None
+            job = self.script.jobs[what]
+            free = all(map(self.happened, job.parts[detail[0]].after))
+            return self._next_half(job, detail[0]) if free else None
         if kind == LEAVE:
             last = self.left[what] + self.script.agents[agent].weight == len(self.script.jobs[what].threads)
             held = last or self.script.jobs[what].waits_for_all
@@ -268,7 +276,7 @@ class Control:
     def advance(self, move: Move) -> None:
         """Do a move, but for what it does to memory."""
         kind, who, what, _ = move
-        if kind == "read":
+        if kind in ("read", "load"):
             self.got[who] |= 1 << what
             self._finished(who)
         elif kind in ("work", "write"):

@@ -48,7 +48,7 @@ from soundline.spec.events import (
     TaskEnded,
 )
 from soundline.spec.fences import Collective, fence_pieces
-from soundline.spec.parallel_jobs import Job, taken_apart, used_again
+from soundline.spec.parallel_jobs import Job, halve, taken_apart, used_again
 from soundline.spec.parallel_queues import QueueUses
 from soundline.spec.parallel_registers import RegisterOrder
 from soundline.spec.timelines import InstrTl, sync_tl
@@ -124,6 +124,7 @@ class Script:
                     self.workers[what] = number
         self.waiters = {key: tuple(agents) for key, agents in found.items()}
         self.closers = tuple({a for (kind, _), agents in found.items() if kind == CLOSE for a in agents})
+        halve(self.jobs)
         through = {c for job in self.jobs for use in job.uses() if use.through_async_proxy for c in use.cells}
         targets = [part.target for job in self.jobs for part in job.parts]
         self.mixed = frozenset(

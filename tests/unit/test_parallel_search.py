@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from soundline.spec import parallel_threads
 from soundline.spec.errors import SoundlineError
 from soundline.spec.events import Event
 from soundline.spec.parallel import outcomes, replay, sample
+from soundline.spec.parallel_jobs import Job
 from soundline.spec.parallel_memory import ParallelState, sequential
 from soundline.spec.parallel_search import moves
 from soundline.spec.parallel_threads import elections, script
@@ -15,7 +19,7 @@ from soundline.spec.sequential import fold
 from soundline.spec.value_algebras import Tokens
 from soundline.verify.machine_generator import drawn
 
-from .parallel_programs import TINY, program
+from .parallel_programs import TINY, program, racing
 
 Ending = tuple[tuple[str, ...], bool, bool]
 """What the results hold, whether junk was read, whether it is a deadlock."""
@@ -80,6 +84,45 @@ def test_the_search_leaves_out_no_ending(first: int) -> None:
             assert found_by_search(events) == every, seed
             compared += 1
     assert compared >= 8
+
+
+def racing_events(seed: int) -> tuple[Event, ...] | None:
+    """The events of a random program of reductions, swaps and copies that race, where it is one."""
+    try:
+        return program(racing(seed), arguments=TINY, shape="blockDim=64")
+    except SoundlineError:
+        return None
+
+
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_the_search_leaves_out_no_ending_of_races(first: int) -> None:
+    compared = several = 0
+    for seed in range(first, first + 20):
+        events = racing_events(seed)
+        every = every_ending(events) if events is not None else None
+        if events is not None and every is not None:
+            assert found_by_search(events) == every, seed
+            compared += 1
+            several += len(every) > 1
+    assert compared >= 10
+    assert several >= 5
+
+
+def halve_all(jobs: list[Job]) -> None:
+    for job in jobs:
+        for part in job.parts if job.in_order and not (job.together or job.waits_for_all) else ():
+            part.halved = bool(part.reads) and not part.atomic
+
+
+@pytest.mark.parametrize("events", [racing_events, lawful])
+def test_what_reads_and_writes_at_once_might_as_well_not(
+    events: Callable[[int], tuple[Event, ...] | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = [p for seed in range(30) if (p := events(seed)) is not None and every_ending(p) is not None]
+    assert len(programs) >= 10
+    found = [found_by_search(p) for p in programs]
+    monkeypatch.setattr(parallel_threads, "halve", halve_all)
+    assert [found_by_search(p) for p in programs] == found
 
 
 def test_a_program_without_races_has_one_run() -> None:
