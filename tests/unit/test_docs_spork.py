@@ -44,7 +44,7 @@ def generator(name: str) -> ModuleType:
 laws, runs, pages = map(generator, ("spork_laws", "spork_runs", "spork_pages"))
 tables, units, errors = map(generator, ("synchronization_pages", "collective_pages", "error_pages"))
 memories, instructions = map(generator, ("memory_pages", "instruction_pages"))
-adequacy, machine = map(generator, ("adequacy_pages", "machine_directive"))
+adequacy, machine = map(generator, ("adequacy_pages", "machine_shown"))
 
 # Ids --------------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ def test_every_id_is_stated_once_by_a_page_that_exists() -> None:
 def stated(page: str) -> list[str]:
     text = (DOCS / f"{page}.rst").read_text()
     (part,) = re.findall(r"^\.\. generated:: (.*conditions)$", text, re.MULTILINE)
-    shown = generator("soundline_docs").PARTS[part]()
+    shown = generator("parts").PARTS[part]()
     return re.findall(r":anchor:`([^`]+)`", shown)
 
 

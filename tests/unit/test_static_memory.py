@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork import proc_from_text
+from soundline.spec.errors import StaticError
 from soundline.spec.memories import MEMORY_CONSTRAINTS
 from soundline.spec.static_conditions import STATIC_CONSTRAINTS
 
@@ -208,3 +209,12 @@ def test_values_and_sizes_are_given_from_anywhere_that_may_be_read() -> None:
     law(cpu("taking(n, h[0] + 1.0, h[0:4])\ntaking(4, h[0], h[0:4])\ntaking(4, 1.0, h[0:4])"), names)
     refused("mem-read", cpu("taking(n, x[0] + 1.0, h[0:4])"), "x[0]", names)
     refused("mem-argument", cpu("taking(n, x[0], h[0:4])"), "x[0]", names)
+
+
+def test_a_memory_is_made_with_parameters_that_it_takes() -> None:
+    law(device(SWIZZLED))
+    with pytest.raises(StaticError) as caught:
+        law(device(SWIZZLED.replace("32)", "48)")))
+    assert caught.value.rule == "mem-parameter"
+    assert caught.value.given == "48"
+    assert caught.value.line is not None

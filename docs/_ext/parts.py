@@ -1,0 +1,83 @@
+"""The computed parts of pages by name, for `.. generated::`; without Sphinx, so that tests can ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import adequacy_pages
+import bounds_pages
+import chapter_pages
+import cli_pages
+import collective_pages
+import composition_pages
+import conformance_pages
+import decision_pages
+import error_pages
+import grammar_pages
+import history_pages
+import inference
+import instruction_pages
+import measurement_pages
+import memory_pages
+import mutation_pages
+import op_pages
+import optop_pages
+import rule_index
+import rule_pages
+import spork_laws
+import spork_pages
+import status_matrix
+import synchronization_pages
+
+PARTS: dict[str, Callable[[], str]] = {
+    "bounds": bounds_pages.bounds,
+    "changes": history_pages.changes,
+    "chapters-of-the-law": partial(chapter_pages.index, "spec"),
+    "chapters-of-the-road": partial(chapter_pages.index, "impl"),
+    "chapters-of-the-court": partial(chapter_pages.index, "verify"),
+    "citation": history_pages.citation_blocks,
+    "collective-conditions": partial(spork_laws.conditions, "collective_units"),
+    "collective-units": collective_pages.units,
+    "commands": cli_pages.commands,
+    "compositions": composition_pages.compositions_and_collectives,
+    "conformance-graphs": conformance_pages.graphs,
+    "conformance-groups": conformance_pages.groups,
+    "conformance-suites": conformance_pages.suites,
+    "conformance-summary": conformance_pages.summary,
+    "kinds": cli_pages.kinds,
+    "decisions": decision_pages.decisions,
+    "errors": error_pages.errors,
+    "grammar": grammar_pages.grammar,
+    "grammar-rest": grammar_pages.rest,
+    "measurements": measurement_pages.measurements,
+    "mutation": mutation_pages.mutation,
+    "notation": inference.notation,
+    "op-index": op_pages.index_of_ops,
+    "axis-types": optop_pages.axis_types,
+    "optops": optop_pages.optops,
+    "stages": optop_pages.stages,
+    "sync-tls": synchronization_pages.timelines,
+    "timeline-pairs": synchronization_pages.pairs,
+    "fence-pieces": synchronization_pages.fences,
+    "barrier-pieces": synchronization_pages.barriers,
+    "memories": memory_pages.memories,
+    "memory-summary": memory_pages.summary,
+    "instructions": instruction_pages.instructions,
+    "instruction-summary": instruction_pages.summary,
+    "adequacy": adequacy_pages.adequacy,
+    "synchronization-conditions": partial(spork_laws.conditions, "synchronization"),
+    "tensor-cores": optop_pages.tensor_cores,
+    "id-index": op_pages.index_of_ids,
+    "rules": rule_pages.library,
+    "rules-by-id": rule_index.by_id,
+    "rules-by-op": rule_index.by_op,
+    "spork-conditions": partial(spork_laws.conditions, "spork_conditions"),
+    "spork-examples": spork_pages.examples,
+    "spork-index": spork_pages.index,
+    "spork-kernel": spork_pages.kernel,
+    "spork-words": spork_pages.words,
+    "status": status_matrix.matrix,
+    "status-summary": status_matrix.summary,
+    "typing": partial(inference.rules, op_pages.GROUPS),
+}
