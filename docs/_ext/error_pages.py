@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
+from textwrap import indent
 
 import composition_pages
 import optop_pages
@@ -113,4 +115,6 @@ def errors() -> str:
 def _class(error: type[tree.SoundlineError]) -> str:
     parent = error.__mro__[1]
     under = f" (a ``{parent.__name__}``)" if parent is not Exception else ""
-    return f":here:`{error.__name__}`{under}\n   {escape(inspect.getdoc(error) or '')}\n"
+    said = re.split(r"`+([^`]+)`+", inspect.getdoc(error) or "")
+    shown = "".join(code(part) if k % 2 else escape(part) for k, part in enumerate(said))
+    return f":here:`{error.__name__}`{under}\n{indent(shown, '   ')}\n"
