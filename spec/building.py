@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from soundline.spec.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
 from soundline.spec.elementwise import scalar
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.node import Shape, Size, UOp
+from soundline.spec.node import ReduceArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.terms import Tensor, Term, show, subterms
+from soundline.spec.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, show, subterms
 from soundline.spec.uop import broadcast_to, const, element_of, shape_source
+from soundline.spec.values import identity
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     head, args = term.head, term.args
     if head == "literal":
         return _literal(args[0], like.dtype if like is not None else env.dtype)
+    if head == "identity":
+        return _identity(build_op(args[0], env), like.dtype if like is not None else env.dtype)
     if head == "var":
         return _bound_node(env, args[0])
     if head in ("lo", "hi"):
@@ -62,7 +66,11 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     raise RuleError(f"{show(term)} is no value")
 
 
-class NoSuchAxis(IllFormed):
+class NoInstance(IllFormed):
+    """A choice of ranks, ops and dtypes for which a rule says nothing: it is no instance, and no mistake either."""
+
+
+class NoSuchAxis(NoInstance):
     """A rule names an axis that tensors of this rank do not have, so that it has no instance here."""
 
     def __init__(self, axis: int, rank: int) -> None:
@@ -88,7 +96,13 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
         case Op.Permute:
             return UOp(op, (build(args[0], env),), build_perm(args[1], env))
         case Op.Flip:
-            return UOp(op, (build(args[0], env),), build_flags(args[1], env))
+            x = build(args[0], env)
+            return UOp(op, (x,), build_flags(args[1], env, len(x.shape or ())))
+        case Op.Reduce:
+            x = build(args[0], env)
+            flags = build_flags(args[2], env, len(x.shape or ()))
+            over = tuple(k for k, folded in enumerate(flags) if folded)
+            return UOp(op, (x,), ReduceArg(build_op(args[1], env), over))
         case Op.Reshape | Op.Expand | Op.Pad | Op.Shrink:
             x = build(args[0], env)
             assert x.shape is not None
@@ -114,7 +128,7 @@ def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None 
 @lru_cache(maxsize=4096)
 def has_dtype(term: Term) -> bool:
     """Whether a term has a dtype of its own, which a bare number has not."""
-    if term.head == "literal":
+    if term.head in ("literal", "identity"):
         return False
     if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *_COMPARISONS):
         return True
@@ -149,6 +163,20 @@ def _literal(number: Any, dtype: DType) -> UOp:
     return const(element_of(number, dtype), dtype)
 
 
+def _identity(op: Op, dtype: DType) -> UOp:
+    value = identity(op, dtype)
+    if isinstance(value, Invalid):
+        raise NoInstance("Reduce", "U-10", given=f"{op.name} of nothing", wants=f"a dtype other than {dtype}")
+    return const(value, dtype)
+
+
+def build_op(term: Any, env: Env) -> Op:
+    """The op that a fold names: one of three, or what its Monoid stands for."""
+    op = env.bound[term.args[0]] if isinstance(term, Term) else term
+    assert isinstance(op, Op)
+    return op
+
+
 def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:
     rank = _rank_of(a, env) if _rank_of(a, env) is not None else _rank_of(b, env)
     left, right = (build_vector(v, env, rank) for v in (a, b))
@@ -168,6 +196,8 @@ def _rank_of(term: Any, env: Env) -> int | None:
             return None
         case "entries":
             return len(term.args)
+        case "axes":
+            return None
         case "var":
             return len(env.bound[term.args[0]])
         case "shape of":
@@ -193,7 +223,7 @@ def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
         sizes = build_vector(args[0], env, rank)
         return tuple(sizes[k] for k in build_perm(args[1], env))
     if head == "where":
-        flags = build_flags(args[0], env)
+        flags = build_flags(args[0], env, rank)
         a, b = (build_vector(v, env, len(flags)) for v in args[1:])
         return tuple(x if f else y for f, x, y in zip(flags, a, b, strict=True))
     a, b = (build_vector(v, env, rank) for v in args)
@@ -227,22 +257,48 @@ def build_perm(term: Any, env: Env) -> tuple[int, ...]:
     raise RuleError(f"{show(term)} is no permutation")
 
 
-def build_flags(term: Any, env: Env) -> tuple[bool, ...]:
-    """The flags that a term stands for."""
+def build_flags(term: Any, env: Env, rank: int | None = None) -> tuple[bool, ...]:
+    """The flags, or the set of axes, that a term stands for; `rank` is needed where axes are numbered."""
     if not isinstance(term, Term):
         return tuple(term)
-    match term.head:
-        case "var":
-            return tuple(env.bound[term.args[0]])
-        case "xor":
-            f, g = (build_flags(a, env) for a in term.args)
-            return tuple(x != y for x, y in zip(f, g, strict=True))
-        case "not":
-            return tuple(not x for x in build_flags(term.args[0], env))
-        case "permuted":
-            flags = build_flags(term.args[0], env)
-            return tuple(flags[k] for k in build_perm(term.args[1], env))
-    raise RuleError(f"{show(term)} is no vector of flags")
+    head, args = term.head, term.args
+    if head == "var":
+        return tuple(env.bound[args[0]])
+    if head == "axes":
+        return _numbered(args, rank)
+    rank = rank if rank is not None else _rank_of(term, env)
+    if head == "not":
+        return tuple(not x for x in build_flags(args[0], env, rank))
+    if head == "permuted":
+        flags = build_flags(args[0], env, rank)
+        return tuple(flags[k] for k in build_perm(args[1], env))
+    if head not in _FLAG_OPS:
+        raise RuleError(f"{show(term)} is no vector of flags")
+    f, g = (build_flags(a, env, rank) for a in args)
+    if len(f) != len(g):
+        raise RuleError(f"{show(term)} joins flags of ranks {len(f)} and {len(g)}")
+    return tuple(_FLAG_OPS[head](x, y) for x, y in zip(f, g, strict=True))
+
+
+_FLAG_OPS: dict[Any, Callable[[bool, bool], bool]] = {
+    "xor": lambda x, y: x != y,
+    "or": lambda x, y: x or y,
+    "and": lambda x, y: x and y,
+    "without": lambda x, y: x and not y,
+}
+
+
+def _numbered(numbers: tuple[int, ...], rank: int | None) -> tuple[bool, ...]:
+    """The set of these axes, of which a negative one counts from the right."""
+    if rank is None:
+        raise RuleError(f"the axes {show(numbers)} need a rank from the terms beside them")
+    for axis in numbers:
+        if not -rank <= axis < rank:
+            raise NoSuchAxis(axis, rank)
+    found = {axis % rank for axis in numbers}
+    if len(found) < len(numbers):
+        raise RuleError(f"the axes {show(numbers)} name one axis twice at rank {rank}")
+    return tuple(k in found for k in range(rank))
 
 
 def build_dtype(term: Any, env: Env) -> DType:
@@ -269,7 +325,7 @@ def decide(condition: Term, env: Env) -> bool:
         case "not":
             return not decide(args[0], env)
         case "same":
-            return bool(_known(args[0], env) == _known(args[1], env))
+            return _same(args[0], args[1], env)
         case "is_identity":
             p = build_perm(args[0], env)
             return p == tuple(range(len(p)))
@@ -288,16 +344,23 @@ def decide(condition: Term, env: Env) -> bool:
     raise RuleError(f"{show(condition)} is no condition")
 
 
-def _known(term: Any, env: Env) -> object:
-    """The value of a permutation, flags or dtype term."""
-    if not isinstance(term, Term):
-        return term
-    sort = type(term).__name__
-    reader = build_perm if sort == "Perm" else build_flags if sort == "Flags" else build_dtype
-    return reader(term, env)
+def _same(a: Any, b: Any, env: Env) -> bool:
+    """Whether two permutations, flags, sets of axes or dtypes are the same."""
+    reader = next(r for sort, r in _READERS.items() if isinstance(a, sort))
+    if reader is not build_flags:
+        return bool(reader(a, env) == reader(b, env))
+    rank = next((r for t in (a, b) if (r := _rank_of(t, env)) is not None), None)
+    return build_flags(a, env, rank) == build_flags(b, env, rank)
+
+
+_READERS: dict[type, Callable[[Any, Env], object]] = {
+    Perm: build_perm,
+    Flags: build_flags,
+    DTypeTerm: build_dtype,
+}
 
 
 def _preserves_zero(op: Op, dtype: DType, term: Term) -> bool:
     zero = zero_of(dtype)
-    operands = (zero,) * (1 if type(term).__name__ == "UnaryOp" else 2)
+    operands = (zero,) * (1 if isinstance(term, UnaryOp) else 2)
     return same_value(dtype, scalar(op, dtype, *operands), zero)

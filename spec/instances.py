@@ -16,7 +16,7 @@ from itertools import product as combinations
 from typing import Any
 
 from soundline.spec import ranks
-from soundline.spec.building import Env, NoSuchAxis, build, build_dtype, build_vector, decide
+from soundline.spec.building import Env, NoInstance, build, build_dtype, build_vector, decide
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, RuleError
@@ -24,7 +24,7 @@ from soundline.spec.node import Shape, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.terms import Static, Tensor, Term, Variable, named_sizes, show
+from soundline.spec.terms import FOLDS, Static, Tensor, Term, Variable, named_sizes, show
 from soundline.spec.uop import const, param
 
 __all__ = [
@@ -45,6 +45,12 @@ __all__ = [
 
 MAX_RANK = 4
 """Symbolic-shape rules are instantiated at ranks 0 … MAX_RANK."""
+
+
+OPS = ("UnaryOp", "BinaryOp", "Monoid")
+ARRANGEMENTS = ("Perm", "Flags", "Axes")
+CHOSEN = (*ARRANGEMENTS, "DTypeVar", *OPS)
+"""The kinds of variables of which an instance chooses one value."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +74,18 @@ class Goal:
         """The choices that make this instance, for messages."""
         chosen = [f"dtype {self.env.dtype}"]
         for name, kind in self.rule.kinds.items():
-            if kind.kind in ("Perm", "Flags", "DTypeVar", "UnaryOp", "BinaryOp"):
-                value = self.env.bound[name]
-                chosen.append(f"{name} = {value.name if isinstance(value, Op) else value}")
+            if kind.kind in CHOSEN:
+                chosen.append(f"{name} = {_choice_text(kind.kind, self.env.bound[name])}")
             elif kind.kind in ("Tensor", "Shape", "Offset"):
                 shape = self.env.bound[name].shape if kind.kind == "Tensor" else self.env.bound[name]
                 chosen.append(f"rank of {name} {len(shape)}")
         return ", ".join(chosen)
+
+
+def _choice_text(kind: str, value: Any) -> str:
+    if kind == "Axes":
+        return f"{{{', '.join(str(k) for k, member in enumerate(value) if member)}}}"
+    return str(value.name if isinstance(value, Op) else value)
 
 
 # instances --------------------------------------------------------------------------------------------------------
@@ -134,7 +145,7 @@ def dtypes_of(stated: Rule) -> tuple[DType, ...]:
 
 def is_about_shapes(stated: Rule) -> bool:
     """Whether a rule has tensors with symbolic shapes."""
-    return any(k.kind in ("Tensor", "Shape", "Offset", "Perm", "Flags") for k in stated.kinds.values())
+    return any(k.kind in ranks.RANKED for k in stated.kinds.values())
 
 
 def _names(stated: Rule, *kinds: str) -> list[str]:
@@ -144,12 +155,12 @@ def _names(stated: Rule, *kinds: str) -> list[str]:
 
 def _choices(stated: Rule, dtype: DType, max_rank: int) -> Iterator[dict[str, Any]]:
     """Every way to choose dtype variables, ops, ranks, permutations and flags; ranks from 0 up."""
-    dtype_names, op_names = _names(stated, "DTypeVar"), _names(stated, "UnaryOp", "BinaryOp")
+    dtype_names, op_names = _names(stated, "DTypeVar"), _names(stated, *OPS)
     ranked = ranks.rank_classes(stated)
     dtype_options = [stated.dtype_classes.get(n, all_dtypes) for n in dtype_names]
     op_options = [ops_for(stated.kinds[n].kind, dtype) for n in op_names]
     for chosen_ranks in ranks.assignments(ranked, max_rank):
-        shaped = _names(stated, "Perm", "Flags")
+        shaped = _names(stated, *ARRANGEMENTS)
         options = [_arrangements(stated.kinds[n].kind, chosen_ranks[n]) for n in shaped]
         for picked in combinations(*dtype_options, *op_options, *options):
             yield {
@@ -159,7 +170,9 @@ def _choices(stated: Rule, dtype: DType, max_rank: int) -> Iterator[dict[str, An
 
 
 def ops_for(kind: str, dtype: DType) -> tuple[Op, ...]:
-    """The elementwise ops of one or two operands that keep this dtype and have a value."""
+    """The elementwise ops of one or two operands that keep this dtype and have a value; for a Monoid, its folds."""
+    if kind == "Monoid":
+        return tuple(op for op in FOLDS if not (op is Op.Add and dtype is bool_))
     operands = (const(zero_of(dtype), dtype),) * (1 if kind == "UnaryOp" else 2)
     return tuple(
         op
@@ -185,12 +198,14 @@ def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
     """The instance of these choices; None where it is none."""
     try:
         left = build(stated.left, env)
+    except NoInstance:
+        return None
     except IllFormed as refusal:
         _refuse(stated, env, refusal)
         return None
     try:
         right: UOp | IllFormed = build(stated.right, env, left)
-    except NoSuchAxis:
+    except NoInstance:
         return None
     except IllFormed as refusal:
         if not is_about_shapes(stated) or _is_typing(refusal):
@@ -201,6 +216,8 @@ def _goal(stated: Rule, env: Env, leaves: _Leaves) -> Goal | None:
     try:
         fits = tuple(build(c.args[0], env) for c in conditions if c.head == "fits")
         assumed = tuple(build(c, env) for c in conditions if c.head != "fits")
+    except NoInstance:
+        return None
     except IllFormed as refusal:
         _refuse(stated, env, refusal)
         return None
@@ -306,6 +323,7 @@ def shape_dtypes(stated: Rule) -> tuple[DType, ...]:
         "Offset",
         "Perm",
         "Flags",
+        "Axes",
         "Size",
     }
     if kinds and _only_moves(stated.left) and _only_moves(stated.right):

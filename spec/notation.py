@@ -53,9 +53,10 @@ _INFIX = {
     Op.CmpNe: "!=",
 }
 _PREFIX = {Op.Neg: "-", Op.Not: "~", "not": "~"}
-_WORDS = {"and": "&", "or": "|", "xor": "^", "same": "=="}
+_WORDS = {"and": "&", "or": "|", "xor": "^", "without": "-", "same": "=="}
 _METHODS = {"permuted": "permute"}
 _BEFORE_A_DOT = ("shape of", "dtype of", "lo", "hi", "entry")
+_FOLDS = {Op.Add: "sum", Op.Max: "max", Op.Mul: "prod"}
 _FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv: "cdiv", Op.CMod: "cmod"}
 
 
@@ -85,6 +86,13 @@ def _inside(term: Term) -> list[str]:
     return [show(a) for a in args]
 
 
+def _method_text(op: Op, args: tuple[Any, ...], texts: list[str]) -> str:
+    """An op that is a method of its first source."""
+    named = _FOLDS.get(args[1]) if op is Op.Reduce else None
+    name, rest = (named, texts[2:]) if named else (op.name.lower(), texts[1:])
+    return f"{texts[0]}.{name}({', '.join(rest)})"
+
+
 def show(term: object) -> str:
     """A term in the notation in which it was written."""
     if not isinstance(term, Term):
@@ -92,7 +100,7 @@ def show(term: object) -> str:
     head, args = term.head, _inside(term)
     if head in ("var", "literal", "everywhere"):
         return args[0]
-    if head == "entries":
+    if head in ("entries", "axes"):
         return _tuple_text(args)
     if head == "every axis":
         return f"{args[1]} {_INFIX[term.args[0]]} {args[2]}"
@@ -112,7 +120,7 @@ def show(term: object) -> str:
     if head in _FUNCTIONS and isinstance(head, Op):
         return f"{_FUNCTIONS[head]}({', '.join(args)})"
     if isinstance(head, Op):
-        return f"{args[0]}.{head.name.lower()}({', '.join(args[1:])})"
+        return _method_text(head, term.args, args)
     if head in _METHODS:
         return f"{args[0]}.{_METHODS[head]}({', '.join(args[1:])})"
     return f"{head}({', '.join(args)})"

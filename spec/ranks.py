@@ -17,7 +17,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, named_sizes, show
 
-RANKED = ("Tensor", "Shape", "Offset", "Perm", "Flags")
+RANKED = ("Tensor", "Shape", "Offset", "Perm", "Flags", "Axes")
 
 Class = str | int | None
 """A variable that stands for its class, a known rank, or nothing that has a rank of its own."""
@@ -84,7 +84,7 @@ def _rank(term: Any, classes: _Classes, stated: Rule) -> Class:
     inside = [_rank(a, classes, stated) for a in args]
     if head == "entries":
         return len(args)
-    if head in ("entry", "product"):
+    if head in ("entry", "product", "axes"):
         return None
     if head is Op.Reshape:
         return inside[1]

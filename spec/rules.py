@@ -29,8 +29,10 @@ from soundline.spec.errors import RuleError
 from soundline.spec.op_schema import Op
 from soundline.spec.terms import (
     KINDS,
+    Axes,
     DTypeTerm,
     Flags,
+    Monoid,
     Perm,
     Static,
     Term,
@@ -38,6 +40,8 @@ from soundline.spec.terms import (
     Variable,
     Vector,
     apply,
+    axes,
+    fold_op,
     show,
     subterms,
     value,
@@ -396,6 +400,31 @@ def is_identity(p: Perm) -> Static:
 def no_flags(f: Flags) -> Static:
     """Whether no axis is flagged."""
     return Static("no_flags", (f,))
+
+
+def no_axes(a: Axes) -> Static:
+    """Whether the set is empty."""
+    return Static("no_flags", (axes(a),))
+
+
+def all_axes(a: Axes) -> Static:
+    """Whether every axis is in the set."""
+    return Static("no_flags", (~axes(a),))
+
+
+def disjoint(a: Axes, b: Axes) -> Static:
+    """Whether no axis is in both sets."""
+    return Static("no_flags", (axes(a) & axes(b),))
+
+
+def subset(a: Axes, b: Axes) -> Static:
+    """Whether every axis of `a` is in `b`."""
+    return Static("no_flags", (axes(a) - axes(b),))
+
+
+def identity(op: Monoid | Op) -> Value:
+    """The value of folding nothing with `op` (U-10). Its dtype is that of the operand beside it, as of a number."""
+    return Value("identity", (fold_op(op),))
 
 
 def lossless(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:

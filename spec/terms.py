@@ -6,8 +6,8 @@ A rule's two sides and its conditions are terms: one small tree per side, with v
 yet typed; `instances` gives it dtypes, ranks and permutations and builds the UOps that it stands for.
 
 Terms have sorts. A *value* is what a UOp computes, elementwise or as a whole tensor. A *vector* is one index per axis
-(a shape or an offset). *Permutations*, *flags* and *dtypes* are known when a rule meets a program, and *static*
-conditions on them are decided then; conditions on values, sizes and bounds are bool values.
+(a shape or an offset). What is known when a rule meets a program (permutations, flags, sets of axes, dtypes, and the
+static conditions on them) is the chapter `choices`; conditions on values, sizes and bounds are bool values.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from soundline.spec.choices import Axes, DTypeTerm, DTypeVar, Flags, Perm, Static, axes
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.notation import Term, show
 from soundline.spec.op_schema import Op
 
 __all__ = [
+    "FOLDS",
     "KINDS",
+    "Axes",
     "BinaryOp",
     "Bool",
     "Const",
@@ -30,6 +33,7 @@ __all__ = [
     "DTypeVar",
     "Flags",
     "Interval",
+    "Monoid",
     "Offset",
     "Perm",
     "Shape",
@@ -42,12 +46,18 @@ __all__ = [
     "Variable",
     "Vector",
     "apply",
+    "axes",
+    "fold_op",
     "named_sizes",
     "show",
     "subterms",
     "value",
     "vector",
 ]
+
+
+FOLDS = (Op.Add, Op.Max, Op.Mul)
+"""The ops that Reduce folds with, in the order in which the instances of a Monoid are tried."""
 
 
 class Value(Term):
@@ -187,7 +197,7 @@ class Value(Term):
         return Value(Op.Permute, (self, order))
 
     def flip(self, flags: Flags | tuple[bool, ...]) -> Value:
-        """Reverse the flagged axes."""
+        """Reverse the flagged axes; those of a set, where Axes are given."""
         return Value(Op.Flip, (self, flags))
 
     def reshape(self, shape: Vector | tuple[Any, ...]) -> Value:
@@ -205,6 +215,22 @@ class Value(Term):
     def shrink(self, offset: Vector | tuple[Any, ...] | int, shape: Vector | tuple[Any, ...]) -> Value:
         """Keep the part of this `shape` at `offset`."""
         return Value(Op.Shrink, (self, vector(offset), vector(shape)))
+
+    def reduce(self, op: Monoid | Op, over: Axes | tuple[int, ...] | int) -> Value:
+        """Fold with `op` along these axes, which stay with size 1."""
+        return Value(Op.Reduce, (self, fold_op(op), axes(over)))
+
+    def sum(self, over: Axes | tuple[int, ...] | int) -> Value:
+        """The sum along these axes, which stay with size 1."""
+        return self.reduce(Op.Add, over)
+
+    def max(self, over: Axes | tuple[int, ...] | int) -> Value:
+        """The greatest along these axes, which stay with size 1."""
+        return self.reduce(Op.Max, over)
+
+    def prod(self, over: Axes | tuple[int, ...] | int) -> Value:
+        """The product along these axes, which stay with size 1."""
+        return self.reduce(Op.Mul, over)
 
     def contiguous(self) -> Value:
         """The marker Contiguous."""
@@ -331,77 +357,6 @@ class Offset(Vector):
     __hash__ = object.__hash__
 
 
-class Static(Term):
-    """A condition that is decided when dtypes, ranks, permutations, flags and ops are known."""
-
-    __slots__ = ()
-
-    def __and__(self, other: Static) -> Static:
-        return Static("and", (self, other))
-
-    def __or__(self, other: Static) -> Static:
-        return Static("or", (self, other))
-
-    def __invert__(self) -> Static:
-        return Static("not", (self,))
-
-
-class Perm(Term):
-    """A permutation of the axes."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> Static:  # type: ignore[override]
-        return Static("same", (self, other))
-
-    def __ne__(self, other: object) -> Static:  # type: ignore[override]
-        return ~(self == other)
-
-
-class Flags(Term):
-    """One bool per axis."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __xor__(self, other: object) -> Flags:
-        return Flags("xor", (self, other))
-
-    def __invert__(self) -> Flags:
-        return Flags("not", (self,))
-
-    def __eq__(self, other: object) -> Static:  # type: ignore[override]
-        return Static("same", (self, other))
-
-    def __ne__(self, other: object) -> Static:  # type: ignore[override]
-        return ~(self == other)
-
-    def permute(self, order: Perm | tuple[int, ...]) -> Flags:
-        """Flag k of the result is flag order[k]."""
-        return Flags("permuted", (self, order))
-
-
-class DTypeTerm(Term):
-    """A dtype that is known when the rule is applied."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> Static:  # type: ignore[override]
-        return Static("same", (self, other))
-
-    def __ne__(self, other: object) -> Static:  # type: ignore[override]
-        return ~(self == other)
-
-
-class DTypeVar(DTypeTerm):
-    """A dtype variable; its class is given by keyword: ``@rule(dtypes=ints, s=floats)``."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-
 class UnaryOp(Term):
     """Any elementwise op of one operand that keeps the dtype."""
 
@@ -420,6 +375,12 @@ class BinaryOp(Term):
     def __call__(self, x: object, y: object) -> Value:
         """The op applied to `x` and `y`, of which one may be a number."""
         return Value("op", (self, value(x), value(y)))
+
+
+class Monoid(BinaryOp):
+    """Any op that Reduce folds with: Add, Max or Mul, where the dtype has it."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,6 +412,8 @@ KINDS: dict[str, type[Term]] = {
         DTypeVar,
         UnaryOp,
         BinaryOp,
+        Axes,
+        Monoid,
     )
 }
 
@@ -480,6 +443,16 @@ def vector(x: object) -> Vector:
     if isinstance(x, int) or (isinstance(x, Value) and not isinstance(x, Tensor)):
         return Vector("everywhere", (value(x),))
     raise RuleError(f"a shape or an offset is needed, not {_kind(x)}", hint="annotate it Shape or Offset")
+
+
+def fold_op(op: object) -> Monoid | Op:
+    """`op` as what Reduce folds with: a Monoid, or one of the three ops."""
+    if isinstance(op, Monoid) or op in FOLDS:
+        return op
+    raise RuleError(
+        f"a Reduce folds with a Monoid, or with Add, Max or Mul, not with {_kind(op)}",
+        hint="write x.sum(a), x.max(a), x.prod(a), or x.reduce(m, a) with m: Monoid",
+    )
 
 
 def _bound(of: Value, end: str) -> Value:

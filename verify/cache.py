@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from soundline.verify.effort import Effort
-from soundline.verify.identity import digest, fingerprint
+from soundline.verify.sameness import digest, fingerprint
 from soundline.verify.verdict_json import layer_from_json, layer_to_json
 from soundline.verify.verdicts import LayerResult
 

@@ -16,8 +16,8 @@ from soundline.impl.evidence import NOT_CHECKED, Ruling
 from soundline.spec.rules import Rule
 from soundline.verify.cache import Cache, Key
 from soundline.verify.effort import BUDGETS
-from soundline.verify.identity import structure
 from soundline.verify.layers import layers_of
+from soundline.verify.sameness import structure
 from soundline.verify.verdicts import RuleReport
 
 

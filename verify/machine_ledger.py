@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from soundline.verify.identity import digest
+from soundline.verify.sameness import digest
 
 _TABLES = """
 create table if not exists programs (version text, seed integer, entry text, primary key (version, seed));

@@ -21,12 +21,12 @@ from typing import Any
 
 from rich.console import Console
 
-from soundline.verify.identity import digest
 from soundline.verify.machine_ledger import Ledger, version
 from soundline.verify.machine_mutants import EQUIVALENT, MUTATED, SLIPS, UNIT_TESTS
 from soundline.verify.machine_trial import Exhibit, exhibits
 from soundline.verify.mutation_copy import Copy
 from soundline.verify.mutation_operators import changed_lines, mutants_of, mutated
+from soundline.verify.sameness import digest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXHIBITS = 1600

@@ -20,8 +20,8 @@ from soundline.spec.instances import dtypes_of
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, is_boolean
 from soundline.spec.terms import Static, Term, Value, show
-from soundline.verify.identity import digest, fingerprint, structure
 from soundline.verify.mutation_trial import difference
+from soundline.verify.sameness import digest, fingerprint, structure
 
 _EITHER_ORDER = (Op.Add, Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, Op.CmpEq, Op.CmpNe)
 _NEIGHBOUR = {

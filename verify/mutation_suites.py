@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
-from soundline.verify.identity import digest
 from soundline.verify.mutation_copy import Copy
 from soundline.verify.mutation_ledger import Ledger, Outcome
 from soundline.verify.mutation_operators import Mutant, changed_lines, mutants_of, mutated
 from soundline.verify.mutation_rules import ANOTHER, WRONGLY_PROVED
+from soundline.verify.sameness import digest
 
 RULE_SECONDS = 60.0
 """What the prover may take for one mutant of a rule."""

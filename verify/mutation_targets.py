@@ -43,6 +43,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/barriers.py", "barriers"),
     _target("spec/bounds.py", "bounds", "mutants_bounds"),
     _target("spec/building.py", *_RULES),
+    _target("spec/choices.py", "mutants_rules", "mutants_building", "prover_scalars"),
     _target(
         "spec/closed.py",
         "mutants_memory",

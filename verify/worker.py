@@ -28,9 +28,9 @@ from typing import IO, Any
 
 from soundline.spec.errors import RuleError
 from soundline.spec.rules import Rule
-from soundline.verify.identity import structure
 from soundline.verify.loader import Loaded, ill_typed, load
 from soundline.verify.problems import Problem
+from soundline.verify.sameness import structure
 from soundline.verify.verdict_json import layer_to_json
 
 Say = Callable[[dict[str, Any]], None]

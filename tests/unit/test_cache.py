@@ -10,10 +10,10 @@ import pytest
 from soundline.spec.rules import Rule, given, rule
 from soundline.verify import *  # noqa: F403  # the vocabulary of rule files
 from soundline.verify import Const, DTypeVar, Interval, Value, floats, index, int8, ints, sints, where
-from soundline.verify import identity as identity_module
+from soundline.verify import sameness as sameness_module
 from soundline.verify.cache import Cache, Key, default_folder
 from soundline.verify.effort import BUDGETS, Effort, effort_of
-from soundline.verify.identity import structure
+from soundline.verify.sameness import structure
 from soundline.verify.verdict_json import layer_from_json, layer_to_json
 from soundline.verify.verdicts import Counterexample, LayerResult, Verdict
 
@@ -71,7 +71,7 @@ def test_the_fingerprint_covers_the_law_the_prover_and_the_solver(monkeypatch: p
     read: list[Path] = []
     original = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self) or original(self))
-    before = identity_module.fingerprint.__wrapped__()
+    before = sameness_module.fingerprint.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
     assert {
         "spec/elementwise.py",
@@ -81,8 +81,8 @@ def test_the_fingerprint_covers_the_law_the_prover_and_the_solver(monkeypatch: p
         "verify/layers.py",
     } <= names
     assert not {"verify/cli.py", "verify/report_text.py"} & names
-    monkeypatch.setattr(identity_module, "solver_version", lambda: "0.0")
-    assert identity_module.fingerprint.__wrapped__() != before
+    monkeypatch.setattr(sameness_module, "solver_version", lambda: "0.0")
+    assert sameness_module.fingerprint.__wrapped__() != before
 
 
 def test_a_proof_holds_under_any_budget(cache: Cache) -> None:

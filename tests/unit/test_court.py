@@ -11,8 +11,8 @@ from soundline.verify import Value, rule
 from soundline.verify.cache import Cache, Key
 from soundline.verify.court import CachedCourt, keys_of, shipped
 from soundline.verify.effort import BUDGETS
-from soundline.verify.identity import structure
 from soundline.verify.layers import layers_of
+from soundline.verify.sameness import structure
 from soundline.verify.verdicts import LayerResult
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.instances import Goal, goals
+from soundline.spec.instances import CHOSEN, Goal, goals
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
 from soundline.verify.smt.elements import Unsupported
@@ -136,11 +136,7 @@ def _choices(rule: Rule, bound: dict[str, Any]) -> tuple[object, ...] | None:
     """What was chosen beside the dtype; None where numbers that are elements stand in the rule and show the dtype."""
     if _has_numbers(rule):
         return None
-    chosen = [
-        bound[n]
-        for n, k in rule.kinds.items()
-        if k.kind in ("Perm", "Flags", "UnaryOp", "BinaryOp", "DTypeVar")
-    ]
+    chosen = [bound[n] for n, k in rule.kinds.items() if k.kind in CHOSEN]
     return (*bound["rank of"].values(), *chosen)
 
 

@@ -40,7 +40,7 @@ _BYSTANDERS = frozenset(
             "explain",
             "findings",
         ),
-        *("identity", "loader", "problems", "progress", "programs", "pytest_plugin", "rule_files", "syntax"),
+        *("loader", "problems", "progress", "programs", "pytest_plugin", "rule_files", "sameness", "syntax"),
         *(
             "report",
             "report_json",
