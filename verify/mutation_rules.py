@@ -134,7 +134,7 @@ def _verdict(mutant: RuleMutant) -> str:
     for name, dtype in layers_of(mutant.rule):
         if mutant.only is not None and dtype is not mutant.only:
             continue
-        result = prove_layer(mutant.rule, dtype, Budget().share(0.25))
+        result = prove_layer(mutant.rule, dtype, Budget().share(0.25), derive=False)
         if result.verdict != "proved":
             return f"{result.verdict} at {name}"
         verdict = "proved"

@@ -14,7 +14,7 @@ from typing import Protocol
 from soundline.verify.problems import Problem
 from soundline.verify.verdicts import RuleReport
 
-ALL_GOOD, FINDINGS, BAD_INPUT, ONLY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 130
+ALL_GOOD, FINDINGS, BAD_INPUT, ONLY_UNKNOWN, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """The exit codes."""
 
 
@@ -37,10 +37,17 @@ class Report:
         return sum(r.cached for r in self.rules)
 
     @property
+    def bugs(self) -> int:
+        """About how many rules soundline contradicts itself."""
+        return sum(bool(r.bugs) for r in self.rules)
+
+    @property
     def exit_code(self) -> int:
-        """Bad input weighs most, because the run is then incomplete; unknown weighs least."""
+        """A bug of ours weighs most, then bad input, because the run is then incomplete; unknown weighs least."""
         if self.interrupted:
             return INTERRUPTED
+        if self.bugs:
+            return OUR_BUG
         if self.problems:
             return BAD_INPUT
         if self.count("refuted") or self.count("vacuous"):

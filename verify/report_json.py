@@ -5,8 +5,9 @@ The report as JSON
 Schema 1, for programs that read the verdicts::
 
     {"schema": 1, "rules": [{"id", "file", "line", "statement", "verdict", "layers": {name: verdict},
-     "counterexample": null | {"instance", "bindings", "left", "right", "test", "note"},
-     "covered", "detail", "cached"}],
+     "counterexample": null | {"instance", "bindings", "left", "right", "test", "note", "differences", "differing",
+     "steps", "replays"}, "opinions": {name: [{"by", "answer", "detail"}]}, "bugs": […],
+     "covered", "detail", "holds_when": {layer: ["fits(…)", …]}, "cached"}],
      "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…}}
 
 With ``--law`` there is also ``"law": {"obligations": [{"subject", "name", "statement", "kind", "covered", "tightness",
@@ -19,7 +20,7 @@ renamed or removed makes the next.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from soundline.verify.problems import Problem
@@ -57,6 +58,7 @@ def as_json(report: Report) -> dict[str, Any]:
             "vacuous": report.count("vacuous"),
             "errors": len(report.problems),
             "cached": report.cached,
+            "bugs": report.bugs,
             "interrupted": report.interrupted,
             "seconds": round(report.seconds, 3),
             "exit_code": report.exit_code,
@@ -71,11 +73,14 @@ def _rule(rule: RuleReport) -> dict[str, Any]:
         "line": rule.line,
         "statement": rule.statement,
         "verdict": rule.verdict,
-        "layers": {x.layer: x.verdict for x in rule.layers},
+        "layers": {x.layer: x.settled for x in rule.layers},
         "counterexample": _counterexample(rule.counterexample),
         "covered": rule.covered,
         "detail": {x.layer: x.detail for x in rule.layers if x.detail},
+        "holds_when": {x.layer: list(x.holds_when) for x in rule.layers if x.holds_when},
         "cached": rule.cached,
+        "opinions": {x.layer: [asdict(o) for o in x.opinions] for x in rule.layers if x.opinions},
+        "bugs": list(rule.bugs),
     }
 
 
@@ -89,6 +94,10 @@ def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
         "right": found.right,
         "test": found.test,
         "note": found.note,
+        "differences": [asdict(d) for d in found.differences],
+        "differing": found.differing,
+        "steps": [list(step) for step in found.steps],
+        "replays": [asdict(r) for r in found.replays],
     }
 
 

@@ -64,20 +64,27 @@ def _descriptor(rule: RuleReport) -> dict[str, Any]:
         "id": rule.id,
         "shortDescription": {"text": rule.statement},
         "helpUri": f"{DOCUMENTATION}/check_your_rules.html#verdicts",
-        "properties": {"verdict": rule.verdict, "layers": {x.layer: x.verdict for x in rule.layers}},
+        "properties": {"verdict": rule.verdict, "layers": {x.layer: x.settled for x in rule.layers}},
     }
 
 
 def _result(rule: RuleReport, index: int) -> dict[str, Any]:
     found = rule.counterexample
-    properties = {"verdict": rule.verdict, "layers": {x.layer: x.verdict for x in rule.layers}}
+    properties: dict[str, Any] = {
+        "verdict": rule.verdict,
+        "layers": {x.layer: x.settled for x in rule.layers},
+    }
+    if found is not None:
+        properties |= {"test": found.test, "replays": {r.by: r.result for r in found.replays}}
+    holds = {x.layer: list(x.holds_when) for x in rule.layers if x.holds_when}
+    properties |= {"holdsWhen": holds} if holds else {}
     return {
         "ruleId": rule.id,
         "ruleIndex": index,
         "level": LEVELS[rule.verdict],
         "message": {"text": "\n".join([f"{rule.verdict}: {rule.statement}", *explanation(rule)])},
         "locations": [_location(rule.file, rule.line)],
-        "properties": properties if found is None else {**properties, "test": found.test},
+        "properties": properties | ({"bugs": list(rule.bugs)} if rule.bugs else {}),
     }
 
 

@@ -19,7 +19,7 @@ from rich.text import Text
 from soundline.verify.cases import INTERRUPTED
 from soundline.verify.problems import Problem, visible
 from soundline.verify.report import Report
-from soundline.verify.verdicts import LayerResult, RuleReport
+from soundline.verify.verdicts import Counterexample, LayerResult, RuleReport
 
 STYLES = {"proved": "green", "refuted": "bold red", "unknown": "yellow", "vacuous": "magenta"}
 MARKS = {"proved": "✓", "refuted": "✗", "unknown": "?", "vacuous": "∅"}
@@ -46,7 +46,7 @@ def show(report: Report, console: Console, *, table: bool = True) -> None:
         _show_problem(problem, console)
     rules = [rule for rule in report.rules if not _is_undecided(rule)]
     for rule in rules:
-        if rule.verdict != "proved":
+        if rule.verdict != "proved" or rule.bugs:
             _show_finding(rule, console)
     if table and rules:
         _show_table(rules, console)
@@ -64,6 +64,8 @@ def last_line(report: Report) -> str:
     """The whole campaign in one line."""
     counts = ", ".join(f"{report.count(v)} {v}" for v in ("proved", "refuted", "unknown", "vacuous"))
     line = f"{counts} in {report.seconds:.1f} s ({report.cached} from cache)"
+    if report.bugs:
+        line += f"; soundline contradicts itself about {counted(report.bugs, 'rule')}: a bug of ours"
     if report.problems:
         line += f"; {counted(len(report.problems), 'error')} in the input"
     return f"interrupted: {line}" if report.interrupted else line
@@ -115,7 +117,7 @@ def _indented(line: str, console: Console, *, style: str = "") -> None:
 
 def explanation(rule: RuleReport) -> list[str]:
     """Why a rule is not proved, line by line, without the test that shows it."""
-    lines = []
+    lines = _told_bugs(rule)
     found = rule.counterexample
     if found is not None:
         layer = next(x.layer for x in rule.layers if x.counterexample is found)
@@ -123,17 +125,52 @@ def explanation(rule: RuleReport) -> list[str]:
         lines += ["", f"at {layer}{chosen}"]
         width = max((len(name) for name, _ in found.bindings), default=0)
         lines += [f"  {name:<{width}} = {text}" for name, text in found.bindings]
+        lines += [f"  {expression} = {value}" for expression, value in found.steps]
         lines += [f"  left  → {found.left}", f"  right → {found.right}"]
         lines += [f"  {found.note}"] if found.note else []
-    rest = [x for x in rule.layers if x.verdict != "proved"]
-    for (verdict, detail), layers in _grouped(rest, lambda x: (x.verdict, x.detail)):
+        lines += [f"  {line}" for line in (*told_differences(found), *told_replays(found))]
+    rest = [x for x in rule.layers if x.settled != "proved"]
+    for (verdict, detail), layers in _grouped(rest, lambda x: (x.settled, x.detail)):
         if detail or len(layers) > 1 or layers[0].counterexample is not found or found is None:
             lines += [
                 "",
                 f"{verdict} at {in_families(x.layer for x in layers)}{f': {detail}' if detail else ''}",
             ]
-    proved = [x for x in rule.layers if x.verdict == "proved"]
+    for condition, layers in _grouped_by_condition(rest):
+        lines += [f"{in_families(x.layer for x in layers)}: holds under {condition}, which is proved"]
+    proved = [x for x in rule.layers if x.settled == "proved"]
     return lines + ([f"proved at {in_families(x.layer for x in proved)}"] if proved else [])
+
+
+def _told_bugs(rule: RuleReport) -> list[str]:
+    """That soundline contradicts itself, which is no finding about the rule."""
+    if not rule.bugs:
+        return []
+    return ["", "a bug in soundline, not in the rule; please report it with this text:", *rule.bugs]
+
+
+def told_differences(found: Counterexample) -> list[str]:
+    """Where two sides with the same shape differ, one line for each of the first elements."""
+    marked = [d for d in found.differences if d.position]
+    width = max((len(str(list(d.position))) for d in marked), default=0)
+    lines = [f"at {list(d.position)!s:<{width}}  left «{d.left}»  right «{d.right}»" for d in marked]
+    rest = found.differing - len(marked)
+    return [*lines, f"and at {counted(rest, 'more position')}"] if marked and rest > 0 else lines
+
+
+def told_replays(found: Counterexample) -> list[str]:
+    """Who computed both sides again, and what came of it."""
+    parts = [f"{r.by}: {r.result}{f' ({r.detail})' if r.detail else ''}" for r in found.replays]
+    return [f"replayed by {'; by '.join(parts)}"] if parts else []
+
+
+def _grouped_by_condition(layers: Iterable[LayerResult]) -> Iterable[tuple[str, list[LayerResult]]]:
+    """The refuted layers that hold where something does not overflow, together where it is the same."""
+    found = [x for x in layers if x.holds_when]
+    return [
+        (condition, same)
+        for (condition, _), same in _grouped(found, lambda x: (f"given({', '.join(x.holds_when)})", ""))
+    ]
 
 
 def _grouped(
@@ -232,7 +269,7 @@ def _show_row(row: Row, widths: Sequence[int], console: Console) -> None:
 def _layers(rule: RuleReport) -> Text:
     """The layers of a rule in few words; those that are not proved stand out."""
     parts = []
-    for (verdict, _), layers in _grouped(rule.layers, lambda x: (x.verdict, "")):
+    for (verdict, _), layers in _grouped(rule.layers, lambda x: (x.settled, "")):
         words = visible(_counted_families(x.layer for x in layers))
         parts.append(Text(words if verdict == "proved" else f"{verdict}: {words}", style=_other(verdict)))
     return Text("\n").join(parts)

@@ -15,10 +15,17 @@ from soundline.spec.dtypes import DType, int8, uint8
 from soundline.spec.instances import Goal, dtypes_of, goals, is_about_shapes
 from soundline.spec.node import UOp
 from soundline.spec.rules import Rule
+from soundline.verify.advice import overflow
+from soundline.verify.advice.wording import condition_text
 from soundline.verify.layers import dtypes_in_layer, layer_name, layers_of
 from soundline.verify.smt import scalars
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult, RuleReport
+
+FOR_CONDITIONS = 0.1
+"""The part of the budget for each attempt to prove a refuted layer under no-overflow conditions."""
+
+BIT_PRECISE = "bit-precise"
 
 
 def prove(rule: Rule, *, budget: Budget | None = None) -> RuleReport:
@@ -32,9 +39,24 @@ def prove(rule: Rule, *, budget: Budget | None = None) -> RuleReport:
     return RuleReport(rule.id, rule.file, rule.line, str(rule), tuple(layers))
 
 
-def prove_layer(rule: Rule, dtype: DType, budget: Budget | None = None) -> LayerResult:
-    """What can be shown of a rule at the layer of one dtype. Raises ``RuleError`` where it is ill-typed."""
+def prove_layer(
+    rule: Rule, dtype: DType, budget: Budget | None = None, *, derive: bool = True
+) -> LayerResult:
+    """What can be shown of a rule at the layer of one dtype. Raises ``RuleError`` where it is ill-typed.
+
+    Where the layer is refuted and `derive` is set, also what must not overflow so that it holds.
+    """
     budget = budget or Budget()
+    found = _judged(rule, dtype, budget)
+    if not derive or found.verdict != "refuted" or not found.layer.startswith(BIT_PRECISE):
+        return found
+    part = budget.share(FOR_CONDITIONS)
+    missing = overflow.derived(rule, dtype, lambda r: _judged(r, dtype, part).verdict == "proved")
+    return replace(found, holds_when=tuple(condition_text(c) for c in missing))
+
+
+def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
+    """The verdict at the layer of one dtype."""
     layer = layer_name(rule, dtype)
     instances = _instances(rule, dtypes_in_layer(rule, dtype))
     if is_about_shapes(rule):

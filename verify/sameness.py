@@ -55,6 +55,9 @@ _BYSTANDERS = frozenset(
 )
 """Modules of the court that no verdict depends on; every other one is part of the fingerprint."""
 
+_PART_OF_VERDICTS = ("overflow", "trial", "wording")
+"""Of the advice on rules, what every verdict says; the rest is said of verdicts."""
+
 
 def structure(stated: Rule) -> str:
     """The digest of all that a proof of the rule depends on."""
@@ -105,7 +108,13 @@ def fingerprint() -> str:
     """The digest of everything else that evidence rests on: the law, the prover and the version of the solver."""
     here = Path(__file__).resolve().parent
     others = ("mutation", "machine_")
-    court = [f for f in here.rglob("*.py") if f.stem not in _BYSTANDERS and not f.stem.startswith(others)]
+    court = [
+        f
+        for f in here.rglob("*.py")
+        if f.stem not in _BYSTANDERS
+        and not f.stem.startswith(others)
+        and (f.parent.name != "advice" or f.stem in _PART_OF_VERDICTS)
+    ]
     files = [*here.parent.glob("spec/*.py"), *court]
     sources = {str(f.relative_to(here.parent)): digest(f.read_bytes()) for f in files}
     return digest(json.dumps([solver_version(), sources], sort_keys=True))

@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, get_args
 
-from soundline.verify.verdicts import Counterexample, LayerResult, Verdict
+from soundline.verify.verdicts import (
+    Case,
+    Confirmation,
+    Counterexample,
+    Difference,
+    LayerResult,
+    Opinion,
+    Replay,
+    Verdict,
+)
 
 
 def layer_to_json(result: LayerResult) -> dict[str, Any]:
@@ -32,10 +41,37 @@ def layer_from_json(data: dict[str, Any]) -> LayerResult:
         covered=data["covered"],
         counterexample=None if found is None else _counterexample(found),
         detail=data["detail"],
+        holds_when=tuple(str(text) for text in data["holds_when"]),
+        opinions=tuple(Opinion(o["by"], o["answer"], o["detail"]) for o in data["opinions"]),
+        bug=str(data["bug"]),
     )
 
 
 def _counterexample(data: dict[str, Any]) -> Counterexample:
-    bindings = tuple((str(name), str(text)) for name, text in data["bindings"])
-    rest = {name: str(data[name]) for name in ("instance", "left", "right", "test", "note")}
-    return Counterexample(bindings=bindings, **rest)
+    texts = {name: str(data[name]) for name in ("instance", "left", "right", "test", "note")}
+    return Counterexample(
+        bindings=tuple((str(name), str(text)) for name, text in data["bindings"]),
+        differences=tuple(
+            Difference(tuple(d["position"]), str(d["left"]), str(d["right"])) for d in data["differences"]
+        ),
+        differing=int(data["differing"]),
+        steps=tuple((str(expression), str(value)) for expression, value in data["steps"]),
+        replays=tuple(replay_from_json(r) for r in data["replays"]),
+        case=None if data["case"] is None else case_from_json(data["case"]),
+        **texts,
+    )
+
+
+def replay_from_json(data: dict[str, Any]) -> Replay:
+    """A replay, from what ``asdict`` made of it."""
+    if data["result"] not in get_args(Confirmation):
+        raise ValueError(f"no result of a replay: {data['result']!r}")
+    return Replay(str(data["by"]), data["result"], str(data["detail"]))
+
+
+def case_from_json(data: dict[str, Any]) -> Case:
+    """A case, from what ``asdict`` made of it."""
+    inputs = tuple(
+        (int(slot), str(dtype), tuple(shape), tuple(bits)) for slot, dtype, shape, bits in data["inputs"]
+    )
+    return Case(str(data["left"]), str(data["right"]), inputs)

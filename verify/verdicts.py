@@ -12,6 +12,41 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Verdict = Literal["proved", "refuted", "unknown", "vacuous"]
+Confirmation = Literal["confirmed", "not run", "disagrees"]
+Answer = Literal["agrees", "contradicts", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An element in which two sides differ: where it stands (``()`` for a scalar), and what each side has there."""
+
+    position: tuple[int, ...]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of computing both sides once more, by the evaluator or by compiled C.
+
+    ``disagrees`` is a mistake of soundline, not of the rule: `detail` says what was expected and what came.
+    """
+
+    by: str
+    result: Confirmation
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A counterexample as a program: both sides in the textual form, and the inputs by the slots of their Params.
+
+    An input is (slot, dtype, shape, bit patterns of the elements). A side that has no value is an empty text.
+    """
+
+    left: str
+    right: str
+    inputs: tuple[tuple[int, str, tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +54,8 @@ class Counterexample:
     """Inputs on which the two sides differ, and what the evaluator says of each side.
 
     `bindings` are (variable, text) pairs in the order in which the rule declares them; `left` and `right` are the
-    evaluated sides, or what is wrong with a side that has no value; `test` is a paste-ready test.
+    evaluated sides, or what is wrong with a side that has no value; `test` is a paste-ready test. `differences` are the
+    first elements that differ, of `differing` in all; `steps` are (expression, value) pairs, the inner ones first.
     """
 
     instance: str
@@ -28,6 +64,24 @@ class Counterexample:
     right: str
     test: str
     note: str = ""
+    differences: tuple[Difference, ...] = ()
+    differing: int = 0
+    steps: tuple[tuple[str, str], ...] = ()
+    replays: tuple[Replay, ...] = ()
+    case: Case | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What someone else says of a layer's verdict: other programs than those that reached it.
+
+    ``open`` is no answer, and `detail` says why there is none. ``contradicts`` is a mistake of soundline, or of the
+    other program, and never a verdict.
+    """
+
+    by: str
+    answer: Answer
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +94,31 @@ class LayerResult:
     counterexample: Counterexample | None = None
     detail: str = ""
     """For unknown: the sub-goal that resisted. For vacuous: why nothing was shown."""
+    holds_when: tuple[str, ...] = ()
+    """For refuted, at an integer dtype: what must not overflow so that the layer holds, which is then proved."""
+    opinions: tuple[Opinion, ...] = ()
+    """What others say, where they were asked."""
+    bug: str = ""
+    """What shows that soundline itself is wrong here: two of its parts contradict each other."""
+
+    @property
+    def bugs(self) -> tuple[str, ...]:
+        """Where soundline contradicts itself about this layer."""
+        replays = () if self.counterexample is None else self.counterexample.replays
+        return (
+            *((self.bug,) if self.bug else ()),
+            *(f"{r.by} disagrees: {r.detail}" for r in replays if r.result == "disagrees"),
+            *(
+                f"{o.by} contradicts the verdict {self.verdict}: {o.detail}"
+                for o in self.opinions
+                if o.answer == "contradicts"
+            ),
+        )
+
+    @property
+    def settled(self) -> Verdict:
+        """The verdict; unknown where soundline contradicts itself, so that no one relies on either side."""
+        return "unknown" if self.bugs else self.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +135,7 @@ class RuleReport:
     @property
     def verdict(self) -> Verdict:
         """Refuted if any layer is, proved if every layer is, else vacuous or unknown."""
-        found = {layer.verdict for layer in self.layers}
+        found = {layer.settled for layer in self.layers}
         if "refuted" in found:
             return "refuted"
         if found == {"proved"}:
@@ -67,6 +146,11 @@ class RuleReport:
     def counterexample(self) -> Counterexample | None:
         """The first counterexample; layers are ordered simplest first."""
         return next((x.counterexample for x in self.layers if x.counterexample is not None), None)
+
+    @property
+    def bugs(self) -> tuple[str, ...]:
+        """Where soundline contradicts itself about the rule, each with its layer."""
+        return tuple(f"{x.layer}: {bug}" for x in self.layers for bug in x.bugs)
 
     @property
     def covered(self) -> str:
