@@ -7,6 +7,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,30 @@ from soundline.verify.cases import INTERRUPTED
 from soundline.verify.problems import Problem
 from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
-from soundline.verify.verdicts import Counterexample, LayerResult, RuleReport, Verdict
+from soundline.verify.verdicts import (
+    Counterexample,
+    Difference,
+    LayerResult,
+    Opinion,
+    Replay,
+    RuleReport,
+    Verdict,
+)
 
 EVIL = 'a <b> & "c" \x00\x1b[31m \udc80 ]]> [bold]x[/bold] \U0001f600'
 TEST = "def test_it() -> None:\n    assert 'left' == 'right'\n"
-FOUND = Counterexample("dtype int8", (("x", "64"), ("c", "2")), "-64", "64", TEST, "the product wraps")
+FOUND = Counterexample(
+    "dtype int8",
+    (("x", "64"), ("c", "2")),
+    "-64",
+    "64",
+    TEST,
+    "the product wraps",
+    differences=(Difference((1, 0), "-64", "64"),),
+    differing=3,
+    steps=(("x * c", "-128"),),
+    replays=(Replay("the evaluator", "confirmed"), Replay("compiled C", "not run", "there is no compiler")),
+)
 INTS = [f"bit-precise {u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)]
 
 
@@ -37,7 +57,10 @@ def layer(verdict: Verdict, name: str = "unbounded", **rest: Any) -> LayerResult
 
 
 PROVED = made("fine", layer("proved"), *(layer("proved", n) for n in INTS), cached=True)
-REFUTED = made("wrong", layer("proved"), layer("refuted", INTS[0], counterexample=FOUND), line=9)
+AGREES = Opinion("cvc5", "agrees")
+REFUTED = made(
+    "wrong", layer("proved"), layer("refuted", INTS[0], counterexample=FOUND, opinions=(AGREES,)), line=9
+)
 UNKNOWN = made(
     "hard", layer("unknown", covered="ranks 0 to 2", detail="x · y resisted"), file="s t.py", line=5
 )
@@ -98,7 +121,16 @@ def test_json_has_its_schema() -> None:
         "instance": "dtype int8",
         "test": TEST,
         "note": "the product wraps",
+        "differences": [{"position": [1, 0], "left": "-64", "right": "64"}],
+        "differing": 3,
+        "steps": [["x * c", "-128"]],
+        "replays": [
+            {"by": "the evaluator", "result": "confirmed", "detail": ""},
+            {"by": "compiled C", "result": "not run", "detail": "there is no compiler"},
+        ],
     }
+    assert data["rules"][1]["opinions"] == {INTS[0]: [{"by": "cvc5", "answer": "agrees", "detail": ""}]}
+    assert data["rules"][1]["bugs"] == []
     assert data["rules"][2]["detail"] == {"unbounded": "x · y resisted"}
     summary = {k: v for k, v in data["summary"].items() if k != "seconds"}
     assert summary == {
@@ -108,9 +140,51 @@ def test_json_has_its_schema() -> None:
         "vacuous": 1,
         "errors": 2,
         "cached": 1,
+        "bugs": 0,
         "interrupted": False,
         "exit_code": 2,
     }
+
+
+# mistakes of ours -------------------------------------------------------------------------------------------------
+
+LIED = replace(FOUND, replays=(Replay("compiled C", "disagrees", "it has 64 on the left"),))
+OURS = (
+    made("lied", layer("refuted", INTS[0], counterexample=LIED)),
+    made("doubted", layer("proved", opinions=(Opinion("cvc5", "contradicts", "it has a model"),))),
+    made("strange", layer("unknown", bug="the solver's model is no counterexample")),
+)
+
+
+@pytest.mark.parametrize("rule", OURS, ids=lambda r: str(r.id))
+def test_a_contradiction_is_no_verdict_but_a_bug_of_ours(rule: RuleReport) -> None:
+    found = report(rule, REFUTED, problems=MISTAKES)
+    assert found.exit_code == 4
+    assert rule.verdict == "unknown"
+    told = report_text.render(found)
+    assert "a bug in soundline, not in the rule" in told
+    assert rule.bugs[0].partition(": ")[2].partition(":")[0] in told
+    assert "soundline contradicts itself about 1 rule: a bug of ours" in report_text.last_line(found)
+    data = report_json.as_json(found)
+    assert data["rules"][0]["bugs"] == list(rule.bugs)
+    assert data["summary"]["bugs"] == 1
+    (run,) = report_sarif.as_sarif(found)["runs"]
+    assert run["results"][0]["properties"]["bugs"] == list(rule.bugs)
+    assert "a bug in soundline" in run["results"][0]["message"]["text"]
+
+
+def test_what_holds_at_one_layer_is_not_lost_by_a_contradiction_at_another() -> None:
+    both = made("both", layer("refuted", INTS[0], counterexample=FOUND), OURS[1].layers[0])
+    assert both.verdict == "refuted"
+    assert report(both).exit_code == 4
+
+
+def test_the_text_marks_what_differs_and_says_who_replayed_it() -> None:
+    told = report_text.render(ALL)
+    assert "x * c = -128" in told
+    assert "at [1, 0]  left «-64»  right «64»" in told
+    assert "and at 2 more positions" in told
+    assert "replayed by the evaluator: confirmed; by compiled C: not run (there is no compiler)" in told
 
 
 # SARIF ------------------------------------------------------------------------------------------------------------
