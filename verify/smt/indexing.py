@@ -16,7 +16,9 @@ lead to *the* digits is the uniqueness of mixed-radix digits, which the tests pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from soundline.verify.smt.arithmetic import Arithmetic
 from soundline.verify.smt.formulas import (
@@ -32,13 +34,13 @@ from soundline.verify.smt.formulas import (
     mapped,
     negation,
 )
+from soundline.verify.smt.origins import Origin, Path, made_of
 from soundline.verify.smt.polynomials import ONE, ZERO, Equations, Poly, divide, product
+
+__all__ = ["ALWAYS", "Index", "Path", "Space", "matched"]
 
 Index = tuple[Poly, ...]
 """One polynomial per axis: a position, or a shape."""
-
-Path = frozenset[Formula]
-"""The conditions under which a position is looked at: for example, that it lies outside the padding."""
 
 ALWAYS: Path = frozenset()
 
@@ -50,6 +52,8 @@ class Space:
         self.arithmetic = arithmetic
         self.equations = Equations()
         self.assumptions: list[Formula] = []
+        self.origins: dict[str, Origin] = {}
+        """How atoms were made that depend on others."""
         self._facts: dict[Path, dict[str, Formula]] = {ALWAYS: {}}
         self._views: dict[Path, _View] = {}
         self._systems: dict[tuple[str, ...], Index] = {}
@@ -148,7 +152,9 @@ class Space:
             return ZERO
         if reduce(size) == reduce(new):
             return index
-        read = Poly.of(f"({index} unless {size} = 1)")
+        name = f"({index} unless {size} = 1)"
+        read = Poly.of(name)
+        self.origins.setdefault(name, made_of((index, size, new), self.chosen))
         self.learn(path, implies(equal(size, ONE), is_zero(read)))
         self.learn(path, implies(negation(equal(size, ONE)), equal(read, index)))
         return read
@@ -225,7 +231,20 @@ class Space:
             unknown = [Poly.of(f"#{number}.{k}") for k in range(len(sizes) - 1)]
             above = self.flat((*unknown, ZERO), sizes)
             self._systems[block] = (*unknown, self.equations.reduce(flat - above))
+            for k in range(len(unknown)):
+                self.origins[f"#{number}.{k}"] = made_of((flat, *sizes), partial(self._digit, k))
         return self._systems[block]
+
+    def _digit(self, k: int, flat: Poly, *rest: Any) -> Poly:
+        """Digit k of a flat position by some sizes, along a path, which is the last argument."""
+        *sizes, path = rest
+        return self.digits(flat, tuple(map(self.equations.reduce, sizes)), path)[k]
+
+    def digits(self, flat: Poly, sizes: Index, path: Path) -> Index:
+        """The position in a shape whose row-major number is given; that it is there must be known along the path."""
+        found = self._digits(self.equations.reduce(flat), sizes, path)
+        self.inside(path, found, sizes)
+        return found
 
     def _remember(self, digits: Index, sizes: Index, path: Path) -> None:
         """Every run of neighbouring digits is the digits of its own flat position (the digits are unique)."""
