@@ -41,9 +41,10 @@ from soundline.verify.smt.division import MOST_QUOTIENTS, Lemmas
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine, Structure
 from soundline.verify.smt.obligations import Obligation, obligation_of
+from soundline.verify.smt.order import simplicity
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
 from soundline.verify.smt.reals import RATIONAL, Reals
-from soundline.verify.smt.sampling import directed, random_points, simplicity
+from soundline.verify.smt.sampling import directed, random_points
 from soundline.verify.smt.solving import Budget, check
 
 NAN, INF = math.nan, math.inf

@@ -328,7 +328,7 @@ def test_a_scalar_beside_tensors_has_its_place_in_a_counterexample() -> None:
 
     shown = prove(chosen).counterexample
     assert shown is not None
-    assert dict(shown.bindings) == {"c": "False", "x": "int32 (): 1", "y": "int32 (): 0"}
+    assert dict(shown.bindings) == {"c": "False", "x": "int32 (): 0", "y": "int32 (): 1"}
     run_test_of(shown)
 
 

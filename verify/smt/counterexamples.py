@@ -11,15 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_, same_value
 from soundline.spec.evaluate import evaluate
 from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
+from soundline.verify.smt.closing import case_of
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
 from soundline.verify.smt.points import Point, not_nan, wraps
 from soundline.verify.smt.reals import beyond_rounding
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.smt.replays import CONFIRMED
+from soundline.verify.smt.steps import element_text, steps
+from soundline.verify.verdicts import Counterexample, Difference
 
 # Replay -----------------------------------------------------------------------------------------------------------
 
@@ -34,9 +38,23 @@ def replay(obligation: Obligation, point: Point) -> Counterexample | None:
     dtype = obligation.left.dtype
     if not _differ(obligation, left, right):
         return None
-    bindings = tuple((name, show(v.dtype, bound[v])) for name, v in obligation.variables.items())
-    test = paste_ready(obligation, bound, left, right)
-    return Counterexample(obligation.label, bindings, show(dtype, left), show(dtype, right), test)
+    bindings = tuple((name, element_text(v.dtype, bound[v])) for name, v in obligation.variables.items())
+    shown = (element_text(dtype, left), element_text(dtype, right))
+    arrays = {v: Array(v.dtype, (), (value,)) for v, value in bound.items()}
+    known = all(v.op is Op.Param for v in bound)
+    return Counterexample(
+        obligation.label,
+        bindings,
+        *shown,
+        paste_ready(obligation, bound, left, right),
+        differences=(Difference((), *shown),),
+        differing=1,
+        steps=()
+        if obligation.goal is None
+        else steps(obligation.goal, {n.arg.slot: a for n, a in arrays.items()}),
+        replays=(CONFIRMED,),
+        case=case_of(obligation.left, obligation.right, arrays) if known else None,
+    )
 
 
 def _differ(obligation: Obligation, left: Element, right: Element) -> bool:
@@ -64,13 +82,6 @@ def value_of(node: UOp) -> Element:
     (element,) = evaluate(node).elements
     assert isinstance(element, bool | int | float)
     return element
-
-
-def show(dtype: DType, value: Element) -> str:
-    """An element for a reader."""
-    if dtype.is_float and math.isfinite(value) and value != 0 and not 1e-4 <= abs(value) < 1e16:
-        return float(value).hex()
-    return repr(value)
 
 
 # The test ---------------------------------------------------------------------------------------------------------

@@ -3,9 +3,8 @@ Counterexamples with shapes
 ===========================
 
 From a condition that should follow and does not: the smallest sizes that break it, inputs that show it, and both
-sides as the evaluator has them. Sizes are made small in this order: no axis is empty, if that can be; their sum; the
-sizes themselves, in the order of declaration; then the offsets. Inputs hold 1, 2, 3 … where that shows the difference,
-so that the reader sees which element went astray.
+sides as the evaluator has them. What is smaller, `order` says. The solver gives sizes below which there is nothing;
+where that is not sure, all smaller ones are tried.
 """
 
 from __future__ import annotations
@@ -13,26 +12,42 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 
-from soundline.spec.arrays import Array, Cell, positions, same_cell
-from soundline.spec.dtypes import DType, Element, bool_
+from soundline.spec.arrays import Array, Cell, Invalid, positions, same_cell
+from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.instances import Goal
+from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import element_of
 from soundline.verify.smt.arithmetic import Question, Solution
+from soundline.verify.smt.closing import case_of
 from soundline.verify.smt.formulas import at_most, equal, less
+from soundline.verify.smt.order import Key, counted, elements_key, simplicity, sizes_key
 from soundline.verify.smt.polynomials import ZERO, Poly
 from soundline.verify.smt.python_text import literal, paste_ready
-from soundline.verify.smt.replays import Inputs, Shown, concrete, number, replay, sizes
+from soundline.verify.smt.replays import CONFIRMED, Inputs, Shown, concrete, number, replay, sizes, slots
 from soundline.verify.smt.sampling import directed
 from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.smt.steps import element_text, nested, steps
+from soundline.verify.verdicts import Counterexample, Difference
 
 MOST_ELEMENTS = 4096
 """Inputs with more elements than this are not tried."""
+
+MOST_SMALLER = 40
+"""So many smaller sizes are tried again, where the solver might have overlooked them."""
+
+FEW_FILLS = 3
+"""With so many inputs each."""
+
+PLAIN_ELEMENTS = (24, 12, 6, 4, 3, 2, 2)
+"""How many plain elements are combined, by the number of elements in all inputs."""
+
+MOST_DIFFERENCES = 4
+"""So many of the elements that differ are told one by one."""
 
 Hint = tuple[str, tuple[int, ...], Element]
 """An element that is believed to show the difference: (variable, position, element)."""
@@ -102,10 +117,39 @@ def _value(poly: Poly, solution: Solution) -> int:
 def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
     """Small sizes and offsets, the smallest first, for goals on which the solver has nothing to say."""
     names = sizes(goal)
+    natural = [_is_size(goal, n) for n in names]
+    seen: set[tuple[int, ...]] = set()
     for most in range(1, 4):
-        choices = [range(most, -1, -1) if _is_size(goal, n) else range(most) for n in names]
-        for chosen in sorted(islice(product(*choices), 2000), key=lambda c: (0 in c, sum(c), c)):
-            yield dict(zip(names, chosen, strict=True))
+        choices = [range(most, -1, -1) if is_size else range(most) for is_size in natural]
+        for chosen in sorted(islice(product(*choices), 2000), key=lambda c: _key(c, natural)):
+            if chosen not in seen:
+                seen.add(chosen)
+                yield dict(zip(names, chosen, strict=True))
+
+
+def _key(chosen: Sequence[int], natural: Sequence[bool]) -> Key:
+    """The place of sizes and offsets in the order of counterexamples."""
+    return sizes_key(
+        [n for n, is_size in zip(chosen, natural, strict=True) if is_size],
+        [n for n, is_size in zip(chosen, natural, strict=True) if not is_size],
+    )
+
+
+def _smaller_sizes(goal: Goal, chosen: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The sizes and offsets that are smaller than these, the smallest first, as far as there are few."""
+    names = sizes(goal)
+    natural = [_is_size(goal, n) for n in names]
+    here = [chosen.get(n, 0) for n in names]
+    limit = _key(here, natural)
+    is_empty, total = limit[:2]
+    most = 3 if is_empty else min(total, 3)
+    near = min(1, max((abs(n) for n, is_size in zip(here, natural, strict=True) if not is_size), default=0))
+    choices = [
+        range(0 if is_empty else 1, most + 1) if is_size else range(-near, near + 1) for is_size in natural
+    ]
+    few = [c for c in islice(product(*choices), 4000) if _key(c, natural) < limit]
+    for smaller in sorted(few, key=lambda c: _key(c, natural))[:MOST_SMALLER]:
+        yield dict(zip(names, smaller, strict=True))
 
 
 # inputs -----------------------------------------------------------------------------------------------------------
@@ -113,9 +157,10 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
 
 @dataclass
 class Tries:
-    """How many inputs met the conditions of an instance and showed no difference."""
+    """How many inputs met the conditions of an instance and showed no difference, and which sizes were chosen."""
 
     in_vain: int = 0
+    seen: set[tuple[str, tuple[tuple[str, int], ...]]] = field(default_factory=set)
 
 
 def show_difference(
@@ -127,6 +172,28 @@ def show_difference(
     most: int = 100,
 ) -> Counterexample | None:
     """A counterexample with these sizes; None where none of the first inputs, as many as `most`, shows a difference."""
+    found = _shown_at(goal, chosen, list(hints), budget, tries, most)
+    if found is None:
+        return None
+    for smaller in _smaller_sizes(goal, chosen):
+        place = (goal.label, tuple(smaller.items()))
+        if place not in tries.seen:
+            better = _shown_at(goal, smaller, (), budget, tries, FEW_FILLS)
+            if better is not None:
+                return _told(goal, *better)
+    return _told(goal, *found)
+
+
+def _shown_at(
+    goal: Goal,
+    chosen: Mapping[str, int],
+    hints: Sequence[Hint],
+    budget: Budget,
+    tries: Tries,
+    most: int,
+) -> tuple[Inputs, Shown] | None:
+    """Inputs of these sizes that show a difference, as plain as can be; None where none is found."""
+    tries.seen.add((goal.label, tuple(chosen.items())))
     given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}
     tensors = {name: node for name, node in goal.variables.items() if name not in given}
     try:
@@ -136,12 +203,11 @@ def show_difference(
     if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
         return None
     dtypes = {name: node.dtype for name, node in tensors.items()}
-    for fill in islice(_fills(shapes, dtypes, list(hints), budget), most):
+    for fill in islice(_fills(shapes, dtypes, hints, budget), most):
         inputs: Inputs = {**given, **fill}
         shown = replay(goal, inputs)
         if shown is not None and shown.differs:
-            inputs, shown = _plainer(goal, inputs, shown)
-            return _told(goal, inputs, shown)
+            return _plainest(goal, inputs, shown)
         tries.in_vain += shown is not None
     return None
 
@@ -156,7 +222,7 @@ def _fills(
     count = iter(range(1, MOST_ELEMENTS + 1))
     plain = {
         name: Array(
-            dtypes[name], shape, tuple(_counted(dtypes[name], next(count)) for _ in range(math.prod(shape)))
+            dtypes[name], shape, tuple(counted(dtypes[name], next(count)) for _ in range(math.prod(shape)))
         )
         for name, shape in shapes.items()
     }
@@ -170,11 +236,6 @@ def _fills(
     for most in (2, 4, 8, 16, 60):
         for _ in range(12):
             yield {n: _chosen(a, directed(a.dtype, most), generator) for n, a in plain.items()}
-
-
-def _counted(dtype: DType, count: int) -> Element:
-    """The elements 1, 2, 3 … of a dtype; True and False in turn."""
-    return count % 2 == 1 if dtype is bool_ else element_of(count, dtype)
 
 
 def _with(array: Array, placed: Iterable[tuple[tuple[int, ...], Element]]) -> Array:
@@ -191,15 +252,55 @@ def _chosen(array: Array, among: Sequence[Element], generator: random.Random) ->
     return Array(array.dtype, array.shape, tuple(generator.choice(among) for _ in array.elements))
 
 
+def _plainest(goal: Goal, inputs: Inputs, shown: Shown) -> tuple[Inputs, Shown]:
+    """The same with the plainest elements that still show a difference, as far as they are few enough to try."""
+    tensors = {name: a for name, a in inputs.items() if name not in sizes(goal)}
+    if _place(tensors) == (0,):
+        return inputs, shown
+    inputs, shown = _plainer(goal, inputs, shown)
+    best = _place({name: inputs[name] for name in tensors})
+    for candidate in _plain_elements(tensors):
+        if _place(candidate) >= best:
+            break
+        found = replay(goal, {**inputs, **candidate})
+        if found is not None and found.differs:
+            return {**inputs, **candidate}, found
+    return inputs, shown
+
+
+def _place(tensors: Mapping[str, Array]) -> Key:
+    """The place of inputs in the order of counterexamples."""
+    cells = [(a.dtype, e) for a in tensors.values() for e in a.elements if not isinstance(e, Invalid)]
+    return elements_key(cells)
+
+
+def _plain_elements(tensors: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+    """Inputs of these shapes that hold a few plain elements, the smallest first; none where they are many."""
+    slots = [a.dtype for a in tensors.values() for _ in a.elements]
+    if len(slots) > len(PLAIN_ELEMENTS):
+        return
+    lists = [directed(d, PLAIN_ELEMENTS[len(slots) - 1]) for d in slots]
+    made = [_filled_in_turn(tensors, chosen) for chosen in product(*lists)]
+    yield from sorted(made, key=_place)
+
+
+def _filled_in_turn(tensors: Mapping[str, Array], elements: Sequence[Element]) -> dict[str, Array]:
+    filled, at = {}, 0
+    for name, array in tensors.items():
+        count = len(array.elements)
+        filled[name] = Array(array.dtype, array.shape, tuple(elements[at : at + count]))
+        at += count
+    return filled
+
+
 def _plainer(goal: Goal, inputs: Inputs, shown: Shown) -> tuple[Inputs, Shown]:
-    """The same with plainer elements, as long as a difference shows: one element after another made 1 or 0."""
+    """The same with plainer elements, as long as a difference shows: one after another made smaller."""
     for name, array in inputs.items():
-        if name in sizes(goal) or not array.elements or _is_counted(array):
+        if name in sizes(goal):
             continue
         for k, at in enumerate(islice(positions(array.shape), 64)):
-            for value in (0, 1):
-                element = element_of(value, array.dtype)
-                if same_cell(array.dtype, inputs[name].elements[k], element):
+            for element in directed(array.dtype, 9):
+                if _is_plain(array.dtype, inputs[name].elements[k], element):
                     break
                 simpler = {**inputs, name: _with(inputs[name], [(at, element)])}
                 found = replay(goal, simpler)
@@ -209,12 +310,9 @@ def _plainer(goal: Goal, inputs: Inputs, shown: Shown) -> tuple[Inputs, Shown]:
     return inputs, shown
 
 
-def _is_counted(array: Array) -> bool:
-    """Whether an array holds successive numbers, which are plain enough."""
-    if array.dtype is bool_ or not isinstance(array.elements[0], int | float):
-        return False
-    first = array.elements[0]
-    return array.elements == tuple(element_of(first + k, array.dtype) for k in range(len(array.elements)))
+def _is_plain(dtype: DType, cell: Cell, element: Element) -> bool:
+    """Whether a cell holds an element that is as small as this one."""
+    return isinstance(cell, Invalid) or simplicity(dtype, cell) <= simplicity(dtype, element)
 
 
 # telling ----------------------------------------------------------------------------------------------------------
@@ -223,30 +321,53 @@ def _is_counted(array: Array) -> bool:
 def _told(goal: Goal, inputs: Inputs, shown: Shown) -> Counterexample:
     bindings = tuple((name, _binding(goal, name, inputs)) for name in goal.rule.kinds)
     left, right = shown.left, shown.right
-    wrong: set[int] = set()
-    if isinstance(right, Array) and right.shape == left.shape and right.dtype is left.dtype:
-        rows = enumerate(zip(left.elements, right.elements, strict=True))
-        wrong = {k for k, (a, b) in rows if not same_cell(left.dtype, a, b)}
+    wrong = _wrong(left, right)
     said = array_text(right, wrong) if isinstance(right, Array) else refusal_text(right)
-    note = "" if isinstance(right, Array) else "the left side is valid, the right side is not"
+    at = list(positions(left.shape))
+    bound = {node: inputs[name] for name, node in goal.variables.items() if name in inputs}
     return Counterexample(
-        goal.label, bindings, array_text(left, wrong), said, paste_ready(goal, inputs, shown), note
+        goal.label,
+        bindings,
+        array_text(left, wrong),
+        said,
+        paste_ready(goal, inputs, shown),
+        _note(left, right),
+        differences=tuple(
+            Difference(
+                at[k], element_text(left.dtype, left.elements[k]), element_text(left.dtype, right.elements[k])
+            )
+            for k in wrong[:MOST_DIFFERENCES]
+            if isinstance(right, Array)
+        ),
+        differing=len(wrong),
+        steps=steps(goal, slots(goal, inputs)),
+        replays=(CONFIRMED,),
+        case=case_of(goal.left, goal.right if isinstance(goal.right, UOp) else None, bound),
     )
+
+
+def _wrong(left: Array, right: Array | SoundlineError) -> list[int]:
+    """Where two sides with one dtype and shape differ."""
+    if not isinstance(right, Array) or right.shape != left.shape or right.dtype is not left.dtype:
+        return []
+    rows = enumerate(zip(left.elements, right.elements, strict=True))
+    return [k for k, (a, b) in rows if not same_cell(left.dtype, a, b)]
+
+
+def _note(left: Array, right: Array | SoundlineError) -> str:
+    """What is wrong with the right side where it is not only elements."""
+    if not isinstance(right, Array):
+        return "the left side is valid, the right side is not"
+    if right.dtype is not left.dtype:
+        return f"the dtypes differ: {left.dtype} and {right.dtype}"
+    return "" if right.shape == left.shape else f"the shapes differ: {left.shape} and {right.shape}"
 
 
 def array_text(array: Array, wrong: Iterable[int] = ()) -> str:
     """An array for a reader: dtype, shape, and nested lists in which the elements that differ stand in « »."""
     marked = set(wrong)
     cells = [f"«{literal(e)}»" if k in marked else literal(e) for k, e in enumerate(array.elements)]
-    return f"{array.dtype} {array.shape}: {_nested(cells, array.shape)}"
-
-
-def _nested(cells: Sequence[str], shape: tuple[int, ...]) -> str:
-    if not shape:
-        return cells[0]
-    step = math.prod(shape[1:])
-    rows = [_nested(cells[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
-    return f"[{', '.join(rows)}]"
+    return f"{array.dtype} {array.shape}: {nested(cells, array.shape)}"
 
 
 def refusal_text(refusal: SoundlineError) -> str:

@@ -24,8 +24,9 @@ from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.order import simplicity
 from soundline.verify.smt.points import FAILS, OUT, Point, Points, not_nan, overflows
-from soundline.verify.smt.sampling import rank, simplicity
+from soundline.verify.smt.sampling import rank
 
 Codes = npt.NDArray[Any]
 """Bit patterns of elements, one array axis for each variable."""

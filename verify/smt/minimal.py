@@ -19,8 +19,9 @@ from soundline.verify.smt.algebra import Algebra, Outside
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine
 from soundline.verify.smt.obligations import Obligation, is_whole
+from soundline.verify.smt.order import simplicity
 from soundline.verify.smt.points import FAILS, Point, Points
-from soundline.verify.smt.sampling import directed, rank, simplicity
+from soundline.verify.smt.sampling import directed, rank
 from soundline.verify.smt.solving import Budget, check
 
 ROUNDS = 80

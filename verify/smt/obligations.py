@@ -39,6 +39,8 @@ class Obligation:
     licences: frozenset[str] = frozenset()
     name: str = "pair"
     """The rule's, or another name that may stand in the name of a test."""
+    goal: Goal | None = None
+    """The instance of a rule that it is, where it is one."""
 
     @property
     def is_trivial(self) -> bool:
@@ -80,6 +82,7 @@ def obligation_of(goal: Goal) -> Obligation:
         left=goal.left,
         right=goal.right,
         licences=licences,
+        goal=goal,
     )
 
 

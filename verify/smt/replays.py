@@ -22,6 +22,11 @@ from soundline.spec.node import Size, UOp, toposort
 from soundline.verify.layers import OVER_REALS
 from soundline.verify.smt.obligations import wrapping_nodes
 from soundline.verify.smt.points import wraps
+from soundline.verify.verdicts import Replay
+
+EVALUATOR = "the evaluator"
+CONFIRMED = Replay(EVALUATOR, "confirmed")
+"""What every counterexample has been through before it is shown."""
 
 Inputs = Mapping[str, Array]
 """An array for each variable of an instance, by name; sizes and other scalars have shape ()."""

@@ -2,12 +2,7 @@
 Simple values first
 ===================
 
-Which values are tried, and what makes one counterexample smaller than another. Numbers are ordered by magnitude, the
-positive one first: 0, 1, -1, 2, -2 …; for floats, small whole numbers come first, then other short fractions, then
--0.0, the infinities, NaN, and last the numbers with long significands.
-
-One counterexample is smaller than another if its constants, sizes and bounds are, or, where these are the same, its
-values: first the largest of them as small as possible, then each in the order of declaration.
+Which values are tried before the solver is asked, in the order of `order`: so that what is found first is small.
 """
 
 from __future__ import annotations
@@ -31,6 +26,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation
+from soundline.verify.smt.order import largest_first, simplicity
 from soundline.verify.smt.points import Point
 
 LIST_LENGTH = {1: 60, 2: 24, 3: 9, 4: 5, 5: 4, 6: 3}
@@ -43,24 +39,6 @@ RANDOM_POINTS = 150
 """Points tried at random beside the combinations, where there are more than two variables."""
 
 
-def simplicity(dtype: DType, value: Element) -> tuple[float, ...]:
-    """A sort key: simple elements first."""
-    if not dtype.is_float:
-        return (abs(value), value < 0)
-    x = float(value)
-    if math.isnan(x):
-        return (4, 0, 0)
-    if math.isinf(x):
-        return (3, 0, x < 0)
-    if x == 0.0:
-        return (2 if math.copysign(1.0, x) < 0 else 0, 0, 0)
-    if x.is_integer() and abs(x) <= 64:
-        return (0, abs(x), x < 0)
-    length = abs(x).as_integer_ratio()
-    bits = max(n.bit_length() for n in length)
-    return (1 if bits <= 8 else 5, bits, abs(math.log2(abs(x))), x < 0)
-
-
 def rank(obligation: Obligation, point: Sequence[Element]) -> tuple[Any, ...]:
     """A sort key for counterexamples: the smallest first."""
     keys = {n: simplicity(v.dtype, x) for (n, v), x in zip(obligation.variables.items(), point, strict=True)}
@@ -68,7 +46,7 @@ def rank(obligation: Obligation, point: Sequence[Element]) -> tuple[Any, ...]:
         [k for n, k in keys.items() if n in obligation.leading],
         [k for n, k in keys.items() if n not in obligation.leading],
     )
-    return tuple((max(group, default=()), tuple(group)) for group in groups)
+    return tuple(largest_first(group) for group in groups)
 
 
 @cache
