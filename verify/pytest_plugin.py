@@ -154,10 +154,12 @@ class RuleItem(_Item):
     def runtest(self) -> None:
         """Judge the rule; fail unless it is proved."""
         from soundline.verify.problems import Problem
+        from soundline.verify.second.replaying import replayed
 
         found = _campaign(self.config).judge(self.case)
         if isinstance(found, Problem):
             raise BadInput(_told(found))
+        found = replayed(found)
         if found.verdict != "proved":
             raise NotProved("\n".join(_evidence(found)))
 

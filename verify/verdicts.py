@@ -15,6 +15,12 @@ Verdict = Literal["proved", "refuted", "unknown", "vacuous"]
 Confirmation = Literal["confirmed", "not run", "disagrees"]
 Answer = Literal["agrees", "contradicts", "open"]
 
+EVALUATOR, COMPILED = "the evaluator", "compiled C"
+"""Who replays a counterexample."""
+
+INTERNAL = "internal: "
+"""How the detail of a result begins, or goes on, where a part of the prover contradicts another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -105,7 +111,9 @@ class LayerResult:
     def bugs(self) -> tuple[str, ...]:
         """Where soundline contradicts itself about this layer."""
         replays = () if self.counterexample is None else self.counterexample.replays
+        internal = self.detail.partition(INTERNAL)[2]
         return (
+            *((internal,) if internal else ()),
             *((self.bug,) if self.bug else ()),
             *(f"{r.by} disagrees: {r.detail}" for r in replays if r.result == "disagrees"),
             *(

@@ -325,6 +325,7 @@ def _told(goal: Goal, inputs: Inputs, shown: Shown) -> Counterexample:
     said = array_text(right, wrong) if isinstance(right, Array) else refusal_text(right)
     at = list(positions(left.shape))
     bound = {node: inputs[name] for name, node in goal.variables.items() if name in inputs}
+    second = goal.right if isinstance(goal.right, UOp) and isinstance(right, Array) else None
     return Counterexample(
         goal.label,
         bindings,
@@ -342,7 +343,7 @@ def _told(goal: Goal, inputs: Inputs, shown: Shown) -> Counterexample:
         differing=len(wrong),
         steps=steps(goal, slots(goal, inputs)),
         replays=(CONFIRMED,),
-        case=case_of(goal.left, goal.right if isinstance(goal.right, UOp) else None, bound),
+        case=case_of(goal.left, second, bound),
     )
 
 

@@ -22,9 +22,8 @@ from soundline.spec.node import Size, UOp, toposort
 from soundline.verify.layers import OVER_REALS
 from soundline.verify.smt.obligations import wrapping_nodes
 from soundline.verify.smt.points import wraps
-from soundline.verify.verdicts import Replay
+from soundline.verify.verdicts import EVALUATOR, Replay
 
-EVALUATOR = "the evaluator"
 CONFIRMED = Replay(EVALUATOR, "confirmed")
 """What every counterexample has been through before it is shown."""
 

@@ -29,7 +29,7 @@ from soundline.verify.smt.obligations import SCALAR_OPS, Obligation, obligation_
 from soundline.verify.smt.points import FAILS, OUT, Point, Points
 from soundline.verify.smt.reals import NearPoints, RealPoints, Reals
 from soundline.verify.smt.solving import Answer, Budget, Search, check
-from soundline.verify.verdicts import Counterexample, LayerResult, Verdict
+from soundline.verify.verdicts import INTERNAL, Counterexample, LayerResult, Verdict
 
 SAMPLES = 20_000
 """Points tried at random before an obligation is called unknown."""
@@ -245,7 +245,8 @@ def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | N
     if algebra.spurious or not state.trial.evaluable or state.obligation.over_reals:
         state.notes.append(f"{algebra.NAME}: a model that may be none of the real functions")
         return None
-    return Finding("unknown", "", detail="internal: replay disagrees with the solver's model")
+    detail = f"{INTERNAL}replay disagrees with the solver's model, {_told(state.obligation, point)}"
+    return Finding("unknown", "", detail=detail)
 
 
 def _any_element(dtype: DType) -> Any:
@@ -298,8 +299,14 @@ def _refuted(state: _Attempt, point: Point, *, smallest: bool) -> Finding:
         point = minimal.smallest(state.obligation, state.trial, point, state.budget)
     shown = counterexamples.replay(state.obligation, point)
     if shown is None:
-        return Finding("unknown", "", detail="internal: replay disagrees")
+        detail = f"{INTERNAL}replay disagrees with the scalar functions, {_told(state.obligation, point)}"
+        return Finding("unknown", "", detail=detail)
     return Finding("refuted", "a counterexample, evaluated", shown, point=point)
+
+
+def _told(obligation: Obligation, point: Point) -> str:
+    """A point, as its variables have it."""
+    return ", ".join(f"{name} = {value!r}" for name, value in zip(obligation.variables, point, strict=True))
 
 
 def _give_up(state: _Attempt) -> Finding:

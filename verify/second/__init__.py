@@ -1,0 +1,8 @@
+"""
+Second opinions
+===============
+
+Other programs than those that reach a verdict, asked about the same thing: compiled C about counterexamples, every
+operand of few bits, a directed search in floats, other solvers, and Presburger sets. None of them is believed against
+the prover, nor the prover against them: a contradiction is a mistake of soundline, and is told as one.
+"""
