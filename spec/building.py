@@ -15,24 +15,39 @@ from functools import lru_cache
 from typing import Any
 
 from soundline.spec.arrays import Invalid
+from soundline.spec.closed import bind
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
 from soundline.spec.elementwise import scalar
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.node import ReduceArg, Shape, Size, UOp
+from soundline.spec.node import AxisType, ReduceArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
 from soundline.spec.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, show, subterms
-from soundline.spec.uop import broadcast_to, const, element_of, shape_source
+from soundline.spec.uop import broadcast_to, const, element_of, loop, shape_source
 from soundline.spec.values import identity
 
 
 @dataclass(frozen=True)
+class Abstraction:
+    """What a Body is bound to: an expression, and the ranges in it for which other indices can stand."""
+
+    expression: UOp
+    ranges: tuple[UOp, ...]
+
+    def at(self, indices: tuple[UOp, ...]) -> UOp:
+        """The expression with these indices for its ranges; no range of an index is captured by a fold inside."""
+        return bind(self.expression, dict(zip(self.ranges, indices, strict=True)))
+
+
+@dataclass(frozen=True)
 class Env:
-    """What the variables of a rule are bound to: UOps, shapes, permutations, flags, ops and dtypes."""
+    """What the variables of a rule are bound to: UOps, shapes, permutations, flags, axes, ops, dtypes, abstractions."""
 
     dtype: DType
     bound: dict[str, Any] = field(default_factory=dict)
+    loops: int = 0
+    """No Range around has an id above this one, so that a fresh one can."""
 
 
 def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
@@ -53,6 +68,12 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
         return _bound_node(env, args[0])
     if head in ("lo", "hi"):
         return _bound_node(env, f"{args[0].args[0]}.{head}")
+    if head == "over":
+        return _fold(args, env, like)
+    if head == "body":
+        return _abstraction(env, args[0]).at(tuple(build(a, env, const(0, index)) for a in args[1:]))
+    if head == "fresh":
+        return loop(as_size(build(args[0], env, const(0, index))), env.loops + args[1], AxisType.REDUCE)
     if head == "op":
         return UOp(env.bound[args[0].args[0]], _operands(args[1:], env, None))
     if head == "every axis":
@@ -93,6 +114,8 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
     match op:
         case Op.Cast | Op.Bitcast:
             return UOp(op, (build(args[0], env),), build_dtype(args[1], env))
+        case Op.Index:
+            return UOp(op, (build(args[0], env), *(build(i, env, const(0, index)) for i in args[1:])))
         case Op.Permute:
             return UOp(op, (build(args[0], env),), build_perm(args[1], env))
         case Op.Flip:
@@ -130,6 +153,8 @@ def has_dtype(term: Term) -> bool:
     """Whether a term has a dtype of its own, which a bare number has not."""
     if term.head in ("literal", "identity"):
         return False
+    if term.head == "over":
+        return has_dtype(term.args[1])
     if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *_COMPARISONS):
         return True
     return any(has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
@@ -153,6 +178,18 @@ def _repeated(node: UOp, term: Term, like: UOp | None) -> UOp:
     if like is None or not like.shape or node.shape != () or _has_tensor(term):
         return node
     return broadcast_to(node, like.shape)
+
+
+def _fold(args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
+    op, expression, *ranges = args
+    source = build(expression, env, like)
+    return UOp(Op.Reduce, (source, *(build(r, env) for r in ranges)), ReduceArg(build_op(op, env)))
+
+
+def _abstraction(env: Env, body: Term) -> Abstraction:
+    bound = env.bound[body.args[0]]
+    assert isinstance(bound, Abstraction)
+    return bound
 
 
 def _literal(number: Any, dtype: DType) -> UOp:

@@ -16,16 +16,21 @@ from itertools import product as combinations
 from typing import Any
 
 from soundline.spec import ranks
-from soundline.spec.building import Env, NoInstance, build, build_dtype, build_vector, decide
+from soundline.spec.building import Abstraction, Env, NoInstance, build, build_dtype, build_vector, decide
+from soundline.spec.choices import Static
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.node import Shape, UOp
+from soundline.spec.kinds import SIZED, ranges_of
+from soundline.spec.node import AxisType, Shape, UOp
+from soundline.spec.notation import Term, Variable, named_sizes, show
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.ranges import folded_ranges
 from soundline.spec.rules import Rule, default_dtypes, is_boolean
-from soundline.spec.terms import FOLDS, Static, Tensor, Term, Variable, named_sizes, show
-from soundline.spec.uop import const, param
+from soundline.spec.sizes import as_node
+from soundline.spec.terms import FOLDS, Tensor, subterms
+from soundline.spec.uop import const, loop, param
 
 __all__ = [
     "MAX_RANK",
@@ -131,7 +136,7 @@ def _goals(
         if decisive not in leaves_of:
             leaves_of = {decisive: _leaves(stated, Env(dtype, bound))}
         leaves = leaves_of[decisive]
-        env = Env(dtype, {**bound, **leaves.bound})
+        env = Env(dtype, {**bound, **leaves.bound}, len(stated.kinds))
         if all(decide(c, env) for c in stated.given if isinstance(c, Static)):
             goal = _goal(stated, env, leaves)
             if goal is not None:
@@ -144,8 +149,15 @@ def dtypes_of(stated: Rule) -> tuple[DType, ...]:
 
 
 def is_about_shapes(stated: Rule) -> bool:
-    """Whether a rule has tensors with symbolic shapes."""
-    return any(k.kind in ranks.RANKED for k in stated.kinds.values())
+    """Whether a rule has tensors with symbolic shapes, or folds, which make a value of many."""
+    if any(k.kind in ranks.RANKED for k in stated.kinds.values()):
+        return True
+    terms = (stated.left, stated.right, *stated.given)
+    return any(t.head in _STRUCTURE for top in terms for t in subterms(top))
+
+
+_STRUCTURE = frozenset((*group_of("movement"), Op.Reduce, "over", "body")) - {Op.Bitcast}
+"""The heads of terms that are more than an element computed from elements."""
 
 
 def _names(stated: Rule, *kinds: str) -> list[str]:
@@ -281,6 +293,10 @@ def _leaves(stated: Rule, env: Env) -> _Leaves:
                 _interval(leaves, name, dtype)
             case "Shape" | "Offset":
                 leaves.bound[name] = leaves.sizes(name, chosen_ranks[name], natural=kind.kind == "Shape")
+    for number, name in enumerate(_names(stated, "Range")):
+        leaves.bound[name] = _range(leaves, name, stated, number)
+    for name in _names(stated, "Body"):
+        leaves.bound[name] = _body(leaves, name, stated, declared_dtype(stated.kinds[name], env))
     for name, kind in stated.kinds.items():
         if kind.kind == "Tensor":
             sizes = _tensor_sizes(leaves, name, named_sizes(kind), chosen_ranks[name])
@@ -294,6 +310,26 @@ def _tensor_sizes(leaves: _Leaves, name: str, inside: tuple[object, ...], rank: 
     return tuple(s if isinstance(s, int) else leaves.bound[str(s)] for s in inside)
 
 
+def _range(leaves: _Leaves, name: str, stated: Rule, number: int) -> UOp:
+    """A Range where a fold closes it; elsewhere an index of which only the bounds are known."""
+    (size,) = stated.kinds[name].inside
+    end = size if isinstance(size, int) else leaves.bound[str(size)]
+    if name in folded_ranges(stated.left):
+        return loop(end, number, AxisType.REDUCE)
+    index_ = leaves.param(name, index)
+    leaves.hypotheses += [UOp(Op.CmpLe, (const(0, index), index_)), UOp(Op.CmpLt, (index_, as_node(end)))]
+    return index_
+
+
+def _body(leaves: _Leaves, name: str, stated: Rule, dtype: DType) -> Abstraction:
+    """An unknown table that is read at the ranges on which the expression depends."""
+    names = ranges_of(stated.kinds[name], stated.kinds)
+    ends = [stated.kinds[r].inside[0] for r in names]
+    sizes = tuple(e if isinstance(e, int) else leaves.bound[str(e)] for e in ends)
+    ranges = tuple(leaves.bound[r] for r in names)
+    return Abstraction(UOp(Op.Index, (leaves.param(name, dtype, sizes), *ranges)), ranges)
+
+
 def _interval(leaves: _Leaves, name: str, dtype: DType) -> None:
     x, lo, hi = (leaves.param(n, dtype) for n in (name, f"{name}.lo", f"{name}.hi"))
     leaves.bound |= {name: x, f"{name}.lo": lo, f"{name}.hi": hi}
@@ -305,11 +341,10 @@ def declared_dtype(kind: Variable, env: Env) -> DType:
     named = [n for n in kind.inside if isinstance(n, DType)]
     if named:
         return named[0]
-    if kind.kind == "Tensor" or not kind.inside:
+    if kind.kind in SIZED:
         return env.dtype
-    bound = env.bound[str(kind.inside[0])]
-    assert isinstance(bound, DType)
-    return bound
+    variables = (env.bound.get(n) for n in kind.inside if isinstance(n, str))
+    return next((d for d in variables if isinstance(d, DType)), env.dtype)
 
 
 def shape_dtypes(stated: Rule) -> tuple[DType, ...]:

@@ -8,9 +8,11 @@ heads mean, and how terms are made, is the chapter `terms`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.op_schema import Op
 
@@ -31,6 +33,19 @@ class Term:
 
     def __str__(self) -> str:
         return show(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable's kind and what its annotation said in brackets."""
+
+    kind: str
+    inside: tuple[object, ...] = ()
+
+
+def named_sizes(kind: Variable) -> tuple[object, ...]:
+    """The sizes in the brackets of a Tensor or a Range: names and numbers, apart from a dtype."""
+    return tuple(n for n in kind.inside if not isinstance(n, DType))
 
 
 _INFIX = {
@@ -54,10 +69,16 @@ _INFIX = {
 }
 _PREFIX = {Op.Neg: "-", Op.Not: "~", "not": "~"}
 _WORDS = {"and": "&", "or": "|", "xor": "^", "without": "-", "same": "=="}
-_METHODS = {"permuted": "permute"}
-_BEFORE_A_DOT = ("shape of", "dtype of", "lo", "hi", "entry")
+_BEFORE_A_DOT = ("shape of", "dtype of", "lo", "hi", "entry", "permuted")
 _FOLDS = {Op.Add: "sum", Op.Max: "max", Op.Mul: "prod"}
-_FUNCTIONS = {Op.Where: "where", Op.Max: "maximum", Op.Mulacc: "mulacc", Op.CDiv: "cdiv", Op.CMod: "cmod"}
+_FUNCTIONS = {
+    Op.Stack: "stack",
+    Op.Where: "where",
+    Op.Max: "maximum",
+    Op.Mulacc: "mulacc",
+    Op.CDiv: "cdiv",
+    Op.CMod: "cmod",
+}
 
 
 def _tuple_text(parts: list[str]) -> str:
@@ -81,7 +102,7 @@ def _inside(term: Term) -> list[str]:
     head, args = term.head, term.args
     if head in _INFIX or head in _WORDS or head in _PREFIX:
         return [_operand(a) for a in args]
-    if head in _BEFORE_A_DOT or head in _METHODS or (isinstance(head, Op) and head not in _FUNCTIONS):
+    if head in _BEFORE_A_DOT or (isinstance(head, Op) and head not in _FUNCTIONS):
         return [_receiver(args[0]), *(show(a) for a in args[1:])]
     return [show(a) for a in args]
 
@@ -93,34 +114,47 @@ def _method_text(op: Op, args: tuple[Any, ...], texts: list[str]) -> str:
     return f"{texts[0]}.{name}({', '.join(rest)})"
 
 
+def _fold_text(args: tuple[Any, ...], texts: list[str]) -> str:
+    """A fold over one range, or over several."""
+    over = texts[2] if len(texts) == 3 else _tuple_text(texts[2:])
+    named = _FOLDS.get(args[0])
+    return f"{named}_over({over}, {texts[1]})" if named else f"reduce_over({texts[0]}, {over}, {texts[1]})"
+
+
+def _fresh_text(term: Term, texts: list[str]) -> str:
+    """The first new range of a rule by its size, a further one by its number as well."""
+    return f"fresh({texts[0]})" if term.args[1] == 1 else f"fresh({', '.join(texts)})"
+
+
+_FORMS: dict[str, Callable[[Term, list[str]], str]] = {
+    **dict.fromkeys(("var", "literal", "everywhere"), lambda term, texts: texts[0]),
+    **dict.fromkeys(("entries", "axes"), lambda term, texts: _tuple_text(texts)),
+    **dict.fromkeys(("op", "body"), lambda term, texts: f"{texts[0]}({', '.join(texts[1:])})"),
+    "every axis": lambda term, texts: f"{texts[1]} {_INFIX[term.args[0]]} {texts[2]}",
+    "shape of": lambda term, texts: f"{texts[0]}.shape",
+    "dtype of": lambda term, texts: f"{texts[0]}.dtype",
+    "lo": lambda term, texts: f"{texts[0]}.lo",
+    "hi": lambda term, texts: f"{texts[0]}.hi",
+    "entry": lambda term, texts: f"{texts[0]}[{texts[1]}]",
+    "permuted": lambda term, texts: f"{texts[0]}.permute({texts[1]})",
+    "over": lambda term, texts: _fold_text(term.args, texts),
+    "fresh": _fresh_text,
+}
+"""How the terms are shown that are neither a function of their name nor an op, by head."""
+
+
 def show(term: object) -> str:
     """A term in the notation in which it was written."""
     if not isinstance(term, Term):
         return _tuple_text([show(t) for t in term]) if isinstance(term, tuple) else str(term)
-    head, args = term.head, _inside(term)
-    if head in ("var", "literal", "everywhere"):
-        return args[0]
-    if head in ("entries", "axes"):
-        return _tuple_text(args)
-    if head == "every axis":
-        return f"{args[1]} {_INFIX[term.args[0]]} {args[2]}"
-    if head in ("shape of", "dtype of"):
-        return f"{args[0]}.{str(head).split()[0]}"
-    if head in ("lo", "hi"):
-        return f"{args[0]}.{head}"
-    if head == "entry":
-        return f"{args[0]}[{args[1]}]"
-    if head == "op":
-        return f"{args[0]}({', '.join(args[1:])})"
+    head, texts = term.head, _inside(term)
     if head in _INFIX or head in _WORDS:
         sign = _INFIX[head] if isinstance(head, Op) else _WORDS[head]
-        return f"({args[0]} {sign} {args[1]})"
+        return f"({texts[0]} {sign} {texts[1]})"
     if head in _PREFIX:
-        return f"{_PREFIX[head]}{args[0]}"
-    if head in _FUNCTIONS and isinstance(head, Op):
-        return f"{_FUNCTIONS[head]}({', '.join(args)})"
-    if isinstance(head, Op):
-        return _method_text(head, term.args, args)
-    if head in _METHODS:
-        return f"{args[0]}.{_METHODS[head]}({', '.join(args[1:])})"
-    return f"{head}({', '.join(args)})"
+        return f"{_PREFIX[head]}{texts[0]}"
+    if not isinstance(head, Op):
+        return _FORMS[head](term, texts) if head in _FORMS else f"{head}({', '.join(texts)})"
+    if head in _FUNCTIONS:
+        return f"{_FUNCTIONS[head]}({', '.join(texts)})"
+    return _method_text(head, term.args, texts)

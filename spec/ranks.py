@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from soundline.spec.choices import Static
 from soundline.spec.errors import RuleError
+from soundline.spec.notation import Term, named_sizes, show
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, named_sizes, show
 
 RANKED = ("Tensor", "Shape", "Offset", "Perm", "Flags", "Axes")
 
@@ -59,7 +60,7 @@ def rank_classes(stated: Rule) -> dict[str, str | int]:
     """
     classes = _Classes(stated)
     for name, kind in stated.kinds.items():
-        if named_sizes(kind):  # those of a Tensor; nobody asks for the rank of a scalar
+        if kind.kind == "Tensor" and named_sizes(kind):
             classes.join(name, len(named_sizes(kind)), stated.left)
     for term in (stated.left, stated.right, *stated.given):
         _rank(term, classes, stated)
@@ -84,11 +85,15 @@ def _rank(term: Any, classes: _Classes, stated: Rule) -> Class:
     inside = [_rank(a, classes, stated) for a in args]
     if head == "entries":
         return len(args)
-    if head in ("entry", "product", "axes"):
+    if head in ("entry", "product", "axes", Op.Index):  # Index removes the axes that scalars index
         return None
     if head is Op.Reshape:
         return inside[1]
     total: Class = None
     for rank in inside:
         total = classes.join(total, rank, term)
-    return None if head in ("every axis", "same") or type(term).__name__ == "Static" else total
+    return None if head in _WITHOUT_RANK or isinstance(term, Static) else total
+
+
+_WITHOUT_RANK = ("every axis", "body", Op.Stack)
+"""Terms that join the ranks of what is in them, but have another rank or none."""

@@ -22,31 +22,88 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, overload
 
-from soundline.spec.dtypes import DType, all_dtypes, bool_
+from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
+from soundline.spec.kinds import SIZED, ranges_of
+from soundline.spec.notation import Term, Variable, show
 from soundline.spec.op_schema import Op
-from soundline.spec.terms import (
-    KINDS,
-    Axes,
-    DTypeTerm,
-    Flags,
-    Monoid,
-    Perm,
-    Static,
-    Term,
-    Value,
-    Variable,
-    Vector,
-    apply,
-    axes,
-    fold_op,
-    show,
-    subterms,
-    value,
-    vector,
+from soundline.spec.ranges import check_ranges, max_over, prod_over, reduce_over, sum_over
+from soundline.spec.statements import Statement, declare, forall, fresh, given, stating
+from soundline.spec.terms import Value, apply, subterms, value
+from soundline.spec.vocabulary import (
+    all_axes,
+    bits_at_most,
+    cdiv,
+    cmod,
+    compose,
+    disjoint,
+    ediv,
+    emod,
+    fits,
+    identity,
+    inverse,
+    is_float,
+    is_identity,
+    is_signed,
+    lossless,
+    maximum,
+    mulacc,
+    no_axes,
+    no_flags,
+    preserves_zero,
+    product,
+    stack,
+    subset,
+    where,
 )
+
+__all__ = [
+    "LICENCES",
+    "Claim",
+    "Collection",
+    "Rule",
+    "Sides",
+    "all_axes",
+    "bits_at_most",
+    "cdiv",
+    "claim",
+    "cmod",
+    "collecting",
+    "compose",
+    "default_dtypes",
+    "disjoint",
+    "ediv",
+    "emod",
+    "fits",
+    "forall",
+    "fresh",
+    "given",
+    "identity",
+    "inverse",
+    "is_boolean",
+    "is_float",
+    "is_identity",
+    "is_signed",
+    "lossless",
+    "max_over",
+    "maximum",
+    "mulacc",
+    "no_axes",
+    "no_flags",
+    "preserves_zero",
+    "prod_over",
+    "product",
+    "reduce_over",
+    "rule",
+    "stack",
+    "subset",
+    "sum_over",
+    "variables_in",
+    "where",
+]
 
 LICENCES = (
     "reassociate",
@@ -62,6 +119,26 @@ LICENCES = (
 
 Sides = tuple[Any, Any]
 """What the function of a rule returns, for those who annotate it: its left and its right side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Conditions that a rule says to hold."""
+
+    conditions: tuple[Value, ...]
+
+
+def claim(*conditions: Any) -> Claim:
+    """What a rule returns that rewrites nothing: wherever it is given what it is, all these conditions hold."""
+    for condition in conditions:
+        if not isinstance(condition, Value) or condition.head == "fits":
+            raise RuleError(
+                f"claim takes conditions on values, not {show(condition)}",
+                hint="for example return claim(x % c >= 0, x % c < c)",
+            )
+    if not conditions:
+        raise RuleError("claim() claims nothing", hint="return claim(a <= b)")
+    return Claim(conditions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +158,16 @@ class Rule:
     """The dtypes the rule is declared for; None: every dtype on which both sides are well formed."""
     dtype_classes: dict[str, tuple[DType, ...]]
     licences: tuple[str, ...] = ()
+    claimed: bool = False
+    """Whether the left side is a condition that is claimed to hold; such a rule is proved, and never applied."""
 
     def __repr__(self) -> str:
         return f"Rule({self.id}: {self})"
 
     def __str__(self) -> str:
         conditions = f"  given {', '.join(show(c) for c in self.given)}" if self.given else ""
-        return f"{show(self.left)} → {show(self.right)}{conditions}"
-
-
-@dataclass
-class _Statement:
-    """What a rule's body has said so far."""
-
-    variables: dict[str, Term] = field(default_factory=dict)
-    kinds: dict[str, Variable] = field(default_factory=dict)
-    given: list[Term] = field(default_factory=list)
+        said = f"claim {show(self.left)}" if self.claimed else f"{show(self.left)} → {show(self.right)}"
+        return f"{said}{conditions}"
 
 
 @dataclass
@@ -107,7 +178,6 @@ class Collection:
     errors: list[RuleError] = field(default_factory=list)
 
 
-_statement: ContextVar[_Statement | None] = ContextVar("_statement", default=None)
 _collection: ContextVar[Collection | None] = ContextVar("_collection", default=None)
 
 
@@ -120,62 +190,6 @@ def collecting() -> Iterator[Collection]:
         yield collection
     finally:
         _collection.reset(token)
-
-
-def given(*conditions: Term | bool) -> None:
-    """State that the rule holds where all these conditions do."""
-    statement = _statement.get()
-    if statement is None:
-        raise RuleError(
-            "given(…) stands outside a rule", hint="call it inside a function decorated with @rule"
-        )
-    for condition in conditions:
-        if not isinstance(condition, Value | Static):
-            raise RuleError(
-                f"given takes conditions, not {condition!r}",
-                hint="a condition compares values, sizes, bounds or dtypes, for example c != 0",
-            )
-        statement.given.append(condition)
-
-
-def forall(kind: Any, name: str) -> Any:
-    """One more variable of this kind, for a rule that needs it inside its body."""
-    statement = _statement.get()
-    if statement is None:
-        raise RuleError(
-            "forall(…) stands outside a rule", hint="call it inside a function decorated with @rule"
-        )
-    return _declare(statement, name, kind)
-
-
-def _declare(statement: _Statement, name: str, annotation: Any) -> Term:
-    kind = annotation if isinstance(annotation, Variable) else None
-    if annotation in KINDS.values():
-        kind = Variable(annotation.__name__)
-    if kind is None:
-        raise RuleError(
-            f"variable {name} has the annotation {_annotation_text(annotation)}, which is no kind of variable",
-            hint=f"the kinds are {', '.join(KINDS)}",
-        )
-    if name in statement.variables:
-        if kind == statement.kinds[name] == Variable("Size"):  # a Tensor["m", "n"] has named it already
-            return statement.variables[name]
-        raise RuleError(
-            f"variable {name} is declared twice, as {statement.kinds[name].kind} and as {kind.kind}",
-            hint="a name in the brackets of a Tensor is a Size",
-        )
-    variable = KINDS[kind.kind]("var", (name,))
-    statement.variables[name] = variable
-    statement.kinds[name] = kind
-    if kind.kind == "Tensor":
-        for size in kind.inside:
-            if isinstance(size, str):
-                _declare(statement, size, Variable("Size"))
-    return variable
-
-
-def _annotation_text(annotation: Any) -> str:
-    return "nothing" if annotation is inspect.Parameter.empty else str(annotation)
 
 
 @overload
@@ -245,19 +259,19 @@ def _state(
     name: str | None,
     classes: dict[str, Sequence[DType]],
 ) -> Rule:
-    statement = _Statement()
+    statement = Statement()
     arguments = _arguments(function, statement)
-    token = _statement.set(statement)
     try:
-        sides = function(**arguments)
+        with stating(statement):
+            sides = function(**arguments)
     except RuleError:
         raise
     except Exception as error:  # whatever a rule's body does wrong is the rule's error
         raise _body_error(error, function) from error
-    finally:
-        _statement.reset(token)
     left, right = _two_sides(sides)
     _check_classes(statement, classes)
+    _check_bodies(statement, (left, right, *statement.given))
+    check_ranges(left, right, tuple(statement.given))
     return Rule(
         id=name or function.__name__,
         file=function.__code__.co_filename,
@@ -271,15 +285,16 @@ def _state(
         dtypes=None if dtypes is None else _dtype_class(dtypes, "dtypes"),
         dtype_classes={k: _dtype_class(v, k) for k, v in classes.items()},
         licences=_licences(licences),
+        claimed=isinstance(sides, Claim),
     )
 
 
-def _arguments(function: Callable[..., Any], statement: _Statement) -> dict[str, Term]:
+def _arguments(function: Callable[..., Any], statement: Statement) -> dict[str, Term]:
     try:
         parameters = inspect.signature(function, eval_str=True).parameters
     except NameError as error:
         raise RuleError(f"unknown name in an annotation: {error.name}") from error
-    return {name: _declare(statement, name, p.annotation) for name, p in parameters.items()}
+    return {name: declare(statement, name, p.annotation) for name, p in parameters.items()}
 
 
 def _body_error(error: Exception, function: Callable[..., Any]) -> RuleError:
@@ -295,6 +310,8 @@ def _body_error(error: Exception, function: Callable[..., Any]) -> RuleError:
 
 
 def _two_sides(sides: object) -> tuple[Value, Value]:
+    if isinstance(sides, Claim):
+        return reduce(lambda a, b: apply(Op.And, a, b), sides.conditions), value(True)
     if not isinstance(sides, tuple) or len(sides) != 2:
         raise RuleError(f"a rule returns its two sides, not {show(sides)}", hint="return left, right")
     left, right = (value(s) for s in sides)
@@ -313,18 +330,38 @@ def _dtype_class(dtypes: object, what: str) -> tuple[DType, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def _check_classes(statement: _Statement, classes: dict[str, Sequence[DType]]) -> None:
-    declared = {n for n, k in statement.kinds.items() if k.kind == "DTypeVar"}
+def _check_classes(statement: Statement, classes: dict[str, Sequence[DType]]) -> None:
+    declared = _names_of(statement, "DTypeVar")
     for name in set(classes) - declared:
         raise RuleError(
             f"{name}=… names no dtype variable of the rule", hint=f"add a parameter {name}: DTypeVar"
         )
     for name, kind in statement.kinds.items():
+        known = declared if kind.kind != "Body" else declared | _names_of(statement, "Range")
         for inside in kind.inside:
-            if isinstance(inside, str) and kind.kind != "Tensor" and inside not in declared:
-                raise RuleError(
-                    f"{name}: {kind.kind}[{inside!r}] names no dtype variable", hint=f"add {inside}: DTypeVar"
+            if isinstance(inside, str) and kind.kind not in SIZED and inside not in known:
+                sort, missing = (
+                    ("range", "Range[…]") if kind.kind == "Body" else ("dtype variable", "DTypeVar")
                 )
+                raise RuleError(
+                    f"{name}: {kind.kind}[{inside!r}] names no {sort}", hint=f"add {inside}: {missing}"
+                )
+
+
+def _names_of(statement: Statement, kind: str) -> set[str]:
+    return {n for n, k in statement.kinds.items() if k.kind == kind}
+
+
+def _check_bodies(statement: Statement, terms: tuple[Term, ...]) -> None:
+    """Every Body stands with as many indices as it has ranges."""
+    for term in (t for top in terms for t in subterms(top) if t.head == "body"):
+        body, *indices = term.args
+        ranges = ranges_of(statement.kinds[body.args[0]], statement.kinds)
+        if len(ranges) != len(indices):
+            raise RuleError(
+                f"{show(term)} has {len(indices)} indices, and {show(body)} depends on {len(ranges)} ranges",
+                hint=f"write {show(body)}({', '.join(ranges)})",
+            )
 
 
 def _licences(licences: str | Sequence[str]) -> tuple[str, ...]:
@@ -335,139 +372,35 @@ def _licences(licences: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-# the vocabulary of rules ------------------------------------------------------------------------------------------
-
-
-def where(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where the condition holds, else `b`; per axis where the condition is Flags."""
-    if isinstance(condition, Flags):
-        return Vector("where", (condition, vector(a), vector(b)))
-    return apply(Op.Where, condition, a, b)
-
-
-def maximum(a: Any, b: Any) -> Value:
-    """The greater of two values (U-06)."""
-    return apply(Op.Max, a, b)
-
-
-def mulacc(a: Any, b: Any, c: Any) -> Value:
-    """a · b + c in two roundings."""
-    return apply(Op.Mulacc, a, b, c)
-
-
-def cdiv(a: Any, b: Any) -> Value:
-    """The quotient rounded toward zero."""
-    return apply(Op.CDiv, a, b)
-
-
-def cmod(a: Any, b: Any) -> Value:
-    """The remainder of `cdiv`, with the sign of `a`."""
-    return apply(Op.CMod, a, b)
-
-
-def ediv(a: Any, b: Any) -> Value:
-    """The Euclidean quotient: its remainder is never negative."""
-    dividend, divisor = value(a), value(b)
-    return apply(Op.Where, divisor < 0, -(dividend // -divisor), dividend // divisor)
-
-
-def emod(a: Any, b: Any) -> Value:
-    """The Euclidean remainder, 0 ≤ emod(a, b) < |b|."""
-    dividend, divisor = value(a), value(b)
-    return apply(Op.Where, divisor < 0, dividend % -divisor, dividend % divisor)
-
-
-def fits(expression: Any) -> Value:
-    """No operation of this integer expression wraps. Always true for ``index``."""
-    return Value("fits", (value(expression),))
-
-
-def compose(p: Perm, q: Perm) -> Perm:
-    """The permutation that permutes by p, then by q: compose(p, q)[i] = p[q[i]]."""
-    return Perm("compose", (p, q))
-
-
-def inverse(p: Perm) -> Perm:
-    """The permutation that undoes p."""
-    return Perm("inverse", (p,))
-
-
-def is_identity(p: Perm) -> Static:
-    """Whether p keeps every axis."""
-    return Static("is_identity", (p,))
-
-
-def no_flags(f: Flags) -> Static:
-    """Whether no axis is flagged."""
-    return Static("no_flags", (f,))
-
-
-def no_axes(a: Axes) -> Static:
-    """Whether the set is empty."""
-    return Static("no_flags", (axes(a),))
-
-
-def all_axes(a: Axes) -> Static:
-    """Whether every axis is in the set."""
-    return Static("no_flags", (~axes(a),))
-
-
-def disjoint(a: Axes, b: Axes) -> Static:
-    """Whether no axis is in both sets."""
-    return Static("no_flags", (axes(a) & axes(b),))
-
-
-def subset(a: Axes, b: Axes) -> Static:
-    """Whether every axis of `a` is in `b`."""
-    return Static("no_flags", (axes(a) - axes(b),))
-
-
-def identity(op: Monoid | Op) -> Value:
-    """The value of folding nothing with `op` (U-10). Its dtype is that of the operand beside it, as of a number."""
-    return Value("identity", (fold_op(op),))
-
-
-def lossless(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
-    """Whether every value of `source` is a value of `target`."""
-    return Static("lossless", (source, target))
-
-
-def is_float(dtype: DTypeTerm) -> Static:
-    """Whether the dtype is a float."""
-    return Static("is_float", (dtype,))
-
-
-def is_signed(dtype: DTypeTerm) -> Static:
-    """Whether the dtype has negative values."""
-    return Static("is_signed", (dtype,))
-
-
-def bits_at_most(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
-    """Whether `source` is stored in at most as many bits as `target`."""
-    return Static("bits_at_most", (source, target))
-
-
-def preserves_zero(op: Term) -> Static:
-    """Whether the elementwise op gives the zero of its dtype (+0.0 for a float) when every operand is that zero."""
-    return Static("preserves_zero", (op,))
-
-
-def product(shape: Any) -> Value:
-    """The number of elements of a shape."""
-    return Value("product", (vector(shape),))
-
-
 def variables_in(term: Term) -> set[str]:
     """The names of the variables in a term."""
     return {t.args[0] for t in subterms(term) if t.head == "var"}
 
 
 def default_dtypes(stated: Rule) -> tuple[DType, ...]:
-    """The dtypes a rule is tried on: those it declares, else all."""
-    return stated.dtypes if stated.dtypes is not None else all_dtypes
+    """The dtypes a rule is tried on: those it declares, else the only one that its variables have, else all."""
+    if stated.dtypes is not None:
+        return stated.dtypes
+    fixed = fixed_dtype(stated)
+    return all_dtypes if fixed is None else (fixed,)
 
 
 def is_boolean(stated: Rule) -> bool:
     """Whether every value variable of the rule is bool, so that no dtype is to be chosen."""
-    valued = [k for k in stated.kinds.values() if k.kind in ("Value", "Const", "Interval", "Tensor", "Bool")]
-    return stated.dtypes is None and all(k.kind == "Bool" or k.inside == (bool_,) for k in valued)
+    return stated.dtypes is None and fixed_dtype(stated) is bool_
+
+
+def fixed_dtype(stated: Rule) -> DType | None:
+    """A dtype by which to call a rule of which every variable says its dtype; None where a dtype is to be chosen."""
+    found: list[DType] = []
+    for kind in stated.kinds.values():
+        if kind.kind in ("Bool", "Size", "Range"):
+            found.append(bool_ if kind.kind == "Bool" else index)
+        elif kind.kind in ("Value", "Const", "Interval", "Tensor", "Body"):
+            own = [n for n in kind.inside if isinstance(n, DType)]
+            if not own:
+                return None
+            found += own
+        elif kind.kind in ("UnaryOp", "BinaryOp", "Monoid"):
+            return None
+    return next((d for d in found if d not in (bool_, index)), index if index in found else bool_)

@@ -13,18 +13,16 @@ static conditions on them) is the chapter `choices`; conditions on values, sizes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.choices import Axes, DTypeTerm, DTypeVar, Flags, Perm, Static, axes
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.notation import Term, show
+from soundline.spec.notation import Term, Variable, named_sizes, show
 from soundline.spec.op_schema import Op
 
 __all__ = [
     "FOLDS",
-    "KINDS",
     "Axes",
     "BinaryOp",
     "Bool",
@@ -232,6 +230,10 @@ class Value(Term):
         """The product along these axes, which stay with size 1."""
         return self.reduce(Op.Mul, over)
 
+    def index(self, *indices: object) -> Value:
+        """The axes from the left indexed: a scalar removes its axis, an index of rank 1 makes it as long as itself."""
+        return apply(Op.Index, self, *indices)
+
     def contiguous(self) -> Value:
         """The marker Contiguous."""
         return apply(Op.Contiguous, self)
@@ -383,41 +385,6 @@ class Monoid(BinaryOp):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable's kind and what its annotation said in brackets."""
-
-    kind: str
-    inside: tuple[object, ...] = ()
-
-
-def named_sizes(kind: Variable) -> tuple[object, ...]:
-    """The sizes in the brackets of a Tensor: names and numbers, apart from a dtype."""
-    return tuple(n for n in kind.inside if not isinstance(n, DType))
-
-
-KINDS: dict[str, type[Term]] = {
-    k.__name__: k
-    for k in (
-        Value,
-        Const,
-        Interval,
-        Bool,
-        Size,
-        Tensor,
-        Shape,
-        Offset,
-        Perm,
-        Flags,
-        DTypeVar,
-        UnaryOp,
-        BinaryOp,
-        Axes,
-        Monoid,
-    )
-}
-
-
 def apply(op: Op, *operands: object) -> Value:
     """`op` on values; numbers become literals of the dtype beside them."""
     return Value(op, tuple(value(x) for x in operands))
@@ -447,7 +414,7 @@ def vector(x: object) -> Vector:
 
 def fold_op(op: object) -> Monoid | Op:
     """`op` as what Reduce folds with: a Monoid, or one of the three ops."""
-    if isinstance(op, Monoid) or op in FOLDS:
+    if isinstance(op, Monoid) or (isinstance(op, Op) and op in FOLDS):
         return op
     raise RuleError(
         f"a Reduce folds with a Monoid, or with Add, Max or Mul, not with {_kind(op)}",

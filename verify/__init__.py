@@ -35,11 +35,13 @@ if TYPE_CHECKING:
         uint64,
         uints,
     )
+    from soundline.spec.ranges import Body, Range
     from soundline.spec.rules import (
         Rule,
         all_axes,
         bits_at_most,
         cdiv,
+        claim,
         cmod,
         compose,
         disjoint,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         emod,
         fits,
         forall,
+        fresh,
         given,
         identity,
         inverse,
@@ -54,14 +57,19 @@ if TYPE_CHECKING:
         is_identity,
         is_signed,
         lossless,
+        max_over,
         maximum,
         mulacc,
         no_axes,
         no_flags,
         preserves_zero,
+        prod_over,
         product,
+        reduce_over,
         rule,
+        stack,
         subset,
+        sum_over,
         where,
     )
     from soundline.spec.terms import (
@@ -85,6 +93,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Axes",
     "BinaryOp",
+    "Body",
     "Bool",
     "Const",
     "DTypeVar",
@@ -93,6 +102,7 @@ __all__ = [
     "Monoid",
     "Offset",
     "Perm",
+    "Range",
     "Rule",
     "Shape",
     "Size",
@@ -105,6 +115,7 @@ __all__ = [
     "bits_at_most",
     "bool_",
     "cdiv",
+    "claim",
     "cmod",
     "compose",
     "disjoint",
@@ -118,6 +129,7 @@ __all__ = [
     "float64",
     "floats",
     "forall",
+    "fresh",
     "given",
     "identity",
     "ieee_floats",
@@ -132,15 +144,20 @@ __all__ = [
     "is_identity",
     "is_signed",
     "lossless",
+    "max_over",
     "maximum",
     "mulacc",
     "no_axes",
     "no_flags",
     "preserves_zero",
+    "prod_over",
     "product",
+    "reduce_over",
     "rule",
     "sints",
+    "stack",
     "subset",
+    "sum_over",
     "uint8",
     "uint16",
     "uint32",
@@ -158,8 +175,8 @@ if not TYPE_CHECKING:
         if name in __all__:
             from importlib import import_module
 
-            for home in ("soundline.spec.rules", "soundline.spec.terms", "soundline.spec.dtypes"):
-                found = getattr(import_module(home), name, None)
+            for home in ("rules", "terms", "ranges", "dtypes"):
+                found = getattr(import_module(f"soundline.spec.{home}"), name, None)
                 if found is not None:
                     globals()[name] = found
                     return found

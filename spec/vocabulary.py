@@ -1,0 +1,144 @@
+"""
+Vocabulary of rules
+===================
+
+The functions with which sides and conditions are written, beside the operators and methods of `terms`, and beside the
+folds over ranges, which are the chapter `ranges`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from soundline.spec.choices import Axes, DTypeTerm, Flags, Perm, Static, axes
+from soundline.spec.dtypes import DType
+from soundline.spec.errors import RuleError
+from soundline.spec.notation import Term
+from soundline.spec.op_schema import Op
+from soundline.spec.terms import Monoid, Value, Vector, apply, fold_op, value, vector
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`; per axis where the condition is Flags."""
+    if isinstance(condition, Flags):
+        return Vector("where", (condition, vector(a), vector(b)))
+    return apply(Op.Where, condition, a, b)
+
+
+def maximum(a: Any, b: Any) -> Value:
+    """The greater of two values (U-06)."""
+    return apply(Op.Max, a, b)
+
+
+def mulacc(a: Any, b: Any, c: Any) -> Value:
+    """a · b + c in two roundings."""
+    return apply(Op.Mulacc, a, b, c)
+
+
+def cdiv(a: Any, b: Any) -> Value:
+    """The quotient rounded toward zero."""
+    return apply(Op.CDiv, a, b)
+
+
+def cmod(a: Any, b: Any) -> Value:
+    """The remainder of `cdiv`, with the sign of `a`."""
+    return apply(Op.CMod, a, b)
+
+
+def ediv(a: Any, b: Any) -> Value:
+    """The Euclidean quotient: its remainder is never negative."""
+    dividend, divisor = value(a), value(b)
+    return apply(Op.Where, divisor < 0, -(dividend // -divisor), dividend // divisor)
+
+
+def emod(a: Any, b: Any) -> Value:
+    """The Euclidean remainder, 0 ≤ emod(a, b) < |b|."""
+    dividend, divisor = value(a), value(b)
+    return apply(Op.Where, divisor < 0, dividend % -divisor, dividend % divisor)
+
+
+def fits(expression: Any) -> Value:
+    """No operation of this integer expression wraps. Always true for ``index``."""
+    return Value("fits", (value(expression),))
+
+
+def compose(p: Perm, q: Perm) -> Perm:
+    """The permutation that permutes by p, then by q: compose(p, q)[i] = p[q[i]]."""
+    return Perm("compose", (p, q))
+
+
+def inverse(p: Perm) -> Perm:
+    """The permutation that undoes p."""
+    return Perm("inverse", (p,))
+
+
+def is_identity(p: Perm) -> Static:
+    """Whether p keeps every axis."""
+    return Static("is_identity", (p,))
+
+
+def no_flags(f: Flags) -> Static:
+    """Whether no axis is flagged."""
+    return Static("no_flags", (f,))
+
+
+def no_axes(a: Axes) -> Static:
+    """Whether the set is empty."""
+    return Static("no_flags", (axes(a),))
+
+
+def all_axes(a: Axes) -> Static:
+    """Whether every axis is in the set."""
+    return Static("no_flags", (~axes(a),))
+
+
+def disjoint(a: Axes, b: Axes) -> Static:
+    """Whether no axis is in both sets."""
+    return Static("no_flags", (axes(a) & axes(b),))
+
+
+def subset(a: Axes, b: Axes) -> Static:
+    """Whether every axis of `a` is in `b`."""
+    return Static("no_flags", (axes(a) - axes(b),))
+
+
+def identity(op: Monoid | Op) -> Value:
+    """The value of folding nothing with `op` (U-10). Its dtype is that of the operand beside it, as of a number."""
+    return Value("identity", (fold_op(op),))
+
+
+def lossless(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
+    """Whether every value of `source` is a value of `target`."""
+    return Static("lossless", (source, target))
+
+
+def is_float(dtype: DTypeTerm) -> Static:
+    """Whether the dtype is a float."""
+    return Static("is_float", (dtype,))
+
+
+def is_signed(dtype: DTypeTerm) -> Static:
+    """Whether the dtype has negative values."""
+    return Static("is_signed", (dtype,))
+
+
+def bits_at_most(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
+    """Whether `source` is stored in at most as many bits as `target`."""
+    return Static("bits_at_most", (source, target))
+
+
+def preserves_zero(op: Term) -> Static:
+    """Whether the elementwise op gives the zero of its dtype (+0.0 for a float) when every operand is that zero."""
+    return Static("preserves_zero", (op,))
+
+
+def product(shape: Any) -> Value:
+    """The number of elements of a shape."""
+    return Value("product", (vector(shape),))
+
+
+def stack(*parts: Any) -> Value:
+    """The parts, of one shape and dtype, along a new leading axis."""
+    if not parts:
+        raise RuleError("stack(…) joins at least one value", hint="stack(x, y)")
+    return apply(Op.Stack, *parts)
