@@ -8,6 +8,9 @@ terms. Operations on constants are evaluated on the way.
 
 What the engine keeps as it is: Params, Ranges and Specials, which are names; the sizes of movement ops; the bodies of
 Functions and Calls; and the place that a Store, Load, After or Call names, in which only indices are rewritten.
+
+Procedures (`spec.procedures`) are applied beside the rules, each in its place in the list, and each application is
+validated on the way, see `applications`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from soundline.impl.applications import Application, attempt
 from soundline.impl.facts import Facts
 from soundline.impl.folding import fold
 from soundline.impl.matching import Pattern, patterns_of
@@ -25,11 +29,26 @@ from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.procedures import Procedure
 from soundline.spec.rules import Rule
 from soundline.spec.sizes import same_shape
 
-Watcher = Callable[[Rule, UOp, UOp], None]
-"""Called with each rule that is applied, the node before and the node after."""
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """The step that is no rule: an operation on constants was evaluated."""
+
+    id: str = "constants"
+    licences: tuple[str, ...] = ()
+
+
+FOLDING = Folding()
+
+Step = Rule | Procedure | Folding
+"""What may replace a node."""
+
+Watcher = Callable[[Step, UOp, UOp], None]
+"""Called with each step that is made, the node before and the node after."""
 
 _WHOLE = frozenset((Op.Param, Op.Range, Op.Special, Op.Linear, Op.Program))
 """Names, and lists whose order has been fixed: nothing inside them is rewritten."""
@@ -67,47 +86,57 @@ class Rewritten:
     """Each rule that was used and how often, by name; the commutativity rules of the matcher count as well."""
     folded: int
     """How many operations on constants were evaluated."""
+    applications: tuple[Application, ...] = ()
+    """The uses of procedures, in order, those that were not kept because nothing is known of them among them."""
 
 
 def rewrite(
     root: UOp,
-    rules: Sequence[Rule],
+    rules: Sequence[Rule | Procedure],
     *,
     limit: int | None = None,
     licences: Collection[str] = (),
     watch: Watcher | None = None,
+    validate: bool = True,
 ) -> Rewritten:
     """Apply `rules` to `root` and everything under it until none applies; the earliest rule that matches wins.
 
     A rule that needs a licence is used only where `licences` grants it. `limit` bounds the number of applications; it
-    grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever.
+    grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever, and
+    `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
     """
     granted = tuple(r for r in rules if set(r.licences) <= set(licences))
     if limit is None:
         limit = 10_000 + 100 * sum(1 for _ in toposort(root))
-    run = _Run(_index(granted), limit, watch)
+    run = _Run(_index(granted), limit, watch, validate)
     result = run.normal_form(root)
-    return Rewritten(result, tuple(sorted(run.applied.items())), run.folded)
+    return Rewritten(result, tuple(sorted(run.applied.items())), run.folded, tuple(run.applications))
 
 
 class _Index:
     """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self._patterns = [p for r in rules for p in patterns_of(r)]
-        self._found: dict[tuple[Op, ...], tuple[Pattern, ...]] = {}
+    def __init__(self, rules: tuple[Rule | Procedure, ...]) -> None:
+        self._patterns: list[Pattern | Procedure] = []
+        for r in rules:
+            self._patterns += [r] if isinstance(r, Procedure) else patterns_of(r)
+        self._found: dict[tuple[Op, ...], tuple[Pattern | Procedure, ...]] = {}
 
-    def at(self, node: UOp) -> tuple[Pattern, ...]:
-        """The patterns that can match at a node, in the order of their rules."""
+    def at(self, node: UOp) -> tuple[Pattern | Procedure, ...]:
+        """The patterns and procedures that can match at a node, in the order of their rules."""
         ops = (node.op, *[s.op for s in node.src[:3]])
         found = self._found.get(ops)
         if found is None:
-            found = self._found[ops] = tuple(p for p in self._patterns if p.may_match(ops))
+            found = self._found[ops] = tuple(p for p in self._patterns if _may_match(p, ops))
         return found
 
 
+def _may_match(pattern: Pattern | Procedure, ops: tuple[Op, ...]) -> bool:
+    return ops[0] in pattern.ops if isinstance(pattern, Procedure) else pattern.may_match(ops)
+
+
 @lru_cache(maxsize=64)
-def _index(rules: tuple[Rule, ...]) -> _Index:
+def _index(rules: tuple[Rule | Procedure, ...]) -> _Index:
     return _Index(rules)
 
 
@@ -133,8 +162,10 @@ class _Run:
     index: _Index
     limit: int
     watch: Watcher | None
+    validate: bool
     facts: Facts = field(default_factory=Facts)
     applied: Counter[str] = field(default_factory=Counter)
+    applications: list[Application] = field(default_factory=list)
     folded: int = 0
     steps: int = 0
     done: dict[UOp, UOp] = field(default_factory=dict)
@@ -177,6 +208,8 @@ class _Run:
             if folded is not None:
                 self.folded += 1
                 frame.result = folded
+                if self.watch is not None:
+                    self.watch(FOLDING, node, folded)
             else:
                 frame.result, frame.by = self._applied(node)
         if frame.result is not None:
@@ -185,18 +218,32 @@ class _Run:
     def _applied(self, node: UOp) -> tuple[UOp | None, str]:
         """The right side of the first rule that applies to a node, and the rule's name."""
         for pattern in self.index.at(node):
+            if isinstance(pattern, Procedure):
+                right = self._attempted(pattern, node)
+                if right is not None:
+                    self._count(pattern, (), node, right)
+                    return right, pattern.id
+                continue
             env = pattern.match(node, self.facts)
             right = _right_side(pattern.rule, env, node) if env is not None else None
             if right is not None:
-                self._count(pattern, node, right)
+                self._count(pattern.rule, pattern.exchanged, node, right)
                 return right, pattern.rule.id
         return None, ""
 
-    def _count(self, pattern: Pattern, node: UOp, right: UOp) -> None:
+    def _attempted(self, procedure: Procedure, node: UOp) -> UOp | None:
+        """What a procedure makes of a node, where the application is kept."""
+        application = attempt(procedure, node, self.facts, ask=self.validate)
+        if application is None:
+            return None
+        self.applications.append(application)
+        return application.after if application.kept else None
+
+    def _count(self, step: Rule | Procedure, exchanged: tuple[str, ...], node: UOp, right: UOp) -> None:
         self.steps += 1
-        self.applied.update((pattern.rule.id, *pattern.exchanged))
+        self.applied.update((step.id, *exchanged))
         if self.watch is not None:
-            self.watch(pattern.rule, node, right)
+            self.watch(step, node, right)
         if self.steps > self.limit:
             often = tuple(name for name, _ in self.applied.most_common(3))
             raise RewriteError(

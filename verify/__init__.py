@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         uint64,
         uints,
     )
+    from soundline.spec.procedures import Knowledge, Procedure, procedure
     from soundline.spec.ranges import Body, Range
     from soundline.spec.rules import (
         Rule,
@@ -99,9 +100,11 @@ __all__ = [
     "DTypeVar",
     "Flags",
     "Interval",
+    "Knowledge",
     "Monoid",
     "Offset",
     "Perm",
+    "Procedure",
     "Range",
     "Rule",
     "Shape",
@@ -150,6 +153,7 @@ __all__ = [
     "no_axes",
     "no_flags",
     "preserves_zero",
+    "procedure",
     "prod_over",
     "product",
     "reduce_over",
@@ -175,7 +179,7 @@ if not TYPE_CHECKING:
         if name in __all__:
             from importlib import import_module
 
-            for home in ("rules", "terms", "ranges", "dtypes"):
+            for home in ("rules", "terms", "ranges", "procedures", "dtypes"):
                 found = getattr(import_module(f"soundline.spec.{home}"), name, None)
                 if found is not None:
                     globals()[name] = found

@@ -109,6 +109,11 @@ class _Court:
 
         return CachedCourt().ruling(rule_id)
 
+    def application(self, before: UOp, after: UOp) -> evidence.Ruling:
+        from soundline.verify.engine.applications import ruled
+
+        return ruled(before, after)
+
 
 evidence.plug_in(_Court())
 

@@ -1,0 +1,1 @@
+"""Translation validation of the rewrite engine."""

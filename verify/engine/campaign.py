@@ -1,0 +1,190 @@
+"""
+Running the engine
+==================
+
+The corpus, batch by batch, on several processes. Equal obligations are solved once: each process remembers what it
+decided, and all of them share the cache of verdicts. The result has one order whatever the processes did.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from soundline.impl.rules import SIMPLIFY
+from soundline.impl.rules.procedural import PROCEDURES
+from soundline.spec.errors import UsageError
+from soundline.spec.procedures import Procedure
+from soundline.spec.rules import Rule
+from soundline.verify.cache import Cache
+from soundline.verify.effort import Effort
+from soundline.verify.engine.applications import EFFORT, Validator
+from soundline.verify.engine.corpus import RANDOM, SOURCES, Batch, batches, graphs_of
+from soundline.verify.engine.watching import Seen, Watch
+
+INPUTS = {RANDOM: 4}
+"""On how many inputs a graph of a source is evaluated whole; of other sources on 2."""
+
+Steps = tuple[Rule | Procedure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How the engine is run. `files` are rule files whose rules are applied in the place of the shipped ones."""
+
+    jobs: int = 1
+    graphs: int = 10_000
+    seed: int = 0
+    effort: Effort = EFFORT
+    sources: tuple[str, ...] = SOURCES
+    files: tuple[str, ...] = ()
+    cached: bool = True
+    folder: str | None = None
+    """Where the cache lies, if not in the user's own place."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of it, by source."""
+
+    settings: EngineSettings
+    steps: Steps
+    seen: dict[str, Seen]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def whole(self) -> Seen:
+        """All sources together."""
+        total = Seen()
+        for source in SOURCES:
+            if source in self.seen:
+                total.add(self.seen[source])
+        return total
+
+
+Told = Callable[[Batch, int, int], None]
+"""Hears of each batch that is done, how many are, and how many there are."""
+
+
+def run_engine(
+    settings: EngineSettings,
+    told: Told = lambda _batch, _done, _all: None,
+    *,
+    steps: Sequence[Rule | Procedure] | None = None,
+) -> Run:
+    """Run the engine over its corpus and judge every rewrite; after Ctrl-C, report what is known by then.
+
+    `steps` are applied in the place of the shipped ones, in this process.
+    """
+    began, interrupted = time.monotonic(), False
+    used = tuple(steps) if steps is not None else steps_of(settings.files)
+    wanted = batches(settings.graphs, settings.seed, settings.sources)
+    if steps is not None and settings.jobs != 1:
+        raise UsageError("steps that are given as objects run in one process")
+    found: dict[Batch, Seen] = {}
+    with _shared(settings) as shared:
+        run = _here(wanted, shared, used) if settings.jobs == 1 else _on_processes(wanted, shared)
+        try:
+            for batch, seen in run:
+                found[batch] = seen
+                told(batch, len(found), len(wanted))
+        except KeyboardInterrupt:
+            interrupted = True
+    by_source: dict[str, Seen] = {}
+    for batch in wanted:
+        if batch in found:
+            by_source.setdefault(batch.source, Seen()).add(found[batch])
+    return Run(settings, used, by_source, time.monotonic() - began, interrupted)
+
+
+@contextmanager
+def _shared(settings: EngineSettings) -> Iterator[EngineSettings]:
+    """The settings with a cache that all processes share: that of the user, or one for this run."""
+    if settings.cached:
+        yield settings
+        return
+    from dataclasses import replace
+
+    with tempfile.TemporaryDirectory(prefix="soundline-") as folder:
+        yield replace(settings, folder=folder, cached=True)
+
+
+@lru_cache(maxsize=4)
+def steps_of(files: tuple[str, ...]) -> Steps:
+    """The rules of these files, or those that are shipped; and the procedures."""
+    if not files:
+        return (*SIMPLIFY, *PROCEDURES)
+    from soundline.verify.loader import load
+
+    found: list[Rule] = []
+    for file in files:
+        loaded = load(file)
+        if loaded.problems:
+            problem = loaded.problems[0]
+            raise UsageError(f"{problem.file}:{problem.line or 1}: {problem.message}", hint=problem.hint)
+        found += loaded.rules
+    return (*found, *PROCEDURES)
+
+
+def judge(batch: Batch, settings: EngineSettings, watch: Watch) -> Seen:
+    """What is seen of one batch."""
+    rules = tuple(s for s in watch.steps if isinstance(s, Rule))
+    validator = watch.validator
+    known = len(validator.decided), len(validator.seen)
+    total = Seen()
+    for graph in graphs_of(batch, rules):
+        total.add(watch.graph(graph, INPUTS.get(batch.source, 2)))
+    total.obligations = len(validator.decided) - known[0]
+    total.views = len(validator.seen) - known[1]
+    return total
+
+
+def _watch(settings: EngineSettings, steps: Steps) -> Watch:
+    folder = None if settings.folder is None else Path(settings.folder)
+    return Watch(steps, Validator(Cache(folder), settings.effort))
+
+
+def _here(wanted: Sequence[Batch], settings: EngineSettings, steps: Steps) -> Iterator[tuple[Batch, Seen]]:
+    watch = _watch(settings, steps)
+    for batch in wanted:
+        yield batch, judge(batch, settings, watch)
+
+
+@lru_cache(maxsize=1)
+def _own_watch(settings: EngineSettings) -> Watch:
+    return _watch(settings, steps_of(settings.files))
+
+
+def _by_name(batch: Batch, settings: EngineSettings) -> Seen:
+    """What a process is asked."""
+    return judge(batch, settings, _own_watch(settings))
+
+
+def _quietly() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _on_processes(wanted: Sequence[Batch], settings: EngineSettings) -> Iterator[tuple[Batch, Seen]]:
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(settings.jobs, mp_context=context, initializer=_quietly)
+    try:
+        asked: dict[Future[Seen], Batch] = {pool.submit(_by_name, b, settings): b for b in wanted}
+        while asked:
+            done, _ = wait(asked, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield asked.pop(future), future.result()
+    except BaseException:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # nothing else stops work at hand
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,261 @@
+"""
+Views of a rewrite
+==================
+
+A rewrite replaces one node by another, and most of what stands below both plays no part in it. A *view* is the pair of
+nodes down to some *leaves*, of which nothing is assumed but their dtype, shape and bounds: the less a view shows, the
+more rewrites share it, and what is proved of it is proved of all of them. What a view does not prove, a deeper one may.
+
+Bounds come from the law's `min_max`, not from what the engine believes of a node.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from soundline.spec.bounds import MIN_MAX, Known
+from soundline.spec.closed import free_ranges
+from soundline.spec.dtypes import DType, Element, bool_, index
+from soundline.spec.errors import IllFormed
+from soundline.spec.node import UOp, toposort
+from soundline.spec.op_schema import Op
+from soundline.spec.sizes import sizes_of
+from soundline.spec.uop import param
+from soundline.verify.engine.elements import COMPUTED, MOVES, SAME, repeated_constant
+
+INNER = frozenset((*COMPUTED, *SAME, *MOVES, Op.Reduce, Op.Bitcast))
+"""The ops that a view may look into."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Two nodes over leaves, in the order in which they are met."""
+
+    before: UOp
+    after: UOp
+    leaves: tuple[UOp, ...]
+    whole: bool
+    """Whether nothing was cut that could have been looked into."""
+
+
+class Reader:
+    """Makes views, and remembers the bounds of nodes."""
+
+    def __init__(self) -> None:
+        self._bounds: WeakKeyDictionary[UOp, list[Known]] = WeakKeyDictionary()
+
+    def bounds(self, node: UOp) -> Known:
+        """The law's bounds of a node."""
+        if node not in self._bounds:
+            for n in _unknown(node, self._bounds):
+                if n.shape is not None:
+                    self._bounds[n] = [MIN_MAX[n.op](n, lambda s: self._bounds[s][0])]
+        return self._bounds[node][0]
+
+
+def _unknown(root: UOp, known: WeakKeyDictionary[UOp, list[Known]]) -> Iterator[UOp]:
+    """The nodes below a root of which nothing is known, sources first."""
+    stack, seen = [(root, False)], set[UOp]()
+    while stack:
+        node, ready = stack.pop()
+        if node in known or (node in seen and not ready):
+            continue
+        if ready:
+            yield node
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        stack += [(s, False) for s in reversed(node.src)]
+
+
+def views(before: UOp, after: UOp, depth: int) -> Iterator[View]:
+    """Views that show more and more; the first cuts where both nodes share a part, or at `depth`."""
+    shared = _shared(before, after)
+    shown: set[tuple[UOp, ...]] = set()
+    for cut, deep in ((shared, depth), (frozenset[UOp](), depth + 2), (frozenset[UOp](), None)):
+        view = _view(before, after, cut, deep)
+        if view.leaves not in shown:
+            shown.add(view.leaves)
+            yield view
+
+
+def whole_view(before: UOp, after: UOp) -> View:
+    """The view that cuts nothing."""
+    return _view(before, after, frozenset(), None)
+
+
+def _shared(before: UOp, after: UOp) -> frozenset[UOp]:
+    """The nodes that stand in both, without those that repeat a constant."""
+    return frozenset(
+        n
+        for n in set(toposort(before)) & set(toposort(after))
+        if n.shape is not None and repeated_constant(n) is None
+    )
+
+
+def is_readable(node: UOp) -> bool:
+    """Whether a node can be read element by element, given those of its sources."""
+    if node.op is Op.Bitcast:
+        return node.shape == node.src[0].shape
+    if node.op is Op.Index:
+        return all(repeated_constant(i) is not None or _is_numbers(i) for i in node.src[1:])
+    return node.op in INNER
+
+
+def _is_numbers(indices: UOp) -> bool:
+    return indices.op is Op.Stack and all(s.op is Op.Const for s in indices.src)
+
+
+def _view(before: UOp, after: UOp, cut: frozenset[UOp], depth: int | None) -> View:
+    """The view that is cut at these nodes, and at this depth below the roots."""
+    leaves: dict[UOp, None] = {}
+    whole = True
+    level: dict[UOp, int] = {}
+    stack = [(after, 0), (before, 0)]
+    while stack:
+        node, at = stack.pop()
+        if node in level and level[node] <= at:
+            continue
+        level[node] = at
+        if repeated_constant(node) is not None:
+            continue
+        inner = is_readable(node)
+        too_deep = depth is not None and at >= depth
+        if not inner or too_deep or (node in cut and not (node is before and node is not after)):
+            leaves[node] = None
+            whole &= not inner
+            continue
+        leaves.pop(node, None)
+        stack += [(s, at + 1) for s in reversed(_values(node))]
+    return View(before, after, _still_met(before, after, leaves), whole)
+
+
+def _values(node: UOp) -> tuple[UOp, ...]:
+    """The sources of a node that are values, not sizes or loops."""
+    if node.op is Op.Reduce:
+        return (node.src[0], *(r.src[0] for r in node.src[1:]))
+    if node.op in (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink):
+        return node.src[:1]
+    if node.op is Op.Stack and sizes_of(node) is not None and all(s.op is Op.Const for s in node.src):
+        return ()
+    return node.src
+
+
+def _still_met(before: UOp, after: UOp, leaves: dict[UOp, None]) -> tuple[UOp, ...]:
+    """The leaves that are met when one goes down to leaves only, in that order."""
+    met: dict[UOp, None] = {}
+    seen, stack = set[UOp](), [after, before]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in leaves:
+            met[node] = None
+        elif is_readable(node):
+            stack += reversed(_values(node))
+    return tuple(met)
+
+
+VALID = frozenset((*COMPUTED, *SAME, *MOVES, Op.Const, Op.Range, Op.Special, Op.Bitcast)) - {Op.Index}
+"""The ops whose elements are valid where those of all sources are."""
+
+
+def always_valid(node: UOp) -> bool:
+    """Whether no element of a node can be invalid, whatever the program is run on; not known is no."""
+    seen, stack = set[UOp](), [node]
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if n.op not in VALID:
+            return False
+        stack += n.src
+    return True
+
+
+Structure = tuple[object, ...]
+"""What two views have in common where the same can be shown of them."""
+
+
+def structure(view: View, reader: Reader) -> Structure:
+    """A view with its leaves and loops numbered in the order in which they are met."""
+    numbers: dict[UOp, int] = {}
+    parts: list[object] = []
+    loops = any(n.op is Op.Reduce and len(n.src) > 1 for n in toposort(view.before, view.after))
+    leaves = frozenset(view.leaves)
+    stack = [(view.after, False), (view.before, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in numbers:
+            continue
+        if node in leaves or not node.src or ready:
+            numbers[node] = len(numbers)
+            parts.append(_part(node, leaves, numbers, reader, loops=loops))
+            continue
+        stack.append((node, True))
+        stack += [(s, False) for s in reversed(node.src)]
+    return (*parts, numbers[view.before], numbers[view.after])
+
+
+def _part(
+    node: UOp, leaves: frozenset[UOp], numbers: dict[UOp, int], reader: Reader, *, loops: bool
+) -> tuple[object, ...]:
+    if node in leaves:
+        known = reader.bounds(node)
+        ends = None if known is None else (repr(known.lo), repr(known.hi), known.maybe_nan)
+        around = sorted(repr(r.arg) for r in free_ranges(node)) if loops else None
+        kind = "loop" if node.op is Op.Range and loops else "leaf"
+        name = repr(node.arg) if kind == "loop" else None
+        return kind, name, node.dtype, node.shape, ends, always_valid(node), str(around)
+    return node.op, node.arg, *(numbers[s] for s in node.src)
+
+
+def abstracted(view: View, reader: Reader) -> tuple[UOp, UOp] | None:
+    """Both nodes of a view with Params for its leaves; None where a loop inside runs over a leaf."""
+    run = {r for n in toposort(view.before, view.after) if n.op is Op.Reduce for r in n.src[1:]}
+    replaced: dict[UOp, UOp] = {}
+    for slot, leaf in enumerate(view.leaves):
+        if leaf.op is not Op.Range and not run.isdisjoint(free_ranges(leaf)):
+            return None
+        if leaf in run:
+            continue
+        shape = tuple(int(s) for s in leaf.shape or () if isinstance(s, int))
+        replaced[leaf] = param(slot, leaf.dtype, shape, bounds=promised(leaf.dtype, reader.bounds(leaf)))
+    try:
+        before, after = (_substituted(root, replaced) for root in (view.before, view.after))
+    except IllFormed:
+        return None
+    return before, after
+
+
+def promised(dtype: DType, known: Known) -> tuple[Element, Element] | None:
+    """Bounds as a Param can promise them; None where they say nothing, or more than it can."""
+    if known is None or known.maybe_nan or (known.lo, known.hi) == (dtype.min, dtype.max):
+        return None
+    if dtype is index and math.inf in (abs(known.lo), abs(known.hi)):
+        return None
+    kind = float if dtype.is_float else bool if dtype is bool_ else int
+    return kind(known.lo), kind(known.hi)
+
+
+def _substituted(root: UOp, replaced: dict[UOp, UOp]) -> UOp:
+    """`root` with nodes replaced, from the top down: what stands below a replaced node is not looked at."""
+    new = dict(replaced)
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in new:
+            stack.pop()
+            continue
+        waiting = [s for s in node.src if s not in new]
+        if waiting:
+            stack += waiting
+            continue
+        stack.pop()
+        new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    return new[root]
