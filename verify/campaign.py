@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from soundline.verify.cache import Cache, Key
 from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
+from soundline.verify.cluster import ClusterLost
 from soundline.verify.effort import BUDGETS, Effort
 from soundline.verify.problems import Problem, displayed
 from soundline.verify.report import Listener, Report, Silence
@@ -44,6 +45,8 @@ class Settings:
     filters: tuple[str, ...] = ()
     reading_seconds: float = 30.0
     prover: str = field(default_factory=lambda: PROVER)
+    executor: str | None = None
+    """A cluster that proves, as ``dask://HOST:PORT``; None for processes of this machine."""
 
 
 def verify(found: Found, settings: Settings, listener: Listener | None = None) -> Report:
@@ -56,6 +59,9 @@ def verify(found: Found, settings: Settings, listener: Listener | None = None) -
             campaign.look_for_nothing()
         except KeyboardInterrupt:
             interrupted = True
+        except ClusterLost as lost:
+            interrupted = True
+            campaign.note(Problem("lost-cluster", str(settings.executor), None, str(lost), lost.hint))
         return Report(campaign.reports(), campaign.mistakes(), time.monotonic() - began, interrupted)
 
 
@@ -65,7 +71,7 @@ class Campaign:
     def __init__(self, settings: Settings, listener: Listener | None = None) -> None:
         self.settings = settings
         self.listener = listener or Silence()
-        self.pool = Pool(settings.jobs, settings.prover)
+        self.pool = _pool(settings)
         self.cases: list[Case] = []
         self._read = 0
         self._judging = False
@@ -103,6 +109,10 @@ class Campaign:
         """Note every id that is used twice."""
         for case, problem in duplicates(self.cases):
             self._met(problem, case.reading.place)
+
+    def note(self, problem: Problem) -> None:
+        """Note what went wrong with the campaign itself."""
+        self._met(problem, -1)
 
     def look_for_nothing(self) -> None:
         """Note a filter that leaves no rule."""
@@ -149,7 +159,7 @@ class Campaign:
             self._blocked(outcome, reading)
             return
         said = outcome.answer
-        reading.digest = said["digest"]
+        reading.digest, reading.helpers = said["digest"], tuple(said["helpers"])
         if said["printed"]:
             self.listener.printed(displayed(reading.file.path), said["printed"])
         problems = [Problem.from_json(p) for p in said["problems"]]
@@ -199,6 +209,8 @@ class Campaign:
         request = {
             **case.reading.request("prove"),
             "digest": case.reading.digest,
+            "helpers": list(case.reading.helpers),
+            "structure": case.said["structure"],
             "ordinal": case.said["ordinal"],
             "dtype": dtype,
             "budget": budget,
@@ -210,8 +222,10 @@ class Campaign:
         case.seconds += outcome.seconds
         if case.problem:
             return
-        if outcome.end == "crashed" and outcome.job.attempt <= RETRIES:
-            self.pool.submit(replace(outcome.job, attempt=outcome.job.attempt + 1), first=True)
+        job = outcome.job
+        if outcome.end == "crashed" and job.attempt <= RETRIES:
+            deaths = job.deaths + outcome.deaths
+            self.pool.submit(replace(job, attempt=job.attempt + 1, deaths=deaths), first=True)
             return
         if "problem" in outcome.answer:
             self._refused(case, Problem.from_json(outcome.answer["problem"]))
@@ -233,16 +247,15 @@ class Campaign:
         elif outcome.end == "overran":
             detail = f"{EXHAUSTED}: stopped after {outcome.seconds:.0f} s"
         else:
-            detail = f"the prover's process died {RETRIES + 1} times ({outcome.status})"
+            deaths = outcome.job.deaths + outcome.deaths
+            detail = f"the prover's process died {deaths} times ({outcome.status})"
         return LayerResult(layer, "unknown", "", detail=detail)
 
     def _refused(self, case: Case, problem: Problem) -> None:
         """A rule that has no types is no rule: its other layers are not asked for."""
         case.problem = problem
         self._met(problem, case.reading.place)
-        waiting = [j for j in self.pool.waiting if not (_solves(j) and j.owner[0] is case)]
-        self.pool.waiting.clear()
-        self.pool.waiting.extend(waiting)
+        self.pool.drop(lambda job: _solves(job) and job.owner[0] is case)
 
     def _tell(self, case: Case) -> None:
         if case.complete and not case.problem:
@@ -264,6 +277,14 @@ class Campaign:
         by_the_clock = seconds >= effort.seconds or "time limit" in result.detail
         if cache is not None and not (result.verdict == "unknown" and by_the_clock):
             cache.put(self._key(case, n), effort, result)
+
+
+def _pool(settings: Settings) -> Pool:
+    if settings.executor is None:
+        return Pool(settings.jobs, settings.prover)
+    from soundline.verify.cluster import ClusterPool
+
+    return ClusterPool(settings.jobs, settings.prover, settings.executor)
 
 
 def _solves(job: Job) -> bool:

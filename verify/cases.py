@@ -28,6 +28,8 @@ class Reading:
     place: int
     skip: tuple[int, ...] = ()
     digest: str = ""
+    helpers: tuple[str, ...] = ()
+    """The files beside it that it imports."""
 
     def request(self, do: str) -> dict[str, Any]:
         """What a worker is asked to do with the file."""

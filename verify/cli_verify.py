@@ -63,6 +63,7 @@ examples:
   soundline verify my_rules.py
   soundline verify rules/ --filter 'pad_*' --filter shrink
   soundline verify --format sarif --output soundline.sarif
+  soundline verify --executor dask://10.0.0.7:8786
   soundline verify --offline                    # from the cache alone, as a check that misses nothing
   soundline verify --law                        # not rules but the law: its intervals, findings, decompositions
 """
@@ -93,6 +94,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="processes (default: one per processor)",
     )
     parser.add_argument(
+        "--executor",
+        metavar="dask://HOST:PORT",
+        help="prove on a Dask cluster that runs already (needs the extra soundline[cluster])",
+    )
+    parser.add_argument(
         "--budget",
         default="normal",
         metavar="SECONDS|NAME",
@@ -117,6 +123,10 @@ def run(options: argparse.Namespace) -> int:
     """Judge the rules and write the report; the exit code says how it went."""
     if options.offline and options.no_cache:
         raise UsageError("--offline and --no-cache leave nothing to report")
+    if options.executor and (options.offline or options.law):
+        raise UsageError(
+            f"--executor proves rules: it does not go with {'--offline' if options.offline else '--law'}"
+        )
     if options.law and options.offline:
         raise UsageError("--offline leaves nothing of --law, whose outcomes are not cached")
     target = _target(options.output)
@@ -153,6 +163,7 @@ def _settings(options: argparse.Namespace, cache: Cache | None) -> Settings:
         cache=cache,
         filters=tuple(options.filter),
         reading_seconds=_value("--reading-time", seconds_of, options.reading_time),
+        executor=options.executor,
     )
 
 

@@ -48,6 +48,8 @@ class Loaded:
     """How many rules the modules that it imports declare."""
     printed: str = ""
     """What the file printed while it was read."""
+    helpers: list[str] = field(default_factory=list)
+    """The files beside it that it imports, with the `__init__` files of its own package."""
 
 
 def load(
@@ -76,7 +78,9 @@ def load(
             contextlib.redirect_stdout(printed),
             contextlib.redirect_stderr(printed),
         ):
+            known = set(sys.modules)
             _Run(source, namespace, loaded, frozenset(skip), reached).all()
+            loaded.helpers = _helpers({*sys.modules} - known, Path(file), module)
         loaded.printed = printed.getvalue()[:PRINTED_LIMIT]
     return loaded
 
@@ -206,10 +210,27 @@ def _package(file: Path, module: str | None) -> tuple[str, list[str]]:
 def _forget(name: str, new: set[str], roots: list[str]) -> None:
     sys.modules.pop(name, None)
     for imported in new:
-        origin = getattr(sys.modules.get(imported), "__file__", None) or ""
-        ours = imported.partition(".")[0] == "soundline" or "site-packages" in origin
-        if not ours and any(origin.startswith(root + os.sep) for root in roots):
+        if _stands_below(imported, roots):
             sys.modules.pop(imported, None)
+
+
+def _stands_below(imported: str, roots: list[str]) -> str | None:
+    """The file of a module, if it belongs to the user's own folders and is not installed."""
+    origin = getattr(sys.modules.get(imported), "__file__", None) or ""
+    ours = imported.partition(".")[0] == "soundline" or "site-packages" in origin
+    return origin if not ours and any(origin.startswith(root + os.sep) for root in roots) else None
+
+
+def _helpers(new: set[str], file: Path, module: str | None) -> list[str]:
+    """What a file needs to run elsewhere: the modules of its folders that it imported, and where its package begins."""
+    roots = _package(file, module)[1]
+    found = {origin for name in new if (origin := _stands_below(name, roots)) and origin.endswith(".py")}
+    if roots:
+        folder = file.parent
+        while folder != Path(roots[0]):
+            found.add(str(folder / "__init__.py"))
+            folder = folder.parent
+    return sorted(found - {str(file)})
 
 
 def ill_typed(error: RuleError, stated: Rule) -> Problem:

@@ -29,6 +29,7 @@ Kind = Literal[
     "not-a-rule",
     "ill-typed",
     "duplicate",
+    "lost-cluster",
 ]
 
 KINDS: dict[Kind, str] = {
@@ -47,6 +48,7 @@ KINDS: dict[Kind, str] = {
     "not-a-rule": "A function decorated with @rule does not state one: its variables, conditions or sides are wrong.",
     "ill-typed": "A side or a condition of a rule does not exist at a dtype for which the rule was declared.",
     "duplicate": "Two rules of one run have the same id. Both are judged, but a verdict could not name its rule.",
+    "lost-cluster": "The cluster of --executor went away. What was decided by then is reported and cached.",
 }
 """The kinds of mistakes, and what each means; reports carry these words."""
 

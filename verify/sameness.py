@@ -35,6 +35,8 @@ _BYSTANDERS = frozenset(
             "cli_compile",
             "cli_run",
             "cli_verify",
+            "cluster",
+            "cluster_worker",
             "court",
             "deep",
             "explain",

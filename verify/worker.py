@@ -103,6 +103,7 @@ def _listing(read: Loaded, say: Say) -> dict[str, Any]:
         "rules": rules,
         "problems": [p.to_json() for p in problems],
         "imported": read.imported,
+        "helpers": read.helpers,
         "printed": read.printed,
     }
 
@@ -126,15 +127,27 @@ def _described(stated: Rule, ordinal: int) -> dict[str, Any]:
 def _proof(read: Loaded, request: dict[str, Any], prover: str) -> dict[str, Any]:
     """The result of one layer of one rule, or the problem that shows it to be no rule."""
     if read.digest != request["digest"] or request["ordinal"] >= len(read.rules):
-        message = "changed while it was being verified"
-        return {"problem": Problem("changed-file", read.file, None, message, "run again").to_json()}
+        return {"problem": _read_otherwise(read, request).to_json()}
     stated = read.rules[request["ordinal"]]
     try:
+        if structure(stated) != request["structure"]:
+            return {"problem": _read_otherwise(read, request).to_json()}
         return {"layer": layer_to_json(_solve(stated, request, importlib.import_module(prover)))}
     except RuleError as error:
         return {"problem": ill_typed(error, stated).to_json()}
     except Exception as error:  # noqa: BLE001  # a mistake of ours is not shown as a traceback, and decides nothing
         return {"failure": _where(error)}
+
+
+def _read_otherwise(read: Loaded, request: dict[str, Any]) -> Problem:
+    """The problem of a file that states other rules now than when its rules were listed."""
+    if read.digest != request["digest"]:
+        return Problem("changed-file", read.file, None, "changed while it was being verified", "run again")
+    why = f": {read.problems[0].message}" if read.problems else ""
+    hint = (
+        "a rule file may depend on installed packages and on modules in its own folder, the same everywhere"
+    )
+    return Problem("changed-file", read.file, None, f"states other rules where they are proved{why}", hint)
 
 
 def _solve(stated: Rule, request: dict[str, Any], prover: Any) -> Any:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -37,6 +38,8 @@ class Job:
     solving_seconds: float
     owner: Any
     attempt: int = 1
+    deaths: int = 0
+    """How many processes died of it before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Outcome:
     seconds: float
     status: str = ""
     """For a dead worker: what ended it."""
+    deaths: int = 1
+    """For a dead worker: how many died in turn."""
 
 
 @dataclass(eq=False)
@@ -130,17 +135,33 @@ class Pool:
 
     def next(self) -> Outcome:
         """Wait for the next job that ends. The pool must not be idle."""
-        while not self._ready:
+        while (outcome := self.ended_within(float("inf"))) is None:
+            pass
+        return outcome
+
+    def ended_within(self, seconds: float) -> Outcome | None:
+        """The next job that ends, if one does so in this time. The pool must not be idle."""
+        until = time.monotonic() + seconds
+        while not self._ready and (now := time.monotonic()) <= until:
             self._hand_out()
-            busy = [w.deadline for w in self._workers if w.job]
-            wait = max(0.0, min(busy) - time.monotonic())
-            for key, _ in self._selector.select(wait):
-                self._hear(key.data)
-            now = time.monotonic()
-            for worker in [w for w in self._workers if w.deadline <= now]:
-                self._ready.append(worker.ended("overran"))
-                self._discard(worker)
-        return self._ready.popleft()
+            soonest = min((until, *(w.deadline for w in self._workers if w.job)))
+            self._listen(max(0.0, soonest - now))
+        return self._ready.popleft() if self._ready else None
+
+    def drop(self, unwanted: Callable[[Job], bool]) -> None:
+        """Forget jobs that have not begun."""
+        kept = [job for job in self.waiting if not unwanted(job)]
+        self.waiting.clear()
+        self.waiting.extend(kept)
+
+    def _listen(self, seconds: float) -> None:
+        """Hear what workers say for at most so long, and stop those that are late."""
+        for key, _ in self._selector.select(seconds if seconds < float("inf") else None):
+            self._hear(key.data)
+        now = time.monotonic()
+        for worker in [w for w in self._workers if w.deadline <= now]:
+            self._ready.append(worker.ended("overran"))
+            self._discard(worker)
 
     def close(self) -> None:
         """Kill all workers; jobs that have not ended are dropped."""

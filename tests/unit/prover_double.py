@@ -42,6 +42,12 @@ def prove_layer(stated: Any, dtype: Any, budget: Any) -> LayerResult:
             os.kill(os.getpid(), signal.SIGSEGV)
         case "exits":
             os._exit(7)
+        case "killsworker":
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(1000)
+        case "tellspid":
+            Path(stated.doc).write_text(str(os.getpid()))
+            time.sleep(1000)
         case "crashesonce" if not Path(stated.doc).exists():
             Path(stated.doc).touch()
             os.kill(os.getpid(), signal.SIGSEGV)
