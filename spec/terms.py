@@ -13,7 +13,7 @@ static conditions on them) is the chapter `choices`; conditions on values, sizes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 from soundline.spec.choices import Axes, DTypeTerm, DTypeVar, Flags, Perm, Static, axes
 from soundline.spec.dtypes import DType
@@ -67,6 +67,13 @@ class Value(Term):
 
     __slots__ = ()
     __hash__ = object.__hash__
+
+    def __new__(cls, *_: object) -> Self:
+        """A Value of no narrower kind is an Expression, so that no term is of a class above another's.
+
+        Python asks the right operand of ``x < c`` first where its class is below that of the left one.
+        """
+        return object.__new__(Expression if cls is Value else cls)  # type: ignore[return-value]
 
     def __class_getitem__(cls, item: object) -> Variable:
         """``Value["s"]`` has the dtype of the dtype variable s; ``Value[int32]`` has that dtype."""
@@ -259,6 +266,13 @@ class Value(Term):
         return _bound(self, "hi")
 
 
+class Expression(Value):
+    """What an operation on values gives, and a variable of the kind Value."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
 class Const(Value):
     """A constant: any value of the rule's dtype, known when the rule is applied."""
 
@@ -299,6 +313,10 @@ class Vector(Term):
 
     __slots__ = ()
     __hash__ = object.__hash__
+
+    def __new__(cls, *_: object) -> Self:
+        """A Vector of no narrower kind is a Sizes, as a Value is an Expression."""
+        return object.__new__(Sizes if cls is Vector else cls)  # type: ignore[return-value]
 
     def __add__(self, other: object) -> Vector:
         return Vector(Op.Add, (self, vector(other)))
@@ -343,6 +361,13 @@ class Vector(Term):
     def __getitem__(self, axis: int) -> Value:
         """The entry of one axis, counted from the left, or from the right if negative."""
         return Value("entry", (self, axis))
+
+
+class Sizes(Vector):
+    """What an operation on vectors gives."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
 
 
 class Shape(Vector):
