@@ -7,7 +7,7 @@ and that the court proves: ``soundline verify impl/rules``.
 
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewrite` may be
 given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them; the
-matcher uses them itself.
+matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from soundline.impl.rules import (
     commutativity,
     comparisons,
     constant_folding,
+    decompositions,
     div_mod,
     elementwise_movement,
     floats_exact,
+    gating,
     identities,
     intervals,
     movement,
@@ -32,7 +34,7 @@ from soundline.impl.rules import (
 )
 from soundline.spec.rules import Rule
 
-__all__ = ["LIBRARY", "MODULES", "SIMPLIFY", "rules_in"]
+__all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "SIMPLIFY", "rules_in"]
 
 MODULES: tuple[ModuleType, ...] = (
     identities,
@@ -41,6 +43,7 @@ MODULES: tuple[ModuleType, ...] = (
     comparisons,
     booleans,
     selection,
+    gating,
     casts,
     floats_exact,
     shifts,
@@ -48,6 +51,7 @@ MODULES: tuple[ModuleType, ...] = (
     constant_folding,
     movement,
     elementwise_movement,
+    decompositions,
     commutativity,
 )
 
@@ -61,6 +65,9 @@ LIBRARY: tuple[Rule, ...] = tuple(r for module in MODULES for r in rules_in(modu
 """Every rule that is shipped."""
 
 SIMPLIFY: tuple[Rule, ...] = tuple(
-    r for module in MODULES if module is not commutativity for r in rules_in(module)
+    r for module in MODULES if module not in (commutativity, decompositions) for r in rules_in(module)
 )
 """The rules that simplify; earlier ones are tried first."""
+
+DECOMPOSE: tuple[Rule, ...] = rules_in(decompositions)
+"""What an op is in terms of others; lowering chooses from these what its target asks for."""

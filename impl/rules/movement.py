@@ -4,7 +4,7 @@ Movement
 
 Compositions of views, for all shapes. They have one direction: a view of a view becomes one view, or the two exchange
 places so that what is cheap to absorb stands inside: from the inside out Shrink, Flip, Permute, and outside them
-Expand and Pad. Rules for ranks beyond those that are proved do not fire.
+Expand and Pad.
 """
 
 from soundline.spec.rules import Sides, compose, given, inverse, is_identity, no_flags, rule, where
