@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import Any
 
 from soundline.impl.conditions import holds
@@ -29,7 +30,7 @@ from soundline.impl.rules import commutativity
 from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector, has_dtype
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import MAX_RANK, dtypes_of, is_about_shapes, ops_for
+from soundline.spec.instances import dtypes_of, is_about_shapes, ops_for
 from soundline.spec.node import Shape, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
@@ -189,6 +190,7 @@ class _Compiler:
 
     def __init__(self, stated: Rule) -> None:
         self.stated = stated
+        self.most = stated.max_rank if stated.max_rank is not None else inf
         self.about_shapes = is_about_shapes(stated)
         self.late: list[Late] = []
         self.binds: set[str] = set()
@@ -262,7 +264,7 @@ class _Compiler:
         steps = [self._size(s) for s in sizes]
 
         def step(node: UOp, bound: Binding) -> bool:
-            if node.shape is None or len(node.shape) > MAX_RANK or not has_right_dtype(node, bound):
+            if node.shape is None or len(node.shape) > self.most or not has_right_dtype(node, bound):
                 return False
             if sizes and not _every_step(steps, node.shape, bound):
                 return False
@@ -364,7 +366,7 @@ class _Compiler:
         if term.head == "var":
             name = term.args[0]
             self.binds.add(name)
-            return lambda arg, bound: len(arg) <= MAX_RANK and bound.setdefault(name, arg) == arg
+            return lambda arg, bound: len(arg) <= self.most and bound.setdefault(name, arg) == arg
         reader: Callable[[Any, Env], tuple[Any, ...]] = build_perm if op is Op.Permute else build_flags
         self.late.append(lambda root, env, facts: _at(root, path).arg == reader(term, env))
         return _anything
@@ -388,7 +390,7 @@ class _Compiler:
             name = term.args[0]
             self.binds.add(name)
             return lambda sizes, bound: (
-                len(sizes) <= MAX_RANK
+                len(sizes) <= self.most
                 and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
             )
         if term.head == "entries":
@@ -400,7 +402,7 @@ class _Compiler:
             return same_shape(build_vector(term, env, len(sizes)), sizes) is True
 
         self.late.append(late)
-        return lambda sizes, bound: len(sizes) <= MAX_RANK
+        return lambda sizes, bound: len(sizes) <= self.most
 
     def _entry(self, term: Term, path: tuple[int, ...], position: int, axis: int) -> Step:
         if term.head == "literal":

@@ -160,6 +160,8 @@ class Rule:
     licences: tuple[str, ...] = ()
     claimed: bool = False
     """Whether the left side is a condition that is claimed to hold; such a rule is proved, and never applied."""
+    max_rank: int | None = None
+    """The highest rank for which the rule is meant; None: every rank."""
 
     def __repr__(self) -> str:
         return f"Rule({self.id}: {self})"
@@ -200,6 +202,7 @@ def rule(
     dtypes: Sequence[DType] | None = ...,
     licences: str | Sequence[str] = ...,
     id: str | None = ...,
+    max_rank: int | None = ...,
     **classes: Sequence[DType],
 ) -> Callable[[Callable[..., Any]], Rule]: ...
 
@@ -211,16 +214,18 @@ def rule(
     dtypes: Sequence[DType] | None = None,
     licences: str | Sequence[str] = (),
     id: str | None = None,  # noqa: A002  (the public keyword is the word that reports use)
+    max_rank: int | None = None,
     **classes: Sequence[DType],
 ) -> Rule | Callable[[Callable[..., Any]], Rule]:
     """Declare a rewrite rule.
 
     `dtypes` is the class of dtypes of its values; a keyword named like a DTypeVar gives that variable's class.
-    `licences` are those the rule needs (U-09). Raises ``RuleError``, with file and line, where it is not a rule.
+    `licences` are those the rule needs (U-09). `max_rank` bounds the ranks for which it is claimed, and with which it
+    is applied. Raises ``RuleError``, with file and line, where it is not a rule.
     """
     if function is None:
-        return lambda f: _stated(f, dtypes, licences, id, classes)
-    return _stated(function, dtypes, licences, id, classes)
+        return lambda f: _stated(f, dtypes, licences, id, max_rank, classes)
+    return _stated(function, dtypes, licences, id, max_rank, classes)
 
 
 def _stated(
@@ -228,11 +233,12 @@ def _stated(
     dtypes: Sequence[DType] | None,
     licences: str | Sequence[str],
     name: str | None,
+    max_rank: int | None,
     classes: dict[str, Sequence[DType]],
 ) -> Rule:
     collection = _collection.get()
     try:
-        made = _state(function, dtypes, licences, name, classes)
+        made = _state(function, dtypes, licences, name, max_rank, classes)
     except RuleError as error:
         located = _located(error, function, name)
         if collection is None:
@@ -257,6 +263,7 @@ def _state(
     dtypes: Sequence[DType] | None,
     licences: str | Sequence[str],
     name: str | None,
+    max_rank: int | None,
     classes: dict[str, Sequence[DType]],
 ) -> Rule:
     statement = Statement()
@@ -286,6 +293,7 @@ def _state(
         dtype_classes={k: _dtype_class(v, k) for k, v in classes.items()},
         licences=_licences(licences),
         claimed=isinstance(sides, Claim),
+        max_rank=_max_rank(max_rank),
     )
 
 
@@ -362,6 +370,12 @@ def _check_bodies(statement: Statement, terms: tuple[Term, ...]) -> None:
                 f"{show(term)} has {len(indices)} indices, and {show(body)} depends on {len(ranges)} ranges",
                 hint=f"write {show(body)}({', '.join(ranges)})",
             )
+
+
+def _max_rank(rank: object) -> int | None:
+    if rank is None or (type(rank) is int and rank >= 0):
+        return rank
+    raise RuleError(f"max_rank={rank!r} is no rank", hint="the highest rank for which the rule is claimed")
 
 
 def _licences(licences: str | Sequence[str]) -> tuple[str, ...]:

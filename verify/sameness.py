@@ -72,6 +72,7 @@ def structure(stated: Rule) -> str:
         "dtypes": terms.of(stated.dtypes),
         "classes": {name: terms.of(c) for name, c in stated.dtype_classes.items()},
         "licences": sorted(stated.licences),
+        "max_rank": stated.max_rank,
     }
     return digest(json.dumps(described, sort_keys=True))
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -312,11 +313,13 @@ def test_a_tag_is_no_part_of_a_constant() -> None:
     assert bound(value_and_literal, Op.Add(X, tagged)) is not None
 
 
-def test_rank_beyond_the_proved_ones_is_not_matched() -> None:
+def test_a_rank_for_which_a_rule_is_not_meant_is_not_matched() -> None:
     for rank, matches in ((4, True), (5, False)):
         x = param(0, int32, (1,) * rank)
-        assert (bound(permutation, Op.Permute(x, arg=tuple(range(rank)))) is not None) is matches
-        assert (bound(shape, expand(x, (1,) * rank)) is not None) is matches
+        permuted, expanded = Op.Permute(x, arg=tuple(range(rank))), expand(x, (1,) * rank)
+        for stated, node in ((permutation, permuted), (shape, expanded)):
+            assert (bound(replace(stated, max_rank=4), node) is not None) is matches
+            assert bound(stated, node) is not None
 
 
 def test_scalar_rules_match_at_every_rank() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from soundline.spec.errors import RuleError
 from soundline.spec.instances import goals
+from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule, collecting
 from soundline.spec.uop import Op
 from soundline.verify import (
@@ -82,7 +83,9 @@ def run_test_of(shown: Counterexample) -> None:
 def test_a_right_rule_is_proved(stated: Rule) -> None:
     report = prove(stated)
     assert report.verdict == "proved", report
-    assert all(layer.covered for layer in report.layers)
+    ranks = rank_classes(stated).values()
+    covers = "every rank" if any(isinstance(r, str) for r in ranks) else f"rank {max(ranks)}, "
+    assert all(layer.covered.startswith(covers) for layer in report.layers)
 
 
 @pytest.mark.parametrize("stated", **named(WRONG))
@@ -138,7 +141,7 @@ def times_minus_one(x: Tensor, p: Perm):
 def test_a_proof_says_what_it_covers() -> None:
     assert only(prove(turned)).layer == "symbolic shapes"
     covered = only(prove(turned)).covered
-    assert covered == "ranks 0–4, all sizes, all dtypes (elements uninterpreted), 618 instances"
+    assert covered == "every rank, all sizes, all dtypes (elements uninterpreted), 2 instances"
     assert only(prove(pair)).covered == "rank 2, all sizes, all dtypes (elements uninterpreted)"
     assert "every dtype, by its laws" in only(prove(times_minus_one)).covered
 
@@ -248,7 +251,7 @@ def test_every_dtype_is_seen_where_elements_matter() -> None:
     record = only(prove(moved_op))
     assert record.verdict == "proved"
     ops = {g.env.bound["f"] for d in all_dtypes for g in goals(moved_op, d, max_rank=0)}
-    assert f"{len(ops) * 31} instances" in record.covered
+    assert f", {len(ops) * 3} instances" in record.covered
 
 
 # Counterexamples --------------------------------------------------------------------------------------------------

@@ -2,9 +2,14 @@
 Deciding rules about shapes
 ===========================
 
-A rule with tensors of symbolic shapes is proved for all sizes at once, at every rank from 0 to 4, for every
-permutation and all flags; each such choice is an instance. Elements stay uninterpreted as long as that suffices, and
-such a proof is a proof at every dtype: an instance that was proved so is not proved again at the next dtype.
+A rule with tensors of symbolic shapes is proved for all sizes at once. A choice of ranks, permutations and flags makes
+an instance; there are infinitely many, of which a few stand for all (`every_rank`). Where that is not shown, or where
+these few are not proved, the instances of the ranks from 0 to 4 are judged, every permutation and all flags: what is
+wrong there is refuted, and what is right there is *unknown* beyond, unless the rule speaks of known ranks, or says up
+to which rank it is meant.
+
+Elements stay uninterpreted as long as that suffices, and such a proof is a proof at every dtype: an instance that was
+proved so is not proved again at the next dtype.
 
 A rule says nothing where it can be applied to nothing. It is vacuous where its sides are one term, where no instance
 can meet its conditions, or where only tensors without elements do, or none beyond rank 0, where conditions on axes say
@@ -14,18 +19,24 @@ nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.instances import CHOSEN, Goal, goals
+from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
+from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
 from soundline.verify.smt.elements import Unsupported
+from soundline.verify.smt.every_rank import HIGHEST, NotShown, free_classes, named_axes, plan
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
+
+NO_INSTANCE = (
+    "the rule has no instance: its left side is ill-formed at every rank, or a condition excludes all"
+)
 
 
 @dataclass
@@ -54,17 +65,80 @@ class _Record:
     unknown: list[str] = field(default_factory=list)
     proved: set[tuple[object, ...]] = field(default_factory=set)
     """The instances that are proved at every dtype, by all that was chosen but the dtype."""
+    every_rank: bool = False
+    """Whether these instances stand for those of every rank."""
 
 
-def prove_rule(rule: Rule, dtypes: Iterable[DType], layer: str, budget: Budget) -> LayerResult:
+def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) -> LayerResult:
     """The verdict of one layer: proved if the instances of the rule at all these dtypes are."""
-    court, record = Court(budget), _Record(rule, layer)
+    court, why = Court(budget), ""
+    if free_classes(rule) and rule.max_rank is None:
+        found, why = _at_every_rank(rule, dtypes, layer, court)
+        if found is not None:
+            return found
+    record = _Record(rule, layer)
+    most = _highest(rule)
     for dtype in dtypes:
-        found = goals(rule, dtype, skip=lambda chosen: _choices(rule, chosen) in record.proved)
-        result = _judge_all(record, found, court)
+        choices = goals(rule, dtype, most, skip=lambda chosen: _choices(rule, chosen) in record.proved)
+        result = _judge_all(record, choices, court)
         if result is not None:
             return result
-    return _result(record)
+    return _only_so_far(_result(record), why) if why else _result(record)
+
+
+def _at_every_rank(
+    rule: Rule, dtypes: Sequence[DType], layer: str, court: Court
+) -> tuple[LayerResult | None, str]:
+    """The verdict of a layer by few instances that stand for all; None, and why, where they do not decide it."""
+    try:
+        planned = plan(rule, dtypes, court)
+    except NotShown as missing:
+        return None, str(missing)
+    skip = planned.leaves_out(rank_classes(rule))
+    record = _Record(planned.rule, layer, every_rank=True)
+    for dtype in dtypes:
+        chosen = goals(
+            planned.rule,
+            dtype,
+            planned.max_rank,
+            skip=lambda c: skip(c) or _choices(rule, c) in record.proved,
+        )
+        result = _judge_all(record, chosen, court)
+        if result is not None and planned.is_exact and result.verdict == "refuted":
+            return result, ""
+        if result is not None or record.unknown:
+            return None, (record.unknown or ["not shown with the identity for every permutation"])[0]
+    if planned.is_exact and record.different:
+        return _result(record), ""
+    why = _vacuous(_applied(rule, dtypes, layer, court))
+    found = LayerResult(layer, "vacuous", "", None, why) if why else _result(record, judged=False)
+    return found, ""
+
+
+def _applied(rule: Rule, dtypes: Iterable[DType], layer: str, court: Court) -> _Record:
+    """What the instances of a rule say of whether it applies, as far as they need to be asked."""
+    record = _Record(rule, layer)
+    for goal in (g for dtype in dtypes for g in goals(rule, dtype)):
+        _note(record, goal)
+        _apply(record, goal, Instance(goal, court))
+        if record.different and record.has_elements and record.ranked:
+            break
+    return record
+
+
+def _highest(rule: Rule) -> int:
+    """The highest rank at which a rule is judged that is not shown for every rank."""
+    if rule.max_rank is not None:
+        return rule.max_rank
+    return max(MAX_RANK, min(HIGHEST, named_axes(rule, rank_classes(rule))))
+
+
+def _only_so_far(found: LayerResult, why: str) -> LayerResult:
+    """A proof at the first ranks of a rule that is not shown at every rank."""
+    if found.verdict != "proved" and found.detail != NO_INSTANCE:
+        return found
+    covered = f"{found.covered}; not shown for every rank" if found.covered else ""
+    return replace(found, verdict="unknown", covered=covered, detail=f"not shown for every rank: {why}")
 
 
 def prove_goals(rule: Rule, instances: Iterable[Goal], layer: str, budget: Budget) -> LayerResult:
@@ -118,13 +192,19 @@ def _note(record: _Record, goal: Goal) -> None:
 def _judged(record: _Record, goal: Goal, court: Court) -> Outcome:
     try:
         instance = Instance(goal, court)
-        if not record.has_elements and _counts(record, goal):
-            applies = instance.applies()
-            record.applies |= applies
-            record.has_elements = applies and instance.applies_to_elements()
+        _apply(record, goal, instance)
         return instance.judge()
     except Unsupported as missing:
         return Outcome("unknown", str(missing))
+
+
+def _apply(record: _Record, goal: Goal, instance: Instance) -> None:
+    """Note whether an instance can meet the conditions, and with elements."""
+    if record.has_elements or not _counts(record, goal):
+        return
+    applies = instance.applies()
+    record.applies |= applies
+    record.has_elements = applies and instance.applies_to_elements()
 
 
 def _counts(record: _Record, goal: Goal) -> bool:
@@ -148,16 +228,17 @@ def _has_numbers(rule: Rule) -> bool:
 def _is_number_inside(term: object) -> bool:
     if not isinstance(term, Term) or isinstance(term, Vector):
         return False
-    return term.head == "literal" or any(map(_is_number_inside, term.args))
+    return term.head in ("literal", "identity") or any(map(_is_number_inside, term.args))
 
 
 # results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(record: _Record) -> LayerResult:
+def _result(record: _Record, *, judged: bool = True) -> LayerResult:
+    """The verdict of a layer that is not refuted; whether it is vacuous may have been judged before."""
     if record.unknown:
         return LayerResult(record.layer, "unknown", _partly_covered(record), None, record.unknown[0])
-    why = _vacuous(record)
+    why = _vacuous(record) if judged else ""
     if why:
         return LayerResult(record.layer, "vacuous", "", None, why)
     return LayerResult(record.layer, "proved", _covered(record))
@@ -166,9 +247,7 @@ def _result(record: _Record) -> LayerResult:
 def _vacuous(record: _Record) -> str:
     """Why the rule says nothing, or nothing."""
     if not record.instances:
-        return (
-            "the rule has no instance: its left side is ill-formed at every rank, or a condition excludes all"
-        )
+        return NO_INSTANCE
     if not record.different or show(record.rule.left) == show(record.rule.right):
         return "both sides are the same term"
     if not record.applies:
@@ -185,6 +264,8 @@ def _partly_covered(record: _Record) -> str:
 def _covered(record: _Record) -> str:
     """What the instances cover, in one line."""
     several = f", {record.instances} instances" if record.instances > 1 else ""
+    if record.every_rank:
+        return f"every rank, all sizes, {_dtypes(record)}{several}"
     return f"{_ranks(record)}, all sizes, {_dtypes(record)}{several}"
 
 

@@ -1,0 +1,225 @@
+"""
+Every rank
+==========
+
+What has to be shown of a rule about shapes so that it is shown for every rank. There are infinitely many instances: a
+rank for each class of variables, permutations of that rank, flags and sets of axes. Four steps make them few.
+
+1. Both sides are simplified as far as equal shapes allow (`every_rank_shapes`), and a condition that a product of sizes
+   is 1 becomes one on each axis. What both sides reshape alike becomes an input of its own.
+2. Permutations are a renaming of axes: where frames unify, the identity stands for all of them (`every_rank_frames`).
+3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`every_rank_blocks`).
+4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
+   every rank (`every_rank_counts`).
+
+What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
+stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from soundline.spec.dtypes import DType
+from soundline.spec.op_schema import Op
+from soundline.spec.ranks import rank_classes
+from soundline.spec.rules import Rule, variables_in
+from soundline.spec.terms import Perm, Term, Value, Vector, show, subterms, value
+from soundline.verify.smt.every_rank_blocks import Mixed, act_whole
+from soundline.verify.smt.every_rank_counts import NotPerAxis, axes_needed, named_axes
+from soundline.verify.smt.every_rank_frames import NoFrame, same_frames, stated
+from soundline.verify.smt.every_rank_shapes import Class, Shapes, class_of, of_one_element, with_one_name
+from soundline.verify.smt.judging import Court
+
+__all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_axes", "plan"]
+
+HIGHEST = 6
+"""The highest rank up to which instances are proved so that every rank follows."""
+
+Skip = Callable[[dict[str, Any]], bool]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What stands for a rule at every rank."""
+
+    rule: Rule
+    """The rule to prove, of which the stated one is a consequence."""
+    stated: Rule
+    highest: Mapping[str, int]
+    """By rank class, the rank up to which instances are to be proved."""
+    permutations: frozenset[str]
+    """The permutations of which the identity stands for all."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether an instance of the rule to prove is one of the stated rule."""
+        return self.rule is self.stated
+
+    @property
+    def max_rank(self) -> int:
+        """The highest rank of any instance."""
+        return max(self.highest.values())
+
+    def leaves_out(self, classes: Mapping[str, str | int]) -> Skip:
+        """Which choices of an instance need no proof of their own."""
+
+        def skip(chosen: dict[str, Any]) -> bool:
+            ranks = chosen["rank of"]
+            if any(ranks[n] > self.highest.get(str(c), ranks[n]) for n, c in classes.items()):
+                return True
+            return any(chosen[p] != tuple(range(len(chosen[p]))) for p in self.permutations)
+
+        return skip
+
+
+class NotShown(Exception):
+    """The argument for every rank does not apply to a rule, and why."""
+
+
+def free_classes(rule: Rule) -> frozenset[str]:
+    """The rank classes of a rule that are not known ranks."""
+    return frozenset(c for c in rank_classes(rule).values() if isinstance(c, str))
+
+
+def plan(rule: Rule, dtypes: Iterable[DType], court: Court) -> Plan:
+    """What to prove so that the rule is shown at every rank. Raises ``NotShown``."""
+    try:
+        return _plan(rule, tuple(dtypes), court)
+    except (NoFrame, Mixed, NotPerAxis) as missing:
+        raise NotShown(str(missing)) from None
+
+
+def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
+    classes = rank_classes(rule)
+    _refuse_bitcasts(rule, classes, dtypes)
+    shapes = Shapes(rule, classes)
+    simple = _simplified(rule, shapes)
+    permutations = frozenset(
+        n for n, k in rule.kinds.items() if k.kind == "Perm" and isinstance(classes[n], str)
+    )
+    if permutations:
+        if named_axes(simple, classes):
+            raise NotShown("axes are both permuted and numbered")
+        same_frames(simple, classes, _asks_for_order(rule, dtypes))
+        simple = _without_permutations(simple)
+        if _reshaped(simple, classes):
+            simple = _erased(simple, classes)
+            shapes = Shapes(simple, classes)
+            simple = _simplified(simple, shapes)
+    if _reshaped(simple, classes):
+        simple = with_one_name(simple, classes)
+        classes = rank_classes(simple)
+        shapes = Shapes(simple, classes)
+    whole = _reshaped(simple, classes)
+    if whole:
+        act_whole(simple, shapes, whole)
+    free = frozenset(c for c in classes.values() if isinstance(c, str))
+    told = _classes_in(simple, classes)
+    needed = axes_needed(simple, classes, dtypes, court) if told - whole else 0
+    if needed > HIGHEST:
+        raise NotShown(f"instances up to rank {needed} would be needed")
+    return Plan(
+        simple, rule, {c: 0 if c not in told else 1 if c in whole else needed for c in free}, permutations
+    )
+
+
+def _classes_in(rule: Rule, classes: Mapping[str, str | int]) -> frozenset[Class]:
+    """The rank classes of which a rule still says something."""
+    names = (n for term in (rule.left, rule.right, *rule.given) for n in variables_in(term))
+    return frozenset(classes[n] for n in names if n in classes)
+
+
+def _asks_for_order(rule: Rule, dtypes: tuple[DType, ...]) -> Callable[[Term], bool]:
+    """Which ops depend on the order of axes: a reshape, and a fold of floats."""
+    floats = any(d.is_float for d in dtypes) and "reassociate" not in rule.licences
+
+    def asks(term: Term) -> bool:
+        return term.head is Op.Reshape or (term.head is Op.Reduce and floats and term.args[1] is not Op.Max)
+
+    return asks
+
+
+# the rule to prove ------------------------------------------------------------------------------------------------
+
+
+def _simplified(rule: Rule, shapes: Shapes) -> Rule:
+    """A rule with fewer reshapes of which this one is a consequence; the rule itself where there is nothing to do."""
+    left = shapes.simplified(rule.left, left=True)
+    right = shapes.simplified(rule.right, left=False)
+    left, right = shapes.stripped(left, right)
+    given = tuple(_of_each_axis(c) for c in rule.given)
+    if all(a is b for a, b in zip((left, right, *given), (rule.left, rule.right, *rule.given), strict=True)):
+        return rule
+    return replace(rule, left=left, right=right, given=given)
+
+
+def _of_each_axis(condition: Term) -> Term:
+    """That a product of sizes is 1, said of each size."""
+    vector = of_one_element(condition)
+    if vector is None:
+        return condition
+    return Value("every axis", (Op.CmpEq, vector, Vector("everywhere", (value(1),))))
+
+
+def _without_permutations(rule: Rule) -> Rule:
+    """The rule without its conditions on permutations."""
+    if not any(map(_compares_permutations, rule.given)):
+        return rule
+    return replace(rule, given=tuple(c for c in stated(rule) if not _compares_permutations(c)))
+
+
+def _erased(rule: Rule, classes: Mapping[str, str | int]) -> Rule:
+    """The rule with nothing in the place of permutations that are the identity."""
+
+    def erased(term: Any) -> Any:
+        if not isinstance(term, Term):
+            return term
+        args = tuple(map(erased, term.args))
+        if term.head in (Op.Permute, "permuted") and isinstance(class_of(term, classes), str):
+            return args[0]
+        return (
+            term if all(a is b for a, b in zip(args, term.args, strict=True)) else type(term)(term.head, args)
+        )
+
+    left, right, *given = map(erased, (rule.left, rule.right, *rule.given))
+    return replace(rule, left=left, right=right, given=tuple(given))
+
+
+def _compares_permutations(condition: Term) -> bool:
+    return any(
+        t.head == "is_identity" or (t.head == "same" and isinstance(t.args[0], Perm))
+        for t in subterms(condition)
+    )
+
+
+def _refuse_bitcasts(rule: Rule, classes: Mapping[str, str | int], dtypes: tuple[DType, ...]) -> None:
+    """A bitcast between item sizes takes bytes together along the last axis."""
+    for side in (rule.left, rule.right, *rule.given):
+        for term in subterms(side):
+            if term.head is Op.Bitcast and isinstance(class_of(term, classes), str):
+                source, target = _item_sizes(term.args[0], rule, dtypes), _item_sizes(term, rule, dtypes)
+                if source != target or len(source) > 1:
+                    raise NotShown(f"{show(term)} may change the last axis")
+
+
+def _item_sizes(term: Term, rule: Rule, dtypes: tuple[DType, ...]) -> set[int | None]:
+    """How many bytes an element of a value may have; None where a dtype variable says so."""
+    if term.head in (Op.Cast, Op.Bitcast):
+        return {term.args[1].itemsize if isinstance(term.args[1], DType) else None}
+    if term.head == "var":
+        inside = [n for n in rule.kinds[term.args[0]].inside if isinstance(n, DType)]
+        return {d.itemsize for d in inside or dtypes}
+    return set().union(*(_item_sizes(a, rule, dtypes) for a in term.args if isinstance(a, Value)))
+
+
+def _reshaped(rule: Rule, classes: Mapping[str, str | int]) -> frozenset[Class]:
+    """The classes whose axes a reshape or a product mixes."""
+    found: set[Class] = set()
+    for side in (rule.left, rule.right, *rule.given):
+        for term in subterms(side):
+            if term.head is Op.Reshape or term.head == "product":
+                found |= {class_of(a, classes) for a in term.args}
+    return frozenset(c for c in found if isinstance(c, str))

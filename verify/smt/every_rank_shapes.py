@@ -1,0 +1,267 @@
+"""
+Shapes that are one
+===================
+
+A reshape mixes the axes of a class, and its condition is about products. Much of what it does is undone without looking
+at an axis, and this needs to know which vectors of a rule are the same vector, at every rank. That is known from the
+conditions ``s == t``, from a product that is 1 (sizes are not negative, so each of them is 1), and on the left side
+from elementwise ops, whose operands have one shape. Nothing here is guessed from an instance.
+
+With that, both sides are *simplified*:
+
+- a reshape of a reshape is one reshape,
+- a reshape to the shape that is there already is nothing, and so is a permutation of axes of size 1,
+- an elementwise op of reshapes of one shape to one shape is a reshape of the op,
+- a reshape that stands outside on both sides, of one shape to one shape, is taken off.
+
+What is simplified says more, so its proof is a proof of the rule: on the left side a condition under which it is valid
+may go, and everything assumed follows from what was assumed before; on the right side a condition may only go that
+follows from the left side and the conditions, by the equations of products collected here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from soundline.spec.dtypes import DType, bool_
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
+from soundline.spec.rules import Rule
+from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms
+from soundline.verify.smt.every_rank_frames import stated
+
+ONES = "1"
+"""The vector that is 1 on every axis."""
+
+_MARKERS = frozenset(group_of("marker"))
+ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod, Op.Bitcast))
+
+Class = str | int | None
+
+
+def class_of(term: Any, classes: Mapping[str, str | int]) -> Class:
+    """The rank class of a term; None for a scalar and for what fits every rank."""
+    if not isinstance(term, Term) or term.head in ("entry", "product", "everywhere", "every axis"):
+        return None
+    if term.head == "var":
+        return classes.get(term.args[0])
+    if term.head == "entries":
+        return len(term.args)
+    if term.head is Op.Reshape:
+        return class_of(term.args[1], classes)
+    return next((c for a in term.args if (c := class_of(a, classes)) is not None), None)
+
+
+def is_elementwise(term: Term) -> bool:
+    """Whether a value term applies an op at every position."""
+    return term.head == "op" or term.head in ELEMENTWISE
+
+
+class Shapes:
+    """The vectors of a rule, and which of them are one."""
+
+    def __init__(self, rule: Rule, classes: Mapping[str, str | int]) -> None:
+        self.classes = classes
+        self._equal: dict[str, str] = {}
+        self._products: dict[str, str] = {}
+        for condition in stated(rule):
+            self._learn(condition)
+        for term in subterms(rule.left):
+            if is_elementwise(term):
+                keys = self.operands(term)
+                for key in keys[1:]:
+                    _union(self._equal, keys[0], key)
+        for term in subterms(rule.left):
+            if term.head is Op.Reshape:
+                self._one_product(self.shape(term.args[0]), self.key(term.args[1]))
+        for condition in stated(rule):
+            if condition.head is Op.CmpEq and all(a.head == "product" for a in condition.args):
+                self._one_product(*(self.key(a.args[0]) for a in condition.args))
+
+    def _learn(self, condition: Term) -> None:
+        if condition.head == "every axis" and condition.args[0] is Op.CmpEq:
+            beside = class_of(Vector("two", condition.args[1:]), self.classes)
+            _union(self._equal, *(self.key(v, beside) for v in condition.args[1:]))
+        vector = of_one_element(condition)
+        if vector is not None:
+            _union(self._equal, self.key(vector), ONES)
+
+    def _one_product(self, a: str, b: str) -> None:
+        _union(self._products, _find(self._equal, a), _find(self._equal, b))
+
+    # keys -------------------------------------------------------------------------------------------------------
+
+    def key(self, vector: Any, beside: Class = None) -> str:
+        """A vector written so that one text is one vector; `beside` is the class of what it stands with.
+
+        Vectors of ones of several classes have one text: their products are one, and `same` tells them apart.
+        """
+        if not isinstance(vector, Term):
+            return show(vector)
+        if class_of(vector, self.classes) is None and show(vector) != ONES:
+            return f"{show(vector)} at {beside}"
+        if vector.head == "shape of":
+            return self.shape(vector.args[0])
+        if vector.head == "permuted":
+            inside = self.key(vector.args[0])
+            return inside if self.same(inside, ONES) else f"{inside}.permute({show(vector.args[1])})"
+        return show(vector)
+
+    def shape(self, value: Term) -> str:
+        """The shape of a value, as the text of a vector."""
+        head, args = value.head, value.args
+        if head == "var":
+            return f"{args[0]}.shape"
+        if head is Op.Permute:
+            inside = self.shape(args[0])
+            return inside if self.same(inside, ONES) else f"{inside}.permute({show(args[1])})"
+        if head in (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink):
+            return self.key(args[-1], class_of(args[0], self.classes))
+        if head is Op.Flip or head in _MARKERS:
+            return self.shape(args[0])
+        if is_elementwise(value):
+            return next(iter(self.operands(value)), f"shape of {show(value)}")
+        return f"shape of {show(value)}"
+
+    def operands(self, value: Term) -> list[str]:
+        """The shapes of the operands that have axes."""
+        tensors = (a for a in value.args if isinstance(a, Value) and class_of(a, self.classes) is not None)
+        return [self.shape(a) for a in tensors]
+
+    def same(self, a: str, b: str) -> bool:
+        """Whether two vectors are known to be one."""
+        return _find(self._equal, a) == _find(self._equal, b)
+
+    def is_shape_of(self, vector: Vector, value: Term) -> bool:
+        """Whether a vector is known to be the shape of a value."""
+        alike = class_of(vector, self.classes) == class_of(value, self.classes)
+        return alike and self.same(self.shape(value), self.key(vector))
+
+    def one_shape(self, values: Sequence[Term]) -> bool:
+        """Whether values are known to have one shape."""
+        first, *rest = values
+        return all(
+            class_of(first, self.classes) == class_of(v, self.classes)
+            and self.same(self.shape(first), self.shape(v))
+            for v in rest
+        )
+
+    def one_product(self, a: str, b: str) -> bool:
+        """Whether two shapes are known to have equally many elements."""
+        x, y = (_find(self._products, _find(self._equal, v)) for v in (a, b))
+        return x == y
+
+    # simplification ---------------------------------------------------------------------------------------------
+
+    def simplified(self, term: Value, *, left: bool) -> Value:
+        """One side of a rule, with the reshapes that no axis needs to be looked at for undone."""
+        args = tuple(self.simplified(a, left=left) if isinstance(a, Value) else a for a in term.args)
+        if any(new is not old for new, old in zip(args, term.args, strict=True)):
+            term = type(term)(term.head, args)
+        if term.head is Op.Reshape:
+            return self._reshape(args[0], term.args[1], term, left=left)
+        if term.head is Op.Permute and self.same(self.shape(args[0]), ONES):
+            return args[0]
+        return self._pulled(term) if is_elementwise(term) else term
+
+    def _reshape(self, source: Value, target: Vector, term: Value, *, left: bool) -> Value:
+        while source.head is Op.Reshape and (
+            left or self.one_product(self.shape(source.args[0]), self.key(source.args[1]))
+        ):
+            source = source.args[0]
+        if self.is_shape_of(target, source):
+            return source
+        return term if source is term.args[0] else Value(Op.Reshape, (source, target))
+
+    def _pulled(self, term: Value) -> Value:
+        """An elementwise op of reshapes, as a reshape of the op."""
+        tensors = [a for a in term.args if isinstance(a, Value) and class_of(a, self.classes) is not None]
+        if not tensors or any(t.head is not Op.Reshape for t in tensors):
+            return term
+        if not self.one_shape(tensors) or not self.one_shape([t.args[0] for t in tensors]):
+            return term
+        args = (a.args[0] if any(a is t for t in tensors) else a for a in term.args)
+        return Value(Op.Reshape, (type(term)(term.head, tuple(args)), tensors[0].args[1]))
+
+    def stripped(self, left: Value, right: Value) -> tuple[Value, Value]:
+        """Both sides without the reshape that stands outside on both."""
+        while left.head is right.head is Op.Reshape:
+            inner = left.args[0], right.args[0]
+            if not self.one_shape((left, right)) or not self.one_shape(inner):
+                break
+            left, right = inner
+        return left, right
+
+
+def with_one_name(rule: Rule, classes: Mapping[str, str | int]) -> Rule:
+    """The rule with an input in place of each reshape that stands on both sides.
+
+    This says more: a value that is valid on the left side may be any value of its shape and dtype.
+    """
+    on_the_right = {show(t) for t in subterms(rule.right) if t.head is Op.Reshape}
+    names: dict[str, Tensor] = {}
+    kinds, given = dict(rule.kinds), list(rule.given)
+    for term in subterms(rule.left):
+        inside = _dtype_inside(term, rule) if term.head is Op.Reshape else None
+        if show(term) in on_the_right and inside is not None and isinstance(class_of(term, classes), str):
+            names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
+            kinds[input_.args[0]] = Variable("Tensor", inside)
+            given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), term.args[1])))
+
+    def named(term: Any) -> Any:
+        if not isinstance(term, Value):
+            return term
+        if term.head is Op.Reshape and show(term) in names:
+            return names[show(term)]
+        args = tuple(map(named, term.args))
+        return (
+            term if all(a is b for a, b in zip(args, term.args, strict=True)) else type(term)(term.head, args)
+        )
+
+    return replace(rule, left=named(rule.left), right=named(rule.right), given=tuple(given), kinds=kinds)
+
+
+def _dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:
+    """What stands in the brackets of an input with the dtype of a value; None where that is not known."""
+    head, args = term.head, term.args
+    if head == "var":
+        kind = rule.kinds[args[0]]
+        return tuple(n for n in kind.inside if isinstance(n, DType)) if kind.kind == "Tensor" else None
+    if head in (Op.Cast, Op.Bitcast):
+        return (args[1],) if isinstance(args[1], DType) else None
+    if isinstance(head, Op) and head.name.startswith("Cmp"):
+        return (bool_,)
+    operands = [a for a in (args[1:] if head is Op.Where else args) if isinstance(a, Value)]
+    return next((found for a in operands if (found := _dtype_inside(a, rule)) is not None), None)
+
+
+def of_one_element(condition: Term) -> Vector | None:
+    """The vector of which a condition says that its product is 1."""
+    if condition.head is not Op.CmpEq:
+        return None
+    for one, other in (condition.args, condition.args[::-1]):
+        if one.head == "product" and other.head == "literal" and other.args[0] == 1:
+            vector = one.args[0]
+            return vector if _is_shape(vector) else None
+    return None
+
+
+def _is_shape(vector: Vector) -> bool:
+    """Whether no entry of a vector can be negative."""
+    if vector.head == "permuted":
+        return _is_shape(vector.args[0])
+    return vector.head == "shape of" or type(vector).__name__ == "Shape"
+
+
+def _find(parent: dict[str, str], x: str) -> str:
+    while x in parent:
+        x = parent[x]
+    return x
+
+
+def _union(parent: dict[str, str], a: str, b: str) -> None:
+    a, b = _find(parent, a), _find(parent, b)
+    if a != b:
+        parent[max(a, b)] = min(a, b)
