@@ -48,13 +48,15 @@ def cmod(a: Any, b: Any) -> Value:
 def ediv(a: Any, b: Any) -> Value:
     """The Euclidean quotient: its remainder is never negative."""
     dividend, divisor = value(a), value(b)
-    return apply(Op.Where, divisor < 0, -(dividend // -divisor), dividend // divisor)
+    below = (divisor < 0) & (dividend % divisor < 0)
+    return apply(Op.Where, below, dividend // divisor + 1, dividend // divisor)
 
 
 def emod(a: Any, b: Any) -> Value:
     """The Euclidean remainder, 0 ≤ emod(a, b) < |b|."""
     dividend, divisor = value(a), value(b)
-    return apply(Op.Where, divisor < 0, dividend % -divisor, dividend % divisor)
+    remainder = dividend % divisor
+    return apply(Op.Where, (divisor < 0) & (remainder < 0), remainder - divisor, remainder)
 
 
 def fits(expression: Any) -> Value:
