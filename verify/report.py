@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from soundline.verify.advice.results import Advice
 from soundline.verify.problems import Problem
 from soundline.verify.verdicts import RuleReport
 
@@ -26,6 +27,8 @@ class Report:
     problems: tuple[Problem, ...]
     seconds: float
     interrupted: bool = False
+    advice: Advice | None = None
+    """What is advised about the rules, where it was asked for."""
 
     def count(self, verdict: str) -> int:
         """How many rules have this verdict."""
@@ -40,6 +43,15 @@ class Report:
     def bugs(self) -> int:
         """About how many rules soundline contradicts itself."""
         return sum(bool(r.bugs) for r in self.rules)
+
+    @property
+    def opinions(self) -> dict[str, dict[str, int]]:
+        """Whoever was asked for an opinion: on how many layers they agree, contradict, and have no answer."""
+        found: dict[str, dict[str, int]] = {}
+        for opinion in (o for r in self.rules for x in r.layers for o in x.opinions):
+            said = found.setdefault(opinion.by, {"agrees": 0, "contradicts": 0, "open": 0})
+            said[opinion.answer] += 1
+        return found
 
     @property
     def exit_code(self) -> int:

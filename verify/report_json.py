@@ -10,6 +10,10 @@ Schema 1, for programs that read the verdicts::
      "covered", "detail", "holds_when": {layer: ["fits(…)", …]}, "cached"}],
      "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…}}
 
+With ``--advise`` there is also ``"advice": {"rules": [{"id", "file", "line", "missing": null | {"weakest": […],
+"literals", "points", "tried", "note"}, "too_strong": [{"condition", "instead", "example"}], "subsumed": [{"by", "how",
+"same"}], "note"}], "order": null | {"measures", "rules", "exempt", "loops": [{"rules", "steps", "text"}], "note"}}``.
+
 With ``--law`` there is also ``"law": {"obligations": [{"subject", "name", "statement", "kind", "covered", "tightness",
 "witness", "detail", "counterexample"}], "summary": {…}}``.
 
@@ -23,6 +27,7 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from soundline.verify.advice.telling import as_json as advice_as_json
 from soundline.verify.problems import Problem
 from soundline.verify.report import Report
 from soundline.verify.verdicts import Counterexample, RuleReport
@@ -47,6 +52,7 @@ def render(report: Report, law: LawReport | None = None) -> str:
 
 def as_json(report: Report) -> dict[str, Any]:
     """The report as JSON data."""
+    advice = {} if report.advice is None else {"advice": advice_as_json(report.advice)}
     return {
         "schema": SCHEMA,
         "rules": [_rule(r) for r in report.rules],
@@ -59,10 +65,12 @@ def as_json(report: Report) -> dict[str, Any]:
             "errors": len(report.problems),
             "cached": report.cached,
             "bugs": report.bugs,
+            "opinions": report.opinions,
             "interrupted": report.interrupted,
             "seconds": round(report.seconds, 3),
             "exit_code": report.exit_code,
         },
+        **advice,
     }
 
 

@@ -16,6 +16,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from soundline.verify.advice.results import Advice
+from soundline.verify.advice.telling import lines_about, lines_about_order
 from soundline.verify.cases import INTERRUPTED
 from soundline.verify.problems import Problem, visible
 from soundline.verify.report import Report
@@ -52,7 +54,27 @@ def show(report: Report, console: Console, *, table: bool = True) -> None:
         _show_table(rules, console)
     elif report.exit_code:
         console.print()
+    if report.advice is not None:
+        _show_advice(report.advice, console)
+    if opinions := opinions_line(report):
+        console.print(Text(visible(opinions)), soft_wrap=True)
     console.print(Text(last_line(report), style="bold"), soft_wrap=True)
+
+
+def _show_advice(advice: Advice, console: Console) -> None:
+    """What is advised: rule by rule, then about all of them."""
+    told = [(a.id, f"{a.file}:{a.line}", lines_about(a)) for a in advice.rules if not a.is_empty]
+    together = [] if advice.order is None else lines_about_order(advice.order)
+    console.print(Text("advice", style="bold"))
+    for name, place, lines in [*told, *([("all rules", "", together)] if together else [])]:
+        console.print(
+            Text.assemble("  ", (visible(name), "bold"), "  ", (visible(place), "dim")), soft_wrap=True
+        )
+        for line in lines:
+            _indented(line, console)
+    if not told and not together:
+        _indented("nothing to say", console)
+    console.print()
 
 
 def _is_undecided(rule: RuleReport) -> bool:
@@ -69,6 +91,16 @@ def last_line(report: Report) -> str:
     if report.problems:
         line += f"; {counted(len(report.problems), 'error')} in the input"
     return f"interrupted: {line}" if report.interrupted else line
+
+
+def opinions_line(report: Report) -> str:
+    """What the others say of all layers, in one line; nothing where no one was asked."""
+    if not report.opinions:
+        return ""
+    layers = sum(bool(x.opinions) for r in report.rules for x in r.layers)
+    parts = [f"{by} agrees on {said['agrees']}" for by, said in report.opinions.items()]
+    against = sum(said["contradicts"] for said in report.opinions.values())
+    return f"second opinions on {counted(layers, 'layer')}: {', '.join(parts)}; {counted(against, 'contradiction')}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -47,12 +47,19 @@ def prove_layer(
     Where the layer is refuted and `derive` is set, also what must not overflow so that it holds.
     """
     budget = budget or Budget()
-    found = _judged(rule, dtype, budget)
+    found = _with_opinions(rule, dtype, budget) if budget.opinions else _judged(rule, dtype, budget)
     if not derive or found.verdict != "refuted" or not found.layer.startswith(BIT_PRECISE):
         return found
     part = budget.share(FOR_CONDITIONS)
     missing = overflow.derived(rule, dtype, lambda r: _judged(r, dtype, part).verdict == "proved")
     return replace(found, holds_when=tuple(condition_text(c) for c in missing))
+
+
+def _with_opinions(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
+    """The verdict at the layer of one dtype, and what those whom the budget names say of it."""
+    from soundline.verify.second.opinions import with_opinions
+
+    return with_opinions(rule, dtype, budget, lambda: _judged(rule, dtype, budget))
 
 
 def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:

@@ -141,6 +141,7 @@ def test_json_has_its_schema() -> None:
         "errors": 2,
         "cached": 1,
         "bugs": 0,
+        "opinions": {"cvc5": {"agrees": 1, "contradicts": 0, "open": 0}},
         "interrupted": False,
         "exit_code": 2,
     }

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import z3
 
 from soundline.verify.smt.formulas import Formula, holds, negation, to_z3
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.solving import Budget, overhear
 
 Answer = Literal["sat", "unsat", "unknown"]
 
@@ -75,7 +75,9 @@ class Question:
 
     def check(self) -> Answer:
         """Whether the conditions can be met."""
-        return _answer(self.solver.check())
+        status = self.solver.check()
+        overhear(self.solver, status)
+        return _answer(status)
 
     def solution(self, *more: Formula) -> Solution | None:
         """Integers and truths that meet the conditions, and these besides; None where none is found."""

@@ -9,7 +9,8 @@ an outer safety: it is set far above what the work limit takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,6 +29,8 @@ class Budget:
     rlimit: int = 30_000_000
     seconds: float = 30.0
     seed: int = 0
+    opinions: tuple[str, ...] = ()
+    """Who else is asked about each layer (`second.opinions`)."""
 
     def share(self, part: float) -> Budget:
         """A part of the work; the outer safety stays."""
@@ -52,6 +55,7 @@ def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "t
     try:
         solver.add(*formulas)
         status = solver.check()
+        overhear(solver, status)
         if status == z3.unsat:
             return Answer("unsat")
         if status == z3.sat:
@@ -59,6 +63,30 @@ def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "t
         return Answer("unknown", reason=_reason(solver.reason_unknown()))
     except z3.Z3Exception as error:  # a limit that is met inside preprocessing surfaces as an exception
         return Answer("unknown", reason=_reason(str(error)))
+
+
+# Who listens ------------------------------------------------------------------------------------------------------
+
+_LISTENERS: list[Callable[[str, Status], None]] = []
+
+
+@contextmanager
+def listening(hear: Callable[[str, Status], None]) -> Iterator[None]:
+    """Hear every question that is asked meanwhile, as SMT-LIB 2 text, and its answer."""
+    _LISTENERS.append(hear)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(hear)
+
+
+def overhear(solver: Any, status: Any) -> None:
+    """Tell those who listen of a question that was just answered."""
+    if _LISTENERS:
+        said: Status = "unsat" if status == z3.unsat else "sat" if status == z3.sat else "unknown"
+        text = solver.to_smt2()
+        for hear in _LISTENERS:
+            hear(text, said)
 
 
 def _reason(text: str) -> str:

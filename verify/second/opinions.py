@@ -1,0 +1,59 @@
+"""
+Asking others
+=============
+
+Who can be asked about a layer, and what becomes of their answers. They never change a verdict that the prover reached:
+one that they contradict counts as unknown, and the contradiction is told as a mistake of ours. What the prover left
+unknown they may settle, and the report then says by whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from soundline.spec.dtypes import DType
+from soundline.spec.errors import UsageError
+from soundline.spec.rules import Rule
+from soundline.verify.second import floats, operands, presburger_opinion, solving
+from soundline.verify.second.asked import Asked, Opinion
+from soundline.verify.second.solvers import SOLVERS, is_installed, needed
+from soundline.verify.smt.solving import Budget, Status, listening
+from soundline.verify.verdicts import LayerResult
+
+ASKERS: dict[str, Callable[[Asked], Opinion]] = {
+    "operands": operands.opinion,
+    "floats": floats.opinion,
+    "bitwuzla": solving.bitwuzla_opinion,
+    "cvc5": solving.cvc5_opinion,
+    "islpy": presburger_opinion.opinion,
+}
+"""Who can be asked, by the names that a budget carries."""
+
+OPTIONAL = (*SOLVERS, "islpy")
+"""Those that need a package that soundline does not bring."""
+
+
+def available() -> tuple[str, ...]:
+    """Who can be asked here."""
+    return tuple(name for name in ASKERS if name not in OPTIONAL or is_installed(name))
+
+
+def chosen(second: bool, solvers: Iterable[str]) -> tuple[str, ...]:
+    """Whom the options ask for: all that are there, and those that are named, which must be there."""
+    named = list(solvers)
+    for name in named:
+        if name not in SOLVERS:
+            raise UsageError(f"there is no solver {name!r}", hint=f"one of {', '.join(SOLVERS)}")
+        needed(name)
+    return tuple(name for name in ASKERS if name in named or (second and name in available()))
+
+
+def with_opinions(rule: Rule, dtype: DType, budget: Budget, judge: Callable[[], LayerResult]) -> LayerResult:
+    """The result of a layer, and what those whom the budget names say of it."""
+    questions: list[tuple[str, Status]] = []
+    with listening(lambda text, said: questions.append((text, said))):
+        found = judge()
+    asked = Asked(rule, dtype, found, replace(budget, opinions=()), questions)
+    opinions = tuple(ASKERS[name](asked) for name in budget.opinions)
+    return replace(asked.settled or found, opinions=opinions)
