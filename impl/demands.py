@@ -8,79 +8,203 @@ where p holds, `p & a` needs it always: that rewrite is right only for an `a` th
 
 `extra_demands` names the variables that the right side may use where the left side does not. It tries every way in
 which the conditions of both sides can come out; conditions are told apart by their text and by the views under which
-they stand.
+they stand. Three things are particular to folds:
+
+- A fold that goes over nothing uses nothing, so its being empty is one more condition.
+- What is invalid and reaches a fold is an error, even if the fold's result is not used. So a Where selects no folds,
+  and a tensor that the right side folds must be folded by the left side, without views that drop elements of it.
+- A Body that the right side uses at an index is used by the left side in the iteration of that index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 
+from soundline.spec.kinds import ranges_of
+from soundline.spec.notation import Variable
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.ranges import folded_ranges
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, Value, show
+from soundline.spec.terms import Tensor, Term, Value, show
 
 Views = tuple[str, ...]
-"""The movement ops between the root and a term, outermost first."""
+"""The movement ops and folds between the root and a term, outermost first."""
 
-_MOVEMENT = frozenset(group_of("movement")) - {Op.Bitcast, Op.Index, Op.Stack}
+Use = tuple[str, ...]
+"""What is used: a variable, a Body with the texts of its indices, or, after `FOLDED`, a tensor of which a fold needs
+every element.
+"""
+
+FOLDED = "in a fold"
+
+_MOVEMENT = frozenset((*group_of("movement"), Op.Reduce)) - {Op.Bitcast}
+_FOLDS = ("over", Op.Reduce)
+_DROPPING = (Op.Shrink, Op.Index, Op.Expand)
+"""Views that may leave elements of their source unused."""
 
 
-def extra_demands(stated: Rule) -> frozenset[str]:
-    """The variables that the right side may use where the left side does not."""
-    conditions = sorted({*_conditions(stated.left, ()), *_conditions(stated.right, ())})
+@dataclass(frozen=True)
+class _Reading:
+    """How a side is read: the kinds of the variables, and how its conditions come out."""
+
+    kinds: Mapping[str, Variable]
+    truth: Mapping[str, bool]
+
+
+def extra_demands(stated: Rule, *, folds_something: bool = False) -> frozenset[str]:
+    """The variables that the right side may use where the left side does not.
+
+    `folds_something`: the folds of the left side are known not to be empty.
+    """
+    calls = [t for t in _values(stated.right) if t.head == "body"]
+    iterations = {_use_of(call): _iteration(stated, call) for call in calls}
+    sides = (stated.left, stated.right, *(t for t in iterations.values() if t is not None))
+    conditions = sorted({c for side in sides for c in _conditions(side, (), stated.kinds)})
+    certain = set(_emptiness(stated.left, stated.kinds)) if folds_something else set()
+    open_conditions = [c for c in conditions if c not in certain]
     extra: set[str] = set()
-    for outcome in product((False, True), repeat=len(conditions)):
-        truth = dict(zip(conditions, outcome, strict=True))
-        extra |= set(_used(stated.right, (), truth)) - set(_used(stated.left, (), truth))
+    for outcome in product((False, True), repeat=len(open_conditions)):
+        truth = dict.fromkeys(certain, True) | dict(zip(open_conditions, outcome, strict=True))
+        reading = _Reading(stated.kinds, truth)
+        known = set(_used(stated.left, (), reading))
+        for use in set(_used(stated.right, (), reading, dropping=())) - known:
+            iteration = iterations.get(use)
+            if iteration is None or use not in set(_used(iteration, (), reading)):
+                extra.add(use[1] if use[0] == FOLDED else use[0])
     return frozenset(extra)
 
 
-def _used(term: object, views: Views, truth: Mapping[str, bool]) -> Iterator[str]:
-    """The value variables that a term uses, if its conditions come out like this."""
+def _values(term: object) -> Iterator[Value]:
+    if isinstance(term, Value):
+        yield term
+        for arg in term.args:
+            yield from _values(arg)
+
+
+# uses -------------------------------------------------------------------------------------------------------------
+
+
+def _use_of(call: Term) -> Use:
+    return (call.args[0].args[0], *map(show, call.args[1:]))
+
+
+def _used(
+    term: object,
+    views: Views,
+    reading: _Reading,
+    *,
+    dropping: tuple[Op, ...] = _DROPPING,
+    selected: bool = True,
+    whole: bool = False,
+) -> Iterator[Use]:
+    """What a term uses, if its conditions come out like this.
+
+    A term that is not `selected` uses what is in its folds. `whole`: a fold needs every element of the term. Of what
+    stands under a view of `dropping`, it may need only some.
+    """
     if not isinstance(term, Value) or term.head in ("literal", "lo", "hi", "entry", "product"):
         return
+    head, args = term.head, term.args
+    if head == "var" and selected:
+        yield (args[0],)
+        if whole and isinstance(term, Tensor):
+            yield (FOLDED, args[0])
+    if head == "body" and selected:
+        yield _use_of(term)
+    if head in _FOLDS:
+        if not all(reading.truth[c] for c in _full(term, reading.kinds)):
+            return
+        selected = whole = True
+    needed = [selected] * len(args)
+    if head is Op.Where:
+        holds = _holds(args[0], views, reading)
+        needed = [selected, selected and holds, selected and not holds]
+    for arg, chosen in zip(args, needed, strict=True):
+        inside, all_of_it = _under(term, views), whole and head not in dropping
+        yield from _used(arg, inside, reading, dropping=dropping, selected=chosen, whole=all_of_it)
+
+
+def _iteration(stated: Rule, call: Term) -> Term | None:
+    """The left side in the iteration in which the ranges of a Body have these indices; None if it has no such one."""
+    ranges = ranges_of(stated.kinds[call.args[0].args[0]], stated.kinds)
+    if not set(ranges) <= folded_ranges(stated.left):
+        return None
+    return _at(stated.left, dict(zip(ranges, call.args[1:], strict=True)))
+
+
+def _at(term: Term, indices: Mapping[str, Term]) -> Term:
+    """A term with indices for ranges; a fold over such a range becomes what it folds."""
     if term.head == "var":
-        yield term.args[0]
-    elif term.head is Op.Where:
-        condition, kept, otherwise = term.args
-        yield from _used(condition, views, truth)
-        yield from _used(kept if _holds(condition, views, truth) else otherwise, views, truth)
-    else:
-        for arg in term.args:
-            yield from _used(arg, _under(term, views), truth)
+        return indices.get(term.args[0], term)
+    args = tuple(_at(a, indices) if isinstance(a, Term) else a for a in term.args)
+    if term.head == "over":
+        left = tuple(r for r in term.args[2:] if r.args[0] not in indices)
+        return Value("over", (*args[:2], *left)) if left else args[1]
+    return type(term)(term.head, args)
 
 
-def _holds(condition: Term, views: Views, truth: Mapping[str, bool]) -> bool:
+# conditions -------------------------------------------------------------------------------------------------------
+
+
+def _holds(condition: Term, views: Views, reading: _Reading) -> bool:
     match condition.head:
         case "literal":
             return bool(condition.args[0])
         case Op.Not:
-            return not _holds(condition.args[0], views, truth)
+            return not _holds(condition.args[0], views, reading)
         case Op.And:
-            return all(_holds(c, views, truth) for c in condition.args)
+            return all(_holds(c, views, reading) for c in condition.args)
         case Op.Or:
-            return any(_holds(c, views, truth) for c in condition.args)
-    return truth[_text(condition, views)]
+            return any(_holds(c, views, reading) for c in condition.args)
+    return _is_trivial(condition) or reading.truth[_text(condition, views)]
 
 
-def _conditions(term: object, views: Views) -> Iterator[str]:
+def _is_trivial(condition: Term) -> bool:
+    """Whether a condition says that a thing is itself."""
+    return condition.head is Op.CmpEq and show(condition.args[0]) == show(condition.args[1])
+
+
+def _conditions(term: object, views: Views, kinds: Mapping[str, Variable]) -> Iterator[str]:
     """The texts of the conditions on which what a term uses depends."""
     if not isinstance(term, Value):
         return
     if term.head is Op.Where:
         yield from _atoms(term.args[0], views)
+    if term.head in _FOLDS:
+        yield from _full(term, kinds)
     for arg in term.args:
-        yield from _conditions(arg, _under(term, views))
+        yield from _conditions(arg, _under(term, views), kinds)
 
 
 def _atoms(condition: Term, views: Views) -> Iterator[str]:
     if condition.head in (Op.Not, Op.And, Op.Or):
         for inner in condition.args:
             yield from _atoms(inner, views)
-    elif condition.head != "literal":
+    elif condition.head != "literal" and not _is_trivial(condition):
         yield _text(condition, views)
+
+
+def _emptiness(term: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
+    """The texts of the conditions that the folds of a side are not empty."""
+    for t in _values(term):
+        if t.head in _FOLDS:
+            yield from _full(t, kinds)
+
+
+def _full(fold: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
+    """The texts of the conditions under which a fold goes over something."""
+    if fold.head is Op.Reduce:
+        yield f"{show(fold.args[0])} is not empty along {show(fold.args[2])}"
+        return
+    for r in fold.args[2:]:
+        size = r.args[0] if r.head == "fresh" else kinds[r.args[0]].inside[0]
+        if isinstance(size, Term) and size.head == "literal":
+            size = size.args[0]
+        if not isinstance(size, int) or size == 0:
+            yield f"0 < {show(size)}"
 
 
 def _under(term: Term, views: Views) -> Views:
@@ -94,7 +218,7 @@ def _view(term: Term) -> str:
 
 def _text(condition: Term, views: Views) -> str:
     """A condition with the views under which each of its variables stands."""
-    if condition.head in _MOVEMENT:
+    if condition.head in _MOVEMENT and condition.head is not Op.Stack:
         return _text(condition.args[0], (*views, _view(condition)))
     if condition.head == "var":
         return " ".join((*views, show(condition)))

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from soundline.spec.bounds import MIN_MAX, Bounds, Known
+from soundline.spec.closed import free_by_node, own_nodes
 from soundline.spec.dtypes import Element, bool_, index, to_bits
 from soundline.spec.elementwise import ELEMENTWISE, operand_dtype, scalar
-from soundline.spec.node import UOp
+from soundline.spec.node import Size, UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.sizes import as_node, as_size, equal
 from soundline.spec.uop import const
 
 T = TypeVar("T")
@@ -59,6 +61,8 @@ class Facts:
         self._ends: dict[UOp, tuple[UOp | None, UOp | None] | None] = {}
         self._valid: dict[UOp, bool] = {}
         self._effects: dict[UOp, bool] = {}
+        self._free: dict[UOp, frozenset[UOp]] = {}
+        self._last_loop = 0
 
     def bounds(self, node: UOp) -> Known:
         """An interval that holds every value; tighter than `min_max` where all operands are single values."""
@@ -74,7 +78,50 @@ class Facts:
 
     def always_valid(self, node: UOp) -> bool:
         """Whether no element can be invalid, whatever the program is run on."""
-        return _remembered(node, self._valid, _valid_of)
+        return _remembered(node, self._valid, self._valid_of)
+
+    def _valid_of(self, node: UOp, at: Callable[[UOp], bool]) -> bool:
+        if not all(at(s) for s in node.src):
+            return False
+        if node.op is Op.Reduce:
+            return not (node.arg.op is Op.Max and node.dtype is index)  # whose empty fold has no value (U-10)
+        if node.op is Op.Index:
+            axes = zip(node.src[1:], node.src[0].shape or (), strict=False)
+            return all(self._lies_within(i, size) for i, size in axes)
+        return node.op in _TOTAL
+
+    def _lies_within(self, i: UOp, size: Size) -> bool:
+        """Whether an index is known to lie within an axis."""
+        if i.op is Op.Range and equal(as_size(i.src[0]), size) is True:
+            return True
+        known = self.bounds(i)
+        return known is not None and isinstance(size, int) and known.lo >= 0 and known.hi < size
+
+    def free_loops(self, node: UOp) -> frozenset[UOp]:
+        """The loop indices on which a node depends."""
+        if node not in self._free:
+            self._free.update(free_by_node(node))
+        return self._free[node]
+
+    def closes(self, node: UOp, loops: tuple[UOp, ...]) -> bool:
+        """Whether some of these loops is closed inside a node."""
+        return any(
+            n.op in (Op.Reduce, Op.End) and any(r in loops for r in n.src[1:]) for n in own_nodes(node)
+        )
+
+    def folds_something(self, node: UOp) -> bool:
+        """Whether a Reduce is known to go over something."""
+        ranges = [r.src[0] for r in node.src[1:]]
+        axes = [as_node(size) for k, size in enumerate(node.src[0].shape or ()) if k in node.arg.axes]
+        known = [self.bounds(size) for size in (*ranges, *axes)]
+        return all(k is not None and k.lo > 0 for k in known)
+
+    def new_loops(self, node: UOp, count: int) -> int:
+        """The id after which `count` new Ranges can have theirs: none under a node has them, nor any made before."""
+        last = max((n.arg.id for n in toposort(node) if n.op is Op.Range), default=0)
+        start = max(last, self._last_loop)
+        self._last_loop = start + count
+        return start
 
     def has_effect(self, node: UOp) -> bool:
         """Whether computing a node may store something, so that the node must not be dropped."""
@@ -132,10 +179,6 @@ def _end(node: UOp, value: Element) -> UOp | None:
         return None if math.isinf(value) else const(int(value), index)
     exact = bool(value) if node.dtype is bool_ else float(value) if node.dtype.is_float else int(value)
     return const(exact, node.dtype)
-
-
-def _valid_of(node: UOp, at: Callable[[UOp], bool]) -> bool:
-    return node.op in _TOTAL and all(at(s) for s in node.src)
 
 
 def _effect_of(node: UOp, at: Callable[[UOp], bool]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from soundline.spec.arrays import Invalid
 from soundline.spec.closed import bind
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
-from soundline.spec.elementwise import scalar
+from soundline.spec.elementwise import ELEMENTWISE, scalar
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.node import AxisType, ReduceArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
@@ -73,7 +73,7 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     if head == "body":
         return _abstraction(env, args[0]).at(tuple(build(a, env, const(0, index)) for a in args[1:]))
     if head == "fresh":
-        return loop(as_size(build(args[0], env, const(0, index))), env.loops + args[1], AxisType.REDUCE)
+        return loop(_size(args[0], env), env.loops + args[1], AxisType.REDUCE)
     if head == "op":
         return UOp(env.bound[args[0].args[0]], _operands(args[1:], env, None))
     if head == "every axis":
@@ -248,9 +248,9 @@ def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
     if head == "everywhere":
         if rank is None:
             raise RuleError(f"{show(term)} needs a rank from the terms beside it")
-        return (as_size(build(args[0], env, const(0, index))),) * rank
+        return (_size(args[0], env),) * rank
     if head == "entries":
-        return tuple(as_size(build(a, env, const(0, index))) for a in args)
+        return tuple(_size(a, env) for a in args)
     if head == "var":
         return tuple(env.bound[args[0]])
     if head == "shape of":
@@ -267,6 +267,25 @@ def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
     if len(a) != len(b):
         raise RuleError(f"{show(term)} joins vectors of ranks {len(a)} and {len(b)}")
     return tuple(_VECTOR_OPS[head](x, y) for x, y in zip(a, b, strict=True))
+
+
+def _size(term: Term, env: Env) -> Size:
+    """The size that a term stands for: a number, if all that is in it are numbers."""
+    node = build(term, env, const(0, index))
+    number = _number(node)
+    return as_size(node) if number is None else number
+
+
+def _number(node: UOp) -> int | None:
+    if node.dtype is not index:
+        return None
+    if node.op is Op.Const:
+        return int(node.arg.value)
+    if node.op not in ELEMENTWISE or node.op is Op.Cast:
+        return None
+    operands = [_number(s) for s in node.src]
+    known = [n for n in operands if n is not None]
+    return int(scalar(node.op, index, *known)) if len(known) == len(operands) else None
 
 
 _VECTOR_OPS: dict[Any, Callable[[Size, Size], Size]] = {

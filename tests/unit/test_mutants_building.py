@@ -135,7 +135,7 @@ def every(*conditions: Any) -> Any:
             every(Op.CmpGe(Op.Add(m, const(1, index)), ZERO), Op.CmpGe(const(1, index), ZERO)),
         ),
         (1 + A >= 0, every(Op.CmpGe(const(1, index), ZERO), Op.CmpGe(Op.Add(const(1, index), m), ZERO))),
-        (vector(0) <= A, every(Op.CmpGe(ZERO, ZERO), Op.CmpGe(m, ZERO))),
+        (vector(0) <= A, every(Op.CmpLe(ZERO, ZERO), Op.CmpLe(ZERO, m))),
         (vector((1, X)) > vector(0), None),
         (vector(0) < T.shape, every(Op.CmpLt(ZERO, m), Op.CmpLt(ZERO, n))),
     ],

@@ -875,7 +875,7 @@ def test_a_vector_term_is_built(term: Any, rank: int | None, sizes: Any) -> None
     [
         (lambda: build_vector(vector(3), ENV, None), "needs a rank"),
         (lambda: build_vector(S + vector((1, 2, 3)), ENV, None), "joins vectors of ranks 2 and 3"),
-        (lambda: build(vector((1, 2, 3)) == S, ENV), "have different ranks (2 and 3)"),
+        (lambda: build(vector((1, 2, 3)) == S, ENV), "have different ranks (3 and 2)"),
         (lambda: build_perm(Perm("other", ()), ENV), "is no permutation"),
         (lambda: build_flags(Flags("compose", ()), ENV), "is no vector of flags"),
         (lambda: build_dtype(DTypeTerm("other", ()), ENV), "is no dtype"),
