@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from soundline.verify.advice.results import Advice
 from soundline.verify.cache import Cache, Key
 from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
 from soundline.verify.cluster import ClusterLost
@@ -30,6 +32,8 @@ OFFLINE = "not in the cache (offline)"
 EXHAUSTED = "budget exhausted"
 RETRIES = 1
 """How often a goal whose process died is tried again."""
+SECONDS_PER_OPINION = 60
+"""How much longer a layer may take for each who is asked for a second opinion."""
 SKIPS = 5
 """How many statements of one file may block or end its process before the rest of the file is given up."""
 
@@ -45,24 +49,30 @@ class Settings:
     filters: tuple[str, ...] = ()
     reading_seconds: float = 30.0
     prover: str = field(default_factory=lambda: PROVER)
+    opinions: tuple[str, ...] = ()
+    """Who else is asked about each layer (`second.opinions`)."""
     executor: str | None = None
     """A cluster that proves, as ``dask://HOST:PORT``; None for processes of this machine."""
+    advise: bool = False
+    """Whether to look for advice on the rules after they are judged."""
 
 
 def verify(found: Found, settings: Settings, listener: Listener | None = None) -> Report:
     """Read the files and judge their rules; after Ctrl-C, report what is known by then."""
-    began, interrupted = time.monotonic(), False
+    began, interrupted, advice = time.monotonic(), False, None
     with Campaign(settings, listener) as campaign:
         try:
             campaign.read(found, judge=True)
             campaign.look_for_duplicates()
             campaign.look_for_nothing()
+            advice = campaign.advice() if settings.advise else None
         except KeyboardInterrupt:
             interrupted = True
         except ClusterLost as lost:
             interrupted = True
             campaign.note(Problem("lost-cluster", str(settings.executor), None, str(lost), lost.hint))
-        return Report(campaign.reports(), campaign.mistakes(), time.monotonic() - began, interrupted)
+        seconds = time.monotonic() - began
+        return Report(campaign.reports(), campaign.mistakes(), seconds, interrupted, advice)
 
 
 class Campaign:
@@ -113,6 +123,20 @@ class Campaign:
     def note(self, problem: Problem) -> None:
         """Note what went wrong with the campaign itself."""
         self._met(problem, -1)
+
+    def advice(self) -> Advice:
+        """What is to be said of the conditions of the rules that were judged, and of the rules as a set."""
+        from soundline.verify.advice.campaign import advise_cases
+
+        settings = self.settings
+        return advise_cases(
+            self.cases,
+            jobs=settings.jobs,
+            prover=settings.prover,
+            effort=settings.effort,
+            reading_seconds=settings.reading_seconds,
+            listener=self.listener,
+        )
 
     def look_for_nothing(self) -> None:
         """Note a filter that leaves no rule."""
@@ -205,7 +229,10 @@ class Campaign:
 
     def _proof(self, case: Case, n: int, dtype: str) -> Job:
         effort = self.settings.effort
-        budget = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
+        opinions = self.settings.opinions
+        budget: dict[str, Any] = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
+        if opinions:
+            budget["opinions"] = opinions
         request = {
             **case.reading.request("prove"),
             "digest": case.reading.digest,
@@ -215,7 +242,7 @@ class Campaign:
             "dtype": dtype,
             "budget": budget,
         }
-        return Job(request, self.settings.reading_seconds, limit_of_layer(effort), (case, n))
+        return Job(request, self.settings.reading_seconds, limit_of_layer(effort, len(opinions)), (case, n))
 
     def _solved(self, outcome: Outcome) -> None:
         case, n = outcome.job.owner
@@ -291,6 +318,6 @@ def _solves(job: Job) -> bool:
     return isinstance(job.owner, tuple)
 
 
-def limit_of_layer(effort: Effort) -> float:
+def limit_of_layer(effort: Effort, opinions: int = 0) -> float:
     """After how many seconds work on one layer is stopped: it may hold many goals, most of them small."""
-    return 2 + 3 * effort.seconds
+    return 2 + 3 * effort.seconds + SECONDS_PER_OPINION * opinions

@@ -25,6 +25,7 @@ from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, last_line, show
 from soundline.verify.rule_files import named, published
+from soundline.verify.second.replaying import replayed_in_c
 
 if TYPE_CHECKING:
     from soundline.verify.law.report import LawReport
@@ -57,6 +58,7 @@ verdicts:
 exit codes:
   0  every rule is proved           2  bad input or wrong use; the other rules were still judged
   1  a rule is refuted or vacuous   3  nothing worse than unknown
+  4  soundline contradicts itself: a bug of ours, never a verdict
   130  interrupted; what was known by then is reported
 
 examples:
@@ -65,7 +67,10 @@ examples:
   soundline verify --format sarif --output soundline.sarif
   soundline verify --executor dask://10.0.0.7:8786
   soundline verify --offline                    # from the cache alone, as a check that misses nothing
+  soundline verify --advise my_rules.py         # which condition is missing, or asks for too much
   soundline verify --law                        # not rules but the law: its intervals, findings, decompositions
+  soundline verify --engine                     # every rewrite that the whole engine makes of a corpus of graphs
+  soundline verify --engine --graphs 500 my_rules.py
 """
 
 
@@ -79,6 +84,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="meet the law's own obligations: sound intervals, findings, exact decompositions; rules only where named",
     )
+    parser.add_argument(
+        "--engine",
+        action="store_true",
+        help="run the whole rewrite engine over a corpus of graphs and validate every rewrite that it makes",
+    )
+    parser.add_argument("--graphs", metavar="N", help="with --engine: random graphs (default: 10,000)")
     parser.add_argument(
         "--filter",
         action="append",
@@ -105,6 +116,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"what one goal may cost: seconds, or {', '.join(BUDGETS)} (default: normal, 30 s)",
     )
     parser.add_argument("--seed", default="0", metavar="N", help="of the solver's choices (default: 0)")
+    parser.add_argument(
+        "--advise",
+        action="store_true",
+        help="after the verdicts: the condition that a refuted rule lacks, conditions that ask for too much, rules "
+        "that others cover, rules that may loop",
+    )
+    parser.add_argument(
+        "--second",
+        action="store_true",
+        help="ask for second opinions: small operands, directed floats, and the solvers that are installed",
+    )
+    parser.add_argument(
+        "--solver",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="ask this solver as well: bitwuzla or cvc5 (needs the extra soundline[solvers]); may be repeated",
+    )
     parser.add_argument("--offline", action="store_true", help="solve nothing: what is not cached is unknown")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write cached verdicts")
     parser.add_argument(
@@ -127,18 +156,28 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"--executor proves rules: it does not go with {'--offline' if options.offline else '--law'}"
         )
+    if options.offline and options.advise:
+        raise UsageError("--offline leaves nothing of --advise, which is not cached")
     if options.law and options.offline:
         raise UsageError("--offline leaves nothing of --law, whose outcomes are not cached")
+    opinions = _opinions(options)
+    if options.graphs and not options.engine:
+        raise UsageError("--graphs says how many random graphs --engine makes")
     target = _target(options.output)
     on_stdout = options.format == "text" and target is None
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
-    cache = None if options.no_cache else Cache()
-    settings = _settings(options, cache)
+    if options.engine:
+        from soundline.verify.engine.cli import run_command
+
+        return run_command(options, console, None if on_stdout else lambda text: _write(text, target))
+    cache = None if options.no_cache or opinions else Cache()  # whoever is asked today says so today
+    settings = replace(_settings(options, cache), opinions=opinions)
     report = law = None
     if options.paths or not options.law:
         found = named(options.paths) if options.paths else published()
         with _progress(console, options.quiet) as progress:
             report = verify(found, settings, progress)
+        report = replayed_in_c(report, settings.jobs)
     if options.law and not (report is not None and report.interrupted):
         law = _law(settings, console, options.quiet)
     if on_stdout:
@@ -152,6 +191,19 @@ def run(options: argparse.Namespace) -> int:
     return _together(report, law).exit_code
 
 
+def _opinions(options: argparse.Namespace) -> tuple[str, ...]:
+    """Who is asked for a second opinion, all of them there."""
+    if not (options.second or options.solver):
+        return ()
+    if options.offline or (options.law and not options.paths):
+        raise UsageError(
+            "--second and --solver ask about rules that are proved: name some, and leave out --offline"
+        )
+    from soundline.verify.second.opinions import chosen
+
+    return chosen(options.second, options.solver)
+
+
 def _settings(options: argparse.Namespace, cache: Cache | None) -> Settings:
     """How the campaign runs, as the options say."""
     return Settings(
@@ -162,6 +214,7 @@ def _settings(options: argparse.Namespace, cache: Cache | None) -> Settings:
         offline=options.offline,
         cache=cache,
         filters=tuple(options.filter),
+        advise=options.advise,
         reading_seconds=_value("--reading-time", seconds_of, options.reading_time),
         executor=options.executor,
     )
@@ -204,6 +257,7 @@ def _together(report: Report | None, law: LawReport | None) -> Report:
         first.problems,
         first.seconds + second.seconds,
         first.interrupted or second.interrupted,
+        first.advice,
     )
 
 

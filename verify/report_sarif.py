@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from soundline import __version__
+from soundline.verify.advice.telling import notes
 from soundline.verify.problems import Problem
 from soundline.verify.report import Report
 from soundline.verify.report_text import explanation
@@ -50,7 +51,10 @@ def as_sarif(report: Report) -> dict[str, Any]:
                 "toolConfigurationNotifications": [_notification(p) for p in report.problems],
             }
         ],
-        "results": [_result(r, ids.index(r.id)) for r in report.rules if r.verdict in LEVELS],
+        "results": [
+            *(_result(r, ids.index(r.id)) for r in report.rules if r.verdict in LEVELS),
+            *(_note(n, ids.index(n[0])) for n in _notes(report) if n[0] in ids),
+        ],
     }
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -85,6 +89,24 @@ def _result(rule: RuleReport, index: int) -> dict[str, Any]:
         "message": {"text": "\n".join([f"{rule.verdict}: {rule.statement}", *explanation(rule)])},
         "locations": [_location(rule.file, rule.line)],
         "properties": properties | ({"bugs": list(rule.bugs)} if rule.bugs else {}),
+    }
+
+
+def _notes(report: Report) -> list[tuple[str, str, int, str]]:
+    """What is advised about rules: (rule id, file, line, text)."""
+    return [] if report.advice is None else list(notes(report.advice))
+
+
+def _note(note: tuple[str, str, int, str], index: int) -> dict[str, Any]:
+    """Advice on a rule, which is no finding against it."""
+    name, file, line, text = note
+    return {
+        "ruleId": name,
+        "ruleIndex": index,
+        "level": "note",
+        "kind": "informational",
+        "message": {"text": f"advice: {text}"},
+        "locations": [_location(file, line)],
     }
 
 

@@ -72,6 +72,10 @@ def _listen(requests: IO[str], pending: queue.SimpleQueue[dict[str, Any]]) -> No
 def _answer(
     request: dict[str, Any], say: Say, prover: str, loaded: dict[tuple[str, tuple[int, ...]], Loaded]
 ) -> dict[str, Any]:
+    if request["do"] in ("advise", "advise together"):
+        from soundline.verify.advice.serving import serve
+
+        return _guarded(lambda: serve(request, say, loaded))
     key = (request["file"], tuple(request["skip"]))
     if request["do"] == "list" or key not in loaded:
         loaded[key] = load(
@@ -84,6 +88,14 @@ def _answer(
         return _listing(loaded[key], say)
     say({"started": True})
     return _proof(loaded[key], request, prover)
+
+
+def _guarded(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """An answer, or where a mistake of ours kept it from being given."""
+    try:
+        return answer()
+    except Exception as error:  # noqa: BLE001  # as for proofs: it costs this answer only
+        return {"failure": f"a mistake of soundline ({_where(error)})"}
 
 
 def _listing(read: Loaded, say: Say) -> dict[str, Any]:
@@ -155,7 +167,11 @@ def _solve(stated: Rule, request: dict[str, Any], prover: Any) -> Any:
     from soundline.verify.smt.solving import Budget
 
     dtype = next(d for d in (*dtypes.all_dtypes, dtypes.bool_) if d.name == request["dtype"])
-    return prover.prove_layer(stated, dtype, Budget(**request["budget"]))
+    return prover.prove_layer(
+        stated,
+        dtype,
+        Budget(**{**request["budget"], "opinions": tuple(request["budget"].get("opinions", ()))}),
+    )
 
 
 def _where(error: Exception) -> str:

@@ -32,7 +32,7 @@ Holds = Callable[[Rule], bool]
 
 def derived(stated: Rule, dtype: DType, holds: Holds) -> tuple[Value, ...]:
     """The `fits` that make the rule proved at this dtype, and no more of them than needed; none where none do."""
-    wrapping = _wrapping(stated, dtype)
+    wrapping = {show(e): e for e in wrapping_expressions(stated, dtype)}
     if not 0 < len(wrapping) <= MOST:
         return ()
     holds = _unless_a_point_shows(holds, dtype)
@@ -61,11 +61,11 @@ def _under(stated: Rule, expressions: Iterable[Value]) -> Rule:
     return replace(stated, given=(*stated.given, *(fits(e) for e in expressions)))
 
 
-def _wrapping(stated: Rule, dtype: DType) -> dict[str, Value]:
-    """The expressions of both sides whose own operation can wrap at this dtype, by their text."""
+def wrapping_expressions(stated: Rule, dtype: DType) -> tuple[Value, ...]:
+    """The expressions of both sides whose own operation can wrap at this dtype, each once."""
     goal = next(goals(stated, dtype), None)
     if goal is None:
-        return {}
+        return ()
     found: dict[str, Value] = {}
     for term in (*subterms(stated.left), *subterms(stated.right)):
         if isinstance(term, Value) and isinstance(term.head, Op) and show(term) not in found:
@@ -75,7 +75,7 @@ def _wrapping(stated: Rule, dtype: DType) -> dict[str, Value]:
                 continue  # an expression that needs its neighbours to be read
             if may_wrap(node):
                 found[show(term)] = term
-    return found
+    return tuple(found.values())
 
 
 def _outermost(terms: Iterable[Term], wrapping: dict[str, Value]) -> tuple[Value, ...]:
@@ -102,3 +102,8 @@ def _without(kept: tuple[Value, ...], dropped: Value, wrapping: dict[str, Value]
     rest = [e for e in kept if e is not dropped]
     parts = [a for a in dropped.args if isinstance(a, Term)]
     return _outermost((*rest, *parts), wrapping)
+
+
+def operations_inside(expression: Value) -> tuple[Value, ...]:
+    """The outermost operations of arithmetic below the root of an expression."""
+    return tuple(a for a in expression.args if isinstance(a, Value) and isinstance(a.head, Op))

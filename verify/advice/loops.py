@@ -1,0 +1,155 @@
+"""
+Terms that are rewritten for ever
+=================================
+
+The engine itself is asked: it is given the left side of a rule, with constants that meet the conditions, and rewrites
+it with the rules of the run. It raises `RewriteError` where they lead round in a circle, or on for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from typing import Any
+
+from soundline.impl.rewrite import RewriteError, Step, rewrite
+from soundline.spec.dtypes import DType, bool_, float32, index, int32
+from soundline.spec.errors import SoundlineError
+from soundline.spec.instances import Goal, dtypes_of, goals
+from soundline.spec.node import UOp, substitute
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule
+from soundline.spec.sizes import sizes_of
+from soundline.spec.terms import Value, Vector, show
+from soundline.spec.uop import const, element_of, param
+from soundline.verify.advice.results import Loop
+
+LIMIT = 200
+"""After so many applications the rules are taken to go on for ever."""
+
+STEPS = 6
+"""So many steps of a loop are shown."""
+
+MOST_TERMS = 60
+"""So many terms are rewritten for one rule."""
+
+SMALL = (0, 1, 2, 3, -1)
+
+
+def looping(stated: Rule, stuck: Sequence[Rule], rules: Sequence[Rule]) -> Loop | None:
+    """A term on which the rules go on for ever, beginning with the left side of this one."""
+    licences = sorted({name for r in rules for name in r.licences})
+    for goal, start in islice(_starts(stated, stuck), MOST_TERMS):
+        for used in (tuple(stuck), tuple(rules)):
+            loop = _tried(goal, start, used, licences)
+            if loop is not None:
+                return loop
+    return None
+
+
+def _tried(goal: Goal, start: UOp, rules: tuple[Rule, ...], licences: Sequence[str]) -> Loop | None:
+    seen: list[tuple[Step, UOp, UOp]] = []
+    names = {node: name for name, node in goal.variables.items()}
+    try:
+        rewrite(start, rules, limit=LIMIT, licences=licences, watch=lambda r, a, b: seen.append((r, a, b)))
+    except RewriteError as error:
+        steps = tuple((text_of(before, names), rule.id) for rule, before, _ in seen[:STEPS])
+        used = tuple(r.id for r in rules if any(r is s for s, _, _ in seen))
+        growing = "more than" in error.message
+        last = text_of(seen[min(len(seen), STEPS) - 1][2], names) if seen else text_of(start, names)
+        return Loop(used, steps, f"{'grows on and on' if growing else 'comes back'}: {last}")
+    except SoundlineError:
+        return None  # rules that the engine cannot use
+    return None
+
+
+# where to start ---------------------------------------------------------------------------------------------------
+
+_FIRST = (int32, index, float32, bool_)
+
+
+def _starts(stated: Rule, others: Sequence[Rule]) -> Iterator[tuple[Goal, UOp]]:
+    """The left side with constants for its Consts; then with other left sides in the places of its values."""
+    for dtype in sorted(dtypes_of(stated), key=lambda d: d not in _FIRST)[:3]:
+        for goal in islice(goals(stated, dtype, max_rank=2), 24):
+            for start in _with_constants(goal):
+                yield goal, start
+    for dtype in sorted(dtypes_of(stated), key=lambda d: d not in _FIRST)[:1]:
+        for goal in islice(goals(stated, dtype, max_rank=1), 2):
+            for other in others:
+                yield from ((goal, start) for start in _nested(goal, other, dtype))
+
+
+def _with_constants(goal: Goal) -> Iterator[UOp]:
+    """The left side with numbers for constants and bounds."""
+    kinds = goal.rule.kinds
+    names = [n for n in goal.variables if kinds.get(n) and kinds[n].kind == "Const"]
+    bounds = [n for n in goal.variables if n.endswith((".lo", ".hi"))]
+    for chosen in product(SMALL, repeat=len(names) + len(bounds)):
+        values = dict(zip((*names, *bounds), chosen, strict=True))
+        bound: dict[UOp, UOp] = {}
+        for name, number in values.items():
+            node = goal.variables[name]
+            bound[node] = const(element_of(number, node.dtype), node.dtype)
+        for name in (n for n in goal.variables if f"{n}.lo" in values):
+            low, high = values[f"{name}.lo"], values[f"{name}.hi"]
+            if low > high:
+                break
+            bound[goal.variables[name]] = _between(goal.variables[name], low, high)
+        else:
+            yield substitute(goal.left, bound)
+    return
+
+
+def _between(node: UOp, low: int, high: int) -> UOp:
+    """A Param with these bounds, in the place of a variable with bounds."""
+    ends = element_of(low, node.dtype), element_of(high, node.dtype)
+    return param(node.arg.slot, node.dtype, bounds=ends)
+
+
+def _nested(goal: Goal, other: Rule, dtype: DType) -> Iterator[UOp]:
+    """The left side with that of another rule in the place of one of its values."""
+    if dtype not in dtypes_of(other):
+        return
+    for inner in islice(goals(other, dtype, max_rank=1), 2):
+        shifted = {
+            node: UOp(Op.Param, node.src, _moved(node.arg, 100), node.tag)
+            for node in inner.variables.values()
+        }
+        for node in goal.variables.values():
+            left = substitute(inner.left, shifted)
+            if left.dtype is node.dtype and left.shape == node.shape == ():
+                yield substitute(goal.left, {node: left})
+
+
+def _moved(arg: Any, by: int) -> Any:
+    from dataclasses import replace
+
+    return replace(arg, slot=arg.slot + by)
+
+
+# terms ------------------------------------------------------------------------------------------------------------
+
+
+def text_of(node: UOp, names: dict[UOp, str]) -> str:
+    """A node in the notation of rules."""
+    return show(_term(node, names))
+
+
+def _term(node: UOp, names: dict[UOp, str]) -> Value:
+    if node in names:
+        return Value("var", (names[node],))
+    if node.op is Op.Const:
+        return Value("literal", (node.arg.value,))
+    if node.op is Op.Param:
+        return Value("var", (f"x{node.arg.slot}",))
+    if node.op in (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink):
+        vectors = [Vector("entries", _entries(s, names)) for s in node.src[1:]]
+        return Value(node.op, (_term(node.src[0], names), *vectors))
+    extra = () if node.arg is None else (node.arg,)
+    return Value(node.op, (*(_term(s, names) for s in node.src), *extra))
+
+
+def _entries(source: UOp, names: dict[UOp, str]) -> tuple[Value, ...]:
+    sizes = sizes_of(source) or ()
+    return tuple(Value("literal", (s,)) if isinstance(s, int) else _term(s, names) for s in sizes)

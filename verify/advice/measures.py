@@ -1,0 +1,202 @@
+"""
+Measures of terms
+=================
+
+A measure gives every term a number: a polynomial in the numbers of its parts, one polynomial for each op. It shows that
+rewriting ends where every rule makes the number smaller, whatever stands for the rule's variables, and every op passes
+on that its operands became smaller. Here the polynomials are ``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``;
+Z3 looks for the numbers a and w.
+
+A constant counts 1, and so does an operation on constants, which the engine evaluates; everything else counts at least
+1. Shapes, offsets and permutations do not count, because the engine does not rewrite in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import z3
+
+from soundline.spec.dtypes import bool_, float32, index, int32
+from soundline.spec.instances import ops_for
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule
+from soundline.spec.terms import Tensor, Term, Value, show
+from soundline.verify.advice.grammar import is_known
+
+CONSTANT = 1
+"""What a constant counts."""
+
+MOST_WEIGHT = 60
+MOST_FACTOR = 3
+
+Monomial = tuple[str, ...]
+Polynomial = dict[Monomial, Any]
+"""Coefficients, which Z3 may have to find, by products of variables."""
+
+
+class Unmeasured(Exception):
+    """A term that these measures do not reach."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Oriented:
+    """A rule with ops in the places of its op variables."""
+
+    rule: Rule
+    ops: Mapping[str, Op]
+
+
+def oriented(stated: Rule) -> Iterator[Oriented]:
+    """The rule at each choice of its ops."""
+    names = [n for n, k in stated.kinds.items() if k.kind in ("UnaryOp", "BinaryOp")]
+    options = [_ops(stated.kinds[n].kind) for n in names]
+    for chosen in product(*options):
+        yield Oriented(stated, dict(zip(names, chosen, strict=True)))
+
+
+def _ops(kind: str) -> tuple[Op, ...]:
+    return tuple(dict.fromkeys(op for d in (int32, float32, bool_, index) for op in ops_for(kind, d)))
+
+
+@dataclass(eq=False)
+class Measure:
+    """The polynomials of all ops, with their numbers still to be found.
+
+    `factors` says whether operands may be multiplied by numbers; the ops in `products` multiply their operands.
+    """
+
+    factors: bool = False
+    products: frozenset[str] = frozenset()
+    solver: Any = field(default_factory=z3.Solver)
+    _numbers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def of(self, term: Term, at: Oriented) -> Polynomial:
+        """The polynomial of a term, in its variables. Raises ``Unmeasured``."""
+        if is_known(term, at.rule):
+            return {(): CONSTANT}
+        if term.head == "var":
+            return {(term.args[0],): 1}
+        if term.head in ("entry", "product"):
+            return {(): CONSTANT + 1}  # a number that a shape holds
+        symbol, operands = _symbol(term, at)
+        parts = [self.of(a, at) for a in operands]
+        factor, weight = self._of_symbol(symbol)
+        if symbol in self.products and len(parts) == 2:
+            total = _sum([_times(parts[0], parts[1]), *parts])
+        else:
+            total = _sum({m: factor * c for m, c in p.items()} for p in parts)
+        return _sum([total, {(): weight}])
+
+    def _of_symbol(self, symbol: str) -> tuple[Any, Any]:
+        if symbol not in self._numbers:
+            weight = z3.Int(f"w {symbol}")
+            self.solver.add(weight >= 0, weight <= MOST_WEIGHT)
+            factor: Any = 1
+            if self.factors:
+                factor = z3.Int(f"a {symbol}")
+                self.solver.add(factor >= 1, factor <= MOST_FACTOR)
+            self._numbers[symbol] = factor, weight
+        return self._numbers[symbol]
+
+    def shrinks(self, at: Oriented) -> tuple[Any, Any]:
+        """That a rule never makes the number greater, and that it always makes it smaller. Raises ``Unmeasured``."""
+        left, right = self.of(at.rule.left, at), self.of(at.rule.right, at)
+        least = {name: _least(at.rule, name) for name in at.rule.kinds}
+        gap = _shifted(_sum([left, {m: -c for m, c in right.items()}]), least)
+        constant = gap.pop((), 0)
+        grows = [c >= 0 for c in gap.values() if not isinstance(c, int)]
+        plain = all(c >= 0 for c in gap.values() if isinstance(c, int))
+        weakly = z3.And(z3.BoolVal(plain), *grows, constant >= 0)
+        return weakly, z3.And(weakly, constant >= 1)
+
+    def text(self, model: Any) -> str:
+        """What was found, for a reader: the weights that are not 0, the factors that are not 1, the products."""
+        parts = ["leaves 1"]
+        for symbol, (factor, weight) in sorted(self._numbers.items()):
+            w = _number(model, weight)
+            a = 1 if isinstance(factor, int) else _number(model, factor)
+            if symbol in self.products:
+                parts.append(f"{symbol} = x·y + x + y + {w}")
+            elif a != 1:
+                parts.append(f"{symbol} = {a}·operands + {w}")
+            elif w:
+                parts.append(f"{symbol} {w}")
+        return ", ".join(parts)
+
+
+def _number(model: Any, variable: Any) -> int:
+    return int(model.eval(variable, model_completion=True).as_long())
+
+
+def _least(stated: Rule, name: str) -> int:
+    """The least number of what a variable stands for; a left side that is a variable alone is no constant."""
+    return CONSTANT + 1 if stated.left.head == "var" and stated.left.args[0] == name else CONSTANT
+
+
+def _symbol(term: Term, at: Oriented) -> tuple[str, list[Value]]:
+    """The op of a term and the operands that are rewritten."""
+    if term.head == "op":
+        name, *operands = term.args
+        return at.ops[name.args[0]].name, list(operands)
+    if not isinstance(term.head, Op) or any(k.kind == "Body" for k in at.rule.kinds.values()):
+        raise Unmeasured(show(term))
+    operands = [a for a in term.args if isinstance(a, Value)]
+    return term.head.name, operands[:1] if term.head in _FIRST_ONLY else operands
+
+
+_FIRST_ONLY = (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink)
+"""Ops whose other operands are sizes."""
+
+
+def _sum(parts: Iterable[Polynomial]) -> Polynomial:
+    total: Polynomial = {}
+    for part in parts:
+        for monomial, coefficient in part.items():
+            total[monomial] = total[monomial] + coefficient if monomial in total else coefficient
+    return total
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial:
+    return _sum({tuple(sorted((*m, *n))): c * d} for m, c in a.items() for n, d in b.items())
+
+
+def _shifted(polynomial: Polynomial, least: Mapping[str, int]) -> Polynomial:
+    """The polynomial in what its variables exceed their least numbers by: it is ≥ 0 if its coefficients are."""
+    total: Polynomial = {}
+    for monomial, coefficient in polynomial.items():
+        expanded: Polynomial = {(): coefficient}
+        for name in monomial:
+            expanded = _times(expanded, {(name,): 1, (): least.get(name, CONSTANT)})
+        total = _sum([total, expanded])
+    return total
+
+
+def has_tensor(stated: Rule) -> bool:
+    """Whether a rule speaks of tensors."""
+    return any(isinstance(v, Tensor) for v in stated.variables.values())
+
+
+def symbols(rules: Sequence[Oriented]) -> list[str]:
+    """The ops of two operands on the left sides of these rules."""
+    found: dict[str, None] = {}
+    for at in rules:
+        for term in _inner(at.rule.left):
+            try:
+                symbol, operands = _symbol(term, at)
+            except Unmeasured:
+                continue
+            if len(operands) == 2:
+                found[symbol] = None
+    return list(found)
+
+
+def _inner(term: Term) -> Iterator[Term]:
+    if isinstance(term, Value) and (isinstance(term.head, Op) or term.head == "op"):
+        yield term
+        for part in term.args:
+            if isinstance(part, Value):
+                yield from _inner(part)

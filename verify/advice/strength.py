@@ -1,0 +1,125 @@
+"""
+Conditions that ask for too much
+================================
+
+For a proved rule: each condition is left out, and where that is too much, weakened (> to ≥, ≥ 1 to ≠ 0, and so on). A
+weaker rule that is still proved, and that applies where the stated one does not, is pointed out, with an input that is
+gained. Each proposal is the ordinary prover's verdict on the rule that it would make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from soundline.spec.dtypes import DType
+from soundline.spec.errors import RuleError
+from soundline.spec.instances import dtypes_of, goals
+from soundline.spec.op_schema import Op
+from soundline.spec.rules import Rule, bits_at_most, fits
+from soundline.spec.terms import Static, Term, Value
+from soundline.verify.advice.implication import follows
+from soundline.verify.advice.overflow import operations_inside
+from soundline.verify.advice.results import TooStrong
+from soundline.verify.advice.trial import is_pointwise
+from soundline.verify.advice.weakest import is_proved
+from soundline.verify.advice.wording import condition_text
+from soundline.verify.smt.python_text import literal
+from soundline.verify.smt.solving import Budget
+
+PART = 0.1
+"""The part of the budget that one layer of a weaker rule may cost."""
+
+
+def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
+    """The conditions of a proved rule that it does not need in full, each with the weakest that was proved instead."""
+    found = []
+    part = budget.share(PART)
+    for n, condition in enumerate(stated.given):
+        for weaker in _weaker(condition):
+            rest = (*stated.given[:n], *weaker, *stated.given[n + 1 :])
+            candidate = replace(stated, given=rest)
+            gained = _gained(stated, candidate, part)
+            if gained is None or not _is_proved(candidate, part):
+                continue
+            instead = ", ".join(map(condition_text, weaker))
+            found.append(TooStrong(condition_text(condition), instead, gained))
+            break
+    return tuple(found)
+
+
+def _is_proved(candidate: Rule, budget: Budget) -> bool:
+    try:
+        return is_proved(candidate, budget)
+    except RuleError:
+        return False  # a condition that only its neighbour made well typed
+
+
+def _gained(stated: Rule, candidate: Rule, budget: Budget) -> str | None:
+    """An input that the weaker rule takes and the stated one does not, in words; None where there is none."""
+    if not is_pointwise(stated):
+        return ""
+    unknown = False
+    for dtype in dtypes_of(candidate):
+        if not _has_all_instances(stated, candidate, dtype):
+            return f"dtype {dtype}"
+        for goal in goals(candidate, dtype):
+            finding = follows(goal, stated.given, budget)
+            if finding.verdict == "refuted" and finding.point is not None:
+                named = zip(goal.variables.items(), finding.point, strict=True)
+                values = ", ".join(f"{name} = {literal(x)}" for (name, v), x in named)
+                return f"{values} at {goal.label}"
+            if finding.verdict == "refuted":
+                return goal.label
+            unknown |= finding.verdict == "unknown"
+    return "" if unknown else None
+
+
+def _has_all_instances(stated: Rule, candidate: Rule, dtype: DType) -> bool:
+    try:
+        return any(True for _ in goals(stated, dtype)) or not any(True for _ in goals(candidate, dtype))
+    except RuleError:
+        return True
+
+
+# weaker conditions ------------------------------------------------------------------------------------------------
+
+_WEAKER_OPS: dict[Op, tuple[Op, ...]] = {
+    Op.CmpGt: (Op.CmpNe, Op.CmpGe),
+    Op.CmpLt: (Op.CmpNe, Op.CmpLe),
+    Op.CmpEq: (Op.CmpLe, Op.CmpGe),
+}
+
+
+def _weaker(condition: Term) -> Iterator[tuple[Term, ...]]:
+    """What may stand in the place of a condition, weakest first: nothing, then weaker conditions."""
+    yield ()
+    for part in _parts(condition):
+        yield from ((t,) for t in _weaker_than(part))
+        if part is not condition:
+            yield (part,)
+
+
+def _parts(condition: Term) -> list[Term]:
+    """The sides of an *and*; else the condition itself."""
+    if condition.head in (Op.And, "and"):
+        return [p for a in condition.args for p in _parts(a)]
+    return [condition]
+
+
+def _weaker_than(condition: Term) -> Iterator[Term]:
+    head, args = condition.head, condition.args
+    if head == "fits":
+        yield from (fits(inner) for inner in operations_inside(args[0]))
+    if head == "every axis":
+        yield from (Value(head, (op, *args[1:])) for op in _WEAKER_OPS.get(args[0], ()) if op is not Op.CmpNe)
+    if head in _WEAKER_OPS:
+        yield from (Value(op, args) for op in _WEAKER_OPS[head])
+    if head == "lossless":
+        yield bits_at_most(*args)
+    if head == "same" and isinstance(condition, Static) and _is_about_dtypes(condition):
+        yield from (Static(other, args) for other in ("bits_at_most", "lossless"))
+
+
+def _is_about_dtypes(condition: Static) -> bool:
+    return any(type(a).__name__ in ("DTypeVar", "DTypeTerm", "DType") for a in condition.args)

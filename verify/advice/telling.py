@@ -1,0 +1,94 @@
+"""
+Advice for people and for programs
+==================================
+
+Advice in lines of text, as JSON, and as notes of a SARIF report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from soundline.verify.advice.results import Advice, Loop, Missing, Order, RuleAdvice, Subsumed, TooStrong
+
+
+def lines_about(advice: RuleAdvice) -> list[str]:
+    """What is advised about one rule, line by line."""
+    lines = [] if advice.missing is None else list(_missing(advice.missing))
+    lines += [line for x in advice.too_strong for line in _too_strong(x)]
+    lines += [_subsumed(x) for x in advice.subsumed]
+    return lines + ([advice.note] if advice.note else [])
+
+
+def _missing(missing: Missing) -> Iterator[str]:
+    if not missing.weakest:
+        why = f": {missing.note}" if missing.note else ""
+        yield (
+            f"no condition was found that makes it right{why} "
+            f"({missing.literals} literals, {missing.points:,} points, {missing.tried} proposals judged)"
+        )
+        return
+    first, *others = missing.weakest
+    yield f"right, and proved, with given({first})"
+    yield from (f"  or with given({other})" for other in others)
+    if len(missing.weakest) == 1:
+        yield "  the weakest that was found"
+    else:
+        yield "  the weakest that were found; none of them implies another"
+
+
+def _too_strong(found: TooStrong) -> Iterator[str]:
+    example = f"; it then applies to {found.example}" if found.example else ""
+    if found.instead:
+        yield f"given({found.condition}) asks for more than needed: given({found.instead}) is proved as well{example}"
+    else:
+        yield f"given({found.condition}) is not needed: the rule is proved without it{example}"
+
+
+def _subsumed(found: Subsumed) -> str:
+    result = "the same result" if found.same else "another form of the same value; it is tried first"
+    return f"covered by {found.by} with {found.how}: {result}"
+
+
+def lines_about_order(order: Order) -> list[str]:
+    """Whether rewriting ends, line by line."""
+    if order.note:
+        return [order.note]
+    lines = []
+    if order.rules:
+        several = "" if len(order.measures) == 1 else f"s, compared in order ({len(order.measures)})"
+        lines.append(f"rewriting with {order.rules} rules ends: each application lowers a measure{several}")
+        lines += [f"  {n}. {text}" for n, text in enumerate(order.measures, 1)]
+    for loop in order.loops:
+        lines += _loop(loop)
+    return lines
+
+
+def _loop(loop: Loop) -> Iterator[str]:
+    yield f"no decreasing order was found for {', '.join(loop.rules)}"
+    for term, rule in loop.steps:
+        yield f"  {term}"
+        yield f"    → by {rule}"
+    yield f"  {loop.text}"
+
+
+def as_json(advice: Advice) -> dict[str, Any]:
+    """The advice as JSON data."""
+    return {
+        "rules": [asdict(a) for a in advice.rules if not a.is_empty],
+        "order": None if advice.order is None else asdict(advice.order),
+    }
+
+
+def notes(advice: Advice) -> Iterator[tuple[str, str, int, str]]:
+    """Advice as notes beside rules: (rule id, file, line, text)."""
+    places = {a.id: a for a in advice.rules}
+    for about in advice.rules:
+        if not about.is_empty:
+            yield about.id, about.file, about.line, "\n".join(lines_about(about))
+    for loop in () if advice.order is None else advice.order.loops:
+        first = next((places[name] for name in loop.rules if name in places), None)
+        if first is not None:
+            yield first.id, first.file, first.line, "\n".join(_loop(loop))
