@@ -16,7 +16,7 @@ from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, fits, given, is_identity, rule, where
 from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
-from soundline.spec.uop import ReduceArg, const, expand, pad, param, reshape, shrink
+from soundline.spec.uop import ReduceArg, const, expand, loop, pad, param, reshape, shrink
 from soundline.verify.rules import prove
 from soundline.verify.smt import comparison, replays
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
@@ -442,11 +442,21 @@ def test_an_index_outside_is_invalid() -> None:
         assert isinstance(found, Bottom)
 
 
-def test_what_joins_elements_has_no_denotation_of_its_own() -> None:
+def test_what_has_no_denotation() -> None:
     bytes_ = param(0, int8, (2, 4))
-    for node in (Op.Bitcast(bytes_, arg=int16), Op.Reduce(bytes_, arg=ReduceArg(Op.Add, (1,)))):
+    for node in (Op.Bitcast(bytes_, arg=int16), loop(4, 0)):
         with pytest.raises(Unsupported):
             Reader(a_space(), {bytes_: "x"}).element(node, (ZERO, ZERO)[: len(node.shape or ())], ALWAYS)
+
+
+def test_a_fold_binds_its_indices() -> None:
+    rows = param(0, int8, (2, 4))
+    found = Reader(a_space(), {rows: "x"}).element(
+        Op.Reduce(rows, arg=ReduceArg(Op.Add, (1,))), (ZERO, ZERO), ALWAYS
+    )
+    assert found.key == "Add{x[0, $1.0] | $1.0 < 4}"
+    one = Reader(a_space(), {rows: "x"}).element(Op.Reduce(rows, arg=ReduceArg(Op.Add)), (ZERO, ONE), ALWAYS)
+    assert one.key == "x[0, 1]"
 
 
 @pytest.mark.parametrize("op", INDEX_LAWS, ids=lambda op: op.name)

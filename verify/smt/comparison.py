@@ -11,19 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from soundline.spec.dtypes import bool_
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
+    Choice,
     Element,
+    Fold,
     Number,
     Read,
     Unsupported,
     assuming,
+    atoms_of_condition,
     conditions,
 )
+from soundline.verify.smt.folds import Folds, folds_of
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjunction, equal, implies, negation
 from soundline.verify.smt.indexing import Path
 
@@ -51,11 +56,34 @@ def differences(reader: Reader, left: Element, right: Element, path: Path) -> li
     return leaves
 
 
+def proved(reader: Reader, left: Element, right: Element, path: Path) -> bool:
+    """Whether two elements are shown to be equal wherever the left one is valid."""
+    for cases, leaf in enumerate(_leaves(reader, left, right, path)):
+        if cases >= MOST_CASES:
+            return False
+        if isinstance(leaf.left, Fold) or isinstance(
+            leaf.right, Fold
+        ):  # all that is known of folds was tried
+            if not reader.space.shows_with_equations(leaf.path, leaf.required):
+                return False
+        elif not reader.settled(leaf):
+            return False
+    return True
+
+
 def _leaves(reader: Reader, left: Element, right: Element, path: Path) -> Iterator[Leaf]:
     left, right = (assuming(side, path, reader.operation) for side in (left, right))
     if left == right or isinstance(left, Bottom):
         return
-    chosen = [*conditions(left), *conditions(right)]
+    if any(folds_of(reader, left)) or any(folds_of(reader, right)):
+        folds = Folds(reader, partial(proved, reader))
+        if folds.same(left, right, path):
+            return
+        simpler = folds.simpler(left, path), folds.simpler(right, path)
+        if simpler != (left, right):
+            yield from _leaves(reader, *simpler, path)
+            return
+    chosen = [*_conditions(reader, left), *_conditions(reader, right)]
     if isinstance(left, Apply) and isinstance(right, Apply) and _alike(left, right):
         pairs = zip(left.operands, right.operands, strict=True)
         nested = [leaf for a, b in pairs for leaf in _leaves(reader, a, b, path)]
@@ -71,6 +99,26 @@ def _leaves(reader: Reader, left: Element, right: Element, path: Path) -> Iterat
         return
     for case in _cases(reader, chosen[0], path):
         yield from _leaves(reader, left, right, path | {case})
+
+
+def _conditions(reader: Reader, element: Element) -> list[Formula]:
+    """The conditions of the choices in an element, and of those inside folds that are the same for every index."""
+    match element:
+        case Apply():
+            return [c for o in element.operands for c in _conditions(reader, o)]
+        case Choice():
+            ways = [c for way in (element.then, element.otherwise) for c in _conditions(reader, way)]
+            return [element.condition, *ways]
+        case Fold():
+            found = _conditions(reader, element.body)
+            return [c for c in found if not _is_inside(reader, c)]
+    return conditions(element)
+
+
+def _is_inside(reader: Reader, condition: Formula) -> bool:
+    """Whether a condition speaks of an index that a fold binds."""
+    free = atoms_of_condition(condition, reader.bools.elements)
+    return any(name.startswith("$") for atom in free for name in reader.space.base(atom))
 
 
 def _cases(reader: Reader, condition: Formula, path: Path) -> list[Formula]:

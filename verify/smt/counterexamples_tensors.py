@@ -32,6 +32,7 @@ from soundline.verify.smt.replays import CONFIRMED, Inputs, Shown, concrete, num
 from soundline.verify.smt.sampling import directed
 from soundline.verify.smt.solving import Budget
 from soundline.verify.smt.steps import element_text, nested, steps
+from soundline.verify.smt.swamping import swamped
 from soundline.verify.verdicts import Counterexample, Difference
 
 MOST_ELEMENTS = 4096
@@ -203,7 +204,8 @@ def _shown_at(
     if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
         return None
     dtypes = {name: node.dtype for name, node in tensors.items()}
-    for fill in islice(_fills(shapes, dtypes, hints, budget), most):
+    special = list(swamped(goal, shapes, dtypes))
+    for fill in islice(_fills(shapes, dtypes, hints, budget, special), most + len(special)):
         inputs: Inputs = {**given, **fill}
         shown = replay(goal, inputs)
         if shown is not None and shown.differs:
@@ -217,8 +219,9 @@ def _fills(
     dtypes: Mapping[str, DType],
     hints: Sequence[tuple[str, tuple[int, ...], Element]],
     budget: Budget,
+    special: Iterable[dict[str, Array]] = (),
 ) -> Iterator[dict[str, Array]]:
-    """Inputs to try: 1, 2, 3 …; the hints among those; the directed elements of the dtype; random ones."""
+    """Inputs to try: 1, 2, 3 …; the hints among those; special ones; directed elements of the dtype; random ones."""
     count = iter(range(1, MOST_ELEMENTS + 1))
     plain = {
         name: Array(
@@ -229,6 +232,7 @@ def _fills(
     yield plain
     hinted = {name: _with(array, [h[1:] for h in hints if h[0] == name]) for name, array in plain.items()}
     yield hinted
+    yield from special
     for background in (False, True):
         constant = {n: _filled(a, element_of(int(background), a.dtype)) for n, a in plain.items()}
         yield {name: _with(array, [h[1:] for h in hints if h[0] == name]) for name, array in constant.items()}

@@ -9,13 +9,18 @@ ops apply at the same position, and an input is read where the position has arri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+from soundline.spec.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index, zero_of
 from soundline.spec.node import Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import sizes_of
+from soundline.spec.values import identity
 from soundline.verify.smt.elements import (
     CONNECTIVES,
     Bools,
@@ -23,10 +28,12 @@ from soundline.verify.smt.elements import (
     Choice,
     Constant,
     Element,
+    Fold,
     Number,
     Read,
     Truth,
     Unsupported,
+    atoms,
     choice,
     constant,
     operation,
@@ -45,6 +52,7 @@ from soundline.verify.smt.formulas import (
     negation,
 )
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
+from soundline.verify.smt.origins import Origin, made_of
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 
 
@@ -57,9 +65,28 @@ class Reader:
         self.bools = Bools()
         self.numbers: dict[str, Read] = {}
         """The reads that stand behind atoms: elements of inputs of dtype ``index``."""
+        self.behind: dict[str, Element] = {}
+        """All elements of dtype ``index`` that stand behind atoms."""
+        self.maxima: dict[str, tuple[Poly, Poly]] = {}
+        """The operands of the maxima that stand as atoms."""
         self.by_law = False
         """Whether what a dtype is was made use of, so that the elements mean nothing at another dtype."""
-        self._elements: dict[tuple[UOp, Index, Path], Element] = {}
+        self.licences: frozenset[str] = frozenset()
+        """The licences under which the instance is judged (U-09)."""
+        self.depth = 0
+        """How many folds the expression stands in that is read now; it names their indices."""
+        self.ranges: dict[UOp, Poly] = {}
+        """What stands for the Ranges of these folds."""
+        self.opened = 0
+        """How many indices of folds were given a name of their own."""
+        self.nested = 0
+        """How many comparisons of folds are going on, one inside the other."""
+        self.settled: Callable[[Any], bool] = self._settled
+        """Whether a leaf of a comparison is shown; a court knows more ways to show it."""
+        self._elements: dict[tuple[object, ...], Element] = {}
+
+    def _settled(self, leaf: Any) -> bool:
+        return self.space.shows_with_equations(leaf.path, leaf.required)
 
     # scalars ----------------------------------------------------------------------------------------------------
 
@@ -79,14 +106,24 @@ class Reader:
         """An element of dtype ``index`` as a polynomial; a choice becomes an atom that the space knows about."""
         if isinstance(element, Number):
             return element.poly
+        if isinstance(element, Bottom):
+            raise Unsupported("an index that may itself be invalid has no meaning for the prover")
+        chosen = self._atom(element)
         if isinstance(element, Choice):
-            chosen = Poly.of(element.key)
             then, otherwise = self.number(element.then), self.number(element.otherwise)
             self.space.learn(ALWAYS, implies(element.condition, equal(chosen, then)))
             self.space.learn(ALWAYS, implies(negation(element.condition), equal(chosen, otherwise)))
-            return chosen
-        if isinstance(element, Bottom):
-            raise Unsupported("an index that may itself be invalid has no meaning for the prover")
+        return chosen
+
+    def _atom(self, element: Element) -> Poly:
+        """The atom that stands for an element."""
+        if element.key not in self.space.origins:
+            free = atoms(element, self.bools.elements)
+            again = Origin(free, lambda change, path: self.number(change.element(element, path)))
+            self.space.origins[element.key] = again
+            self.behind[element.key] = element
+            if isinstance(element, Read):
+                self.numbers[element.key] = element
         return Poly.of(element.key)
 
     def _sizes(self, sizes: tuple[Size, ...] | None) -> Index:
@@ -96,11 +133,51 @@ class Reader:
         """The sizes or offsets that a shape source holds, in normal form."""
         return self._sizes(sizes_of(source))
 
+    # folds ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def inside_fold(self) -> Iterator[None]:
+        """Read what is folded; its Ranges have no meaning outside."""
+        before = self.ranges
+        self.depth, self.ranges = self.depth + 1, dict(before)
+        try:
+            yield
+        finally:
+            self.depth, self.ranges = self.depth - 1, before
+
+    def bind(self, number: int, size: Poly, path: Path) -> tuple[Poly, Path]:
+        """An index of the fold that is entered, from 0 to `size`, and the path inside; an axis of size 1 needs none."""
+        if size == ONE:
+            return ZERO, path
+        bound = Poly.of(f"${self.depth}.{number}")
+        path |= {c for c in map(self.space.reduced, (at_least_zero(bound), less(bound, size))) if c != TRUE}
+        self.space.learn(path, less(ZERO, size))
+        return bound, path
+
+    def folded(
+        self, op: Op, dtype: DType, indices: Index, sizes: Index, body: Element, path: Path
+    ) -> Element:
+        """The fold of a body over the indices that were bound."""
+        if ZERO in sizes:
+            empty = identity(op, dtype)
+            self.by_law = True
+            return Bottom(dtype) if isinstance(empty, Invalid) else constant(dtype, empty)
+        bound = tuple((next(iter(i.atoms)), size) for i, size in zip(indices, sizes, strict=True) if i.terms)
+        if not bound:
+            return body
+        made = Fold(dtype, op, bound, body)
+        if not (dtype is index and op is Op.Max):
+            return made
+        if any(atom in size.atoms for atom, _ in bound for _, size in bound):
+            raise Unsupported("Max of index over a range whose size depends on another has no meaning yet")
+        condition, _ = self.guarded(conjunction(less(ZERO, size) for _, size in bound), path)
+        return choice(condition, made, Bottom(dtype))
+
     # elements ---------------------------------------------------------------------------------------------------
 
     def element(self, node: UOp, at: Index, path: Path) -> Element:
         """The element of a value at a position that lies in its shape along the path."""
-        place = (node, at, path)
+        place = (node, at, path, self.depth, *self.ranges.items())
         if place not in self._elements:
             law = LAWS.get(node.op)
             if law is None:
@@ -118,6 +195,26 @@ class Reader:
         self.by_law |= isinstance(made, Constant | Number)
         return made
 
+    def strict(
+        self,
+        dtype: DType,
+        operands: tuple[Element, ...],
+        path: Path,
+        made: Callable[[tuple[Element, ...], Path], Element],
+    ) -> Element:
+        """What is made of operands where all of them are valid; else ⊥."""
+        for k, operand in enumerate(operands):
+            if isinstance(operand, Bottom):
+                return Bottom(dtype)
+            if not (isinstance(operand, Choice) and Bottom in (type(operand.then), type(operand.otherwise))):
+                continue
+            first = isinstance(operand.otherwise, Bottom)
+            valid = operand.condition if first else negation(operand.condition)
+            condition, within = self.guarded(valid, path)
+            rest = (*operands[:k], operand.then if first else operand.otherwise, *operands[k + 1 :])
+            return choice(condition, self.strict(dtype, rest, within, made), Bottom(dtype))
+        return made(operands, path)
+
     def guarded(self, condition: Formula, path: Path) -> tuple[Formula, Path]:
         """What is left of a condition where the path is known, and the path along which it holds."""
         parts = condition.parts if condition.kind == "and" else (condition,)
@@ -133,10 +230,7 @@ def _param(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     read = Read(node.dtype, name, at, reader.shape(node))
     if node.dtype is not index:
         return read
-    if not at:
-        return Number(index, Poly.of(name))
-    reader.numbers[read.key] = read
-    return Number(index, Poly.of(read.key))
+    return Number(index, reader.number(read) if at else Poly.of(name))
 
 
 def _const(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
@@ -189,15 +283,20 @@ def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source, indices = node.src[0], node.src[1:]
     sizes = reader.shape(source)
-    chosen: list[Poly] = []
+    elements: list[Element] = []
     rest = at
     for i in indices:
         here, rest = rest[: len(i.shape or ())], rest[len(i.shape or ()) :]
-        chosen.append(reader.number(reader.element(i, here, path)))
-    rows = zip(chosen, sizes, strict=False)
-    inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
-    condition, within = reader.guarded(inside, path)
-    return choice(condition, reader.element(source, (*chosen, *rest), within), Bottom(node.dtype))
+        elements.append(reader.element(i, here, path))
+
+    def chosen(valid: tuple[Element, ...], path: Path) -> Element:
+        place = tuple(map(reader.number, valid))
+        rows = zip(place, sizes, strict=False)
+        inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
+        condition, within = reader.guarded(inside, path)
+        return choice(condition, reader.element(source, (*place, *rest), within), Bottom(node.dtype))
+
+    return reader.strict(node.dtype, tuple(elements), path, chosen)
 
 
 def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
@@ -212,11 +311,43 @@ def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 
 
 def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    """A fold of one element is that element (U-10)."""
-    sizes = reader.shape(node.src[0])
-    if len(node.src) > 1 or any(sizes[k] != ONE for k in node.arg.axes):
-        raise Unsupported("Reduce of an axis whose size is not 1 has no meaning for the prover yet")
-    return reader.element(node.src[0], at, path)
+    """A fold over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
+    with reader.inside_fold():
+        indices, sizes, inside = (_bound_ranges if len(node.src) > 1 else _bound_axes)(reader, node, path)
+        if ZERO in sizes:
+            body: Element = Bottom(node.dtype)
+        else:
+            own = dict(zip(sorted(node.arg.axes), indices, strict=False))
+            body = reader.element(node.src[0], tuple(own.get(k, i) for k, i in enumerate(at)), inside)
+    return reader.folded(node.arg.op, node.dtype, indices, sizes, body, path)
+
+
+def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+    """Indices along the folded axes, their sizes, and the path on which they lie inside."""
+    shape = reader.shape(node.src[0])
+    sizes = tuple(shape[k] for k in sorted(node.arg.axes))
+    indices: list[Poly] = []
+    for number, size in enumerate(sizes):
+        found, path = reader.bind(number, size, path)
+        indices.append(found)
+    return tuple(indices), sizes, path
+
+
+def _bound_ranges(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+    """The same of ranges; the bound of one may depend on those before it."""
+    indices: list[Poly] = []
+    sizes: list[Poly] = []
+    for number, loop in enumerate(node.src[1:]):
+        sizes.append(reader.space.equations.reduce(reader.size(loop.src[0])))
+        reader.ranges[loop], path = reader.bind(number, sizes[-1], path)
+        indices.append(reader.ranges[loop])
+    return tuple(indices), tuple(sizes), path
+
+
+def _range(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    if node not in reader.ranges:
+        raise Unsupported("a Range that no Reduce closes has no meaning for the prover")
+    return Number(index, reader.ranges[node])
 
 
 # elementwise ------------------------------------------------------------------------------------------------------
@@ -224,8 +355,11 @@ def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 
 def _elementwise(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     operands = tuple(reader.element(s, at, path) for s in node.src)
-    if any(isinstance(o, Bottom) for o in operands):
-        return Bottom(node.dtype)
+    return reader.strict(node.dtype, operands, path, partial(_of_operands, reader, node))
+
+
+def _of_operands(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
+    """The element of an elementwise op of which every operand is valid."""
     if node.src[0].dtype is index and node.op in INDEX_LAWS:
         return INDEX_LAWS[node.op](reader, *(reader.number(o) for o in operands))
     if any(isinstance(o, Truth) for o in operands) and node.op in CONNECTIVES:
@@ -235,20 +369,24 @@ def _elementwise(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 
 def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     """Only the selected element is needed (U-01)."""
-    selector = reader.element(node.src[0], at, path)
-    if isinstance(selector, Bottom):
-        return Bottom(node.dtype)
-    condition = reader.space.reduced(reader.bools.formula(selector))
-    ways = [path if c == TRUE else path | {c} for c in (condition, negation(condition))]
-    then, otherwise = (reader.element(s, at, way) for s, way in zip(node.src[1:], ways, strict=True))
-    return choice(condition, then, otherwise)
+
+    def selected(selector: tuple[Element, ...], path: Path) -> Element:
+        condition = reader.space.reduced(reader.bools.formula(selector[0]))
+        ways = [path if c == TRUE else path | {c} for c in (condition, negation(condition))]
+        then, otherwise = (reader.element(s, at, way) for s, way in zip(node.src[1:], ways, strict=True))
+        return choice(condition, then, otherwise)
+
+    return reader.strict(node.dtype, (reader.element(node.src[0], at, path),), path, selected)
 
 
 def _cast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     """Casts to and from ``index`` are the identity on numbers; others are ops like any other, even to the own dtype."""
-    source = reader.element(node.src[0], at, path)
-    if isinstance(source, Bottom):
-        return Bottom(node.dtype)
+    operands = (reader.element(node.src[0], at, path),)
+    return reader.strict(node.dtype, operands, path, partial(_cast_of, reader, node))
+
+
+def _cast_of(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
+    (source,) = operands
     if source.dtype is index and node.arg is index:
         return source
     if source.dtype is index and node.arg is bool_:
@@ -268,9 +406,20 @@ def _bitcast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 # arithmetic of indices --------------------------------------------------------------------------------------------
 
 
+def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
+    """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
+
+    def again(a: Poly, b: Poly, path: Path) -> Poly:
+        found = reader.space.division(a, b, path)[0] if law is _quotient else None
+        return law(reader, a, b) if found is None else found
+
+    reader.space.origins.setdefault(name, made_of(parts, again))
+    return Poly.of(name)
+
+
 def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
     """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it."""
-    q = Poly.of(f"({a} // {b})")
+    q = _defined(reader, f"({a} // {b})", (a, b), _quotient)
     rest = a - b * q
     below = conjunction((at_least_zero(rest), less(rest, b)))
     above = conjunction((at_most(rest, ZERO), less(b, rest)))
@@ -281,7 +430,7 @@ def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
 
 def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
     """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
-    q = Poly.of(f"({a} ÷ {b})")
+    q = _defined(reader, f"({a} ÷ {b})", (a, b), _truncated)
     rest = a - b * q
     small = disjunction(
         (
@@ -299,7 +448,8 @@ def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
 
 
 def _maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
-    m = Poly.of(f"max({a}, {b})")
+    m = _defined(reader, f"max({a}, {b})", (a, b), _maximum)
+    reader.maxima[f"max({a}, {b})"] = a, b
     reader.space.learn(
         ALWAYS, conjunction((at_most(a, m), at_most(b, m), disjunction((equal(a, m), equal(b, m)))))
     )
@@ -358,6 +508,7 @@ LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
     Op.Index: _index,
     Op.Stack: _stack,
     Op.Reduce: _reduce,
+    Op.Range: _range,
     Op.Where: _where,
     Op.Cast: _cast,
     Op.Bitcast: _bitcast,

@@ -12,7 +12,7 @@ every dtype. An op whose operands are all constants is computed by the law's own
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,6 +136,25 @@ class Choice(Element):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Fold(Element):
+    """The fold of a body, an element in which indices are bound, over all their values in ascending order (U-10).
+
+    The first index is the outermost; the size of one may depend on those before it.
+    """
+
+    op: Op
+    bound: tuple[tuple[str, Poly], ...]
+    """The atoms that stand for the indices, with their sizes."""
+    body: Element
+
+    @cached_property
+    def key(self) -> str:
+        """The fold."""
+        ranges = ", ".join(f"{atom} < {size}" for atom, size in self.bound)
+        return f"{self.op.name}{{{self.body.key} | {ranges}}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Bottom(Element):
     """The invalid element ⊥."""
 
@@ -204,6 +223,9 @@ def assuming(element: Element, literals: frozenset[Formula], made: Operation = o
     if isinstance(element, Apply):
         operands = tuple(assuming(o, literals, made) for o in element.operands)
         return element if operands == element.operands else made(element.op, element.dtype, operands)
+    if isinstance(element, Fold):
+        body = assuming(element.body, literals, made)
+        return element if body == element.body else Fold(element.dtype, element.op, element.bound, body)
     return element
 
 
@@ -212,6 +234,48 @@ def conditions(element: Element) -> list[Formula]:
     if isinstance(element, Choice):
         return [element.condition, *conditions(element.then), *conditions(element.otherwise)]
     return [c for o in element.operands for c in conditions(o)] if isinstance(element, Apply) else []
+
+
+def may_be_invalid(element: Element) -> bool:
+    """Whether ⊥ occurs in an element."""
+    match element:
+        case Bottom():
+            return True
+        case Apply():
+            return any(map(may_be_invalid, element.operands))
+        case Choice():
+            return may_be_invalid(element.then) or may_be_invalid(element.otherwise)
+        case Fold():
+            return may_be_invalid(element.body)
+    return False
+
+
+def atoms(element: Element, behind: Mapping[str, Element]) -> frozenset[str]:
+    """The atoms that an element depends on; `behind` gives the elements that opaque conditions stand for."""
+    match element:
+        case Read():
+            return frozenset(a for p in element.at for a in p.atoms)
+        case Number():
+            return frozenset(element.poly.atoms)
+        case Truth():
+            return atoms_of_condition(element.formula, behind)
+        case Apply():
+            return frozenset().union(*(atoms(o, behind) for o in element.operands))
+        case Choice():
+            ways = (atoms(way, behind) for way in (element.then, element.otherwise))
+            return atoms_of_condition(element.condition, behind).union(*ways)
+        case Fold():
+            sizes = frozenset(a for _, size in element.bound for a in size.atoms)
+            return (atoms(element.body, behind) | sizes) - {atom for atom, _ in element.bound}
+    return frozenset()
+
+
+def atoms_of_condition(condition: Formula, behind: Mapping[str, Element]) -> frozenset[str]:
+    """The atoms that a condition depends on."""
+    if condition.name:
+        return atoms(behind[condition.name], behind) if condition.name in behind else frozenset()
+    own = frozenset(condition.poly.atoms) if condition.poly is not None else frozenset()
+    return own.union(*(atoms_of_condition(p, behind) for p in condition.parts))
 
 
 def reads(element: Element) -> list[Read]:

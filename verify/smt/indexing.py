@@ -54,6 +54,7 @@ class Space:
         self.assumptions: list[Formula] = []
         self.origins: dict[str, Origin] = {}
         """How atoms were made that depend on others."""
+        self._bases: dict[str, frozenset[str]] = {}
         self._facts: dict[Path, dict[str, Formula]] = {ALWAYS: {}}
         self._views: dict[Path, _View] = {}
         self._systems: dict[tuple[str, ...], Index] = {}
@@ -136,6 +137,14 @@ class Space:
             for fact in (at_least_zero(i), less(i, size), less(ZERO, size)):
                 self.learn(path, fact)
 
+    def base(self, atom: str) -> frozenset[str]:
+        """An atom, and all on which it depends."""
+        if atom not in self._bases:
+            origin = self.origins.get(atom)
+            below = [self.base(a) for a in sorted(origin.atoms)] if origin is not None else []
+            self._bases[atom] = frozenset((atom,)).union(*below)
+        return self._bases[atom]
+
     # positions --------------------------------------------------------------------------------------------------
 
     def flat(self, index: Index, shape: Index) -> Poly:
@@ -194,7 +203,7 @@ class Space:
             digits: list[Poly] = []
             rest: Poly | None = start
             for size in reversed(sizes[1:]):
-                rest, digit = self._division(rest, size, path) if rest is not None else (None, ZERO)
+                rest, digit = self.division(rest, size, path) if rest is not None else (None, ZERO)
                 digits.insert(0, digit)
             if rest is not None:
                 return tuple(map(self.equations.reduce, (rest, *digits)))
@@ -210,7 +219,7 @@ class Space:
             if flat.terms.get(monomial, 0) and flat.terms[monomial] % n == 0:
                 yield flat + (written - normal) * (flat.terms[monomial] // n)
 
-    def _division(self, flat: Poly, size: Poly, path: Path) -> tuple[Poly | None, Poly]:
+    def division(self, flat: Poly, size: Poly, path: Path) -> tuple[Poly | None, Poly]:
         """The quotient and remainder by a size, where some candidate is shown to be a digit (lemma U)."""
         quotient, remainder = divide(flat, size)
         candidates = [(quotient - k, remainder + size * k) for k in (0, 1, -1)]

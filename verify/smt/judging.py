@@ -100,6 +100,8 @@ class Instance:
         self.court = court
         self.space = Space(court.arithmetic)
         self.reader = Reader(self.space, {node: name for name, node in goal.variables.items()})
+        self.reader.licences = licences_of(goal)
+        self.reader.settled = lambda leaf: self._missed(leaf) is None
         conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))
         self.premises = [self.reader.condition(c) for c in conditions]
         self.space.assume(self.premises)

@@ -17,17 +17,19 @@ from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import add, as_node, multiply
 from soundline.spec.uop import const, param
-from soundline.verify.smt.comparison import Leaf
+from soundline.verify.smt.comparison import Leaf, proved
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
     Constant,
     Element,
+    Fold,
     Number,
     Read,
     Truth,
     Unsupported,
+    may_be_invalid,
 )
 from soundline.verify.smt.formulas import Formula, conjuncts
 from soundline.verify.smt.indexing import Path
@@ -43,6 +45,9 @@ class Scalars:
     path: Path
     variables: dict[str, UOp] = field(default_factory=dict)
     reads: dict[str, Read] = field(default_factory=dict)
+    folds: list[Fold] = field(default_factory=list)
+    strict: bool = False
+    """Whether it must be known of what is met that it is valid: it is, of the left side."""
 
     def node(self, element: Element) -> UOp:
         """The program of an element."""
@@ -58,6 +63,8 @@ class Scalars:
             case Apply():
                 arg = element.dtype if element.op in (Op.Cast, Op.Bitcast) else None
                 return UOp(element.op, tuple(self.node(o) for o in element.operands), arg)
+            case Fold():
+                return self._fold(element)
             case Bottom():
                 raise Unsupported("an invalid element is no scalar")
             case _:
@@ -69,6 +76,16 @@ class Scalars:
                 return self.variables[name]
         self.reads[read.key] = read
         return self._variable(read.key, read.dtype)
+
+    def _fold(self, fold: Fold) -> UOp:
+        """A variable for a fold; folds that are shown to be equal are one."""
+        for other in self.folds:
+            if other.dtype is fold.dtype and proved(self.reader, other, fold, self.path):
+                return self.variables[other.key]
+        if self.strict and may_be_invalid(fold):
+            raise Unsupported("a fold of elements that may be invalid is no scalar")
+        self.folds.append(fold)
+        return self._variable(fold.key, fold.dtype)
 
     def _same(self, a: Read, b: Read) -> bool:
         space = self.reader.space
@@ -113,14 +130,18 @@ def obligation(
 ) -> tuple[Obligation, Scalars]:
     """The obligation that the elements of a leaf are equal, where the conditions on elements hold."""
     scalars = Scalars(reader, leaf.path)
-    left, right = scalars.node(leaf.left), scalars.node(leaf.right)
+    left = scalars.node(leaf.left)
+    scalars.strict = True
+    right = scalars.node(leaf.right)
     known = [c for c in reader.space.known(leaf.path) if is_about_elements(c)]
     hypotheses = tuple(scalars.condition(c) for c in known)
     unwrapped = tuple(scalars.node(f) for f in fits)
     made = Obligation(
         label=label,
         variables=scalars.variables,
-        leading=frozenset(n for n in scalars.variables if n not in scalars.reads),
+        leading=frozenset(
+            n for n in scalars.variables if n not in (*scalars.reads, *(f.key for f in scalars.folds))
+        ),
         hypotheses=hypotheses,
         fits=unwrapped,
         left=left,

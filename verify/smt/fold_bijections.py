@@ -1,0 +1,412 @@
+"""
+Bijections of index sets
+========================
+
+Two pieces have elements in common where a map φ takes the indices of the one to indices of the other, ψ takes them
+back, and the elements are equal. Candidates for φ and ψ are solved from the positions at which the two bodies read.
+A candidate is only a guess; five things are then proved of it, without quantifiers, for every index j of the one piece
+and k of the other: φ(j) lies in the other piece, ψ(k) in the first, ψ(φ(j)) = j, φ(ψ(k)) = k, and the elements at j and
+φ(j) are equal. What φ does not map into the other piece is left over, and accounted for elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    at_least_zero,
+    conjunction,
+    conjuncts,
+    equal,
+    less,
+)
+from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.pieces import Bound, Piece, opened
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.polynomials import product as total
+from soundline.verify.smt.replacing import Replacement
+
+MOST_CANDIDATES = 12
+"""How many ways to pair the positions of two pieces are tried."""
+
+Proves = Callable[[Element, Element, Path], bool]
+"""Whether two elements are shown to be equal along a path."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """Values of indices in terms of others, and what they need in order to mean anything."""
+
+    values: dict[str, Poly]
+    needs: tuple[Formula, ...] = ()
+
+
+@dataclass(frozen=True)
+class Image:
+    """Where a map takes a piece into another with equal elements."""
+
+    map: Map
+    conditions: tuple[Formula, ...]
+    """What must hold of the indices beside the piece's own guard."""
+    path: Path
+    """All that holds there."""
+    change: Replacement
+
+
+# equations --------------------------------------------------------------------------------------------------------
+
+
+_COMMUTATIVE = (Op.Add, Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, Op.CmpEq, Op.CmpNe)
+
+
+def _equations(reader: Reader, a: Element, b: Element) -> Iterator[list[Poly]]:
+    """Ways in which two elements may be equal: polynomials that would have to be zero."""
+    a, b = _valid(a), _valid(b)
+    match a, b:
+        case Read(), Read():
+            if a.name == b.name:
+                yield [x - y for x, y in zip(a.at, b.at, strict=True)]
+        case Number(), Number():
+            yield [a.poly - b.poly, *_below(reader, a.poly, b.poly)]
+        case Truth(), Truth():
+            yield _of_conditions(reader, a.formula, b.formula)
+        case Apply(), Apply():
+            if (a.op, a.dtype, len(a.operands)) == (b.op, b.dtype, len(b.operands)):
+                yield from _of_operands(reader, a.operands, b.operands)
+                if a.op in _COMMUTATIVE:
+                    yield from _of_operands(reader, a.operands, b.operands[::-1])
+        case Choice(), Choice():
+            own = _of_conditions(reader, a.condition, b.condition)
+            for found in _of_operands(reader, (a.then, a.otherwise), (b.then, b.otherwise)):
+                yield own + found
+        case Fold(), Fold():
+            if (a.op, len(a.bound)) == (b.op, len(b.bound)):
+                yield from _of_folds(reader, a, b)
+        case _:
+            if a == b:
+                yield []
+
+
+def _valid(element: Element) -> Element:
+    """What an element is where it is not invalid."""
+    while isinstance(element, Choice) and Bottom in (type(element.then), type(element.otherwise)):
+        element = element.otherwise if isinstance(element.then, Bottom) else element.then
+    return element
+
+
+def _of_operands(reader: Reader, a: Sequence[Element], b: Sequence[Element]) -> Iterator[list[Poly]]:
+    ways = [list(islice(_equations(reader, x, y), 3)) for x, y in zip(a, b, strict=True)]
+    for chosen in islice(product(*ways), MOST_CANDIDATES):
+        yield [poly for way in chosen for poly in way]
+
+
+def _of_folds(reader: Reader, a: Fold, b: Fold) -> Iterator[list[Poly]]:
+    """Of the bodies; what speaks of the indices inside says nothing of those outside."""
+    (first, x, _), (second, y, _) = opened(reader, a, frozenset()), opened(reader, b, frozenset())
+    inner = {name for name, _ in (*first, *second)}
+    for found in _equations(reader, x, y):
+        yield [p for p in found if not any(inner & reader.space.base(atom) for atom in p.atoms)]
+
+
+def _of_conditions(reader: Reader, a: Formula, b: Formula) -> list[Poly]:
+    if a.kind != b.kind or len(a.parts) != len(b.parts):
+        return []
+    if a.name:
+        elements = reader.bools.elements
+        return next(_equations(reader, elements[a.name], elements[b.name]), [])
+    if a.poly is not None and b.poly is not None:
+        return [a.poly - b.poly] if a.kind in ("eq", "ne") else []
+    return [p for x, y in zip(a.parts, b.parts, strict=True) for p in _of_conditions(reader, x, y)]
+
+
+def _below(reader: Reader, a: Poly, b: Poly) -> list[Poly]:
+    """The same of the elements behind the atoms of two numbers, where each has one."""
+    behind = [[reader.behind[x] for x in sorted(p.atoms) if x in reader.behind] for p in (a, b)]
+    if len(behind[0]) != 1 or len(behind[1]) != 1:
+        return []
+    return next(_equations(reader, behind[0][0], behind[1][0]), [])
+
+
+Pairing = tuple[tuple[int, int], ...]
+"""Which factor of the one piece goes with which of the other."""
+
+
+def pairings(
+    reader: Reader, a: Piece, b: Piece, *, some: bool = False
+) -> Iterator[tuple[Pairing, list[Poly]]]:
+    """Ways to pair the factors of two pieces, each with what would make them equal.
+
+    All factors are paired; with `some`, those of `b` are, each with any of `a`.
+    """
+    if not some and len(a.factors) != len(b.factors):
+        return
+    alike = [[k for k, e in enumerate(a.factors) if _alike(e, f)] for f in b.factors]
+    orders = (o for o in product(*alike) if some or len(set(o)) == len(o))
+    for order in islice(orders, MOST_CANDIDATES):
+        chosen = [a.factors[k] for k in order]
+        for found in islice(_of_operands(reader, chosen, b.factors), MOST_CANDIDATES):
+            yield tuple(zip(order, range(len(b.factors)), strict=True)), found
+
+
+def _alike(a: Element, b: Element) -> bool:
+    a, b = _valid(a), _valid(b)
+    if isinstance(a, Read) and isinstance(b, Read):
+        return a.name == b.name
+    return a.dtype is b.dtype
+
+
+# solving ----------------------------------------------------------------------------------------------------------
+
+
+class Solver:
+    """Solves equations for indices: one after another where an equation has one unknown, or their digits in one."""
+
+    def __init__(self, reader: Reader, bound: Bound, path: Path) -> None:
+        self.reader = reader
+        self.space = reader.space
+        self.sizes = dict(bound)
+        self.path = path
+        self.values: dict[str, Poly] = {}
+        self.needs: list[Formula] = []
+
+    def solve(self, equations: Sequence[Poly]) -> Map:
+        """Values of as many indices as the equations fix."""
+        pending = list(equations)
+        while pending:
+            found = self._one(pending) or self._digits(pending) or self._eliminated(pending)
+            if not found:
+                break
+        for name, value in list(self.values.items()):
+            self.values[name] = self._inserted(value)
+        solved = {n: v for n, v in self.values.items() if n in self.sizes and not self._unknowns(v)}
+        return Map(solved, tuple(self.needs))
+
+    def _unknowns(self, poly: Poly) -> list[str]:
+        names = self.sizes.keys() - self.values.keys()
+        return [
+            a for a in sorted(poly.atoms) if a not in self.values and not names.isdisjoint(self.space.base(a))
+        ]
+
+    def _inserted(self, poly: Poly) -> Poly:
+        """A polynomial with the values known so far; an atom that depends on unknowns is an unknown itself."""
+        for _ in range(len(self.values) + 1):
+            if self.values.keys().isdisjoint(poly.atoms):
+                break
+            rest = ZERO
+            for monomial, n in poly.terms.items():
+                rest = rest + total(self.values.get(a, Poly.of(a)) for a in monomial) * n
+            poly = self.space.equations.reduce(rest)
+        return poly
+
+    def _one(self, pending: list[Poly]) -> bool:
+        """Solve one equation that has one unknown."""
+        for k, equation in enumerate(pending):
+            poly = self._inserted(equation)
+            unknowns = self._unknowns(poly)
+            if not unknowns:
+                del pending[k]
+                return True
+            if len(unknowns) == 1 and self._take(poly, unknowns[0]):
+                del pending[k]
+                return True
+        return False
+
+    def _take(self, poly: Poly, atom: str) -> bool:
+        sign = poly.terms.get((atom,), 0)
+        rest = Poly.of(atom) - poly * sign
+        if abs(sign) != 1 or atom in rest.atoms:
+            return False
+        self.values[atom] = rest
+        return True
+
+    def _eliminated(self, pending: list[Poly]) -> bool:
+        """Solve one equation for one of several unknowns."""
+        for k, equation in enumerate(pending):
+            poly = self._inserted(equation)
+            for atom in self._unknowns(poly):
+                if self._take(poly, atom):
+                    for name in list(self.values):
+                        self.values[name] = (
+                            self._inserted(self.values[name]) if name != atom else self.values[name]
+                        )
+                    del pending[k]
+                    return True
+        return False
+
+    def _digits(self, pending: list[Poly]) -> bool:
+        """Solve an equation in which several indices are the digits of a number."""
+        for k, equation in enumerate(pending):
+            poly = self._inserted(equation)
+            unknowns = self._unknowns(poly)
+            if len(unknowns) < 2 or not all(a in self.sizes for a in unknowns):
+                continue
+            for signed in (poly, -poly):
+                if self._as_digits(signed, unknowns):
+                    del pending[k]
+                    return True
+        return False
+
+    def _as_digits(self, poly: Poly, unknowns: list[str]) -> bool:
+        weights: dict[str, Poly] = {}
+        rest = poly
+        for atom in unknowns:
+            weight = Poly({tuple(x for x in m if x != atom): n for m, n in poly.terms.items() if atom in m})
+            weights[atom] = weight
+            rest = rest - weight * Poly.of(atom)
+        if any(not weights.keys().isdisjoint(p.atoms) for p in (rest, *weights.values())):
+            return False
+        chain: list[tuple[str, int]] = []
+        expected = ONE
+        while len(chain) < len(unknowns):
+            left = [a for a in unknowns if a not in [c for c, _ in chain]]
+            found = [(a, s) for a in left for s in (1, -1) if weights[a] * s == expected]
+            if not found:
+                return False
+            chain.insert(0, found[0])
+            expected = self.space.equations.reduce(expected * self.sizes[found[0][0]])
+        number = -rest
+        for atom, sign in chain:
+            if sign < 0:
+                number = number - weights[atom] * (self.sizes[atom] - 1)
+        number = self.space.equations.reduce(number)
+        sizes = tuple(self.sizes[a] for a, _ in chain)
+        if any(not self.sizes.keys().isdisjoint(s.atoms) for s in sizes):
+            return False
+        ends = (at_least_zero(number), less(number, total(sizes)))
+        needs = [f for f in map(self.space.reduced, ends) if f != TRUE]
+        if FALSE in needs:
+            return False
+        self.needs += needs
+        digits = self.space.digits(number, sizes, self.path.union(needs))
+        for (atom, sign), digit in zip(chain, digits, strict=True):
+            self.values[atom] = digit if sign > 0 else self.sizes[atom] - 1 - digit
+        return True
+
+
+# proofs -----------------------------------------------------------------------------------------------------------
+
+
+class Bijections:
+    """Finds and proves maps between pieces."""
+
+    def __init__(self, reader: Reader, proves: Proves) -> None:
+        self.reader = reader
+        self.space = reader.space
+        self.proves = proves
+
+    def common(self, a: Piece, b: Piece, path: Path) -> tuple[Image, Image] | None:
+        """Where two pieces have elements in common, as seen from each; None where nothing is found."""
+        for pairs, equations in pairings(self.reader, a, b):
+            there = self.solved(equations, a, b, path)
+            back = self.solved(equations, b, a, path)
+            if there is None or back is None:
+                continue
+            first = self.image(a, b, there, pairs, path, back)
+            second = self.image(b, a, back, (), path, there) if first is not None else None
+            if first is not None and second is not None:
+                return first, second
+        return None
+
+    def covering(self, a: Piece, b: Piece, path: Path) -> Image | None:
+        """Where the elements of one piece are among those of another; None where nothing is found."""
+        for pairs, equations in pairings(self.reader, a, b, some=True):
+            there = self.solved(equations, a, b, path, least=True)
+            found = self.image(a, b, there, pairs, path) if there is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def solved(
+        self, equations: list[Poly], a: Piece, b: Piece, path: Path, *, least: bool = False
+    ) -> Map | None:
+        """A candidate map from the indices of `a` to those of `b`; with `least`, a free index is as small as can be."""
+        solver = Solver(self.reader, b.bound, path | a.region)
+        found = solver.solve(equations)
+        values = dict(found.values)
+        taken = {a for v in values.values() for a in v.atoms}
+        free = [(n, s) for n, s in a.bound if n not in taken]
+        for name, size in b.bound:
+            if name in values:
+                continue
+            twin = next((t for t in free if self._as_large(t[1], size)), None)
+            if twin is not None:
+                free.remove(twin)
+                values[name] = Poly.of(twin[0])
+            elif least:
+                values[name] = ZERO
+            else:
+                return None
+        return Map(values, found.needs)
+
+    def _as_large(self, a: Poly, b: Poly) -> bool:
+        return self.space.equations.reduce(a) == self.space.equations.reduce(b)
+
+    def image(
+        self, a: Piece, b: Piece, there: Map, pairing: Pairing, path: Path, back: Map | None = None
+    ) -> Image | None:
+        """Where the map takes `a` into `b`, with equal elements; and, where a map back is given, back to itself."""
+        start = path | a.region
+        change = Replacement(self.reader, there.values)
+        members = self._members(b, there, change, start)
+        if members is None:
+            return None
+        conditions = self._open(members, start)
+        inside = start.union(members)
+        if conditions and self.space.shows(inside, FALSE):
+            return None
+        found = Image(there, conditions, inside, change)
+        if back is not None and not self._returns(a, back, change, inside):
+            return None
+        pairs = ((a.factors[k], change.element(b.factors[n], inside)) for k, n in pairing)
+        return found if all(self.proves(x, y, inside) for x, y in pairs) else None
+
+    def _members(self, b: Piece, there: Map, change: Replacement, path: Path) -> list[Formula] | None:
+        """That the image of an index lies in a piece; None where it never does."""
+        found: list[Formula] = []
+        inside = path
+
+        def add(condition: Formula) -> None:
+            nonlocal inside
+            for part in conjuncts(self.space.reduced(condition)):
+                if part != TRUE:
+                    found.append(part)
+                    inside |= {part}
+
+        for need in there.needs:
+            add(need)
+        for name, size in b.bound:
+            value = change.poly(Poly.of(name), inside)
+            add(at_least_zero(value))
+            add(less(value, change.poly(size, inside)))
+        for condition in sorted(b.guard, key=lambda f: f.key):
+            add(change.condition(condition, inside))
+        return None if FALSE in found else found
+
+    def _open(self, members: list[Formula], path: Path) -> tuple[Formula, ...]:
+        """Which conditions do not follow from the path."""
+        left = [m for m in dict.fromkeys(members) if not self.space.plainly(path, m)]
+        if not left or self.space.shows(path, conjunction(left)):
+            return ()
+        if len(left) == 1:
+            return tuple(left)
+        return tuple(m for m in left if not self.space.shows(path, m))
+
+    def _returns(self, a: Piece, back: Map, change: Replacement, path: Path) -> bool:
+        """Whether each index is mapped back to itself."""
+        for need in back.needs:
+            if not self.space.shows(path, change.condition(need, path)):
+                return False
+        for name, _ in a.bound:
+            moved = change.poly(back.values[name], path)
+            same = equal(moved, Poly.of(name))
+            if not self.space.plainly(path, same) and not self.space.shows_with_equations(path, same):
+                return False
+        return True

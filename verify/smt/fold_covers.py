@@ -1,0 +1,212 @@
+"""
+Maxima and alternatives
+=======================
+
+Where a fold joins elements by Max it does not matter how often one occurs. Two maxima are equal where every element of
+the one is among those of the other, and the other way round: each piece has to be covered by pieces of the other side,
+by maps that need no inverse. On bool, Max is *or*: that some element is true. Mul on bool is *and*, the same of what is
+denied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product as combinations
+
+from soundline.spec.dtypes import bool_, index
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import (
+    Apply,
+    Bottom,
+    Choice,
+    Constant,
+    Element,
+    Fold,
+    Number,
+    Truth,
+    Unsupported,
+)
+from soundline.verify.smt.fold_bijections import Bijections, Proves
+from soundline.verify.smt.fold_sums import speaks_of_elements, without
+from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjuncts, less, negation
+from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.pieces import MOST_PIECES, Piece, Pieces, opened
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+
+MOST_STEPS = 200
+"""How often a part of a piece is covered before a comparison is given up."""
+
+
+class Covers:
+    """Compares maxima."""
+
+    def __init__(self, reader: Reader, proves: Proves) -> None:
+        self.reader = reader
+        self.space = reader.space
+        self.pieces = Pieces(reader, counting=False, signed=False)
+        self.maps = Bijections(reader, proves)
+        self.found_folds = False
+        """Whether folds were met in a condition that is taken apart."""
+
+    # taking apart -----------------------------------------------------------------------------------------------
+
+    def of(self, element: Element, path: Path) -> list[Piece]:
+        """The pieces of an element."""
+        found = list(self._of(element, path))
+        if len(found) > MOST_PIECES:
+            raise Unsupported("a fold falls into too many pieces")
+        return found
+
+    def _of(self, element: Element, path: Path) -> Iterator[Piece]:
+        if element.dtype is bool_ and not isinstance(element, Bottom):
+            yield from self._true(self.space.reduced(self.reader.bools.formula(element)), path)
+        elif isinstance(element, Fold) and element.op is Op.Max:
+            bound, body, inside = opened(self.reader, element, path)
+            yield from (replace(p, bound=bound + p.bound) for p in self.of(body, inside))
+        elif isinstance(element, Choice) and not speaks_of_elements(element.condition):
+            yield from self._choice(element, path)
+        elif isinstance(element, Apply) and element.op is Op.Max:
+            for operand in element.operands:
+                yield from self.of(operand, path)
+        elif isinstance(element, Number):
+            yield from self._number(element.poly, path)
+        elif not (isinstance(element, Constant) and element.value == element.dtype.min):
+            yield Piece(factors=(element,))
+
+    def _choice(self, element: Choice, path: Path) -> Iterator[Piece]:
+        if isinstance(element.then, Bottom) or isinstance(element.otherwise, Bottom):
+            yield Piece(factors=(element,))
+            return
+        condition = self.space.reduced(element.condition)
+        for case, way in ((condition, element.then), (negation(condition), element.otherwise)):
+            if case == FALSE or self.space.plainly(path, negation(case)):
+                continue
+            for piece in self.of(way, path | {case} if case != TRUE else path):
+                yield piece.under((case,))
+
+    def _number(self, poly: Poly, path: Path) -> Iterator[Piece]:
+        """A polynomial grows with each of its atoms whose factor is not negative."""
+        for atom in sorted(poly.atoms):
+            behind = self.reader.behind.get(atom)
+            made = atom in self.reader.maxima or isinstance(behind, Choice)
+            if not made and not (isinstance(behind, Fold) and behind.op is Op.Max):
+                continue
+            factor, rest = _split(poly, atom)
+            if factor is None or not (factor == ONE or self.space.shows(path, less(ZERO, factor))):
+                continue
+            ways = [Piece(factors=(Number(index, p),)) for p in self.reader.maxima.get(atom, ())]
+            for piece in ways or (self.of(behind, path) if behind is not None else []):
+                (inner,) = piece.factors
+                if not isinstance(inner, Number):  # one that is invalid
+                    yield piece
+                    continue
+                inside = path | piece.region
+                for found in self.of(Number(index, rest + factor * inner.poly), inside):
+                    yield replace(found, bound=piece.bound + found.bound, guard=piece.guard | found.guard)
+            return
+        yield Piece(factors=(Number(index, poly),))
+
+    def _true(self, condition: Formula, path: Path) -> Iterator[Piece]:
+        """The ways in which a condition holds."""
+        if condition.kind == "or":
+            for part in condition.parts:
+                yield from self._true(part, path)
+        elif condition.kind == "and":
+            found = [Piece()]
+            for part in condition.parts:
+                ways = [list(self._true(part, path)) for _ in found]
+                found = [p.times(q) for p, own in zip(found, ways, strict=True) for q in own]
+                if len(found) > MOST_PIECES:
+                    raise Unsupported("a condition falls into too many cases")
+            yield from found
+        elif not condition.name:
+            yield from () if condition == FALSE else [Piece(guard=frozenset(conjuncts(condition)))]
+        else:
+            yield from self._true_of_element(condition, path)
+
+    def _true_of_element(self, condition: Formula, path: Path) -> Iterator[Piece]:
+        holds = condition.kind == "opaque"
+        behind = self.reader.bools.elements[condition.name]
+        if isinstance(behind, Fold) and behind.op is (Op.Max if holds else Op.Mul):
+            self.found_folds = True
+            bound, body, inside = opened(self.reader, behind, path)
+            formula = self.space.reduced(self.reader.bools.formula(body))
+            ways = self._true(formula if holds else negation(formula), inside)
+            yield from (replace(p, bound=bound + p.bound) for p in ways)
+        else:
+            yield Piece(factors=(Truth(bool_, condition),))
+
+    # comparing --------------------------------------------------------------------------------------------------
+
+    def same(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
+        if left.dtype is not bool_:
+            return self._same(self.of(left, path), self.of(right, path), path)
+        a, b = (self.space.reduced(self.reader.bools.formula(e)) for e in (left, right))
+        for x, y in ((a, b), (negation(a), negation(b))):
+            self.found_folds = False
+            ways = list(self._true(x, path)), list(self._true(y, path))
+            if self.found_folds and self._same(*ways, path):
+                return True
+        return False
+
+    def _same(self, left: Sequence[Piece], right: Sequence[Piece], path: Path) -> bool:
+        sides = [self._simple(left, path), self._simple(right, path)]
+        return all(self._covered(p, sides[1], path) for p in sides[0]) and all(
+            self._covered(p, sides[0], path) for p in sides[1]
+        )
+
+    def _simple(self, pieces: Iterable[Piece], path: Path) -> list[Piece]:
+        found = [q for p in pieces for q in self.pieces.simplified(p, path)]
+        return [r for q in found for r in self._greatest(q, path)]
+
+    def _greatest(self, piece: Piece, path: Path) -> list[Piece]:
+        """The piece without an index that its number grows or shrinks with: only the greatest element counts."""
+        if not (len(piece.factors) == 1 and isinstance(piece.factors[0], Number)):
+            return [piece]
+        poly = piece.factors[0].poly
+        for name, size in reversed(piece.bound):
+            factor, rest = _split(poly, name)
+            if factor is None or self.pieces.depends((factor, rest), name):
+                continue
+            if any(self.pieces.depends((s,), name) for _, s in piece.bound):
+                continue
+            around = self.pieces.around(piece, name, path)
+            grows = self.space.shows(around, less(ZERO, factor))
+            if not grows and not self.space.shows(around, less(factor, ZERO)):
+                continue
+            ends = self.pieces.bounds(piece, name, size, path)
+            if ends is None or len(ends[1 if grows else 0]) > 1:
+                continue
+            value = ends[1][0] - 1 if grows else ends[0][0]
+            there = [less(low, high) for low, high in combinations(*ends)]
+            bound = tuple(b for b in piece.bound if b[0] != name)
+            guard = frozenset(g for g in piece.guard if not self.pieces.depends(g, name))
+            number = Number(index, self.space.equations.reduce(rest + factor * value))
+            return self._simple([Piece(bound, guard, (number,)).under(there)], path)
+        return [piece]
+
+    def _covered(self, piece: Piece, others: Sequence[Piece], path: Path) -> bool:
+        """Whether all elements of a piece are among those of the others."""
+        pending = [piece]
+        for _ in range(MOST_STEPS):
+            if not pending:
+                return True
+            part = pending.pop()
+            if FALSE in part.guard or (part.guard and self.space.shows(path | part.region, FALSE)):
+                continue
+            images = (self.maps.covering(part, other, path) for other in others)
+            found = next((i for i in images if i is not None), None)
+            if found is None:
+                return False
+            pending += without(part, found)
+        return False
+
+
+def _split(poly: Poly, atom: str) -> tuple[Poly | None, Poly]:
+    """A polynomial as factor · atom + rest, where the atom occurs in no higher power; else None."""
+    factor = Poly({tuple(a for a in m if a != atom): n for m, n in poly.terms.items() if m.count(atom) == 1})
+    rest = Poly({m: n for m, n in poly.terms.items() if atom not in m})
+    return (None if any(m.count(atom) > 1 for m in poly.terms) or not factor.terms else factor), rest

@@ -1,0 +1,168 @@
+"""
+Folds in order
+==============
+
+Without a licence, Add and Mul on floats are neither associative nor is every zero neutral: a fold is the ascending fold
+that starts at its first element, so two folds are equal only if they run through equal elements in the same order, and
+nested folds are not joined. What may be left out is what the law of the scalars lets out: -0.0 where floats are added
+(not +0.0, since -0.0 + 0.0 = 0.0), and 1.0 where they are multiplied. The sum of nothing is +0.0 but that of several
+-0.0 is -0.0, so what is left out must not be all there is on one side alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soundline.spec.dtypes import DType, same_value
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import Choice, Constant, Element, Fold, choice, constant
+from soundline.verify.smt.fold_bijections import Bijections, Image, Proves
+from soundline.verify.smt.fold_sums import speaks_of_elements
+from soundline.verify.smt.formulas import (
+    FALSE,
+    Formula,
+    conjunction,
+    disjunction,
+    equal,
+    implies,
+    less,
+    negation,
+)
+from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.pieces import Bound, Piece, Pieces, opened
+from soundline.verify.smt.polynomials import ZERO, Poly
+from soundline.verify.smt.replacing import Replacement, within
+
+NEUTRAL = {Op.Add: -0.0, Op.Mul: 1.0}
+"""What may be left out of a fold of floats, exactly."""
+
+OF_NOTHING = {Op.Add: 0.0, Op.Mul: 1.0}
+"""The fold of nothing."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A fold as the elements that it runs through: one piece, and the indices it had before some were left out."""
+
+    piece: Piece
+    whole: Bound
+    thinned: bool
+    """Whether something neutral was left out."""
+
+
+class Orders:
+    """Compares folds of floats, exactly."""
+
+    def __init__(self, reader: Reader, op: Op, proves: Proves) -> None:
+        self.reader = reader
+        self.space = reader.space
+        self.op = op
+        self.proves = proves
+        self.pieces = Pieces(reader, counting=False, signed=False)
+        self.maps = Bijections(reader, proves)
+
+    # taking apart -----------------------------------------------------------------------------------------------
+
+    def of(self, fold: Element, path: Path) -> Sequence:
+        """The elements that a fold runs through; what is no fold of this op is one element."""
+        if not isinstance(fold, Fold) or fold.op is not self.op:
+            return Sequence(Piece(factors=(fold,)), (), thinned=False)
+        bound, body, inside = opened(self.reader, fold, path)
+        conditions: list[Formula] = []
+        while isinstance(body, Choice) and not speaks_of_elements(body.condition):
+            if self._is_neutral(body.otherwise):
+                case, body = body.condition, body.then
+            elif self._is_neutral(body.then):
+                case, body = negation(body.condition), body.otherwise
+            else:
+                break
+            conditions.append(case)
+            inside |= {case}
+        piece = self._fixed(Piece(bound, factors=(body,)).under(conditions), path)
+        return Sequence(piece, bound, thinned=bool(conditions))
+
+    def _is_neutral(self, element: Element) -> bool:
+        return isinstance(element, Constant) and same_value(element.dtype, element.value, NEUTRAL[self.op])
+
+    def _fixed(self, piece: Piece, path: Path) -> Piece:
+        """The piece without the indices that equations fix."""
+        while True:
+            found = self.pieces.without_equation(piece, path)
+            if found is None:
+                return piece
+            piece = found
+
+    def single(self, element: Element, path: Path) -> Element | None:
+        """A fold of at most one element as a choice; None where there may be more."""
+        sequence = self.of(element, path)
+        piece = sequence.piece
+        if not isinstance(element, Fold) or piece.bound:
+            return None
+        nothing, neutral = (constant(element.dtype, of[self.op]) for of in (OF_NOTHING, NEUTRAL))
+        some = self.space.reduced(_is_filled(sequence.whole))
+        guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
+        return choice(guard, piece.factors[0], choice(some, neutral, nothing))
+
+    # comparing --------------------------------------------------------------------------------------------------
+
+    def same(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
+        a, b = self.of(left, path), self.of(right, path)
+        images = self.maps.common(a.piece, b.piece, path)
+        if images is None or not all(
+            self._is_whole(p, i, path) for p, i in zip((a.piece, b.piece), images, strict=True)
+        ):
+            return False
+        return self._keeps_order(a.piece, b.piece, images[0], path) and self._as_empty(a, b, path, left.dtype)
+
+    def _is_whole(self, piece: Piece, image: Image, path: Path) -> bool:
+        """Whether a map takes every element of a piece to one of the other."""
+        return not image.conditions or self.space.shows(path | piece.region, conjunction(image.conditions))
+
+    def _as_empty(self, a: Sequence, b: Sequence, path: Path, dtype: DType) -> bool:
+        """Whether what is left out does not matter: there was something on both sides, or on none."""
+        if self.op is not Op.Add or not (a.thinned or b.thinned):
+            return True
+        assert dtype.is_float
+        one, other = _is_filled(a.whole), _is_filled(b.whole)
+        return self.space.shows(path, conjunction((implies(one, other), implies(other, one))))
+
+    def _keeps_order(self, a: Piece, b: Piece, image: Image, path: Path) -> bool:
+        """Whether a map takes what comes earlier to what comes earlier, in the order of the indices."""
+        values = [image.map.values[name] for name, _ in b.bound]
+        names = [Poly.of(name) for name, _ in a.bound]
+        reduce = self.space.equations.reduce
+        if len(values) == len(names):
+            shifts = [reduce(v - n) for v, n in zip(values, names, strict=True)]
+            if not any(self.pieces.depends((s,), name) for s in shifts for name, _ in a.bound):
+                return True
+        sizes = [tuple(size for _, size in p.bound) for p in (a, b)]
+        flat = reduce(self.space.flat(tuple(values), sizes[1]) - self.space.flat(tuple(names), sizes[0]))
+        if not any(self.pieces.depends((flat,), name) for name, _ in a.bound):
+            return True
+        return self._keeps_order_of_two(a, values, image, path)
+
+    def _keeps_order_of_two(self, a: Piece, values: list[Poly], image: Image, path: Path) -> bool:
+        """The same, asked of the solver for two arbitrary positions."""
+        second = {name: Poly.of(f"{name}'") for name, _ in a.bound}
+        change = Replacement(self.reader, second)
+        bound = tuple((f"{name}'", change.poly(size, path)) for name, size in a.bound)
+        inside = image.path | within(bound)
+        inside |= {change.condition(g, inside) for g in a.guard}
+        before = _is_before([Poly.of(name) for name, _ in a.bound], list(second.values()))
+        after = _is_before(values, [change.poly(v, inside) for v in values])
+        return self.space.shows(inside, implies(before, after))
+
+
+def _is_filled(bound: Bound) -> Formula:
+    """That indices have values at all, where their sizes do not depend on each other."""
+    return conjunction(less(ZERO, size) for _, size in bound)
+
+
+def _is_before(a: list[Poly], b: list[Poly]) -> Formula:
+    """That a comes before b in the order of the first component, then the second …"""
+    if not a:
+        return FALSE
+    rest = conjunction((equal(a[0], b[0]), _is_before(a[1:], b[1:])))
+    return disjunction((less(a[0], b[0]), rest))

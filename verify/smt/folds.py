@@ -1,0 +1,112 @@
+"""
+Comparing folds
+===============
+
+Two elements with folds in them may be equal though their terms differ: where they fold the same elements in another
+order or in another arrangement, where a factor stands inside a fold or outside, where what is neutral was added. Which
+of this is so depends on what the fold's op is at the dtype: a ring's sum, a commutative monoid's product, a maximum, or
+on floats a fold whose order matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from soundline.spec.dtypes import DType, bool_
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import (
+    Apply,
+    Choice,
+    Element,
+    Fold,
+    Number,
+    Truth,
+    Unsupported,
+)
+from soundline.verify.smt.fold_bijections import Proves
+from soundline.verify.smt.fold_covers import Covers
+from soundline.verify.smt.fold_orders import Orders
+from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
+from soundline.verify.smt.formulas import Formula
+from soundline.verify.smt.indexing import Path
+
+MOST_NESTED = 6
+"""How deeply folds inside folds are compared."""
+
+
+class Folds:
+    """Compares elements that contain folds."""
+
+    def __init__(self, reader: Reader, proves: Proves) -> None:
+        self.reader = reader
+        self.proves = proves
+
+    def same(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether two elements are shown to be equal by what their folds are."""
+        ops = {fold.op for side in (left, right) for fold in folds_of(self.reader, side)}
+        if not ops or self.reader.nested >= MOST_NESTED:
+            return False
+        self.reader.nested += 1
+        try:
+            return any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops))
+        finally:
+            self.reader.nested -= 1
+
+    def _ways(self, dtype: DType, ops: set[Op]) -> Iterator[Sums | Covers | Orders]:
+        if dtype is bool_:
+            yield Covers(self.reader, self.proves)
+            return
+        exact = dtype.is_float and not over_reals(self.reader, dtype)
+        if Op.Add in ops and is_ring(self.reader, dtype):
+            yield Sums(self.reader, self.proves)
+        if Op.Mul in ops and not exact:
+            yield Products(self.reader, self.proves)
+        if Op.Max in ops:
+            yield Covers(self.reader, self.proves)
+        for op in (Op.Add, Op.Mul):
+            if op in ops and exact:
+                yield Orders(self.reader, op, self.proves)
+
+    def _by(self, way: Sums | Covers | Orders, left: Element, right: Element, path: Path) -> bool:
+        try:
+            found = way.same(left, right, path)
+        except Unsupported:
+            return False
+        self.reader.by_law |= found and not isinstance(way, Orders)
+        return found
+
+    def simpler(self, element: Element, path: Path) -> Element:
+        """A fold of floats that runs through at most one element as a choice; any other element as it is."""
+        if not isinstance(element, Fold) or element.op is Op.Max or not element.dtype.is_float:
+            return element
+        if over_reals(self.reader, element.dtype):
+            return element
+        return Orders(self.reader, element.op, self.proves).single(element, path) or element
+
+
+def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:
+    """The folds in an element, not those inside folds."""
+    match element:
+        case Fold():
+            yield element
+        case Apply():
+            for operand in element.operands:
+                yield from folds_of(reader, operand)
+        case Choice():
+            yield from _folds_of_condition(reader, element.condition)
+            yield from folds_of(reader, element.then)
+            yield from folds_of(reader, element.otherwise)
+        case Truth():
+            yield from _folds_of_condition(reader, element.formula)
+        case Number():
+            for atom in sorted(element.poly.atoms):
+                if atom in reader.behind:
+                    yield from folds_of(reader, reader.behind[atom])
+
+
+def _folds_of_condition(reader: Reader, condition: Formula) -> Iterator[Fold]:
+    if condition.name in reader.bools.elements:
+        yield from folds_of(reader, reader.bools.elements[condition.name])
+    for part in condition.parts:
+        yield from _folds_of_condition(reader, part)
