@@ -223,7 +223,9 @@ class Space:
         """The quotient and remainder by a size, where some candidate is shown to be a digit (lemma U)."""
         quotient, remainder = divide(flat, size)
         candidates = [(quotient - k, remainder + size * k) for k in (0, 1, -1)]
-        for q, r in candidates:
+        digits = [Poly.of(a) for a in sorted(flat.atoms) if a.startswith("#")]
+        shifted = [(quotient - k, remainder + size * k) for d in digits for k in (d, -d)]
+        for q, r in (*candidates, *shifted):
             if self.plainly(path, _is_digit(r, size)):
                 return q, r
         if quotient.terms or flat.linear:  # otherwise there is nothing that a solver could see
