@@ -13,9 +13,10 @@ and the court is asked to decide it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from soundline.spec.node import UOp
+if TYPE_CHECKING:  # `import soundline` loads this module, and nothing of the law
+    from soundline.spec.node import UOp
 
 NOT_CHECKED: Final = "not checked"
 
