@@ -14,6 +14,7 @@ import composition_pages
 import conformance_pages
 import decision_pages
 import error_pages
+import famous_pages
 import grammar_pages
 import history_pages
 import inference
@@ -48,6 +49,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
     "errors": error_pages.errors,
+    "famous": famous_pages.famous,
     "grammar": grammar_pages.grammar,
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,

@@ -158,3 +158,11 @@ def test_runs_that_do_not_use_it_are_left_alone(tmp_path: Path) -> None:
     )
     shown = run(tmp_path, "--strict-markers", "--strict-config", "-W", "error")
     assert "1 passed" in shown.stdout, shown.stdout + shown.stderr
+
+
+def test_a_package_of_rules_may_begin_with_an_empty_file(repository: Path) -> None:
+    (repository / "rules" / "sums.py").write_text(HEAD + rule("fine_sum"))
+    (repository / "rules" / "__init__.py").write_text('"""Rules."""\n')
+    ran = run(repository, "-q")
+    assert ran.returncode == 0, ran.stdout
+    assert "2 passed" in ran.stdout
