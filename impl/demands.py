@@ -22,12 +22,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from soundline.spec.kinds import ranges_of
+from soundline.spec.kinds import SIZED, ranges_of
 from soundline.spec.notation import Variable
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.ranges import folded_ranges
-from soundline.spec.rules import Rule
+from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Tensor, Term, Value, show
 
 Views = tuple[str, ...]
@@ -74,7 +74,18 @@ def extra_demands(stated: Rule, *, folds_something: bool = False) -> frozenset[s
             iteration = iterations.get(use)
             if iteration is None or use not in set(_used(iteration, (), reading)):
                 extra.add(use[1] if use[0] == FOLDED else use[0])
-    return frozenset(extra)
+    return frozenset(extra) - _sizes(stated)
+
+
+def _sizes(stated: Rule) -> set[str]:
+    """The sizes of the tensors and ranges of the left side, without which these would be none."""
+    shown = variables_in(stated.left)
+    return {
+        str(n)
+        for name, kind in stated.kinds.items()
+        if name in shown and kind.kind in SIZED
+        for n in kind.inside
+    }
 
 
 def _values(term: object) -> Iterator[Value]:
@@ -116,6 +127,7 @@ def _used(
         yield _use_of(term)
     if head in _FOLDS:
         if not all(reading.truth[c] for c in _full(term, reading.kinds)):
+            yield from _all_of(args[0], dropping) if head is Op.Reduce else ()
             return
         selected = whole = True
     needed = [selected] * len(args)
@@ -125,6 +137,15 @@ def _used(
     for arg, chosen in zip(args, needed, strict=True):
         inside, all_of_it = _under(term, views), whole and head not in dropping
         yield from _used(arg, inside, reading, dropping=dropping, selected=chosen, whole=all_of_it)
+
+
+def _all_of(term: Term, dropping: tuple[Op, ...]) -> Iterator[Use]:
+    """The tensors of which a fold along axes needs every element: where it is empty, so are they."""
+    if isinstance(term, Tensor) and term.head == "var":
+        yield from ((term.args[0],), (FOLDED, term.args[0]))
+    elif isinstance(term, Value) and term.head not in (*dropping, Op.Where):
+        for arg in term.args:
+            yield from _all_of(arg, dropping)
 
 
 def _iteration(stated: Rule, call: Term) -> Term | None:
