@@ -53,14 +53,22 @@ class Conjunction:
         """A sort key: no equations, and what is known when a rule is applied, first; then weakest first; then plain."""
         costs = [c.cost for c in self.choices]
         equations, unknown, length = (sum(column) for column in list(zip(*costs, strict=True))[:3])
-        return equations, unknown, -self.keeps.bit_count(), length, ", ".join(c.cost[3] for c in self.choices)
+        more = len(self.choices) - 1
+        weight = (
+            self.keeps.bit_count() * 2**more * 3 ** (LONGEST - more)
+        )  # each further literal must keep half more
+        return equations, unknown, -weight, length, ", ".join(c.cost[3] for c in self.choices)
 
 
-def useful(choices: Sequence[Choice], good: int, bad: int) -> list[Choice]:
-    """The literals that exclude some bad point and keep some good one; of those that say the same, the plainest."""
+def useful(choices: Sequence[Choice], good: int, bad: int, *, any_exclusion: bool = False) -> list[Choice]:
+    """The literals that exclude some bad point and keep some good one; of those that say the same, the plainest.
+
+    With `any_exclusion` it is enough to exclude a good point: some bad ones are not known then.
+    """
     found: dict[int, Choice] = {}
     for choice in sorted(choices, key=lambda c: c.cost):
-        if choice.holds & good and (choice.holds & bad) != bad:
+        excluded = (good | bad) & ~choice.holds
+        if choice.holds & good and excluded & (bad | (good if any_exclusion else 0)):
             found.setdefault(choice.holds & (good | bad), choice)
     return list(found.values())
 
@@ -72,7 +80,7 @@ def conjunctions(
 
     Those in `wrong`, which are literals by their texts, are known not to help, though no point shows it.
     """
-    search = _Search(useful(choices, good, bad), good, bad, frozenset(wrong))
+    search = _Search(useful(choices, good, bad, any_exclusion=bool(wrong)), good, bad, frozenset(wrong))
     search.extend((), good | bad, bad)
     return sorted((search.plainer(c) for c in search.found), key=lambda c: c.order)
 

@@ -75,22 +75,27 @@ class _Hunt:
         for _ in range(MOST_ROUNDS):
             said = [(c, self.table.says(c)) for c in self.grammar]
             choices = [Choice(c, holds, cost(c, self.stated)) for c, holds in said if holds is not None]
+            good = self.table.good & ~self._covered()
             found = [
                 c
-                for c in conjunctions(choices, self.table.good, self.table.bad, self.wrong)
-                if _key(c) not in self.seen and not self._is_covered(c)
+                for c in conjunctions(choices, good, self.table.bad, self.wrong)
+                if _key(c) not in self.seen and not self._gains_little(c)
             ]
             if not found or self.tried >= MOST_PROOFS or self.unknown >= MOST_UNKNOWN:
                 return
             yield found[0]
 
-    def _is_covered(self, proposal: Conjunction) -> bool:
-        """Whether proved conditions keep all good points that this one does."""
+    def _covered(self) -> int:
+        """The good points that proved conditions keep."""
+        return reduce(lambda a, b: a | b, (c.keeps for c in self.proved), 0)
+
+    def _gains_little(self, proposal: Conjunction) -> bool:
+        """Whether a further condition is not worth showing beside those that are proved."""
         if not self.proved:
             return False
-        kept = reduce(lambda a, b: a | b, (c.keeps for c in self.proved))
-        gained = (proposal.keeps & ~kept).bit_count()
-        return gained * GAIN < self.table.good.bit_count() or len(self.proved) >= MOST_SHOWN
+        return (
+            proposal.keeps.bit_count() * GAIN < self.table.good.bit_count() or len(self.proved) >= MOST_SHOWN
+        )
 
 
 def weakest(stated: Rule, budget: Budget) -> tuple[tuple[tuple[Term, ...], ...], Missing]:
@@ -103,7 +108,10 @@ def weakest(stated: Rule, budget: Budget) -> tuple[tuple[tuple[Term, ...], ...],
         _try(hunt, proposal)
         # points are counted anew: what is proved stays proved
         hunt.proved = [replace(c, keeps=_keeps(table, c)) for c in hunt.proved]
-    found = [c.literals for c in sorted(hunt.proved, key=lambda c: c.order)]
+    widest = [
+        c for c in hunt.proved if not any(o is not c and c.keeps | o.keeps == o.keeps for o in hunt.proved)
+    ]
+    found = [c.literals for c in sorted(widest, key=lambda c: c.order)]
     texts = tuple(", ".join(condition_text(t) for t in ts) for ts in found)
     note = "" if found else _why_none(hunt)
     return tuple(found), Missing(texts, len(hunt.grammar), table.size, hunt.tried, note)
