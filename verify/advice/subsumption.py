@@ -2,8 +2,9 @@
 Rules that others cover
 =======================
 
-A rule is subsumed by another where each of its instances is one of the other's: the left sides are the same node, the
-other's conditions follow from the rule's own, and the right sides are the same node, or have the same value by proof.
+A rule is subsumed by another where each of its instances is one of the other's: the left sides are the same node but
+for the order of operands that the engine tries both ways, the other's conditions follow from the rule's own, and the
+right sides are the same node, or have the same value by proof.
 Terms only suggest a match; what decides is what is built from both rules at every instance, and the prover.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from soundline.impl.matching import COMMUTATIVE
 from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import IllFormed, RuleError
@@ -103,16 +105,27 @@ def _at(general: Rule, goal: Goal, bound: Bound, both_proved: bool, budget: Budg
     """Whether the right sides are one node at an instance that the general rule covers; None where it does not."""
     try:
         env = _env(general, goal, bound)
-        if env is None or build(general.left, env) is not goal.left:
+        if env is None or not alike(build(general.left, env), goal.left):
             return None
         if follows(goal, general.given, budget, env).verdict not in ("proved", "vacuous"):
             return None
         right = build(general.right, env, goal.left)
     except (IllFormed, RuleError, KeyError):
         return None
-    if right is goal.right:
+    if isinstance(goal.right, UOp) and alike(right, goal.right):
         return True
     return False if both_proved or _equal(goal, right, budget) else None
+
+
+def alike(a: UOp, b: UOp) -> bool:
+    """Whether two nodes are the same but for the order of the operands of commutative ops."""
+    if a is b:
+        return True
+    if a.op is not b.op or a.arg != b.arg or len(a.src) != len(b.src):
+        return False
+    if all(alike(x, y) for x, y in zip(a.src, b.src, strict=True)):
+        return True
+    return a.op in COMMUTATIVE and all(alike(x, y) for x, y in zip(a.src, b.src[::-1], strict=True))
 
 
 def _equal(goal: Goal, right: UOp, budget: Budget) -> bool:
