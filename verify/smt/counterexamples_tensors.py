@@ -24,6 +24,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.uop import element_of
 from soundline.verify.smt.arithmetic import Question, Solution
 from soundline.verify.smt.closing import case_of
+from soundline.verify.smt.fold_inputs import telling
 from soundline.verify.smt.formulas import at_most, equal, less
 from soundline.verify.smt.order import Key, counted, elements_key, simplicity, sizes_key
 from soundline.verify.smt.polynomials import ZERO, Poly
@@ -32,7 +33,6 @@ from soundline.verify.smt.replays import CONFIRMED, Inputs, Shown, concrete, num
 from soundline.verify.smt.sampling import directed
 from soundline.verify.smt.solving import Budget
 from soundline.verify.smt.steps import element_text, nested, steps
-from soundline.verify.smt.swamping import swamped
 from soundline.verify.verdicts import Counterexample, Difference
 
 MOST_ELEMENTS = 4096
@@ -121,7 +121,8 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
     natural = [_is_size(goal, n) for n in names]
     seen: set[tuple[int, ...]] = set()
     for most in range(1, 4):
-        choices = [range(most, -1, -1) if is_size else range(most) for is_size in natural]
+        offsets = (0, 1, -1, 2, -2)[: 2 * most - 1]
+        choices = [range(most, -1, -1) if is_size else offsets for is_size in natural]
         for chosen in sorted(islice(product(*choices), 2000), key=lambda c: _key(c, natural)):
             if chosen not in seen:
                 seen.add(chosen)
@@ -204,7 +205,7 @@ def _shown_at(
     if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
         return None
     dtypes = {name: node.dtype for name, node in tensors.items()}
-    special = list(swamped(goal, shapes, dtypes))
+    special = list(telling(goal, shapes, dtypes))
     for fill in islice(_fills(shapes, dtypes, hints, budget, special), most + len(special)):
         inputs: Inputs = {**given, **fill}
         shown = replay(goal, inputs)

@@ -248,13 +248,14 @@ class Solver:
             unknowns = self._unknowns(poly)
             if len(unknowns) < 2 or not all(a in self.sizes for a in unknowns):
                 continue
-            for signed in (poly, -poly):
-                if self._as_digits(signed, unknowns):
+            for signed, signs in product((poly, -poly), ((1,), (1, -1))):
+                if self._as_digits(signed, unknowns, signs):
                     del pending[k]
                     return True
         return False
 
-    def _as_digits(self, poly: Poly, unknowns: list[str]) -> bool:
+    def _as_digits(self, poly: Poly, unknowns: list[str], signs: tuple[int, ...]) -> bool:
+        """Whether the indices are digits of a number, each counted up, or down where the signs have -1."""
         weights: dict[str, Poly] = {}
         rest = poly
         for atom in unknowns:
@@ -267,7 +268,7 @@ class Solver:
         expected = ONE
         while len(chain) < len(unknowns):
             left = [a for a in unknowns if a not in [c for c, _ in chain]]
-            found = [(a, s) for a in left for s in (1, -1) if weights[a] * s == expected]
+            found = [(a, s) for a in left for s in signs if weights[a] * s == expected]
             if not found:
                 return False
             chain.insert(0, found[0])
@@ -393,11 +394,14 @@ class Bijections:
     def _open(self, members: list[Formula], path: Path) -> tuple[Formula, ...]:
         """Which conditions do not follow from the path."""
         left = [m for m in dict.fromkeys(members) if not self.space.plainly(path, m)]
-        if not left or self.space.shows(path, conjunction(left)):
-            return ()
-        if len(left) == 1:
-            return tuple(left)
-        return tuple(m for m in left if not self.space.shows(path, m))
+        found: list[Formula] = []
+        inside = path | (set(members) - set(left))
+        while left and not self.space.shows(inside, conjunction(left)):
+            first = left.pop(0)
+            if not self.space.shows(inside, first):
+                found.append(first)
+            inside |= {first}
+        return tuple(found)
 
     def _returns(self, a: Piece, back: Map, change: Replacement, path: Path) -> bool:
         """Whether each index is mapped back to itself."""
