@@ -61,7 +61,9 @@ def subsumed(
             if general is special or general.id in covered or not _licensed(general, special):
                 continue
             found = _covers(general, special, proved, budget.share(PART))
-            if found is not None and (found.same or earlier < place):
+            if found is None or (earlier > place and not found.same):
+                continue
+            if earlier < place or _covers(special, general, proved, budget.share(PART)) is None:
                 covered.add(special.id)
                 yield special, found
                 break
