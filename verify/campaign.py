@@ -17,7 +17,8 @@ from soundline.verify.advice.results import Advice
 from soundline.verify.cache import Cache, Key
 from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
 from soundline.verify.cluster import ClusterLost
-from soundline.verify.effort import BUDGETS, Effort
+from soundline.verify.effort import BUDGETS, SLACK, Effort
+from soundline.verify.metering import LayerCost, from_json
 from soundline.verify.problems import Problem, displayed
 from soundline.verify.report import Listener, Report, Silence
 from soundline.verify.rule_files import Found, named
@@ -72,7 +73,7 @@ def verify(found: Found, settings: Settings, listener: Listener | None = None) -
             interrupted = True
             campaign.note(Problem("lost-cluster", str(settings.executor), None, str(lost), lost.hint))
         seconds = time.monotonic() - began
-        return Report(campaign.reports(), campaign.mistakes(), seconds, interrupted, advice)
+        return Report(campaign.reports(), campaign.mistakes(), seconds, interrupted, advice, campaign.costs())
 
 
 class Campaign:
@@ -147,6 +148,11 @@ class Campaign:
     def reports(self) -> tuple[RuleReport, ...]:
         """What is known of every rule, in the order of files and lines."""
         return tuple(c.report() for c in sorted(self.cases, key=lambda c: c.order) if not c.problem)
+
+    def costs(self) -> tuple[LayerCost, ...]:
+        """What was judged in this run and what it took, in the same order."""
+        cases = sorted(self.cases, key=lambda c: c.order)
+        return tuple(cost for c in cases for cost in sorted(c.costs, key=lambda x: x.layer))
 
     def mistakes(self) -> tuple[Problem, ...]:
         """What is wrong with the input, in the same order."""
@@ -230,7 +236,11 @@ class Campaign:
     def _proof(self, case: Case, n: int, dtype: str) -> Job:
         effort = self.settings.effort
         opinions = self.settings.opinions
-        budget: dict[str, Any] = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
+        budget: dict[str, Any] = {
+            "rlimit": effort.rlimit,
+            "seconds": SLACK * effort.seconds,
+            "seed": effort.seed,
+        }
         if opinions:
             budget["opinions"] = opinions
         request = {
@@ -261,6 +271,8 @@ class Campaign:
         case.results[n] = result
         if result is not None and outcome.end == "done" and "layer" in outcome.answer:
             self._remember(case, n, result, outcome.seconds)
+            said = outcome.answer.get("goals", ())
+            case.costs.append(from_json(case.id, result.layer, round(outcome.seconds, 4), said))
         self._tell(case)
 
     def _result(self, outcome: Outcome, layer: str) -> LayerResult | None:
@@ -301,7 +313,7 @@ class Campaign:
     def _remember(self, case: Case, n: int, result: LayerResult, seconds: float) -> None:
         """Keep a result, unless the clock had a part in it, which another run might not repeat."""
         cache, effort = self.settings.cache, self.settings.effort
-        by_the_clock = seconds >= effort.seconds or "time limit" in result.detail
+        by_the_clock = seconds >= SLACK * effort.seconds or "time limit" in result.detail
         if cache is not None and not (result.verdict == "unknown" and by_the_clock):
             cache.put(self._key(case, n), effort, result)
 
@@ -320,4 +332,4 @@ def _solves(job: Job) -> bool:
 
 def limit_of_layer(effort: Effort, opinions: int = 0) -> float:
     """After how many seconds work on one layer is stopped: it may hold many goals, most of them small."""
-    return 2 + 3 * effort.seconds + SECONDS_PER_OPINION * opinions
+    return 2 + 3 * SLACK * effort.seconds + SECONDS_PER_OPINION * opinions

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from soundline.verify.metering import LayerCost
 from soundline.verify.problems import Problem, displayed
 from soundline.verify.rule_files import RuleFile
 from soundline.verify.verdicts import LayerResult, RuleReport
@@ -48,6 +49,8 @@ class Case:
     fresh: int = 0
     """How many layers the cache did not know."""
     seconds: float = 0.0
+    costs: list[LayerCost] = field(default_factory=list)
+    """What the layers took that were judged in this run."""
 
     @property
     def id(self) -> str:

@@ -21,6 +21,7 @@ from soundline.spec.errors import UsageError
 from soundline.verify.cache import Cache
 from soundline.verify.campaign import Settings, verify
 from soundline.verify.effort import BUDGETS, effort_of, processes_of, processors, seconds_of, seed_of
+from soundline.verify.metering import in_words
 from soundline.verify.progress import Lines, Live
 from soundline.verify.report import Report
 from soundline.verify.report_text import WIDTH, last_line, show
@@ -186,6 +187,9 @@ def run(options: argparse.Namespace) -> int:
         _write(_rendered(report, law, options.format), target)
         for line in _last_lines(report, law):
             console.print(line, style="bold", soft_wrap=True, highlight=False)
+    spent = "" if report is None or options.quiet else in_words(report.costs)
+    if spent:
+        console.print(spent, style="dim", soft_wrap=True, highlight=False)
     if cache is not None and cache.broken:
         print(f"soundline: note: verdicts could not be cached ({cache.broken})", file=sys.stderr)
     return _together(report, law).exit_code
@@ -258,6 +262,7 @@ def _together(report: Report | None, law: LawReport | None) -> Report:
         first.seconds + second.seconds,
         first.interrupted or second.interrupted,
         first.advice,
+        first.costs,
     )
 
 

@@ -38,6 +38,14 @@ WORK_PER_SECOND = 1_000_000
 """How much of the solver's work stands for a second, so that a budget in seconds is the same on every machine."""
 
 
+SLACK = 5
+"""How many times the seconds of a budget may pass on the clock before a question is given up.
+
+The count of work is what ends a question, so that a slow or busy machine finds the same verdicts; the clock is there for
+a solver that does not count. This machine may be five times slower than the one that `WORK_PER_SECOND` stands for.
+"""
+
+
 def effort_of(text: str) -> Effort:
     """A budget by name or in seconds. Raises ``UsageError`` for anything else."""
     if text in BUDGETS:

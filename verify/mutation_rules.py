@@ -2,9 +2,10 @@
 Mutants of rules
 ================
 
-A shipped rule with a condition dropped, a constant moved, two operands exchanged, an operator or a bound replaced by
-its neighbour, or declared for one kind of dtypes more. The prover must not prove it. One that it does prove is either a
-fault of the prover or a rule that asks for more than it needs, and both are worth a look.
+A shipped rule with a condition or a part of one dropped, a constant moved, two operands exchanged, an operator, a fold,
+a set of axes or a bound replaced by its neighbour, or declared for one kind of dtypes more. The prover must not prove
+it. One that it does prove is either a fault of the prover or a rule that asks for more than it needs, and both are
+worth a look.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int16, int32
+from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int16, int32, uint8
 from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import dtypes_of
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, is_boolean
-from soundline.spec.terms import Static, Term, Value, show
+from soundline.spec.terms import FOLDS, Static, Term, Value, show
 from soundline.verify.mutation_trial import difference
 from soundline.verify.sameness import digest, fingerprint, structure
 
@@ -46,14 +47,19 @@ _NEIGHBOUR = {
     Op.CmpEq: Op.CmpNe,
     Op.CmpNe: Op.CmpEq,
 }
-_OTHER_END = {"lo": "hi", "hi": "lo", "and": "or", "or": "and", "no_flags": "is_identity"}
-_DROPPED = (Op.Neg, Op.Not, Op.Trunc, Op.Permute, Op.Flip, "inverse", "permuted", "not", "xor")
+_OTHER_END = {"lo": "hi", "hi": "lo", "and": "or", "or": "and", "without": "and"}
+_DROPPED = (Op.Neg, Op.Not, Op.Trunc, Op.Permute, Op.Flip, "inverse", "permuted", "not", "xor", "without")
+_SWAPPED = ("compose", "without", "subset", "body")
+"""Heads whose first two operands, or for a body its first two indices, mean something else in the other order."""
 _OTHER_DTYPE = {int32: int16, float32: float16, bool_: int8, index: int32}
 _WIDER: tuple[tuple[Callable[[DType], bool], DType], ...] = (
     (lambda d: d.is_float, float32),
     (lambda d: d.is_int, int8),
 )
 
+
+_FEW_ELEMENTS = (bool_, int8, uint8)
+"""Dtypes at which a rule is decided by trying every value, most often."""
 
 WRONGLY_PROVED = "wrongly proved"
 """The prover proved a mutant that the evaluator refutes."""
@@ -111,7 +117,11 @@ def describe(module: str) -> list[dict[str, Any]]:
 def judge(module: str, rule: str, number: int) -> dict[str, str]:
     """What the prover says of one mutant: a verdict, or that the rule is refused."""
     stated = next(r for r in rules_of(module) if r.id == rule)
-    mutant = rule_mutants(stated)[number]
+    return judged(rule_mutants(stated)[number])
+
+
+def judged(mutant: RuleMutant) -> dict[str, str]:
+    """What the prover says of it; what it proves is tried by the evaluator."""
     try:
         verdict = _verdict(mutant)
     except SoundlineError as refusal:
@@ -125,20 +135,24 @@ def judge(module: str, rule: str, number: int) -> dict[str, str]:
 
 
 def _verdict(mutant: RuleMutant) -> str:
-    """Proved only if every layer is; the first that is not decides."""
+    """Refuted by the first layer that is, of those of few elements before the others; proved only if every layer is."""
     from soundline.verify.layers import layers_of
     from soundline.verify.rules import prove_layer
     from soundline.verify.smt.solving import Budget
 
-    verdict = "vacuous"
-    for name, dtype in layers_of(mutant.rule):
-        if mutant.only is not None and dtype is not mutant.only:
-            continue
+    found: dict[str, str] = {}
+    layers = [x for x in layers_of(mutant.rule) if mutant.only is None or x[1] is mutant.only]
+    for name, dtype in sorted(layers, key=lambda x: x[1] not in _FEW_ELEMENTS):
         result = prove_layer(mutant.rule, dtype, Budget().share(0.25), derive=False)
-        if result.verdict != "proved":
-            return f"{result.verdict} at {name}"
-        verdict = "proved"
-    return verdict
+        if result.verdict == "unknown":
+            result = prove_layer(mutant.rule, dtype, Budget(), derive=False)
+        if result.verdict == "refuted":
+            return f"refuted at {name}"
+        found.setdefault(result.verdict, name)
+    for verdict in ("unknown", "vacuous"):
+        if verdict in found:
+            return f"{verdict} at {found[verdict]}"
+    return "proved" if found else "vacuous"
 
 
 # the changes ------------------------------------------------------------------------------------------------------
@@ -166,6 +180,13 @@ def _mutant(stated: Rule, before: Term, after: Term, **parts: Any) -> RuleMutant
 
 def _wider(stated: Rule) -> Iterator[RuleMutant]:
     """The rule at one dtype of a kind for which it is not declared."""
+    for name, members in stated.dtype_classes.items():
+        for of_kind, dtype in _WIDER:
+            if not any(of_kind(d) for d in members):
+                classes = {**stated.dtype_classes, name: (*members, dtype)}
+                yield RuleMutant(
+                    replace(stated, dtype_classes=classes), f"{name} as declared", f"{name} and {dtype}"
+                )
     if stated.dtypes is None or is_boolean(stated):
         return
     for of_kind, dtype in _WIDER:
@@ -182,6 +203,8 @@ def _variants(term: Term, stated: Rule) -> Iterator[Any]:
             changes: Iterator[Any] = _variants(part, stated)
         elif isinstance(part, DType) and part in _OTHER_DTYPE:
             changes = iter([_OTHER_DTYPE[part]])
+        elif isinstance(part, Op) and term.head in (Op.Reduce, "over"):
+            changes = iter([other for other in FOLDS if other is not part])
         else:
             continue
         for changed in changes:
@@ -199,18 +222,24 @@ def _changed_here(term: Term, stated: Rule) -> Iterator[Term]:
         yield same(head, (args[1], args[0]))
     if head in (Op.Where, "where"):
         yield same(head, (args[0], args[2], args[1]))
-    if head == "compose":
-        yield same(head, (args[1], args[0]))
+    if head in _SWAPPED:
+        first = 1 if head == "body" else 0
+        if len(args) > first + 1:
+            yield same(head, (*args[:first], args[first + 1], args[first], *args[first + 2 :]))
+    if head == "axes":
+        yield from (same(head, (*args[:n], *args[n + 1 :])) for n in range(len(args)))
     if isinstance(head, Op) and head in _NEIGHBOUR:
         yield same(_NEIGHBOUR[head], args)
     if head == "every axis":
         yield same(head, (_NEIGHBOUR[args[0]], *args[1:]))
-    if isinstance(head, str) and head in _OTHER_END and head != "no_flags":
+    if isinstance(head, str) and head in _OTHER_END:
         yield same(_OTHER_END[head], args)
     if head in _DROPPED:
         yield args[0]
     if isinstance(term, Static) and head in ("and", "or"):
         yield from args
+    if head is Op.And:
+        yield from (a for a in args if isinstance(a, Term) and a.head != "literal")
 
 
 def _moved(number: bool | int | float) -> tuple[bool | int | float, ...]:

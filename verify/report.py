@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from soundline.verify.advice.results import Advice
+from soundline.verify.metering import LayerCost
 from soundline.verify.problems import Problem
 from soundline.verify.verdicts import RuleReport
 
@@ -29,6 +30,8 @@ class Report:
     interrupted: bool = False
     advice: Advice | None = None
     """What is advised about the rules, where it was asked for."""
+    costs: tuple[LayerCost, ...] = ()
+    """What the layers took that were judged in this run, and not found in the cache."""
 
     def count(self, verdict: str) -> int:
         """How many rules have this verdict."""

@@ -8,7 +8,12 @@ Schema 1, for programs that read the verdicts::
      "counterexample": null | {"instance", "bindings", "left", "right", "test", "note", "differences", "differing",
      "steps", "replays"}, "opinions": {name: [{"by", "answer", "detail"}]}, "bugs": […],
      "covered", "detail", "holds_when": {layer: ["fits(…)", …]}, "cached"}],
-     "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…}}
+     "errors": [{"file", "line", "kind", "message", "hint", "rule"}], "summary": {…},
+     "times": {"goals": {"count", "median_seconds", "p95_seconds", "slowest_seconds", "seconds", "work", "slowest"},
+     "layers": [{"rule", "layer", "seconds", "goals", "work"}]}}
+
+Verdicts are the same in every run; `times`, and `seconds` of the summary, are not, and tell only of what was judged in
+this run. `work` is the solver's own count.
 
 With ``--advise`` there is also ``"advice": {"rules": [{"id", "file", "line", "missing": null | {"weakest": […],
 "literals", "points", "tried", "note"}, "too_strong": [{"condition", "instead", "example"}], "subsumed": [{"by", "how",
@@ -28,6 +33,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from soundline.verify.advice.telling import as_json as advice_as_json
+from soundline.verify.metering import summary
 from soundline.verify.problems import Problem
 from soundline.verify.report import Report
 from soundline.verify.verdicts import Counterexample, RuleReport
@@ -71,6 +77,19 @@ def as_json(report: Report) -> dict[str, Any]:
             "exit_code": report.exit_code,
         },
         **advice,
+        "times": {
+            "goals": summary(report.costs),
+            "layers": [
+                {
+                    "rule": c.rule,
+                    "layer": c.layer,
+                    "seconds": c.seconds,
+                    "goals": len(c.goals),
+                    "work": sum(g.work for g in c.goals),
+                }
+                for c in report.costs
+            ],
+        },
     }
 
 

@@ -42,7 +42,17 @@ _BYSTANDERS = frozenset(
             "explain",
             "findings",
         ),
-        *("loader", "problems", "progress", "programs", "pytest_plugin", "rule_files", "sameness", "syntax"),
+        *(
+            "loader",
+            "metering",
+            "problems",
+            "progress",
+            "programs",
+            "pytest_plugin",
+            "rule_files",
+            "sameness",
+            "syntax",
+        ),
         *(
             "report",
             "report_json",

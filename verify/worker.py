@@ -29,6 +29,7 @@ from typing import IO, Any
 from soundline.spec.errors import RuleError
 from soundline.spec.rules import Rule
 from soundline.verify.loader import Loaded, ill_typed, load
+from soundline.verify.metering import measuring, to_json
 from soundline.verify.problems import Problem
 from soundline.verify.sameness import structure
 from soundline.verify.verdict_json import layer_to_json
@@ -144,7 +145,9 @@ def _proof(read: Loaded, request: dict[str, Any], prover: str) -> dict[str, Any]
     try:
         if structure(stated) != request["structure"]:
             return {"problem": _read_otherwise(read, request).to_json()}
-        return {"layer": layer_to_json(_solve(stated, request, importlib.import_module(prover)))}
+        with measuring() as meter:
+            found = layer_to_json(_solve(stated, request, importlib.import_module(prover)))
+        return {"layer": found, "goals": to_json(meter)}
     except RuleError as error:
         return {"problem": ill_typed(error, stated).to_json()}
     except Exception as error:  # noqa: BLE001  # a mistake of ours is not shown as a traceback, and decides nothing

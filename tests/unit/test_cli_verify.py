@@ -306,9 +306,9 @@ def test_budget_and_seed_reach_the_prover(capfd: pytest.CaptureFixture[str], tmp
     for arguments in (["--budget", "2.5s"], ["--budget", "quick", "--seed", "7"], ["--budget", "deep"]):
         run_json(capfd, file, "--no-cache", *arguments)
     assert log.read_text().splitlines() == [
-        "index 2500000 2.5 0",
-        "index 5000000 5.0 7",
-        "index 300000000 300.0 0",
+        "index 2500000 12.5 0",
+        "index 5000000 25.0 7",
+        "index 300000000 1500.0 0",
     ]
 
 

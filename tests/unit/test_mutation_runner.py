@@ -470,7 +470,7 @@ def test_a_condition_that_is_not_needed_is_found(monkeypatch: pytest.MonkeyPatch
 def test_a_prover_that_proves_too_much_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from soundline.verify import rules
 
-    def gullible(stated, dtype, budget):
+    def gullible(stated, dtype, budget, **_):
         return LayerResult("any", "proved", "")
 
     monkeypatch.setattr(rules, "prove_layer", gullible)

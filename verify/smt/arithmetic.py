@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import z3
 
+from soundline.verify.metering import worked
 from soundline.verify.smt.formulas import Formula, holds, negation, to_z3
 from soundline.verify.smt.solving import Budget, overhear
 
@@ -76,6 +77,7 @@ class Question:
     def check(self) -> Answer:
         """Whether the conditions can be met."""
         status = self.solver.check()
+        worked(self.solver)
         overhear(self.solver, status)
         return _answer(status)
 

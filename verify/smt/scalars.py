@@ -20,6 +20,7 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
+from soundline.verify.metering import metered
 from soundline.verify.smt import counterexamples, exhaustive, minimal, sampling
 from soundline.verify.smt.algebra import Algebra, Outside
 from soundline.verify.smt.division import Lemmas
@@ -67,7 +68,7 @@ class _Attempt:
 def prove_goals(goals: Iterable[Goal], layer: str, budget: Budget) -> LayerResult:
     """The verdict of one layer: proved if every instance is."""
     findings: list[tuple[Obligation, Finding]] = []
-    for goal in goals:
+    for goal in metered(goals):
         obligation = obligation_of(goal)
         finding = decide(obligation, budget)
         if finding.verdict == "refuted":

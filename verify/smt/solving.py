@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import z3
 
+from soundline.verify.metering import worked
+
 Search = Literal["plain", "tactics"]
 """How Z3 searches: its core alone, or what its tactics make of the question first. Neither is always the better one."""
 
@@ -55,6 +57,7 @@ def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "t
     try:
         solver.add(*formulas)
         status = solver.check()
+        worked(solver)
         overhear(solver, status)
         if status == z3.unsat:
             return Answer("unsat")

@@ -28,6 +28,7 @@ from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
 from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
+from soundline.verify.metering import metered
 from soundline.verify.smt.elements import Unsupported
 from soundline.verify.smt.every_rank import HIGHEST, NotShown, free_classes, named_axes, plan
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
@@ -149,7 +150,7 @@ def prove_goals(rule: Rule, instances: Iterable[Goal], layer: str, budget: Budge
 
 def _judge_all(record: _Record, instances: Iterable[Goal], court: Court) -> LayerResult | None:
     """Judge instances one after another, up to the first that is refuted; None where none is."""
-    for goal in instances:
+    for goal in metered(instances):
         _note(record, goal)
         choices = _choices(record.rule, goal.env.bound)
         if choices in record.proved:
