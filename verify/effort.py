@@ -41,8 +41,8 @@ WORK_PER_SECOND = 1_000_000
 SLACK = 5
 """How many times the seconds of a budget may pass on the clock before a question is given up.
 
-The count of work is what ends a question, so that a slow or busy machine finds the same verdicts; the clock is there for
-a solver that does not count. This machine may be five times slower than the one that `WORK_PER_SECOND` stands for.
+The count of work is what ends a question, so that a slow or busy machine finds the same verdicts; the clock is there
+for a solver that does not count. A machine may be five times slower than the one that `WORK_PER_SECOND` stands for.
 """
 
 
