@@ -32,7 +32,7 @@ from soundline.spec.uop import const, param
 from soundline.verify.cache import Cache, Key
 from soundline.verify.effort import Effort
 from soundline.verify.engine.elements import Elements, Numbers, Outside, Row, TooLarge
-from soundline.verify.engine.views import Reader, Structure, View, always_valid, structure, views
+from soundline.verify.engine.views import Reader, Structure, View, structure, views
 from soundline.verify.smt import scalars
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
@@ -254,7 +254,7 @@ class Writer:
     def __init__(self, elements: Elements, leaves: Sequence[UOp], reader: Reader) -> None:
         self.elements = elements
         self.bounds = [reader.bounds(leaf) for leaf in leaves]
-        self.valid = [always_valid(leaf) for leaf in leaves]
+        self.valid = [reader.always_valid(leaf) for leaf in leaves]
 
     def obligations(self, before: int, after: int) -> Iterator[Obligation]:
         """What must hold for one expression to stand for another: equal values, and no element used that was not."""

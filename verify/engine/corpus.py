@@ -86,9 +86,12 @@ def graphs_of(batch: Batch, rules: Sequence[Rule]) -> Iterator[Graph]:
 
 def _kernels(name: str, roots: tuple[UOp, ...]) -> Iterator[Graph]:
     """The kernels that lowering makes of results, before any of them is simplified."""
+    stored = tuple(r for r in roots if r.dtype is not index)
+    if not stored:  # nothing of dtype index can be stored
+        return
     try:
-        made = rangeify(_function(roots))
-    except SoundlineError:  # index results, for example, cannot be stored
+        made = rangeify(_function(stored))
+    except SoundlineError:
         return
     for k, kernel in enumerate(made.src):
         yield Graph(f"{name}, kernel {k}", kernel, lowered=True)

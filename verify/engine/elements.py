@@ -235,7 +235,7 @@ class Elements:
             kept = [k for k in range(source.ndim) if k not in axes]
             laid = np.transpose(source, (*kept, *sorted(axes)))
             shape = tuple(1 if k in axes else s for k, s in enumerate(source.shape))
-            return laid.reshape(*shape, math.prod(source.shape[k] for k in axes))
+            return laid.reshape((*shape, math.prod(source.shape[k] for k in axes)))
         turns = [self.of(node.src[0], turn) for turn in self._turns(node.src[1:], around)]
         shape = self._shape(node)
         return np.stack(turns, axis=-1) if turns else np.zeros((*shape, 0), np.int64)
@@ -343,7 +343,7 @@ def _index(elements: Elements, node: UOp, sources: list[Numbers]) -> Numbers:
         if len(places) and (places.min() < 0 or places.max() >= table.shape[axis]):
             raise Outside
         taken = np.take(table, places, axis=axis)
-        table = taken.reshape(*table.shape[:axis], *index.shape, *table.shape[axis + 1 :])
+        table = taken.reshape((*table.shape[:axis], *index.shape, *table.shape[axis + 1 :]))
     return table
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from random import Random
 
 from soundline.spec.arrays import INVALID, Array, Cell
-from soundline.spec.closed import free_ranges, own_nodes
+from soundline.spec.closed import free_by_node, free_ranges, own_nodes
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, order, round_to
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import evaluate
@@ -62,13 +62,25 @@ def work(*roots: UOp) -> int:
     return total
 
 
+def kernel_work(root: UOp) -> int:
+    """How many elements the evaluator makes when it runs a kernel: each node once for each turn of the loops around."""
+    total, largest = 0, 0
+    for node, free in free_by_node(root).items():
+        turns = [int(r.src[0].arg.value) if r.src[0].op is Op.Const else 8 for r in free]
+        total += math.prod(turns)
+        if node.op is Op.Buffer:
+            largest = max(largest, int(node.arg.size))
+    return total * (1 + largest // 32)
+
+
 def open_inputs(root: UOp, seed: str, count: int) -> Iterator[Inputs]:
     """So many inputs for a program; the same for the same seed."""
     source = Random(seed)  # noqa: S311  # repeatable, and no secret
     nodes = own_nodes(root)
     params = {n.arg.slot: n for n in nodes if n.op is Op.Param}
     buffers = {n.arg.slot: n for n in nodes if n.op is Op.Buffer}
-    loops = [n for n in nodes if n in free_ranges(root)]
+    free = free_ranges(root)
+    loops = [n for n in nodes if n in free]
     for k in range(count):
         yield Inputs(
             {slot: drawn(n, source, k) for slot, n in params.items()},

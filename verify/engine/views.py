@@ -46,6 +46,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._bounds: WeakKeyDictionary[UOp, list[Known]] = WeakKeyDictionary()
+        self._valid: WeakKeyDictionary[UOp, bool] = WeakKeyDictionary()
 
     def bounds(self, node: UOp) -> Known:
         """The law's bounds of a node."""
@@ -54,6 +55,12 @@ class Reader:
                 if n.shape is not None:
                     self._bounds[n] = [MIN_MAX[n.op](n, lambda s: self._bounds[s][0])]
         return self._bounds[node][0]
+
+    def always_valid(self, node: UOp) -> bool:
+        """Whether no element of a node can be invalid, see `always_valid`."""
+        if node not in self._valid:
+            self._valid[node] = always_valid(node)
+        return self._valid[node]
 
 
 def _unknown(root: UOp, known: WeakKeyDictionary[UOp, list[Known]]) -> Iterator[UOp]:
@@ -87,13 +94,23 @@ def whole_view(before: UOp, after: UOp) -> View:
     return _view(before, after, frozenset(), None)
 
 
+NEAR = 10
+"""How deep both nodes are searched for what they share."""
+
+
 def _shared(before: UOp, after: UOp) -> frozenset[UOp]:
-    """The nodes that stand in both, without those that repeat a constant."""
+    """The nodes near the roots that stand in both, without those that repeat a constant."""
     return frozenset(
-        n
-        for n in set(toposort(before)) & set(toposort(after))
-        if n.shape is not None and repeated_constant(n) is None
+        n for n in _near(before) & _near(after) if n.shape is not None and repeated_constant(n) is None
     )
+
+
+def _near(root: UOp) -> set[UOp]:
+    found, level = {root}, [root]
+    for _ in range(NEAR):
+        level = [s for s in dict.fromkeys(s for n in level for s in n.src) if s not in found]
+        found.update(level)
+    return found
 
 
 def is_readable(node: UOp) -> bool:
@@ -186,8 +203,8 @@ def structure(view: View, reader: Reader) -> Structure:
     """A view with its leaves and loops numbered in the order in which they are met."""
     numbers: dict[UOp, int] = {}
     parts: list[object] = []
-    loops = any(n.op is Op.Reduce and len(n.src) > 1 for n in toposort(view.before, view.after))
     leaves = frozenset(view.leaves)
+    loops = any(n.op is Op.Reduce and len(n.src) > 1 for n in _region(view))
     stack = [(view.after, False), (view.before, False)]
     while stack:
         node, ready = stack.pop()
@@ -202,6 +219,18 @@ def structure(view: View, reader: Reader) -> Structure:
     return (*parts, numbers[view.before], numbers[view.after])
 
 
+def _region(view: View) -> Iterator[UOp]:
+    """The nodes of a view, its leaves among them."""
+    leaves, seen = frozenset(view.leaves), set[UOp]()
+    stack = [view.after, view.before]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack += () if node in leaves else node.src
+
+
 def _part(
     node: UOp, leaves: frozenset[UOp], numbers: dict[UOp, int], reader: Reader, *, loops: bool
 ) -> tuple[object, ...]:
@@ -211,7 +240,7 @@ def _part(
         around = sorted(repr(r.arg) for r in free_ranges(node)) if loops else None
         kind = "loop" if node.op is Op.Range and loops else "leaf"
         name = repr(node.arg) if kind == "loop" else None
-        return kind, name, node.dtype, node.shape, ends, always_valid(node), str(around)
+        return kind, name, node.dtype, node.shape, ends, reader.always_valid(node), str(around)
     return node.op, node.arg, *(numbers[s] for s in node.src)
 
 
