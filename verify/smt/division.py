@@ -10,20 +10,26 @@ U       b > 0 and k·b ≤ a < k·b + b  ⇒  a div b = k (and the mirror image 
 S       b ≠ 0 and a = y + k·b  ⇒  a div b = y div b + k and a mod b = y mod b
 R       b > 0 and a + y = b - 1 + k·b  ⇒  a div b = k - y div b and a mod b = b - 1 - y mod b
 M       0 ≤ r < d and b > 0  ⇒  0 ≤ r·b and (r + 1)·b ≤ d·b
+F       f ≠ 0  ⇒  f·a div f·b = a div b and f·a mod f·b = f·(a mod b)
+N       f ≠ 0 and b > 0  ⇒  a div f·b = (a div f) div b and a mod f·b = f·((a div f) mod b) + a mod f
+O       b > 0  ⇒  either q ≥ p and q·b ≥ p·b, or q < p and q·b ≤ p·b - b, for quotients q and p by b
+T       a div b and its remainder, from the quotient of the magnitudes, by the signs of a and b
 ======  ================================================================================================
 
 Candidates for k are 0, quotients by the same divisor and their differences, and what dividing a by b as polynomials
-gives. Instances are never quantified, and they are added in a fixed order.
+gives. Instances are never quantified, and they are added in a fixed order. Where a condition says that b divides a, a
+is written as a multiple of b before any of this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
 import z3
 
+from soundline.verify.smt.divisibility import polynomial
 from soundline.verify.smt.integers import Integers, Quotient
 from soundline.verify.smt.polynomials import Poly, divide
 
@@ -41,15 +47,22 @@ class Lemmas:
     def __init__(self, algebra: Integers) -> None:
         self.algebra = algebra
         self.atoms: dict[str, Any] = {}
+        self._written: list[str] = []
+        """The atoms that are being written as multiples: two of them may divide each other."""
+        self._found: dict[str, list[Poly]] = {}
+        """What quotients come to if what is left over is small, or whatever it is; by their names."""
 
     def instances(self, *, many: bool) -> Iterator[Any]:
         """The likely ones; with `many`, more candidates and R."""
         given = list(self.algebra.quotients)
         for quotient in given:
+            yield from self._by_factors(quotient, many=many)
             yield from self._by_polynomials(quotient, given)
         everything = list(self.algebra.quotients)
         for quotient in everything:
             yield unique(quotient, self.algebra.int(0))
+        for a, b, sizes in self.algebra.truncations:
+            yield from truncation([q for q in everything if z3.eq(q.a, a) and z3.eq(q.b, b)], sizes)
         if len(everything) > MOST_QUOTIENTS:
             return
         for one, other in permutations(everything, 2):
@@ -68,10 +81,27 @@ class Lemmas:
                 continue
             if not rest.terms:
                 zero = self.algebra.int(0)
+                self._found.setdefault(str(quotient.q), [k])
                 yield shifted(quotient, zero, zero, self.term(k), zero)
                 continue
             y = self.algebra.divide(self.term(rest), quotient.b)
+            self._found.setdefault(str(quotient.q), [k, k + self.poly(y.q)])
             yield shifted(quotient, y.q, y.r, self.term(k), y.a)
+
+    def _by_factors(self, quotient: Quotient, *, many: bool) -> Iterator[Any]:
+        """F for a factor of both; with `many`, N for each factor of the divisor."""
+        a, b = self.poly(quotient.a), self.poly(quotient.b)
+        if len(b.terms) != 1 or not a.terms:
+            return
+        (monomial, n), *_ = b.terms.items()
+        for atom in sorted(set(monomial)):
+            f, inner = self.atoms[atom], self.term(quotient_by(b, atom))
+            if all(atom in m for m in a.terms):
+                small = self.algebra.divide(self.term(quotient_by(a, atom)), inner)
+                yield common(quotient, f, small)
+            elif many and (len(monomial) > 1 or n != 1):
+                outer = self.algebra.divide(quotient.a, f)
+                yield nested(quotient, f, outer, self.algebra.divide(outer.q, inner))
 
     def _readings(self, a: Poly, quotient: Quotient, given: list[Quotient]) -> list[Poly]:
         """The dividend, and again with its atoms written by what another quotient says of them.
@@ -96,6 +126,8 @@ class Lemmas:
             if len(a.atoms) == 1 and a.key in a.atoms:
                 yield a.key, q * b + r
             yield r.key, a - q * b
+            for whole in self._found.get(str(other.q), ()):
+                yield q.key, whole
 
     def _products(self, one: Quotient, other: Quotient) -> Iterator[Any]:
         """M for one remainder and another divisor; and where one divides what the other gives, their product."""
@@ -113,6 +145,8 @@ class Lemmas:
             return
         zero = self.algebra.int(0)
         yield shifted(one, other.q, other.r, zero, other.a)
+        if not z3.is_int_value(one.b):
+            yield ordered(one, other)
         if many:
             yield reflected(one, other, zero)
             for k in (self.algebra.int(1), one.q, other.q, one.q - other.q):
@@ -123,27 +157,30 @@ class Lemmas:
 
     def poly(self, term: Any) -> Poly:
         """An Int term as a polynomial over its parts that are no sums or products."""
-        if z3.is_int_value(term):
-            return Poly.of(int(term.as_long()))
-        if z3.is_add(term) or z3.is_mul(term) or z3.is_sub(term) or term.decl().kind() == z3.Z3_OP_UMINUS:
-            parts = [self.poly(child) for child in term.children()]
-            return _joined(term, parts)
-        name = str(term) if z3.is_const(term) else f"#{term.get_id()}"
-        self.atoms[name] = term
-        return Poly.of(name)
+        return polynomial(term, self.atoms, self._multiple)
+
+    def _multiple(self, name: str) -> Poly | None:
+        """What an atom is that a condition says to be a multiple of something."""
+        for quotient in self.algebra.exact:
+            if str(quotient.a) == name and name not in self._written:
+                self._written.append(name)
+                whole = self.poly(quotient.q) * self.poly(quotient.b)
+                self._written.pop()
+                return whole
+        return None
 
     def term(self, poly: Poly) -> Any:
         """A polynomial as an Int term."""
         return poly.z3(self.atoms.__getitem__, self.algebra.int)
 
 
-def _joined(term: Any, parts: list[Poly]) -> Poly:
-    if term.decl().kind() == z3.Z3_OP_UMINUS:
-        return -parts[0]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total * part if z3.is_mul(term) else total - part if z3.is_sub(term) else total + part
-    return total
+def quotient_by(poly: Poly, atom: str) -> Poly:
+    """The polynomial without one factor, which all its monomials have."""
+    kept = {}
+    for monomial, n in poly.terms.items():
+        at = monomial.index(atom)
+        kept[monomial[:at] + monomial[at + 1 :]] = n
+    return Poly(kept)
 
 
 def substituted(poly: Poly, atom: str, by: Poly) -> Poly:
@@ -179,3 +216,35 @@ def reflected(one: Quotient, other: Quotient, k: Any) -> Any:
     b = one.b
     premise = z3.And(b > 0, one.a + other.a == b - 1 + k * b)
     return z3.Implies(premise, z3.And(one.q == k - other.q, one.r == b - 1 - other.r))
+
+
+def ordered(one: Quotient, other: Quotient) -> Any:
+    """O: multiples of a positive divisor are in the order of their factors, and a whole divisor apart."""
+    b, q, p = one.b, one.q, other.q
+    above, below = z3.And(q >= p, q * b >= p * b), z3.And(q < p, q * b <= p * b - b)
+    return z3.Implies(b > 0, z3.Or(above, below))
+
+
+def truncation(floors: Sequence[Quotient], sizes: Quotient) -> Iterator[Any]:
+    """T: a floor quotient, by the signs of what is divided, from the quotient of the magnitudes."""
+    q, r = sizes.q, sizes.r
+    for floor in floors:
+        a, b = floor.a, floor.b
+        exact = z3.And(r == 0, floor.q == -q, floor.r == 0)
+        above = z3.And(r != 0, floor.q == -q - 1, floor.r == b - r)
+        below = z3.And(r != 0, floor.q == -q - 1, floor.r == b + r)
+        yield z3.Implies(z3.And(a >= 0, b > 0), z3.And(floor.q == q, floor.r == r))
+        yield z3.Implies(z3.And(a <= 0, b < 0), z3.And(floor.q == q, floor.r == -r))
+        yield z3.Implies(z3.And(a < 0, b > 0), z3.Or(exact, above))
+        yield z3.Implies(z3.And(a > 0, b < 0), z3.Or(exact, below))
+
+
+def common(quotient: Quotient, f: Any, small: Quotient) -> Any:
+    """F: a factor of dividend and divisor leaves the quotient, and stays in the remainder."""
+    return z3.Implies(f != 0, z3.And(quotient.q == small.q, quotient.r == f * small.r))
+
+
+def nested(quotient: Quotient, f: Any, outer: Quotient, inner: Quotient) -> Any:
+    """N: dividing by a product is dividing twice, if the second divisor is positive."""
+    same = z3.And(quotient.q == inner.q, quotient.r == f * inner.r + outer.r)
+    return z3.Implies(z3.And(f != 0, inner.b > 0), same)

@@ -235,15 +235,20 @@ ODD = (Op.Mul, Op.Div, Op.Recip, Op.Sin)
 def uninterpreted(algebra: Algebra, node: UOp) -> Any:
     """An unknown function of the operands, one for each op and dtype."""
     algebra.spurious = True
-    terms, negated = algebra.sources(node), False
-    if node.op in ODD:
+    return unknown(algebra, node.op, node.dtype, algebra.sources(node))
+
+
+def unknown(algebra: Algebra, op: Op, dtype: DType, terms: list[Any]) -> Any:
+    """An unknown function of these operands, with the symmetries that the op has."""
+    negated = False
+    if op in ODD:
         stripped = [_without_sign(term) for term in terms]
         terms = [term for term, _ in stripped]
         negated = sum(sign for _, sign in stripped) % 2 == 1
-    if node.op in COMMUTATIVE:
+    if op in COMMUTATIVE:
         terms = sorted(terms, key=lambda term: term.get_id())
-    result = z3.BitVecSort(node.dtype.bits, algebra.ctx) if node.dtype.is_int else sort(algebra, node.dtype)
-    function = z3.Function(f"{node.op.name}:{node.dtype}", *(t.sort() for t in terms), result)
+    result = z3.BitVecSort(dtype.bits, algebra.ctx) if dtype.is_int else sort(algebra, dtype)
+    function = z3.Function(f"{op.name}:{dtype}", *(t.sort() for t in terms), result)
     return z3.fpNeg(function(*terms), algebra.ctx) if negated else function(*terms)
 
 

@@ -24,6 +24,14 @@ from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import Algebra, Law, Outside
+from soundline.verify.smt.divisibility import (
+    divisible,
+    mask_of,
+    odd,
+    polynomial,
+    powers_of_two,
+    without_odd_factors,
+)
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
 
 
@@ -54,10 +62,17 @@ class Integers(Algebra):
         super().__init__(obligation)
         self.quotients: list[Quotient] = []
         self.variables: list[Any] = []
+        self.exact: list[Quotient] = []
+        """The quotients whose remainder the hypotheses say to be 0."""
+        self.truncations: list[tuple[Any, Any, Quotient]] = []
+        """Dividends and divisors of truncating quotients, and the floor quotients of their magnitudes."""
         self._quotients: dict[tuple[int, int], Quotient] = {}
         self._truncated: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._fitting = frozenset(wrapping_nodes(obligation.fits))
         self._lower = dict(map(_lower_bound, obligation.hypotheses))
+        self.divisible = divisible(obligation.hypotheses)
+        self._odd = odd(obligation.hypotheses)
+        self.powers = powers_of_two(obligation.hypotheses)
 
     # elements -----------------------------------------------------------------------------------------------------
 
@@ -136,6 +151,13 @@ class Integers(Algebra):
 
     # conditions ---------------------------------------------------------------------------------------------------
 
+    def premises(self) -> list[Any]:
+        """The hypotheses, those that say what divides what before the others use it."""
+        for remainder in self.obligation.nodes():
+            if remainder in self.divisible:
+                self.term(remainder)
+        return super().premises()
+
     def equal(self, left: UOp, right: UOp) -> Any:
         """Equality of elements; of residues, that their difference is a multiple of 2^w."""
         a, b = self._terms[left], self._terms[right]
@@ -143,10 +165,18 @@ class Integers(Algebra):
             return a == b
         if a.exact and b.exact:
             return a.term == b.term
-        gap = z3.simplify(a.term - b.term, som=True)
+        atoms: dict[str, Any] = {}
+        whole = polynomial(a.term - b.term, atoms)
+        odd_names = {name for name, atom in atoms.items() if any(self._is(node, atom) for node in self._odd)}
+        gap = without_odd_factors(whole, odd_names.__contains__).z3(atoms.__getitem__, self.int)
         k, r, modulus = self.fresh("wraps"), self.fresh("apart"), 1 << left.dtype.bits
         self.facts += [gap == k * modulus + r, r >= 0, r < modulus]
         return r == 0
+
+    def _is(self, node: UOp, term: Any) -> bool:
+        """Whether a term is the element of a node that has been translated."""
+        found = self._terms.get(node)
+        return isinstance(found, Residue) and z3.eq(found.term, term)
 
     def no_wrap(self, node: UOp) -> Any:
         """That the exact result lies in the range of the dtype."""
@@ -193,6 +223,17 @@ class Integers(Algebra):
             self._quotients[key] = self._divided(a, b)
         return self._quotients[key]
 
+    def divide_exactly(self, a: Any, b: Any) -> Quotient:
+        """The quotient of two Ints of which the second divides the first; no fact of its own says so."""
+        key = (a.get_id(), b.get_id())
+        if key not in self._quotients:
+            q = self.fresh("multiple")
+            found = self._quotients[key] = Quotient(a, b, q, self.int(0))
+            self.facts += [a == q * b, z3.Implies(b == 0, q == 0)]
+            self.quotients.append(found)
+            self.exact.append(found)
+        return self._quotients[key]
+
     def _divided(self, a: Any, b: Any) -> Quotient:
         number = _literal(b)
         if number == 0:
@@ -217,6 +258,7 @@ class Integers(Algebra):
         key = (a.get_id(), b.get_id())
         if key not in self._truncated:
             found = self.divide(_magnitude(a), _magnitude(b))
+            self.truncations.append((a, b, found))
             q = z3.If((a < 0) == (b < 0), found.q, -found.q)
             self._truncated[key] = q, z3.If(a < 0, -found.r, found.r)
         return self._truncated[key]
@@ -288,11 +330,17 @@ def _quotient(algebra: Integers, node: UOp, q: Any) -> Residue:
 
 
 def _mod(algebra: Integers, node: UOp) -> Residue:
-    return Residue(algebra.divide(*(algebra.value(s) for s in node.src)).r, True)
+    a, b = (algebra.value(s) for s in node.src)
+    if node in algebra.divisible:
+        algebra.divide_exactly(a, b)
+    return Residue(algebra.divide(a, b).r, True)
 
 
 def _cmod(algebra: Integers, node: UOp) -> Residue:
-    return Residue(algebra.truncated(*(algebra.value(s) for s in node.src))[1], True)
+    a, b = (algebra.value(s) for s in node.src)
+    if node in algebra.divisible:
+        algebra.divide_exactly(a, b)
+    return Residue(algebra.truncated(a, b)[1], True)
 
 
 def _shift_count(node: UOp) -> int:
@@ -321,13 +369,30 @@ def _shr(algebra: Integers, node: UOp) -> Residue:
 
 
 def _and(algebra: Integers, node: UOp) -> Residue:
-    """A mask of low bits is a remainder."""
+    """A mask of low bits is a remainder; also of a power of two that is not known, less one."""
+    for mask, other in (node.src, node.src[::-1]):
+        power = mask_of(mask)
+        if power is not None and power[0] in algebra.powers:
+            return _masked(algebra, algebra.value(other), node.dtype, *power)
     for mask, other in (node.src, node.src[::-1]):
         if mask.op is Op.Const:
             bits = int(mask.arg.value) % (1 << node.dtype.bits) + 1
             if bits & (bits - 1) == 0 and bits.bit_length() <= node.dtype.bits + (not node.dtype.signed):
                 return Residue(algebra.divide(algebra.value(other), algebra.int(bits)).r, True)
     raise Outside("And of variables among the integers")
+
+
+def _masked(algebra: Integers, x: Any, dtype: DType, power: UOp, is_low: bool) -> Residue:
+    """x under p - 1, or under -p, for a p that the hypotheses say to be 0, a power of two, or the least value.
+
+    Nothing else is said of p here, so that a model of this may have a p that is none.
+    """
+    algebra.spurious = True
+    p, span = algebra.value(power), 1 << (dtype.bits - 1)
+    low = algebra.divide(x, p).r
+    if dtype.signed:
+        low = z3.If(p == -span, z3.If(x < 0, x + span, x), low)
+    return Residue(low, True) if is_low else Residue(x - low, True)
 
 
 def _cast(algebra: Integers, node: UOp) -> Any:
@@ -378,8 +443,8 @@ INTEGER_LAWS: dict[Op, Law] = {
     Op.CmpGt: _comparison(lambda a, b: a > b),
     Op.CmpLe: _comparison(lambda a, b: a <= b),
     Op.CmpGe: _comparison(lambda a, b: a >= b),
-    Op.CmpEq: _comparison(lambda a, b: a == b),
-    Op.CmpNe: _comparison(lambda a, b: a != b),
+    Op.CmpEq: lambda algebra, node: algebra.equal(*node.src),
+    Op.CmpNe: lambda algebra, node: z3.Not(algebra.equal(*node.src)),
     Op.Where: _where,
     Op.Cast: _cast,
     Op.Bitcast: _bitcast,

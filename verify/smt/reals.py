@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from typing import Any, ClassVar
 
 import z3
@@ -211,10 +211,27 @@ def transcendental(algebra: Reals) -> list[Any]:
     known += [log2(exp2(y)) == y for y, _ in algebra.exponents]
     for y, z in combinations_with_replacement(exponents, 2):
         known += [z3.Implies(y + z == w, exp2(w) == exp2(y) * exp2(z)) for w in [*exponents, algebra.real(0)]]
+    known += _equal_products(algebra, exponents[:MOST_EXPONENTS])
     for x, y in combinations_with_replacement(arguments, 2):
         both = z3.And(x > 0, y > 0)
         known += [z3.Implies(z3.And(both, x * y == w), log2(w) == log2(x) + log2(y)) for w in arguments]
     return known
+
+
+MOST_EXPONENTS = 6
+"""Of so many exponents the sums are compared."""
+
+
+def _equal_products(algebra: Reals, exponents: Sequence[Any]) -> list[Any]:
+    """2^x·2^y = 2^u·2^v for every two pairs of exponents with one sum."""
+    exp2 = algebra.exp2
+    pairs = list(combinations_with_replacement(exponents, 2))
+    equal = [
+        ((x, y), (u, v))
+        for (x, y), (u, v) in combinations(pairs, 2)
+        if z3.eq(z3.simplify(x + y - u - v, som=True), algebra.real(0))
+    ]
+    return [exp2(x) * exp2(y) == exp2(u) * exp2(v) for (x, y), (u, v) in equal]
 
 
 # Points -----------------------------------------------------------------------------------------------------------

@@ -3,15 +3,15 @@ Deciding scalar obligations
 ===========================
 
 First what needs no solver: both sides are one term; all values, where there are few; a few hundred directed points.
-Then the algebras, cheapest first, each with a share of the budget. An algebra that is exact may refute, and what it
-refutes is evaluated again; one that forgets something may only prove.
+Then the algebras, in the order of `ways`, each with a share of the budget. What an algebra refutes is evaluated again.
+A proof counts only if the condition is met by some input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from soundline.spec.bounds import min_max
 from soundline.spec.dtypes import DType, bool_, index
@@ -23,13 +23,14 @@ from soundline.spec.uop import const
 from soundline.verify.metering import metered
 from soundline.verify.smt import counterexamples, exhaustive, minimal, sampling
 from soundline.verify.smt.algebra import Algebra, Outside
-from soundline.verify.smt.division import Lemmas
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine, Structure
 from soundline.verify.smt.obligations import SCALAR_OPS, Obligation, obligation_of, scalar_nodes
 from soundline.verify.smt.points import FAILS, OUT, Point, Points
-from soundline.verify.smt.reals import NearPoints, RealPoints, Reals
-from soundline.verify.smt.solving import Answer, Budget, Search, check
+from soundline.verify.smt.reals import NearPoints, RealPoints
+from soundline.verify.smt.residues import Cases, cases
+from soundline.verify.smt.rounding import Rounded
+from soundline.verify.smt.solving import Answer, Budget, check
+from soundline.verify.smt.specials import special_points
+from soundline.verify.smt.ways import Way, can_be_met, ways, with_lemmas
 from soundline.verify.verdicts import INTERNAL, Counterexample, LayerResult, Verdict
 
 SAMPLES = 20_000
@@ -138,53 +139,20 @@ def _by_points(state: _Attempt) -> Finding | None:
     return None
 
 
+def _by_special_points(state: _Attempt) -> Finding | None:
+    """Every combination of special floats."""
+    for point in special_points(state.obligation) if state.trial.evaluable else ():
+        if state.trial.at(point) == FAILS:
+            return _refuted(state, point, smallest=False)
+    return None
+
+
 # With the solver --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way to ask: an algebra, with or without the lemmas of division, its share of the work, and the search."""
-
-    algebra: type[Algebra]
-    share: float
-    lemmas: Literal["none", "likely", "many"] = "none"
-    search: Search = "plain"
-
-
-def ways(obligation: Obligation) -> tuple[Way, ...]:
-    """How to ask, in this order: what is quick for most rules first, then each algebra at length."""
-    dtypes = {n.dtype for n in obligation.nodes()}
-    if any(d.is_float for d in dtypes):
-        exact = Way(Machine, 1.0, search="tactics")
-        forgets = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in obligation.nodes())
-        return (Way(Structure, 0.05, search="tactics"), exact) if forgets else (exact,)
-    quick = (
-        Way(Integers, 0.01),
-        Way(Integers, 0.01, "likely"),
-        Way(Integers, 0.02, "likely", "tactics"),
-        Way(Integers, 0.05, "many"),
-        Way(Integers, 0.05, "many", "tactics"),
-    )
-    long = (
-        Way(Integers, 0.2, "none", "tactics"),
-        Way(Integers, 0.2, "likely"),
-        Way(Integers, 0.2, "many"),
-        Way(Integers, 0.2, "many", "tactics"),
-    )
-    if index in dtypes or not any(d.is_int for d in dtypes):
-        return (*quick, *long)
-    return (
-        *quick[:2],
-        Way(Machine, 0.02, search="tactics"),
-        *quick[2:],
-        *long,
-        Way(Machine, 0.5, search="tactics"),
-    )
 
 
 def _by_solver(state: _Attempt) -> Finding | None:
     for way in ways(state.obligation):
-        finding = _ask(state, way)
+        finding = _by_residues(state, way) if way.algebra is Cases else _ask(state, way)
         if finding is not None:
             return finding
     return None
@@ -192,47 +160,54 @@ def _by_solver(state: _Attempt) -> Finding | None:
 
 def _ask(state: _Attempt, way: Way) -> Finding | None:
     kind, budget = way.algebra, state.budget.share(way.share)
+    if kind is Rounded:
+        finding = _by_special_points(state)
+        if finding is not None:
+            return finding
     try:
         algebra = kind(state.obligation)
-        denial = algebra.denial()
+        denial = with_lemmas(algebra, algebra.denial(), way)
     except Outside as outside:
         state.notes.append(f"{kind.NAME} cannot say {outside}")
         return None
-    if way.lemmas != "none":
-        lemmas = _lemmas(algebra, many=way.lemmas == "many")
-        if not lemmas:
-            return None
-        denial += lemmas
+    if denial is None:
+        return None
     answer = check(denial, algebra.ctx, budget, way.search)
     if answer.status == "unsat":
-        return _proved(state, kind, budget)
+        return _proved(state, kind)
     if answer.status == "unknown":
         state.notes.append(f"{kind.NAME}: {answer.reason}")
         return None
     return _candidate(state, algebra, answer)
 
 
-def _lemmas(algebra: Algebra, *, many: bool) -> list[Any]:
-    """The instances of the lemmas of division, and the facts of the quotients that they brought in."""
-    if not isinstance(algebra, Integers) or isinstance(algebra, Machine) or not algebra.quotients:
-        return []
-    known = len(algebra.facts)
-    instances = list(Lemmas(algebra).instances(many=many))
-    return [*instances, *algebra.facts[known:]]
+def _by_residues(state: _Attempt, way: Way) -> Finding | None:
+    """A proof case by case, by the remainders of the variables."""
+    every = cases(state.obligation)
+    if every is None:
+        return None
+    budget = state.budget.share(way.share)
+    try:
+        for algebra in every:
+            denial = algebra.denial()
+            formulas = with_lemmas(algebra, denial, way) or denial
+            if check(formulas, algebra.ctx, budget, way.search).status != "unsat":
+                return None
+    except Outside:
+        return None
+    return _proved(state, Cases)
 
 
-def _proved(state: _Attempt, kind: type[Algebra], budget: Budget) -> Finding:
+def _proved(state: _Attempt, kind: type[Algebra]) -> Finding:
     """A proof, if the premises can be met at all."""
-    how = f"all values, by {kind.NAME}"
-    if not state.applies:
-        premises = (Machine if kind is Structure else kind)(state.obligation)
-        conditions = premises.premises()
-        answer = check([*conditions, *premises.facts], premises.ctx, budget)
-        if answer.status == "unsat":
-            return Finding("vacuous", "", detail="the condition excludes every input")
-        if answer.status == "unknown":
-            how += "; whether the condition can be met is not known"
-    return Finding("proved", how)
+    met = state.applies or can_be_met(state.obligation, state.budget)
+    if met is None:
+        return Finding(
+            "unknown", "", detail="right where the condition holds, but whether it ever does is not known"
+        )
+    if not met:
+        return Finding("vacuous", "", detail="the condition excludes every input")
+    return Finding("proved", f"all values, by {kind.NAME}")
 
 
 def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | None:
@@ -265,7 +240,7 @@ def _over_reals(obligation: Obligation, budget: Budget) -> Finding:
     finding = _by_real_points(exact)
     if finding is not None:
         return finding
-    for way in (Way(Reals, 0.3, search="tactics"), Way(Reals, 0.3)):
+    for way in ways(obligation):
         finding = _ask(exact, way)
         if finding is not None and finding.verdict == "proved":
             finding.how = REAL_COVER

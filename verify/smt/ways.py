@@ -1,0 +1,129 @@
+"""
+Ways to ask
+===========
+
+Which algebras are asked about an obligation, with which lemmas, in which order and with which part of the budget: what
+is quick for most rules first, then each at length. An algebra that is exact may refute; one that forgets something may
+only prove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from soundline.spec.dtypes import index
+from soundline.verify.smt.algebra import Algebra, Outside
+from soundline.verify.smt.division import Lemmas
+from soundline.verify.smt.integers import Integers
+from soundline.verify.smt.machine import Machine, Structure
+from soundline.verify.smt.obligations import Obligation
+from soundline.verify.smt.reals import Reals
+from soundline.verify.smt.residues import Cases, cases
+from soundline.verify.smt.rounding import Rounded
+from soundline.verify.smt.solving import Budget, Search, check
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to ask: an algebra, with or without the lemmas of division, its share of the work, and the search."""
+
+    algebra: type[Algebra]
+    share: float
+    lemmas: Literal["none", "likely", "many"] = "none"
+    search: Search = "plain"
+
+
+QUICK = (
+    Way(Integers, 0.01),
+    Way(Integers, 0.01, "likely"),
+    Way(Integers, 0.02, "likely", "tactics"),
+    Way(Integers, 0.05, "many"),
+    Way(Integers, 0.05, "many", "tactics"),
+    Way(Cases, 0.01, "likely"),
+)
+"""What decides most rules over integers."""
+
+LONG = (
+    Way(Integers, 0.2, "none", "tactics"),
+    Way(Integers, 0.2, "likely"),
+    Way(Integers, 0.2, "many"),
+    Way(Integers, 0.2, "many", "tactics"),
+)
+"""The same at length."""
+
+
+def ways(obligation: Obligation) -> tuple[Way, ...]:
+    """How to ask, in this order."""
+    dtypes = {n.dtype for n in obligation.nodes()}
+    if obligation.over_reals:
+        return Way(Reals, 0.3, search="tactics"), Way(Reals, 0.3)
+    if any(d.is_float for d in dtypes):
+        exact = Way(Machine, 1.0, search="tactics")
+        forgets = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in obligation.nodes())
+        known = (Way(Structure, 0.05, search="tactics"), Way(Rounded, 0.1, search="tactics"))
+        return (*known, exact) if forgets else (exact,)
+    if index in dtypes or not any(d.is_int for d in dtypes):
+        return (*QUICK, *LONG)
+    machine, at_length = Way(Machine, 0.02, search="tactics"), Way(Machine, 0.5, search="tactics")
+    return (*QUICK[:2], machine, *QUICK[2:], *LONG, at_length)
+
+
+def with_lemmas(algebra: Algebra, formulas: list[Any], way: Way) -> list[Any] | None:
+    """The formulas and the lemmas that the way asks for; None where it asks for some and there are none."""
+    if way.lemmas == "none":
+        return formulas
+    if not isinstance(algebra, Integers) or isinstance(algebra, Machine) or not algebra.quotients:
+        return None
+    known = len(algebra.facts)
+    instances = list(Lemmas(algebra).instances(many=way.lemmas == "many"))
+    return [*formulas, *instances, *algebra.facts[known:]]
+
+
+# Whether the premises can be met ----------------------------------------------------------------------------------
+
+
+def can_be_met(obligation: Obligation, budget: Budget) -> bool | None:
+    """Whether any input meets the premises; None where that is not known."""
+    for way in ways(obligation):
+        if not issubclass(way.algebra, Structure):
+            met = (
+                _in_some_case(obligation, way, budget)
+                if way.algebra is Cases
+                else _asked(obligation, way, budget)
+            )
+            if met is not None:
+                return met
+    return None
+
+
+def _asked(obligation: Obligation, way: Way, budget: Budget) -> bool | None:
+    try:
+        return _met(way.algebra(obligation), way, budget)
+    except Outside:
+        return None
+
+
+def _in_some_case(obligation: Obligation, way: Way, budget: Budget) -> bool | None:
+    """The same, asked for the remainders of the variables one by one."""
+    answer: bool | None = None
+    for algebra in cases(obligation) or ():
+        try:
+            answer = _met(algebra, way, budget)
+        except Outside:
+            return None
+        if answer is not False:
+            return answer
+    return answer
+
+
+def _met(algebra: Algebra, way: Way, budget: Budget) -> bool | None:
+    """Whether the premises can be met, as one algebra says it."""
+    premises = algebra.premises()
+    formulas = with_lemmas(algebra, [*premises, *algebra.facts], way)
+    if formulas is None:
+        return None
+    answer = check(formulas, algebra.ctx, budget.share(way.share), way.search)
+    if answer.status == "unsat":
+        return False
+    return None if answer.status == "unknown" or algebra.spurious else True
