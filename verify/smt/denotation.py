@@ -303,8 +303,10 @@ def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     first = reader.space.equations.reduce(at[0])
     if first.constant is not None and 0 <= first.constant < len(node.src):
         return reader.element(node.src[first.constant], at[1:], path)
-    found: Element = Bottom(node.dtype)
-    for k in reversed(range(len(node.src))):
+    if first.constant is not None or not node.src:
+        return Bottom(node.dtype)
+    found = reader.element(node.src[-1], at[1:], path)  # a position that is read lies inside
+    for k in reversed(range(len(node.src) - 1)):
         condition, within = reader.guarded(equal(first, Poly.of(k)), path)
         found = choice(condition, reader.element(node.src[k], at[1:], within), found)
     return found

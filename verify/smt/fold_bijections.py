@@ -17,7 +17,7 @@ from itertools import islice, product
 
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.denotation import Reader
-from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth
+from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth, reads
 from soundline.verify.smt.formulas import (
     FALSE,
     TRUE,
@@ -83,6 +83,7 @@ def _equations(reader: Reader, a: Element, b: Element) -> Iterator[list[Poly]]:
                 yield from _of_operands(reader, a.operands, b.operands)
                 if a.op in _COMMUTATIVE:
                     yield from _of_operands(reader, a.operands, b.operands[::-1])
+            yield _of_reads(a, b)
         case Choice(), Choice():
             own = _of_conditions(reader, a.condition, b.condition)
             for found in _of_operands(reader, (a.then, a.otherwise), (b.then, b.otherwise)):
@@ -93,6 +94,21 @@ def _equations(reader: Reader, a: Element, b: Element) -> Iterator[list[Poly]]:
         case _:
             if a == b:
                 yield []
+            elif a.dtype is b.dtype:
+                yield _of_reads(a, b)
+
+
+def _of_reads(a: Element, b: Element) -> list[Poly]:
+    """What makes the first reads of each input be at one position, in elements that are made in different ways."""
+    found: list[Poly] = []
+    there: dict[str, Read] = {}
+    for read in reads(b):
+        there.setdefault(read.name, read)
+    for read in reads(a):
+        other = there.pop(read.name, None)
+        if other is not None:
+            found += [x - y for x, y in zip(read.at, other.at, strict=True)]
+    return found
 
 
 def _valid(element: Element) -> Element:
@@ -148,7 +164,7 @@ def pairings(
     """
     if not some and len(a.factors) != len(b.factors):
         return
-    alike = [[k for k, e in enumerate(a.factors) if _alike(e, f)] for f in b.factors]
+    alike = [[k for k, e in enumerate(a.factors) if _alike(reader, e, f)] for f in b.factors]
     orders = (o for o in product(*alike) if some or len(set(o)) == len(o))
     for order in islice(orders, MOST_CANDIDATES):
         chosen = [a.factors[k] for k in order]
@@ -156,11 +172,20 @@ def pairings(
             yield tuple(zip(order, range(len(b.factors)), strict=True)), found
 
 
-def _alike(a: Element, b: Element) -> bool:
+def _alike(reader: Reader, a: Element, b: Element) -> bool:
+    """Whether two factors may be equal at all, at a glance."""
     a, b = _valid(a), _valid(b)
     if isinstance(a, Read) and isinstance(b, Read):
         return a.name == b.name
+    if isinstance(a, Number) and isinstance(b, Number):
+        return _inputs(reader, a.poly) == _inputs(reader, b.poly)
     return a.dtype is b.dtype
+
+
+def _inputs(reader: Reader, poly: Poly) -> set[str]:
+    """The inputs of dtype ``index`` whose elements are in a polynomial."""
+    below = (x for atom in poly.atoms for x in reader.space.base(atom))
+    return {reader.numbers[x].name for x in below if x in reader.numbers}
 
 
 # solving ----------------------------------------------------------------------------------------------------------
@@ -398,7 +423,7 @@ class Bijections:
         inside = path | (set(members) - set(left))
         while left and not self.space.shows(inside, conjunction(left)):
             first = left.pop(0)
-            if not self.space.shows(inside, first):
+            if not self.space.shows_with_equations(inside, first):
                 found.append(first)
             inside |= {first}
         return tuple(found)

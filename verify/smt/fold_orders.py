@@ -11,7 +11,9 @@ nested folds are not joined. What may be left out is what the law of the scalars
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import product
 
 from soundline.spec.dtypes import DType, same_value
 from soundline.spec.op_schema import Op
@@ -36,6 +38,9 @@ from soundline.verify.smt.replacing import Replacement, within
 
 NEUTRAL = {Op.Add: -0.0, Op.Mul: 1.0}
 """What may be left out of a fold of floats, exactly."""
+
+MOST_UNROLLED = 8
+"""Up to how many elements a fold of known length is written out."""
 
 OF_NOTHING = {Op.Add: 0.0, Op.Mul: 1.0}
 """The fold of nothing."""
@@ -103,6 +108,20 @@ class Orders:
         some = self.space.reduced(_is_filled(sequence.whole))
         guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
         return choice(guard, piece.factors[0], choice(some, neutral, nothing))
+
+    def unrolled(self, element: Element, path: Path) -> Element | None:
+        """A fold of a few elements, whose number is known, written out; None for any other."""
+        if not isinstance(element, Fold) or element.op is not self.op:
+            return None
+        counts = [size.constant for _, size in element.bound]
+        if any(n is None for n in counts) or math.prod(n or 0 for n in counts) > MOST_UNROLLED:
+            return None
+        found: Element | None = None
+        for at in product(*(range(n or 0) for n in counts)):
+            values = {name: Poly.of(i) for (name, _), i in zip(element.bound, at, strict=True)}
+            each = Replacement(self.reader, values).element(element.body, path)
+            found = each if found is None else self.reader.operation(self.op, element.dtype, (found, each))
+        return found
 
     # comparing --------------------------------------------------------------------------------------------------
 

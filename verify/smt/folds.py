@@ -26,6 +26,7 @@ from soundline.verify.smt.elements import (
 )
 from soundline.verify.smt.fold_bijections import Proves
 from soundline.verify.smt.fold_covers import Covers
+from soundline.verify.smt.fold_homomorphisms import Homomorphisms
 from soundline.verify.smt.fold_orders import Orders
 from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
 from soundline.verify.smt.formulas import Formula
@@ -49,9 +50,23 @@ class Folds:
             return False
         self.reader.nested += 1
         try:
-            return any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops))
+            if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
+                return True
+            return self._inside(left, right, ops, path)
         finally:
             self.reader.nested -= 1
+
+    def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
+        """Whether the elements are equal once what is done to folds is done to their elements."""
+        reals = over_reals(self.reader, left.dtype)
+        into = Homomorphisms(self.reader, self.proves, over_reals=reals)
+        lefts, rights = ([*into.moved(side, ops, path), side] for side in (left, right))
+        pairs = ((a, b) for a in lefts for b in rights if a is not left or b is not right)
+        return any(
+            self._by(way, a, b, path)
+            for a, b in pairs
+            for way in self._ways(left.dtype, {f.op for s in (a, b) for f in folds_of(self.reader, s)})
+        )
 
     def _ways(self, dtype: DType, ops: set[Op]) -> Iterator[Sums | Covers | Orders]:
         if dtype is bool_:
@@ -82,7 +97,8 @@ class Folds:
             return element
         if over_reals(self.reader, element.dtype):
             return element
-        return Orders(self.reader, element.op, self.proves).single(element, path) or element
+        orders = Orders(self.reader, element.op, self.proves)
+        return orders.single(element, path) or orders.unrolled(element, path) or element
 
 
 def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:

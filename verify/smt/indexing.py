@@ -54,7 +54,10 @@ class Space:
         self.assumptions: list[Formula] = []
         self.origins: dict[str, Origin] = {}
         """How atoms were made that depend on others."""
+        self.digits_of: dict[str, tuple[Poly, Index]] = {}
+        """Of which flat position an atom is a digit, and in which shape."""
         self._bases: dict[str, frozenset[str]] = {}
+        self._indices: dict[str, frozenset[str]] = {}
         self._facts: dict[Path, dict[str, Formula]] = {ALWAYS: {}}
         self._views: dict[Path, _View] = {}
         self._systems: dict[tuple[str, ...], Index] = {}
@@ -119,7 +122,9 @@ class Space:
     def shows(self, path: Path, goal: Formula) -> bool:
         """Whether a goal follows from what is known along a path."""
         goal = self.reduced(goal)
-        return self.plainly(path, goal) or self.arithmetic.entails(self.known(path), goal) == "unsat"
+        if self.plainly(path, goal):
+            return True
+        return self.arithmetic.entails(self._in_scope(self.known(path), path, goal), goal) == "unsat"
 
     def shows_with_equations(self, path: Path, goal: Formula) -> bool:
         """The same, with the equations that rewrite polynomials given to the solver as well.
@@ -128,7 +133,21 @@ class Space:
         """
         if self.shows(path, goal):
             return True
-        return self.arithmetic.entails([*self.known(path), *self.assumptions], self.reduced(goal)) == "unsat"
+        goal = self.reduced(goal)
+        facts = self._in_scope([*self.known(path), *self.assumptions], path, goal)
+        return self.arithmetic.entails(facts, goal) == "unsat"
+
+    def _in_scope(self, facts: Iterable[Formula], path: Path, goal: Formula) -> list[Formula]:
+        """The facts but those on indices of folds of which neither the path nor the goal speaks."""
+        scope = self._opened(goal).union(*map(self._opened, path))
+        return [f for f in facts if self._opened(f) <= scope]
+
+    def _opened(self, condition: Formula) -> frozenset[str]:
+        """The indices of opened folds on which a condition depends."""
+        if condition.key not in self._indices:
+            below = (self.base(a) for p in condition.polys for a in p.atoms)
+            self._indices[condition.key] = frozenset(a for base in below for a in base if a.startswith("~"))
+        return self._indices[condition.key]
 
     def inside(self, path: Path, index: Index, shape: Index) -> None:
         """Learn that a position lies in a shape, so that no axis of the shape is empty, nor the whole."""
@@ -243,6 +262,7 @@ class Space:
             above = self.flat((*unknown, ZERO), sizes)
             self._systems[block] = (*unknown, self.equations.reduce(flat - above))
             for k in range(len(unknown)):
+                self.digits_of[f"#{number}.{k}"] = flat, sizes
                 self.origins[f"#{number}.{k}"] = made_of((flat, *sizes), partial(self._digit, k))
         return self._systems[block]
 

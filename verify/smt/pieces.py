@@ -18,7 +18,7 @@ from itertools import product as combinations
 from soundline.spec.dtypes import bool_
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.denotation import INDEX_LAWS, Reader
-from soundline.verify.smt.elements import Element, Fold, Number, Unsupported, atoms
+from soundline.verify.smt.elements import Element, Fold, Number, Unsupported, atoms, may_be_invalid
 from soundline.verify.smt.formulas import (
     FALSE,
     TRUE,
@@ -30,8 +30,8 @@ from soundline.verify.smt.formulas import (
     less,
     negation,
 )
-from soundline.verify.smt.indexing import Path
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.indexing import Index, Path
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 from soundline.verify.smt.replacing import Replacement, within
 
 MOST_PIECES = 64
@@ -174,10 +174,14 @@ class Pieces:
             if condition.kind == "or":
                 return [], self._either(piece, condition)
             solved = self._fixed(piece, condition) if condition.kind in ("eq", "ne") else None
-            if solved is not None and condition.kind == "ne" and not self.signed:
+            plain = self.signed and not any(map(may_be_invalid, piece.factors))
+            if solved is not None and condition.kind == "ne" and not plain:
                 return [], self._below_and_above(piece, condition, *solved)
             if solved is not None:
                 return [], self._without(piece, condition, *solved, path)
+        split = self._split(piece, path)
+        if split is not None:
+            return [], [split]
         for name, size in reversed(piece.bound):
             if self._is_free(piece, name):
                 counted = self._counted(piece, name, size, path)
@@ -190,6 +194,34 @@ class Pieces:
         rest = replace(piece, guard=piece.guard - {condition})
         first, *others = condition.parts
         return [rest.under((first,)), rest.under((negation(first), disjunction(others)))]
+
+    def _split(self, piece: Piece, path: Path) -> Piece | None:
+        """The piece with its digits in the place of an index of which only the digits are looked at.
+
+        That digits are unique makes this a bijection, and their order is that of the index.
+        """
+        seen = frozenset().union(*map(self._base, (*piece.factors, *piece.guard, (piece.number,))))
+        for place, (name, size) in enumerate(piece.bound):
+            for atom in sorted(seen & self.space.digits_of.keys()):
+                flat, sizes = self.space.digits_of[atom]
+                if flat != Poly.of(name) or any(n in self._base(sizes) for n, _ in piece.bound):
+                    continue
+                if self.space.equations.reduce(product(sizes)) == self.space.equations.reduce(size):
+                    return self._in_digits(piece, place, sizes, path)
+        return None
+
+    def _in_digits(self, piece: Piece, place: int, sizes: Index, path: Path) -> Piece:
+        names = []
+        for _ in sizes:
+            self.reader.opened += 1
+            names.append(f"~{self.reader.opened}")
+        digits = tuple(zip(names, sizes, strict=True))
+        name, _ = piece.bound[place]
+        wider = replace(piece, bound=(*piece.bound[:place], *digits, *piece.bound[place:]))
+        for size in sizes:
+            self.space.learn(path | within(digits), less(ZERO, size))
+        flat = self.space.flat(tuple(Poly.of(n) for n in names), sizes)
+        return self.replaced(wider, {name: flat}, path, ())
 
     def _below_and_above(self, piece: Piece, condition: Formula, name: str, value: Poly) -> list[Piece]:
         """The cases of an index that is not a value."""
