@@ -73,6 +73,10 @@ def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     found = scalars.prove_goals(instances, layer, budget)
     if found.verdict == "unknown" and dtype.is_int and dtype.bits > 8:
         return _with_small_widths(rule, found, budget)
+    if found.verdict == "unknown" and dtype.is_float:
+        from soundline.verify.second.opinions import attacked
+
+        return attacked(rule, dtype, found, budget)
     return found
 
 

@@ -395,6 +395,17 @@ def test_floats_settle_what_the_prover_cannot(monkeypatch: pytest.MonkeyPatch) -
     assert asked(commuted, float32, "floats").verdict == "unknown", "a search proves nothing"
 
 
+def test_floats_are_searched_before_a_layer_is_called_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without being asked: a search that finds something is worth more than an honest unknown."""
+    monkeypatch.setattr(scalars, "decide", lying("unknown", "too hard"))
+    found = prove_layer(regrouped_wrong, float32)
+    assert found.verdict == "refuted"
+    assert "directed floats" in found.covered
+    resisting = prove_layer(commuted, float32)
+    assert resisting.verdict == "unknown"
+    assert "directed elements: " in resisting.covered
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [

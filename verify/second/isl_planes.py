@@ -66,7 +66,7 @@ class Plane:
 
     def value(self, number: int) -> Any:
         """A number of isl's."""
-        return self.isl.Val(number, self.context)
+        return self.isl.Val(str(number), self.context)
 
     def within(self, dtype: DType, x: Any) -> Any:
         """Where a number lies in the range of a dtype."""

@@ -57,3 +57,12 @@ def with_opinions(rule: Rule, dtype: DType, budget: Budget, judge: Callable[[], 
     asked = Asked(rule, dtype, found, replace(budget, opinions=()), questions)
     opinions = tuple(ASKERS[name](asked) for name in budget.opinions)
     return replace(asked.settled or found, opinions=opinions)
+
+
+def attacked(rule: Rule, dtype: DType, found: LayerResult, budget: Budget) -> LayerResult:
+    """An undecided layer of floats after a directed search: refuted where that finds a counterexample."""
+    asked = Asked(rule, dtype, found, replace(budget, opinions=()))
+    said = floats.opinion(asked)
+    if asked.settled is not None:
+        return asked.settled
+    return replace(found, covered=f"{found.covered}; {said.detail}") if said.detail else found
