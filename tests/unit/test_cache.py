@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +16,7 @@ from soundline.spec.rules import Rule, given, rule
 from soundline.verify import *  # noqa: F403  # the vocabulary of rule files
 from soundline.verify import Const, DTypeVar, Interval, Value, floats, index, int8, ints, sints, where
 from soundline.verify import sameness as sameness_module
-from soundline.verify.cache import Cache, Key, default_folder
+from soundline.verify.cache import Cache, Key, default_folder, prune
 from soundline.verify.effort import BUDGETS, Effort, effort_of
 from soundline.verify.sameness import structure
 from soundline.verify.verdict_json import layer_from_json, layer_to_json
@@ -182,6 +187,111 @@ def test_results_of_another_form_are_refused(broken: dict[str, object]) -> None:
     assert layer_from_json(data) == result("proved")
     with pytest.raises((ValueError, KeyError, TypeError)):
         layer_from_json(data | broken)
+
+
+# many at once, a full disk, and pruning -----------------------------------------------------------------------------
+
+HAMMER = """
+import sys
+from pathlib import Path
+from soundline.verify.cache import Cache, Key, prune
+from soundline.verify.effort import Effort
+from soundline.verify.verdicts import LayerResult
+cache, effort = Cache(Path(sys.argv[1])), Effort(30, 30.0)
+known = 0
+for n in range(150):
+    key = Key("s", "unbounded", "index", "r", n % 10)
+    want = LayerResult("unbounded", "proved", f"all {n % 10}" + "x" * 20000)
+    found = cache.get(key, effort)
+    assert found in (None, want), found
+    known += found is not None
+    cache.put(key, effort, want)
+    if n % 7 == 0:
+        for folder in cache.folder.iterdir():
+            prune(folder, 0)
+assert cache.broken is None, cache.broken
+print(known)
+"""
+
+
+def test_processes_share_the_cache_and_none_reads_half_an_entry(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HAMMER, str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    for process in running:
+        said, failed = process.communicate()
+        assert process.returncode == 0, failed.decode()
+        assert int(said) > 0
+    assert list(tmp_path.rglob(".writing-*")) == []
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from soundline.verify.cache import Cache, Key
+from soundline.verify.effort import Effort
+from soundline.verify.verdicts import LayerResult
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+cache, effort = Cache(Path(sys.argv[1])), Effort(30, 30.0)
+small = Key("s", "unbounded", "index", "r", 0), LayerResult("unbounded", "proved", "all")
+large = Key("t", "unbounded", "index", "r", 0), LayerResult("unbounded", "proved", "x" * 5000)
+cache.put(small[0], effort, small[1])
+assert cache.broken is None
+cache.put(large[0], effort, large[1])
+assert "large" in cache.broken, cache.broken
+assert cache.get(large[0], effort) is None
+assert cache.get(small[0], effort) == small[1]
+"""
+
+
+def test_a_disk_that_takes_no_more_costs_the_entry_alone(tmp_path: Path) -> None:
+    """The limit of the file's size stands for the end of the disk: the write itself fails in the middle."""
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert len([p for p in tmp_path.rglob("*") if p.is_file()]) == 1
+
+
+def aged(file: Path, days: float) -> Path:
+    then = time.time() - 86400 * days
+    os.utime(file, (then, then))
+    return file
+
+
+def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
+    files = [tmp_path / f"{n}.json" for n in range(6)]
+    for n, file in enumerate(files):
+        file.write_text("{}")
+        aged(file, 10 - n)
+    dying = aged(Path(tempfile.mkstemp(dir=tmp_path, prefix=".writing-")[1]), 2)
+    living = Path(tempfile.mkstemp(dir=tmp_path, prefix=".writing-")[1])
+    (tmp_path / "folder.json").mkdir()
+    assert prune(tmp_path, 4) == 3
+    assert [f.exists() for f in files] == [False, False, True, True, True, True]
+    assert (dying.exists(), living.exists(), (tmp_path / "folder.json").exists()) == (False, True, True)
+    assert prune(tmp_path, 4) == 0
+    assert prune(tmp_path / "nowhere") == 0
+
+
+def test_a_use_is_noted_once_a_day(cache: Cache) -> None:
+    cache.put(key(), NORMAL, result("proved"))
+    for days, noted in ((0.5, False), (3, True)):
+        before = aged(entry(cache), days).stat().st_mtime
+        assert cache.get(key(), NORMAL) is not None
+        assert (entry(cache).stat().st_mtime > before) is noted
+    before = aged(entry(cache), 3).stat().st_mtime
+    assert cache.get(key(rule="other", layer="none"), NORMAL) is None
+    assert entry(cache).stat().st_mtime == before
+
+
+def test_writing_keeps_the_cache_bounded(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soundline.verify.cache.prune", lambda folder: prune(folder, 2))
+    monkeypatch.setattr(Key, "name", property(lambda self: f"ab{self.seed:04}" + "0" * 10))
+    for n in range(8):
+        cache.put(key(seed=n), NORMAL, result("proved"))
+        if n:
+            aged(cache.folder / "ab" / f"{n - 1:04}{'0' * 10}.json", 9 - n)
+    assert len(list(cache.folder.rglob("*.json"))) == 2
+    assert cache.get(key(seed=7), NORMAL) is not None
+    assert cache.get(key(seed=0), NORMAL) is None
 
 
 # what is the same rule --------------------------------------------------------------------------------------------
