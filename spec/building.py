@@ -353,7 +353,9 @@ def _numbered(numbers: tuple[int, ...], rank: int | None) -> tuple[bool, ...]:
             raise NoSuchAxis(axis, rank)
     found = {axis % rank for axis in numbers}
     if len(found) < len(numbers):
-        raise RuleError(f"the axes {show(numbers)} name one axis twice at rank {rank}")
+        raise NoInstance(
+            "Reduce", "uop-reduce-c2", given=f"{show(numbers)} at rank {rank}", wants="distinct axes"
+        )
     return tuple(k in found for k in range(rank))
 
 

@@ -98,6 +98,8 @@ def axes(of: object) -> Axes:
     if isinstance(of, Axes):
         return of
     numbers = of if isinstance(of, tuple | list) else (of,)
+    if len(set(map(repr, numbers))) < len(numbers):
+        raise RuleError(f"{numbers} names one axis twice", hint="name each axis once")
     if all(type(n) is int for n in numbers):
         return Axes("axes", tuple(numbers))
     raise RuleError(

@@ -271,14 +271,12 @@ def _state(
     try:
         with stating(statement):
             sides = function(**arguments)
-    except RuleError:
-        raise
+        left, right = _two_sides(sides)
+        _check_classes(statement, classes)
+        _check_bodies(statement, (left, right, *statement.given))
+        check_ranges(left, right, tuple(statement.given))
     except Exception as error:  # whatever a rule's body does wrong is the rule's error
         raise _body_error(error, function) from error
-    left, right = _two_sides(sides)
-    _check_classes(statement, classes)
-    _check_bodies(statement, (left, right, *statement.given))
-    check_ranges(left, right, tuple(statement.given))
     return Rule(
         id=name or function.__name__,
         file=function.__code__.co_filename,
@@ -311,6 +309,8 @@ def _body_error(error: Exception, function: Callable[..., Any]) -> RuleError:
         if trace.tb_frame.f_code is function.__code__:
             line = trace.tb_lineno
         trace = trace.tb_next
+    if isinstance(error, RuleError):
+        return RuleError(error.message, line=error.line or line, rule=error.rule, hint=error.hint)
     what = (
         f"unknown name: {error.name}" if isinstance(error, NameError) else f"{type(error).__name__}: {error}"
     )

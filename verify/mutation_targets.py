@@ -31,7 +31,7 @@ def _target(path: str, *tests: str) -> Target:
 
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("mutants_shape_prover", "prover_tensors")
-_RULES = ("mutants_rules", "mutants_building", "prover_scalars")
+_RULES = ("mutants_rules", "mutants_building", "rule_language_ranges", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (
     _target("spec/abstract_machine.py", "abstract_machine", "hazard_reports"),
@@ -43,7 +43,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/barriers.py", "barriers"),
     _target("spec/bounds.py", "bounds", "mutants_bounds"),
     _target("spec/building.py", *_RULES),
-    _target("spec/choices.py", "mutants_rules", "mutants_building", "rule_language"),
+    _target("spec/choices.py", "rule_language", "rule_language_ranges", "mutants_rules", "mutants_building"),
     _target(
         "spec/closed.py",
         "mutants_memory",
@@ -88,7 +88,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/instructions_tma.py", "instructions", "instruction_programs", "spork_instr"),
     _target("spec/instructions_warps.py", "instructions", "instruction_programs", "spork_instr"),
     _target("spec/kernels.py", "kernels", "optops"),
-    _target("spec/kinds.py", "mutants_rules", "rule_language"),
+    _target("spec/kinds.py", "mutants_rules", "rule_language_ranges"),
     _target("spec/lanes.py", "warps", "workgroups"),
     _target("spec/linear.py", "mutants_memory", "evaluate_memory"),
     _target("spec/loops.py", "mutants_memory", "evaluate_memory", "workgroups"),
@@ -123,7 +123,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/program_types.py", "spork_programs", "spork_front_end"),
     _target("spec/programs.py", "spork_programs", "spork_front_end"),
     _target("spec/ranks.py", *_RULES),
-    _target("spec/ranges.py", "rule_language"),
+    _target("spec/ranges.py", "rule_language_ranges", "rule_language"),
     _target("spec/rings.py", "rings"),
     _target("spec/rules.py", "mutants_rules", "mutants_building", "loader"),
     _target("spec/run_arguments.py", "unfolding", "sequential"),
@@ -138,7 +138,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/sine.py", "transcendentals", "decompositions"),
     _target("spec/sizes.py", "mutants_structure", "derived_props", "constraints", "bounds"),
     _target("spec/stage_invariants.py", "pipeline"),
-    _target("spec/statements.py", "mutants_rules", "rule_language", "loader"),
+    _target("spec/statements.py", "mutants_rules", "rule_language_ranges", "loader"),
     _target("spec/static_barriers.py", "static_barriers"),
     _target("spec/static_calls.py", "static_calls"),
     _target("spec/static_conditions.py", "static_devices", "static_calls"),

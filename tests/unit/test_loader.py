@@ -69,7 +69,7 @@ WRONG = {
     "@rule(licences='luck')\ndef bad(x: Value):\n    return x, x\n": ("not-a-rule", 1, "bad", "luck", ""),
     "@rule\ndef bad(x: Value):\n    given(0 < x < 1)\n    return x, x\n": (
         "not-a-rule",
-        1,
+        3,
         "bad",
         "truth",
         "",
