@@ -9,16 +9,20 @@ from soundline.spec.errors import RuleError
 from soundline.spec.instances import goals, shape_dtypes
 from soundline.spec.rules import Rule
 from soundline.verify import (
+    Axes,
     BinaryOp,
     Flags,
+    Monoid,
     Offset,
     Perm,
     Shape,
     Size,
     Tensor,
     UnaryOp,
+    all_axes,
     bool_,
     compose,
+    disjoint,
     fits,
     float32,
     forall,
@@ -27,6 +31,8 @@ from soundline.verify import (
     int32,
     inverse,
     is_identity,
+    maximum,
+    no_axes,
     no_flags,
     product,
     rule,
@@ -477,8 +483,147 @@ def test_what_tells_mixed_axes_apart_is_not_shown() -> None:
 
     assert rank_of_counterexample(some_flag) == 2
     for stated in (some_flag, padded_between):
-        with pytest.raises(NotShown, match="a reshape mixes"):
+        with pytest.raises(NotShown, match="a reshape or a product mixes"):
             planned(stated)
+
+
+# Folds ------------------------------------------------------------------------------------------------------------
+
+
+def test_folds_are_shown_at_every_rank() -> None:
+    @rule(dtypes=[int32])
+    def moved(x: Tensor, a: Axes, p: Perm):
+        return x.permute(p).sum(a.permute(p)), x.sum(a).permute(p)
+
+    @rule(dtypes=[int32])
+    def joined_sums(x: Tensor, a: Axes, b: Axes):
+        given(disjoint(a, b))
+        return x.sum(a).sum(b), x.sum(a | b)
+
+    @rule
+    def joined_maxima(x: Tensor, y: Tensor, a: Axes):
+        return maximum(x, y).max(a), maximum(y.max(a), x.max(a))
+
+    @rule(dtypes=[int32])
+    def padded(x: Tensor, o: Offset, s: Shape, a: Axes):
+        return x.pad(o, s).sum(a), x.sum(a).pad(where(a, 0, o), where(a, 1, s))
+
+    @rule(dtypes=[int32])
+    def repeated(x: Tensor, s: Shape, a: Axes):
+        given(x.shape == 1)
+        return x.expand(s).sum(a), x.expand(where(a, 1, s)) * product(where(a, s, 1)).cast(int32)
+
+    @rule(dtypes=[bool_])
+    def some(x: Tensor, y: Tensor, a: Axes):
+        return (x | y).max(a), x.max(a) | y.max(a)
+
+    @rule
+    def nothing_folded(m: Monoid, x: Tensor, a: Axes):
+        given(no_axes(a))
+        return x.reduce(m, a), x
+
+    @rule(dtypes=[int32])
+    def flattened(x: Tensor, a: Axes):
+        given(all_axes(a))
+        return x.reshape((product(x.shape),)).sum((0,)), x.sum(a).reshape((1,))
+
+    shown_at_every_rank(moved, joined_sums, joined_maxima, padded, repeated, some, nothing_folded, flattened)
+    assert [highest(r) for r in (moved, joined_sums, joined_maxima, padded, repeated)] == [1, 1, 1, 1, 1]
+
+
+def test_a_fold_of_floats_asks_for_the_order_of_its_axes() -> None:
+    @rule(dtypes=[float32])
+    def moved(x: Tensor, a: Axes, p: Perm):
+        return x.permute(p).sum(a.permute(p)), x.sum(a).permute(p)
+
+    @rule(dtypes=[float32], licences="reassociate")
+    def moved_by_licence(x: Tensor, a: Axes, p: Perm):
+        return x.permute(p).sum(a.permute(p)), x.sum(a).permute(p)
+
+    @rule(dtypes=[float32])
+    def turned_pair(x: Tensor, a: Axes):
+        """The sum of two floats does not depend on their order; that of four does."""
+        given(x.shape <= 2)
+        return x.flip(a).sum(a), x.sum(a)
+
+    assert rank_of_counterexample(moved) == 2
+    shown_at_every_rank(moved_by_licence)
+    assert prove(turned_pair).verdict == "refuted"
+
+
+def test_terms_that_cancel_at_the_first_ranks_only() -> None:
+    """Where every axis has one element or two, the number of elements is 1, 2, 4, 8 …"""
+
+    @rule(dtypes=[int32])
+    def two_powers(x: Tensor, s: Shape, a: Axes):
+        given(x.shape == 1, all_axes(a), s >= 1, s <= 2)
+        total = x.expand(s).sum(a)
+        return (total - x) * (total - x - x), x - x
+
+    assert rank_of_counterexample(two_powers) == 2
+
+    @rule(dtypes=[int32])
+    def three_powers(x: Tensor, s: Shape, a: Axes):
+        given(x.shape == 1, all_axes(a), s >= 1, s <= 2)
+        total = x.expand(s).sum(a)
+        return (total - x) * (total - x - x) * (total - x - x - x - x), x - x
+
+    with pytest.raises(NotShown, match="would be needed"):
+        planned(three_powers)
+
+
+def test_terms_of_folds_are_counted() -> None:
+    @rule(dtypes=[int32])
+    def squares(x: Tensor, y: Tensor, a: Axes):
+        return (x.sum(a) + y.sum(a)) * (x.sum(a) - y.sum(a)), x.sum(a) * x.sum(a) - y.sum(a) * y.sum(a)
+
+    @rule(dtypes=[int32])
+    def dots(x: Tensor, y: Tensor, a: Axes):
+        return (x * y).sum(a), (y * x).sum(a)
+
+    assert (highest(squares), highest(dots)) == (2 + 2 - 1 + 1, 1)
+    shown_at_every_rank(squares, dots)
+
+    @rule(dtypes=[int32])
+    def fitting(x: Tensor, a: Axes):
+        given(fits(x * 2))
+        return (x * 2).sum(a), x.sum(a) * 2
+
+    @rule(dtypes=[int32])
+    def halves(x: Tensor, s: Shape, a: Axes):
+        given(x.shape == 1)
+        return x.expand(s).sum(a), x.expand(where(a, 1, s)) * (product(where(a, s, 1)) // 1).cast(int32)
+
+    for stated, why in ((fitting, "what fits is not known of each term"), (halves, "a product mixes")):
+        with pytest.raises(NotShown, match=why):
+            planned(stated)
+
+
+def test_an_op_of_folds_is_taken_off_or_its_folds_named() -> None:
+    @rule(dtypes=[int32])
+    def taken_off(f: UnaryOp, x: Tensor, a: Axes):
+        return f(x.flip(a).sum(a)), f(x.sum(a))
+
+    @rule
+    def named(x: Tensor, y: Tensor, a: Axes):
+        return x.sum(a).expand(y.shape) + y, y + x.sum(a).expand(y.shape)
+
+    @rule(dtypes=[float32])
+    def shifted(x: Tensor, a: Axes, p: Perm):
+        turned = x.permute(p)
+        return (
+            (x - x.max(a).expand(x.shape)).exp2().permute(p),
+            (turned - turned.max(a.permute(p)).expand(turned.shape)).exp2(),
+        )
+
+    shown_at_every_rank(taken_off, named, shifted)
+
+    @rule(dtypes=[int32])
+    def neither(x: Tensor, a: Axes):
+        return where(x.flip(a).sum(a) < x.sum(a), x.max(a), x.sum(a)), x.sum(a)
+
+    with pytest.raises(NotShown, match="several ops"):
+        planned(neither)
 
 
 # Bounded rules ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ rank for each class of variables, permutations of that rank, flags and sets of a
 2. Permutations are a renaming of axes: where frames unify, the identity stands for all of them (`every_rank_frames`).
 3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`every_rank_blocks`).
 4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
-   every rank (`every_rank_counts`).
+   every rank (`every_rank_counts`, and for folds `every_rank_folds`).
 
 What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
 stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.
@@ -29,16 +29,22 @@ from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Perm, Term, Value, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_blocks import Mixed, act_whole
 from soundline.verify.smt.every_rank_counts import NotPerAxis, axes_needed, named_axes
+from soundline.verify.smt.every_rank_folds import NotWritten, axes_of_folds, peeled
 from soundline.verify.smt.every_rank_frames import NoFrame, same_frames, stated
-from soundline.verify.smt.every_rank_shapes import Class, Shapes, class_of, of_one_element, with_one_name
+from soundline.verify.smt.every_rank_shapes import (
+    Class,
+    Classes,
+    Shapes,
+    class_of,
+    of_one_element,
+    with_one_name,
+)
 from soundline.verify.smt.judging import Court
 
 __all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_axes", "plan"]
 
 HIGHEST = 6
 """The highest rank up to which instances are proved so that every rank follows."""
-
-Skip = Callable[[dict[str, Any]], bool]
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Plan:
     """The rule to prove, of which the stated one is a consequence."""
     stated: Rule
     highest: Mapping[str, int]
-    """By rank class, the rank up to which instances are to be proved."""
+    """By variable, the rank up to which instances are to be proved, where that is not a known rank."""
     permutations: frozenset[str]
     """The permutations of which the identity stands for all."""
 
@@ -63,16 +69,12 @@ class Plan:
         """The highest rank of any instance."""
         return max(self.highest.values())
 
-    def leaves_out(self, classes: Mapping[str, str | int]) -> Skip:
-        """Which choices of an instance need no proof of their own."""
-
-        def skip(chosen: dict[str, Any]) -> bool:
-            ranks = chosen["rank of"]
-            if any(ranks[n] > self.highest.get(str(c), ranks[n]) for n, c in classes.items()):
-                return True
-            return any(chosen[p] != tuple(range(len(chosen[p]))) for p in self.permutations)
-
-        return skip
+    def leaves_out(self, chosen: Mapping[str, Any]) -> bool:
+        """Whether an instance with these choices needs no proof of its own."""
+        ranks = chosen["rank of"]
+        if any(ranks[n] > rank for n, rank in self.highest.items()):
+            return True
+        return any(chosen[p] != tuple(range(len(chosen[p]))) for p in self.permutations)
 
 
 class NotShown(Exception):
@@ -88,12 +90,12 @@ def plan(rule: Rule, dtypes: Iterable[DType], court: Court) -> Plan:
     """What to prove so that the rule is shown at every rank. Raises ``NotShown``."""
     try:
         return _plan(rule, tuple(dtypes), court)
-    except (NoFrame, Mixed, NotPerAxis) as missing:
+    except (NoFrame, Mixed, NotPerAxis, NotWritten) as missing:
         raise NotShown(str(missing)) from None
 
 
 def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
-    classes = rank_classes(rule)
+    classes: Classes = rank_classes(rule)
     _refuse_bitcasts(rule, classes, dtypes)
     shapes = Shapes(rule, classes)
     simple = _simplified(rule, shapes)
@@ -105,28 +107,44 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
             raise NotShown("axes are both permuted and numbered")
         same_frames(simple, classes, _asks_for_order(rule, dtypes))
         simple = _without_permutations(simple)
-        if _reshaped(simple, classes):
+        if _reshaped(simple, classes, dtypes):
             simple = _erased(simple, classes)
             shapes = Shapes(simple, classes)
             simple = _simplified(simple, shapes)
-    if _reshaped(simple, classes):
-        simple = with_one_name(simple, classes)
-        classes = rank_classes(simple)
+    if _reshaped(simple, classes, dtypes):
+        simple, classes = with_one_name(simple, classes, Op.Reshape)
         shapes = Shapes(simple, classes)
-    whole = _reshaped(simple, classes)
+    whole = _reshaped(simple, classes, dtypes)
     if whole:
         act_whole(simple, shapes, whole)
-    free = frozenset(c for c in classes.values() if isinstance(c, str))
-    told = _classes_in(simple, classes)
-    needed = axes_needed(simple, classes, dtypes, court) if told - whole else 0
+    needed = 0
+    if _classes_in(simple, classes) - whole:
+        simple, classes, terms = _written_out(simple, classes, dtypes)
+        needed = axes_needed(simple, classes, dtypes, court, terms)
     if needed > HIGHEST:
         raise NotShown(f"instances up to rank {needed} would be needed")
-    return Plan(
-        simple, rule, {c: 0 if c not in told else 1 if c in whole else needed for c in free}, permutations
-    )
+    told = _classes_in(simple, classes)
+    free = {n: c for n, c in classes.items() if isinstance(c, str)}
+    highest = {n: 0 if c not in told else 1 if c in whole else needed for n, c in free.items()}
+    return Plan(simple, rule, highest, permutations)
 
 
-def _classes_in(rule: Rule, classes: Mapping[str, str | int]) -> frozenset[Class]:
+def _written_out(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> tuple[Rule, Classes, int | None]:
+    """A rule of which this one is a consequence, whose folds are terms; its classes, and the axes these terms need."""
+    try:
+        return rule, classes, axes_of_folds(rule, dtypes)
+    except NotWritten:
+        named, classes = with_one_name(_erased(rule, classes), classes, Op.Reduce)
+    simple: Rule | None = named
+    while simple is not None:
+        try:
+            return simple, classes, axes_of_folds(simple, dtypes)
+        except NotWritten as missing:
+            reason, simple = missing, peeled(simple)
+    raise reason
+
+
+def _classes_in(rule: Rule, classes: Classes) -> frozenset[Class]:
     """The rank classes of which a rule still says something."""
     names = (n for term in (rule.left, rule.right, *rule.given) for n in variables_in(term))
     return frozenset(classes[n] for n in names if n in classes)
@@ -171,7 +189,7 @@ def _without_permutations(rule: Rule) -> Rule:
     return replace(rule, given=tuple(c for c in stated(rule) if not _compares_permutations(c)))
 
 
-def _erased(rule: Rule, classes: Mapping[str, str | int]) -> Rule:
+def _erased(rule: Rule, classes: Classes) -> Rule:
     """The rule with nothing in the place of permutations that are the identity."""
 
     def erased(term: Any) -> Any:
@@ -195,7 +213,7 @@ def _compares_permutations(condition: Term) -> bool:
     )
 
 
-def _refuse_bitcasts(rule: Rule, classes: Mapping[str, str | int], dtypes: tuple[DType, ...]) -> None:
+def _refuse_bitcasts(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> None:
     """A bitcast between item sizes takes bytes together along the last axis."""
     for side in (rule.left, rule.right, *rule.given):
         for term in subterms(side):
@@ -215,11 +233,21 @@ def _item_sizes(term: Term, rule: Rule, dtypes: tuple[DType, ...]) -> set[int | 
     return set().union(*(_item_sizes(a, rule, dtypes) for a in term.args if isinstance(a, Value)))
 
 
-def _reshaped(rule: Rule, classes: Mapping[str, str | int]) -> frozenset[Class]:
-    """The classes whose axes a reshape or a product mixes."""
+def _reshaped(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> frozenset[Class]:
+    """The classes whose axes a reshape or a product mixes; a product of sizes may count what a fold repeats."""
     found: set[Class] = set()
-    for side in (rule.left, rule.right, *rule.given):
-        for term in subterms(side):
-            if term.head is Op.Reshape or term.head == "product":
+    counts = _are_counted(rule, dtypes)
+    for top in (rule.left, rule.right, *rule.given):
+        sides = top is rule.left or top is rule.right
+        for term in subterms(top):
+            if term.head is Op.Reshape or (term.head == "product" and not (sides and counts)):
                 found |= {class_of(a, classes) for a in term.args}
     return frozenset(c for c in found if isinstance(c, str))
+
+
+def _are_counted(rule: Rule, dtypes: tuple[DType, ...]) -> bool:
+    """Whether both sides are written out as terms that cancel."""
+    try:
+        return axes_of_folds(rule, dtypes) is not None
+    except NotWritten:
+        return False

@@ -84,11 +84,11 @@ class _Check:
     def term(self, term: Term) -> None:
         """Check one term of a side."""
         if isinstance(term, Value) and self.concerns(term) and not self._value(term):
-            raise Mixed(f"{show(term)} acts on axes that a reshape mixes")
+            raise Mixed(f"{show(term)} acts on axes that a reshape or a product mixes")
         if isinstance(term, Vector) and self.concerns(term) and not self._vector(term):
-            raise Mixed(f"{show(term)} tells axes apart that a reshape mixes")
+            raise Mixed(f"{show(term)} tells axes apart that a reshape or a product mixes")
         if term.head == "entry" and self.concerns(term.args[0]):
-            raise Mixed(f"{show(term)} is one of the axes that a reshape mixes")
+            raise Mixed(f"{show(term)} is one of the axes that a reshape or a product mixes")
 
     def _value(self, term: Term) -> bool:
         head, args, shapes = term.head, term.args, self.shapes
@@ -121,7 +121,7 @@ class _Check:
         for term in subterms(condition):
             asked = [a for a in term.args if isinstance(a, Vector | Flags) and self.concerns(a)]
             if term.head in ("every axis", "no_flags", "same") and asked:
-                raise Mixed(f"{show(condition)} tells axes apart that a reshape mixes")
+                raise Mixed(f"{show(condition)} tells axes apart that a reshape or a product mixes")
             self.term(term)
 
     def _is_uniform(self, condition: Term) -> bool:

@@ -23,11 +23,10 @@ from the other; two accesses where they are shown to be at one position. What is
 holds on each axis by itself.
 
 An axis that the rule names by a number (``s[0]``, ``x.sum(-1)``) is kept besides, and so are the axes before it, or,
-where it is counted from the right, behind it. A fold along a set of axes binds a position on each of them; its proof
-pairs the positions of the two folds axis by axis (`folds`), so what has been said holds of the equation between the
-folded elements, of which the bound positions are positions like others. ``fits`` speaks of all elements of its inputs
-at once, so accesses of different inputs in it must be told apart as well, and one axis more is kept on which an empty
-input is empty.
+where it is counted from the right, behind it. The positions that a fold binds are positions like others, in what the
+folds of both sides read at one of them; that they read the same elements equally often is `every_rank_folds`. ``fits``
+speaks of all elements of its inputs at once, so accesses of different inputs in it must be told apart as well, and one
+axis more is kept on which an empty input is empty.
 """
 
 from __future__ import annotations
@@ -81,18 +80,25 @@ class _Padding:
     trail: str
 
 
-def axes_needed(rule: Rule, classes: Mapping[str, str | int], dtypes: Iterable[DType], court: Court) -> int:
+def axes_needed(
+    rule: Rule,
+    classes: Mapping[str, str | int],
+    dtypes: Iterable[DType],
+    court: Court,
+    terms: int | None = None,
+) -> int:
     """The number of axes up to which a rule is to be shown. Raises ``NotPerAxis``, with the reason.
 
-    `rule` has the identity for every permutation, and no reshape in a class that is not treated as a whole.
+    `rule` has the identity for every permutation, and no reshape in a class that is not treated as a whole. `terms` is
+    how many axes the terms of its folds need, where they are counted instead of accesses and paddings.
     """
     found = _Occurrences(classes)
     for side, term in (("left", rule.left), ("right", rule.right)):
         found.walk(term, side, "", ())
     named = named_axes(rule, classes)
     more = _asked(rule, classes) + _fitting(rule, found, classes)
-    rough = _count(found, _Alike(()))
-    if rough + more > 1 and not named and not found.reshaped:
+    rough = _count(found, _Alike(())) if terms is None else terms
+    if terms is None and rough + more > 1 and not named and not found.reshaped:
         rough = _count(found, _Alike(_axes(rule, found, dtypes, court)))
     return max(1, rough) + more + named
 

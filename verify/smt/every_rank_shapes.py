@@ -29,7 +29,7 @@ from soundline.spec.dtypes import DType, bool_
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms
+from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_frames import stated
 
 ONES = "1"
@@ -39,9 +39,10 @@ _MARKERS = frozenset(group_of("marker"))
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod, Op.Bitcast))
 
 Class = str | int | None
+Classes = Mapping[str, str | int]
 
 
-def class_of(term: Any, classes: Mapping[str, str | int]) -> Class:
+def class_of(term: Any, classes: Classes) -> Class:
     """The rank class of a term; None for a scalar and for what fits every rank."""
     if not isinstance(term, Term) or term.head in ("entry", "product", "everywhere", "every axis"):
         return None
@@ -62,7 +63,7 @@ def is_elementwise(term: Term) -> bool:
 class Shapes:
     """The vectors of a rule, and which of them are one."""
 
-    def __init__(self, rule: Rule, classes: Mapping[str, str | int]) -> None:
+    def __init__(self, rule: Rule, classes: Classes) -> None:
         self.classes = classes
         self._equal: dict[str, str] = {}
         self._products: dict[str, str] = {}
@@ -195,32 +196,43 @@ class Shapes:
         return left, right
 
 
-def with_one_name(rule: Rule, classes: Mapping[str, str | int]) -> Rule:
-    """The rule with an input in place of each reshape that stands on both sides.
+def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
+    """The rule with an input in place of each Reshape, or Reduce, that stands on both sides; and the classes then.
 
     This says more: a value that is valid on the left side may be any value of its shape and dtype.
     """
-    on_the_right = {show(t) for t in subterms(rule.right) if t.head is Op.Reshape}
+    on_the_right = {show(t) for t in subterms(rule.right) if t.head is op}
     names: dict[str, Tensor] = {}
     kinds, given = dict(rule.kinds), list(rule.given)
     for term in subterms(rule.left):
-        inside = _dtype_inside(term, rule) if term.head is Op.Reshape else None
-        if show(term) in on_the_right and inside is not None and isinstance(class_of(term, classes), str):
+        inside = _dtype_inside(term, rule) if term.head is op else None
+        rank_class = class_of(term, classes)
+        if show(term) in on_the_right and inside is not None and isinstance(rank_class, str):
             names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
+            classes = {**classes, input_.args[0]: rank_class}
             kinds[input_.args[0]] = Variable("Tensor", inside)
-            given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), term.args[1])))
+            given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), _shape_made(term))))
 
     def named(term: Any) -> Any:
         if not isinstance(term, Value):
             return term
-        if term.head is Op.Reshape and show(term) in names:
+        if term.head is op and show(term) in names:
             return names[show(term)]
         args = tuple(map(named, term.args))
         return (
             term if all(a is b for a, b in zip(args, term.args, strict=True)) else type(term)(term.head, args)
         )
 
-    return replace(rule, left=named(rule.left), right=named(rule.right), given=tuple(given), kinds=kinds)
+    left, right = named(rule.left), named(rule.right)
+    return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
+
+
+def _shape_made(term: Term) -> Vector:
+    """The shape of a Reshape or a Reduce, as a vector."""
+    if term.head is Op.Reshape:
+        return term.args[1]  # type: ignore[no-any-return]  # its second argument is one
+    one = Vector("everywhere", (value(1),))
+    return Vector("where", (term.args[2], one, Vector("shape of", (term.args[0],))))
 
 
 def _dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:

@@ -95,14 +95,13 @@ def _at_every_rank(
         planned = plan(rule, dtypes, court)
     except NotShown as missing:
         return None, str(missing)
-    skip = planned.leaves_out(rank_classes(rule))
     record = _Record(planned.rule, layer, every_rank=True)
     for dtype in dtypes:
         chosen = goals(
             planned.rule,
             dtype,
             planned.max_rank,
-            skip=lambda c: skip(c) or _choices(rule, c) in record.proved,
+            skip=lambda c: planned.leaves_out(c) or _choices(rule, c) in record.proved,
         )
         result = _judge_all(record, chosen, court)
         if result is not None and planned.is_exact and result.verdict == "refuted":
@@ -112,6 +111,8 @@ def _at_every_rank(
     if planned.is_exact and record.different:
         return _result(record), ""
     why = _vacuous(_applied(rule, dtypes, layer, court))
+    if not why and not record.instances:
+        return None, "the instances that stand for all are none"
     found = LayerResult(layer, "vacuous", "", None, why) if why else _result(record, judged=False)
     return found, ""
 

@@ -1,0 +1,203 @@
+"""
+Folds at every rank
+===================
+
+A Reduce along a set of axes binds a position on each of them, so what it folds is a product over axes: at rank n, how
+often a fold reads certain elements is the product, over the axes, of how often it does so along each one. Written out,
+both sides of a rule are sums of such *terms*: one for each product of accesses in a fold. What a proof of an instance
+shows of folds is that the same elements are folded, each as often (`pieces`), so it is enough to bring these numbers
+from low ranks to high ones.
+
+**If T terms cancel at every rank up to T - 1, they cancel at every rank.** Let Nₜ(v) say how often term t reads the
+elements in question along an axis with the sizes, flags and positions v, so that D(v₁ … vₙ) = Σₜ wₜ · Nₜ(v₁) ⋯ Nₜ(vₙ)
+must be zero, where the weights wₜ belong to the terms alone. Number the terms from 1 to T. For n ≥ T, the product of
+Nₜ(vₐ) - Nₐ(vₐ) over a = 1 … T is zero for every t, because its factor a = t is. Multiply it by the Nₜ(vₐ) of the other
+axes, take the sum over t with the weights, and expand: the result is D(v₁ … vₙ) and integer multiples of D at fewer
+axes, which are zero by induction. This holds in every ring, so it holds for integers that wrap.
+
+Elements of one input may be read several times in one term; which of them is which can then be said in several ways,
+each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different. The
+number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that does not
+keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Maxima need no more: an element
+that is missing on one side is missing there in every term, and one axis shows that for each term. A fold of floats
+without a licence is a list: two are one list if their axes have one size and equal elements stand at equal positions,
+and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list of lists; whether it is
+one list shows with two axes only, and of that nothing is said here.
+
+A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
+of products. Under any other op, the folds of both sides must be the same terms, which then stand for any input of their
+shape, or the same op must stand outside on both sides, which is then taken off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from soundline.spec.dtypes import DType, bool_
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
+from soundline.spec.rules import Rule
+from soundline.spec.terms import Tensor, Term, Value, show, subterms
+from soundline.verify.layers import OVER_REALS
+
+MOST_ALIKE = 3
+"""How often a term may read one input."""
+
+_MOVES = frozenset((Op.Permute, Op.Flip, Op.Expand, Op.Shrink, Op.Pad, *group_of("marker")))
+_ON_BOOLS: dict[object, Op] = {Op.Max: Op.Or, Op.Mul: Op.And}
+
+
+class NotWritten(Exception):
+    """A fold stands where it cannot be written out as terms."""
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A product of accesses under folds: what is read, and how many terms its paddings make of it."""
+
+    reads: frozenset[tuple[str, str]]
+    """Inputs with the ops through which they are read: two readings of one input are at positions of their own."""
+    paddings: int = 0
+    pure: bool = True
+    """Whether nothing else than a product is made of what is read."""
+
+    def times(self, other: _Term) -> _Term:
+        """The product with another."""
+        return _Term(self.reads | other.reads, self.paddings + other.paddings, pure=self.pure and other.pure)
+
+    @property
+    def sort(self) -> tuple[str, ...]:
+        """The inputs, each as often as it is read: products of different inputs cannot cancel."""
+        return tuple(sorted(name for name, _ in self.reads))
+
+    @property
+    def weight(self) -> int:
+        """How many terms this one counts for."""
+        alike = Counter(self.sort).values()
+        if max(alike, default=0) > MOST_ALIKE:
+            raise NotWritten("a fold multiplies too many elements of one input")
+        return int(math.prod(map(math.factorial, alike)) * 3**self.paddings)
+
+
+def has_fold(term: Term) -> bool:
+    """Whether a fold along axes stands in a term."""
+    return any(t.head is Op.Reduce for t in subterms(term))
+
+
+def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> int | None:
+    """How many axes the terms of a rule's folds need; None where accesses count. Raises ``NotWritten``.
+
+    Accesses count where nothing is folded, and where a fold is a list.
+    """
+    sides = rule.left, rule.right
+    if not any(map(has_fold, sides)):
+        return None
+    if any(t.head == "fits" for condition in rule.given for t in subterms(condition)):
+        raise NotWritten("what fits is not known of each term of a fold")
+    ops = {_op(t) for side in sides for t in subterms(side) if t.head is Op.Reduce}
+    if len(ops) > 1:
+        raise NotWritten(f"{show(rule.left)} and {show(rule.right)} fold with several ops")
+    (op,) = ops
+    free = (
+        op is Op.Max or not any(d.is_float for d in dtypes) or not set(OVER_REALS).isdisjoint(rule.licences)
+    )
+    written = _Written(op, free, on_bools=all(d is bool_ for d in dtypes))
+    terms = [t for side in sides for t in written.of(side)]
+    if not free:
+        return None
+    if not all(t.pure for t in terms):
+        return _needed(terms)
+    return max(_needed([t for t in terms if t.sort == sort]) for sort in {t.sort for t in terms})
+
+
+def _op(fold: Term) -> object:
+    """The op of a fold, or the name of the variable that stands for it."""
+    return show(fold.args[1]) if isinstance(fold.args[1], Term) else fold.args[1]
+
+
+def _needed(terms: list[_Term]) -> int:
+    """How many axes it takes for these terms to cancel at every rank."""
+    often = {name: max(t.sort.count(name) for t in terms) for t in terms for name in t.sort}
+    return sum(t.weight for t in terms) - 1 + sum(math.comb(n, 2) for n in often.values())
+
+
+class _Written:
+    """Writes a side out as terms of the folds with one op."""
+
+    def __init__(self, op: object, free: bool, *, on_bools: bool) -> None:
+        self.op = op
+        self.free = free
+        """Whether elements may be folded in any order and arrangement."""
+        self.folds = 0
+        self.joining = {op} | ({Op.Sub, Op.Neg} if op is Op.Add else set())
+        if on_bools and op in _ON_BOOLS:
+            self.joining.add(_ON_BOOLS[op])
+
+    def of(self, term: Value, trail: str = "") -> list[_Term]:
+        """The terms of a value that is read through these ops."""
+        head, args = term.head, term.args
+        if head is Op.Reduce:
+            if not self.free and has_fold(args[0]):
+                raise NotWritten(f"{show(term)} is a list of lists, whose axes are not independent")
+            self.folds += 1
+            return self.of(args[0], f"{trail}.{self.folds}")
+        if self._moves(term):
+            return self.of(args[0], _further(term, trail))
+        if self.free and self._joins(term):
+            return [t for a in args if isinstance(a, Value) for t in self.of(a, trail)]
+        if self.free and self.op is Op.Add and head is Op.Mul:
+            left, right = (self.of(a, trail) for a in args)
+            return [a.times(b) for a, b in product(left, right)]
+        if has_fold(term):
+            raise NotWritten(f"{show(term)} asks for more of a fold than its terms")
+        if any(t.head == "product" for t in subterms(term)) and not _is_pure(term):
+            raise NotWritten(f"{show(term)} asks for more of a product than that it is one")
+        paddings = sum(t.head is Op.Pad for t in subterms(term))
+        return [_Term(frozenset(_reads(term, trail)), paddings, pure=_is_pure(term))]
+
+    def _moves(self, term: Value) -> bool:
+        """Whether an op moves elements, and adds none but zeros to a sum."""
+        return term.head in _MOVES and (term.head is not Op.Pad or (self.free and self.op is Op.Add))
+
+    def _joins(self, term: Value) -> bool:
+        """Whether an op joins what is folded as the fold does."""
+        if term.head == "op":
+            return show(term.args[0]) == self.op
+        return term.head in self.joining
+
+
+def _is_pure(term: Term) -> bool:
+    """Whether a factor is an input or a number: of the scalars, or how many elements a shape has."""
+    if term.head is Op.Cast:
+        return bool(term.args[0].head == "product")
+    return term.head in ("var", "literal", "product")
+
+
+def _further(term: Term, trail: str) -> str:
+    return f"{trail}.{term.head}({', '.join(map(show, term.args[1:]))})"
+
+
+def _reads(term: Term, trail: str) -> Iterator[tuple[str, str]]:
+    """The inputs that are read, with the ops through which."""
+    if isinstance(term, Tensor) and term.head == "var":
+        yield term.args[0], trail
+    if term.head in _MOVES:
+        trail = _further(term, trail)
+    for arg in term.args:
+        if isinstance(arg, Value):
+            yield from _reads(arg, trail)
+
+
+def peeled(rule: Rule) -> Rule | None:
+    """The rule without an op that stands outside on both sides with equal operands but one; None where none does."""
+    left, right = rule.left, rule.right
+    if left.head != right.head or left.head in ("var", "literal") or len(left.args) != len(right.args):
+        return None
+    pairs = [(a, b) for a, b in zip(left.args, right.args, strict=True) if show(a) != show(b)]
+    if len(pairs) != 1 or not all(isinstance(part, Value) for part in pairs[0]):
+        return None
+    return replace(rule, left=pairs[0][0], right=pairs[0][1])
