@@ -44,7 +44,7 @@ from soundline.verify.second.asked import Asked
 from soundline.verify.second.opinions import ASKERS, available, chosen, with_opinions
 from soundline.verify.second.solvers import Reply, Solver, element, is_installed
 from soundline.verify.second.solving import opinion as opinion_of
-from soundline.verify.smt import scalars
+from soundline.verify.smt import scalars, tensors
 from soundline.verify.smt.obligations import obligation_of
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
 from soundline.verify.smt.scalars import Finding
@@ -174,6 +174,8 @@ def test_no_one_contradicts_a_right_verdict(stated: Rule, dtype: Any) -> None:
         (commuted, float32, "bitwuzla"),
         (commuted, bfloat16, "cvc5"),
         (commuted, float8_e5m2, "operands"),
+        (padded_sum, int32, "operands"),
+        (padded_wrong, int32, "operands"),
         (padded_sum, int32, "cvc5"),
         (padded_sum, int32, "islpy"),
         (halves_wrong, index, "islpy"),
@@ -203,7 +205,6 @@ def test_who_knows_of_it_agrees(stated: Rule, dtype: Any, name: str) -> None:
         (mul_div, index, "islpy", "a product or a quotient of variables"),
         (commuted, float32, "islpy", "float32 is no integer"),
         (commuted, float32, "operands", "little of floats"),
-        (padded_sum, int32, "operands", "about shapes"),
         (padded_sum, int32, "floats", "about shapes"),
         (mul_div, int32, "floats", "no floats"),
         (halves_wrong, int32, "floats", "no floats"),
@@ -317,6 +318,21 @@ def test_a_solver_that_lies_about_shapes_is_caught(name: str, monkeypatch: pytes
     assert found.answer == "contradicts"
     assert "Z3 says unsat" in found.detail
     assert "(assert" in found.detail
+
+
+def test_a_prover_that_calls_a_wrong_rule_about_shapes_proved_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensors, "prove_rule", lambda *a: LayerResult("symbolic shapes", "proved", "a lie"))
+    found = the_opinion(padded_wrong, int32, "operands")
+    assert found.answer == "contradicts"
+    assert "the sides differ at x = int32 (1,): [1], " in found.detail
+    assert the_opinion(padded_sum, int32, "operands").answer == "agrees"
+    monkeypatch.setattr(
+        tensors, "prove_rule", lambda *a: LayerResult("symbolic shapes", "unknown", "", detail="hm")
+    )
+    assert asked(padded_wrong, int32, "operands").verdict == "refuted"
+    assert asked(padded_sum, int32, "operands").verdict == "unknown"
 
 
 def test_a_contradiction_is_told_and_ends_with_a_code_of_its_own(

@@ -4,17 +4,12 @@ Bijections
 
 What a schedule promises: that new iterators run over the same places as the old ones, each once. `bijection` decides
 for index expressions, by Presburger sets, whether they map the points of a domain into a box, no two of them to one
-place, and whether every place of the box is met; for all sizes at once, where sizes are variables.
+place, and whether every place of the box is met; for all sizes at once, where sizes are variables::
 
->>> from soundline.spec.dtypes import index
->>> from soundline.spec.sizes import add, multiply
->>> from soundline.spec.uop import param
->>> n, o, i = (param(k, index) for k in range(3))
->>> split = Domain({"n": n}, {"o": o, "i": i}, below({o: n, i: 16}))
->>> bijection(split, [add(multiply(o, 16), i)], [multiply(n, 16)])
-Bijection(stays=True, injective=True, onto=True, witness='')
->>> bijection(split, [add(multiply(o, 15), i)], [multiply(n, 16)]).holds
-False
+    n, o, i = (param(k, index) for k in range(3))
+    split = Domain({"n": n}, {"o": o, "i": i}, below({o: n, i: 16}))
+    assert bijection(split, [add(multiply(o, 16), i)], [multiply(n, 16)]).holds
+    assert not bijection(split, [add(multiply(o, 15), i)], [multiply(n, 16)]).injective
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every operand of few bits
 
 A scalar rule is evaluated by the law at every choice of operands of eight bits, or of as many bits, from four, as keep
 the choices few; at the dtypes of the layer, so that what is found is about the layer. Where there are more choices of
-four bits than that, as many are drawn among them.
+four bits than that, as many are drawn among them. Of a rule about shapes, small sizes are tried instead (`shapes`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from math import prod
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index
 from soundline.verify.second.asked import Asked, Opinion, judged_by_points
 from soundline.verify.second.batches import can_evaluate
+from soundline.verify.second.shapes import shapes_opinion
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.order import simplicity
 from soundline.verify.smt.points import Point
@@ -30,9 +31,11 @@ WIDEST, NARROWEST = 8, 4
 
 def opinion(asked: Asked) -> Opinion:
     """What all operands of few bits say of a layer."""
+    if asked.why_not:
+        return shapes_opinion(BY, asked)
     fitting = [o for o in asked.obligations if _is_finite(o)]
     if not fitting:
-        return Opinion(BY, "open", asked.why_not or "operands of few bits say little of floats of many")
+        return Opinion(BY, "open", "operands of few bits say little of floats of many")
     return judged_by_points(BY, asked, [(o, *points(o, asked.budget.seed)) for o in fitting])
 
 
