@@ -8,8 +8,9 @@ discharged and how, under which licences it was built, and what was checked by s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from soundline.impl import evidence
 from soundline.impl.lower.obligations import Obligation
@@ -28,6 +29,12 @@ class AppliedRule:
     id: str
     count: int
     ruling: evidence.Ruling
+    procedural: bool = False
+    """Whether it is a procedure, whose ruling is about its applications here and not about all that it may do."""
+
+    def __str__(self) -> str:
+        checked = ", procedural, checked at each application" if self.procedural else ""
+        return f"{self.id} × {self.count}: {self.ruling.verdict}{checked}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Certificate:
         return "\n".join(
             [
                 f"profile {self.profile}, licences: {', '.join(self.licences) or 'none'}",
-                *_section("rules applied", [f"{r.id} × {r.count}: {r.ruling.verdict}" for r in self.rules]),
+                *_section("rules applied", [str(r) for r in self.rules]),
                 *_section("obligations, all discharged", [str(o) for o in self.obligations]),
                 *_section("sampled only", list(self.sampled)),
             ]
@@ -65,7 +72,19 @@ def certified(
     licences: Sequence[str],
     applied: Mapping[str, int],
     discharged: Sequence[Obligation],
+    validated: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Certificate:
-    """The certificate of a program; the rulings are what the court says now."""
-    rules = tuple(AppliedRule(r, n, evidence.ruling(r)) for r, n in sorted(applied.items()))
+    """The certificate of a program; the rulings of rules are what the court says now, those of procedures what it said.
+
+    `validated` has for each procedure the rulings of its applications.
+    """
+    rules = tuple(_applied(r, n, validated) for r, n in sorted(applied.items()))
     return Certificate(profile, tuple(licences), rules, tuple(discharged))
+
+
+def _applied(name: str, count: int, validated: Mapping[str, Collection[str]]) -> AppliedRule:
+    if name not in validated:
+        return AppliedRule(name, count, evidence.ruling(name))
+    proved = set(validated[name]) == {"proved"}
+    ruling = evidence.Ruling("proved" if proved else evidence.NOT_CHECKED)
+    return AppliedRule(name, count, ruling, procedural=True)

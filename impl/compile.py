@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -59,7 +58,7 @@ class Lowered:
     stages: Mapping[str, UOp]
     source: str
     profile: str
-    applied: Mapping[str, int]
+    applied: Applied
     discharged: tuple[Obligation, ...]
 
 
@@ -67,7 +66,7 @@ class Lowered:
 def lower(function: UOp, profile: str) -> Lowered:
     """Take a Function (`callify`) through the pipeline."""
     licences = PROFILES[profile]
-    applied: Applied = Counter()
+    applied = Applied()
     body = simplified(function.src[0], licences, applied)
     stages = {"callify": Op.Function(body, *function.src[1:])}
     stages["rangeify"] = rangeify(stages["callify"])
@@ -148,7 +147,9 @@ class Program:
     def certificate(self) -> Certificate:
         """What stands behind the program, as far as it is known now."""
         lowered = self._lowered
-        return certified(lowered.profile, PROFILES[lowered.profile], lowered.applied, lowered.discharged)
+        applied = lowered.applied
+        licences = PROFILES[lowered.profile]
+        return certified(lowered.profile, licences, applied, lowered.discharged, applied.rulings)
 
     def explain(self) -> str:
         """What the program does and what is known about it, for a reader."""

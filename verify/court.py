@@ -3,8 +3,9 @@ What the road is told
 =====================
 
 The road asks what has been proved of a rule that it applied (`soundline.impl.evidence`), and gets the answer from the
-cache of verdicts: nothing is solved while a program is compiled. A rule with a layer that was never judged, or judged
-under another version of the law, the prover or the solver, is *not checked*; ``soundline verify`` checks it.
+cache of verdicts: no rule is proved while a program is compiled. A rule with a layer that was never judged, or judged
+under another version of the law, the prover or the solver, is *not checked*; ``soundline verify`` checks it. An
+application of a procedural rule is decided on the spot, where the cache does not know it: see `engine.applications`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from soundline.impl.evidence import NOT_CHECKED, Ruling
+from soundline.spec.node import UOp
 from soundline.spec.rules import Rule
 from soundline.verify.cache import Cache, Key
 from soundline.verify.effort import BUDGETS
@@ -38,7 +40,7 @@ def keys_of(rule_id: str) -> tuple[tuple[str, Key], ...]:
 
 
 class CachedCourt:
-    """Rulings from the cache of verdicts."""
+    """Rulings from the cache of verdicts; applications of procedures are validated now."""
 
     def __init__(
         self,
@@ -61,3 +63,9 @@ class CachedCourt:
         if known and (len(known) == len(keys) or report.verdict == "refuted"):
             return Ruling(report.verdict, layers)
         return Ruling(NOT_CHECKED, layers)
+
+    def application(self, before: UOp, after: UOp) -> Ruling:
+        """Whether one node may stand for another."""
+        from soundline.verify.engine.applications import ruled
+
+        return ruled(before, after)

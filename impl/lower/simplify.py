@@ -2,8 +2,9 @@
 Simplify
 ========
 
-Run the rule library over a stage. Every rewrite is by a rule of the library, which the court proves. This module adds
-what the rules cannot say because they know no memory: a gate that is constant, and a gate that is asked twice.
+Run the rule library over a stage. Every rewrite is by a rule of the library, which the court proves, or by a procedure,
+of which the court validates each application. This module adds what the rules cannot say because they know no memory: a
+gate that is constant, and a gate that is asked twice.
 """
 
 from __future__ import annotations
@@ -11,22 +12,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from soundline.impl.rewrite import rewrite
+from soundline.impl.rewrite import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, elementwise_movement, rules_in
+from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.uop import Op, UOp, toposort
 
-RULES = tuple(r for r in SIMPLIFY if r not in rules_in(elementwise_movement))
-"""The rules that lowering applies. Those that move elementwise ops across movement ops are not among them: a value that
-is needed both moved and as it is would be computed twice, and lowering needs no help to see through movement."""
+RULES = (*(r for r in SIMPLIFY if r not in rules_in(elementwise_movement)), *PROCEDURES)
+"""The rules and procedures that lowering applies. Those that move elementwise ops across movement ops are not among
+them: a value that is needed both moved and as it is would be computed twice, and lowering needs no help to see through
+movement."""
 
-Applied = Counter[str]
-"""How often each rule was applied, by its id."""
+
+class Applied(Counter[str]):
+    """How often each rule was applied, by its id; of procedures also with which rulings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rulings: dict[str, set[str]] = {}
+
+    def note(self, done: Rewritten) -> None:
+        """Count what a rewriting did."""
+        self.update(dict(done.applied))
+        for application in done.applications:
+            if application.kept:
+                self.rulings.setdefault(application.procedure, set()).add(application.ruling.verdict)
 
 
 def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
     """A program without what the rules remove; `applied` counts them."""
     result = rewrite(root, RULES, licences=licences)
-    applied.update(dict(result.applied))
+    applied.note(result)
     return _with_known_gates(result.uop)
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from soundline.impl import evidence
 from soundline.impl.applications import WrongApplication
+from soundline.impl.certificate import certified
 from soundline.impl.evidence import Ruling
 from soundline.impl.linear import linear, order_key
+from soundline.impl.lower.simplify import RULES, Applied
 from soundline.impl.rewrite import FOLDING, Step, rewrite
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import (
@@ -353,3 +355,37 @@ def test_values_are_kept(court: RealCourt, before: UOp) -> None:
     for x, y, z in product(range(4), range(5), range(3)):
         ranges: dict[int | str, int] = {0: x, 1: y, 2: z}
         assert evaluate(before, ranges=ranges) == evaluate(after, ranges=ranges)
+
+
+# On the road ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_says_that_a_procedure_was_checked_at_each_application(court: RealCourt) -> None:
+    done = rewrite(plus(times(X, 2), Y, times(X, 3)), PROCEDURES)
+    applied = Applied()
+    applied.note(done)
+    found = certified("exact", (), applied, (), applied.rulings)
+    assert found.proved
+    (row,) = found.rules
+    assert row.procedural
+    assert str(row) == "collect_terms × 1: proved, procedural, checked at each application"
+    assert str(row) in str(found)
+
+
+def test_without_a_court_a_certificate_says_not_checked() -> None:
+    evidence.plug_in(None)
+    try:
+        done = rewrite(plus(times(X, 2), Y, times(X, 3)), PROCEDURES)
+    finally:
+        import soundline
+
+        evidence.plug_in(soundline._Court())
+    applied = Applied()
+    applied.note(done)
+    found = certified("exact", (), applied, (), applied.rulings)
+    assert not found.proved
+    assert found.rules[0].ruling.verdict == evidence.NOT_CHECKED
+
+
+def test_lowering_applies_procedures() -> None:
+    assert set(PROCEDURES) < set(RULES)

@@ -9,13 +9,15 @@ decided, and all of them share the cache of verdicts. The result has one order w
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,11 +29,11 @@ from soundline.spec.rules import Rule
 from soundline.verify.cache import Cache
 from soundline.verify.effort import Effort
 from soundline.verify.engine.applications import EFFORT, Validator
-from soundline.verify.engine.corpus import RANDOM, SOURCES, Batch, batches, graphs_of
+from soundline.verify.engine.corpus import COMPOSED, ONNX, RANDOM, SOURCES, Batch, batches, graphs_of
 from soundline.verify.engine.watching import Seen, Watch
 
-INPUTS = {RANDOM: 4}
-"""On how many inputs a graph of a source is evaluated whole; of other sources on 2."""
+INPUTS = {RANDOM: 4, COMPOSED: 2, ONNX: 1}
+"""On how many inputs a graph of a source is evaluated whole; one of ONNX also on those of its test."""
 
 Steps = tuple[Rule | Procedure, ...]
 
@@ -112,8 +114,6 @@ def _shared(settings: EngineSettings) -> Iterator[EngineSettings]:
     if settings.cached:
         yield settings
         return
-    from dataclasses import replace
-
     with tempfile.TemporaryDirectory(prefix="soundline-") as folder:
         yield replace(settings, folder=folder, cached=True)
 
@@ -142,7 +142,7 @@ def judge(batch: Batch, settings: EngineSettings, watch: Watch) -> Seen:
     known = len(validator.decided), len(validator.seen)
     total = Seen()
     for graph in graphs_of(batch, rules):
-        total.add(watch.graph(graph, INPUTS.get(batch.source, 2)))
+        total.add(watch.graph(graph, INPUTS[batch.source]))
     total.obligations = len(validator.decided) - known[0]
     total.views = len(validator.seen) - known[1]
     return total
@@ -170,7 +170,16 @@ def _by_name(batch: Batch, settings: EngineSettings) -> Seen:
 
 
 def _quietly() -> None:
+    """A process leaves interruptions to the one that started it, and does not outlive that one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _on_processes(wanted: Sequence[Batch], settings: EngineSettings) -> Iterator[tuple[Batch, Seen]]:
