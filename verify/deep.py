@@ -32,6 +32,8 @@ LEAST_TURN, MOST_TURN = 0.25, 4.0
 """Minutes of a turn."""
 HLO_SEED, HLO_TURN = 20, 400
 """The first seed for StableHLO, and the programs of a turn."""
+MUTATION_TURN = 2.0
+"""The least minutes for mutants of law and prover: their tests are first timed without a change."""
 TINYGRAD_SEED = 20
 """The first seed for tinygrad's graphs; a turn has all families once."""
 FOUND, INTERRUPTED = 1, 130
@@ -48,6 +50,8 @@ class Stage:
     """What all turns together have reached, given how many ended well."""
     settled: bool = False
     """Whether the minutes have no say in how long a turn takes."""
+    least: float = LEAST_TURN
+    """The minutes without which a turn comes to nothing."""
 
 
 @dataclass(slots=True)
@@ -105,7 +109,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("tinygrad", _tinygrad, lambda turns: f"all families, {turns} times", settled=True),
     Stage("machine", _machine, lambda _: _kept("adequacy.json", "programs")),
     Stage("slips", _slips, lambda _: _kept("adequacy.json", "slips", "total")),
-    Stage("mutation", _mutation, lambda _: _kept("mutation.json", "total")),
+    Stage("mutation", _mutation, lambda _: _kept("mutation.json", "total"), least=MUTATION_TURN),
 )
 """Every stage, in the order of their first turns."""
 
@@ -123,7 +127,7 @@ def run(stages: Sequence[Stage], minutes: float, ledger: Ledger, console: Consol
             if all(c.seconds == math.inf for c in courses):
                 break
             continue
-        _take(course, max(LEAST_TURN, min(turn, left)), ledger, console)
+        _take(course, max(course.stage.least, min(turn, left)), ledger, console)
     return _told(courses, ledger, console)
 
 

@@ -21,6 +21,8 @@ from soundline.verify.mutation_judged import judgement
 from soundline.verify.mutation_ledger import Outcome
 
 SCHEMA = 1
+FEW = 20
+"""Below so many mutants the share of those that were noticed is chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,11 @@ def score_of(*tallies: Tally) -> Score:
 
 
 def succeeds(tallies: list[Tally], threshold: float) -> bool:
-    """Whether enough mutants were noticed, and every target could be measured."""
-    share = score_of(*tallies).share
-    return share is not None and share >= threshold and not any(t.broken for t in tallies)
+    """Whether enough mutants were noticed, and every target could be measured. A handful shows nothing either way."""
+    found = score_of(*tallies)
+    if any(t.broken for t in tallies) or found.share is None:
+        return False
+    return found.share >= threshold or found.tried < min(FEW, found.possible)
 
 
 def as_json(tallies: list[Tally], *, threshold: float, command: str, seed: int) -> dict[str, Any]:

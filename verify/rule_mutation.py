@@ -39,8 +39,10 @@ RESULT = "benchmarks/results/rule_mutation.json"
 PACKAGE = "soundline.impl.rules"
 THRESHOLD = 0.99
 """The share of mutants that must be noticed, of those that are not as true as the rule."""
-PATIENCE = 300.0
-"""Seconds after which a mutant is given up."""
+PATIENCE = 60.0
+"""Seconds of processor time after which a mutant is given up."""
+WAITING = 20
+"""How many times longer the clock may take, on a busy machine."""
 FOUND, INTERRUPTED = 1, 130
 NO_VERDICT = "unknown: no verdict in time"
 ENDED = "unknown: the prover's process died"
@@ -71,27 +73,24 @@ def judgements(
     """What becomes of each mutant, by its place in the sequence."""
     begin = 0
     while begin < len(described):
-        child, reading = _child(described, begin)
+        child, reading = _child(described, begin, patience)
         try:
             for place in range(begin, len(described)):
                 began = time.monotonic()
-                line = _line(reading, patience)
+                line = _line(reading, WAITING * patience)
                 begin = place + 1
-                if line is None:
-                    _end(child)
-                late = time.monotonic() - began >= patience
-                found = json.loads(line) if line else {"verdict": NO_VERDICT if late else ENDED}
-                yield place, _outcome(described[place], found, time.monotonic() - began)
+                verdict = json.loads(line) if line else {"verdict": _ended(child)}
+                yield place, _outcome(described[place], verdict, time.monotonic() - began)
                 if line is None:
                     break
         finally:
-            _end(child)
             os.close(reading)
-            with suppress(ChildProcessError):
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
 
 
-def _child(described: Sequence[dict[str, Any]], begin: int) -> tuple[int, int]:
+def _child(described: Sequence[dict[str, Any]], begin: int, patience: float) -> tuple[int, int]:
     """A process that writes a line of JSON for each mutant from here on, and the pipe to read them from."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -101,7 +100,9 @@ def _child(described: Sequence[dict[str, Any]], begin: int) -> tuple[int, int]:
     try:
         os.close(reading)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process
         for mutant in described[begin:]:
+            signal.setitimer(signal.ITIMER_PROF, patience)
             found = _judged(mutant)
             os.write(writing, json.dumps(found).encode() + b"\n")
     finally:
@@ -127,9 +128,13 @@ def _line(reading: int, patience: float) -> bytes | None:
     return line
 
 
-def _end(child: int) -> None:
+def _ended(child: int) -> str:
+    """The verdict on a mutant whose process says nothing more."""
     with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)  # if its clock ran out; one that is dead stays as it died
+    _, status = os.waitpid(child, 0)
+    late = os.waitstatus_to_exitcode(status) in (-signal.SIGPROF, -signal.SIGKILL)
+    return NO_VERDICT if late else ENDED
 
 
 def _outcome(mutant: dict[str, Any], found: dict[str, str], seconds: float) -> Outcome:

@@ -306,11 +306,16 @@ def test_the_score_counts_kills_and_timeouts_against_survivors() -> None:
 
 @pytest.mark.parametrize(("threshold", "expected"), [(0.5, True), (2 / 3, True), (0.67, False), (1.0, False)])
 def test_the_run_succeeds_from_the_threshold_on(threshold: float, expected: bool) -> None:
-    assert mutation_report.succeeds([full("killed", "killed", "survived")], threshold) is expected
+    assert mutation_report.succeeds([full(*["killed", "killed", "survived"] * 7)], threshold) is expected
 
 
 def test_nothing_tried_is_no_success() -> None:
     assert not mutation_report.succeeds([Tally("a.py", 3)], 0.0)
+
+
+def test_a_handful_of_many_shows_nothing_either_way() -> None:
+    assert mutation_report.succeeds([full("survived", "survived")], 0.9)
+    assert not mutation_report.succeeds([full(*["survived"] * 20)], 0.9)
 
 
 def test_a_judged_survivor_is_excused_until_its_line_changes(monkeypatch: pytest.MonkeyPatch) -> None:
