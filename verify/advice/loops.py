@@ -9,6 +9,7 @@ it with the rules of the run. It raises `RewriteError` where they lead round in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
@@ -35,15 +36,19 @@ MOST_TERMS = 60
 
 SMALL = (0, 1, 2, 3, -1)
 
+NOT_WITH_ALL = "; with all rules of the run, which are tried in their order, no such term was found"
+
 
 def looping(stated: Rule, stuck: Sequence[Rule], rules: Sequence[Rule]) -> Loop | None:
     """A term on which the rules go on for ever, beginning with the left side of this one."""
     licences = sorted({name for r in rules for name in r.licences})
-    for goal, start in islice(_starts(stated, stuck), MOST_TERMS):
-        for used in (tuple(stuck), tuple(rules)):
+    starts = list(islice(_starts(stated, stuck), MOST_TERMS))
+    for used in (tuple(rules), tuple(stuck)):
+        for goal, start in starts:
             loop = _tried(goal, start, used, licences)
-            if loop is not None:
-                return loop
+            if loop is not None and stated.id in loop.rules:
+                alone = len(used) < len(rules)
+                return replace(loop, text=loop.text + NOT_WITH_ALL) if alone else loop
     return None
 
 
@@ -72,8 +77,9 @@ def _starts(stated: Rule, others: Sequence[Rule]) -> Iterator[tuple[Goal, UOp]]:
     """The left side with constants for its Consts; then with other left sides in the places of its values."""
     for dtype in sorted(dtypes_of(stated), key=lambda d: d not in _FIRST)[:3]:
         for goal in islice(goals(stated, dtype, max_rank=2), 24):
-            for start in _with_constants(goal):
+            for start in islice(_with_constants(goal), 8):
                 yield goal, start
+            yield from ((goal, start) for start in _with_constants_for_values(goal))
     for dtype in sorted(dtypes_of(stated), key=lambda d: d not in _FIRST)[:1]:
         for goal in islice(goals(stated, dtype, max_rank=1), 2):
             for other in others:
@@ -101,6 +107,15 @@ def _with_constants(goal: Goal) -> Iterator[UOp]:
     return
 
 
+def _with_constants_for_values(goal: Goal) -> Iterator[UOp]:
+    """The left side with a constant in the place of one of its values, too."""
+    start = next(_with_constants(goal), None)
+    for name, node in goal.variables.items():
+        kind = goal.rule.kinds.get(name)
+        if start is not None and kind is not None and kind.kind == "Value":
+            yield substitute(start, {node: const(element_of(2, node.dtype), node.dtype)})
+
+
 def _between(node: UOp, low: int, high: int) -> UOp:
     """A Param with these bounds, in the place of a variable with bounds."""
     ends = element_of(low, node.dtype), element_of(high, node.dtype)
@@ -123,8 +138,6 @@ def _nested(goal: Goal, other: Rule, dtype: DType) -> Iterator[UOp]:
 
 
 def _moved(arg: Any, by: int) -> Any:
-    from dataclasses import replace
-
     return replace(arg, slot=arg.slot + by)
 
 

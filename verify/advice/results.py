@@ -88,7 +88,7 @@ class Order:
     rules: int
     """How many rules they cover."""
     exempt: tuple[str, ...] = ()
-    """The rules that the engine's matcher uses itself."""
+    """The rules that the engine keeps apart: those that its matcher uses itself, and decompositions."""
     loops: tuple[Loop, ...] = ()
     """The rules that no measure covers."""
     note: str = ""

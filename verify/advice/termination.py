@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import z3
 
-from soundline.impl.rules import commutativity
+from soundline.impl.rules import DECOMPOSE, commutativity
 from soundline.spec.rules import Rule
 from soundline.verify.advice.loops import looping
 from soundline.verify.advice.measures import Measure, Oriented, Unmeasured, oriented, symbols
@@ -29,6 +30,10 @@ MOST_PRODUCTS = 4
 """So many ops are tried as products of their operands."""
 
 
+MOST_ROUNDS = 12
+"""So often rules are set aside so that others may be covered."""
+
+
 @dataclass
 class _Proof:
     """The rules that are not covered yet, and the measures so far."""
@@ -37,6 +42,8 @@ class _Proof:
     instances: dict[str, list[Oriented]]
     measures: list[str] = field(default_factory=list)
     covered: int = 0
+    asked_alone: bool = False
+    """Whether each rule was tried alone, which need not be done twice."""
 
 
 def order_of(rules: Sequence[Rule]) -> Order:
@@ -48,21 +55,26 @@ def order_of(rules: Sequence[Rule]) -> Order:
         {r.id: list(oriented(r)) for r in rules if r.id not in exempt},
     )
     stuck: list[Rule] = []
+    rounds = 0
     while proof.left:
         if not _cover_some(proof):
-            stuck += _set_aside(proof)
+            rounds += 1
+            stuck += _set_aside(proof) if rounds < MOST_ROUNDS else proof.left
+            proof.left = proof.left if rounds < MOST_ROUNDS else []
     stuck = [*stuck, *unread]
     ordered = [r for r in rules if r in stuck]
     return Order(tuple(proof.measures), proof.covered, exempt, tuple(_loops(ordered, rules, exempt)))
 
 
 def _is_exempt(stated: Rule) -> bool:
-    """Whether the engine's matcher uses a rule itself, to try operands in both orders."""
-    return structure(stated) in _exempt_structures()
+    """Whether the engine keeps a rule apart: it tries operands in both orders itself, and decomposes ops last."""
+    return structure(stated) in _kept_apart()
 
 
-def _exempt_structures() -> set[str]:
-    return {structure(r) for r in vars(commutativity).values() if isinstance(r, Rule)}
+@cache
+def _kept_apart() -> frozenset[str]:
+    matcher = (r for r in vars(commutativity).values() if isinstance(r, Rule))
+    return frozenset(structure(r) for r in (*matcher, *DECOMPOSE))
 
 
 def _is_measured(stated: Rule) -> bool:
@@ -123,7 +135,10 @@ def _strictly(measure: Measure, proof: _Proof) -> tuple[Any, list[Rule]] | None:
 
 def _set_aside(proof: _Proof) -> list[Rule]:
     """Give up rules, so that the others may be covered: those without a measure even alone, else those in conflict."""
-    alone = [r for r in proof.left if not _cover_some(_Proof([r], proof.instances))]
+    alone = []
+    if not proof.asked_alone:
+        alone = [r for r in proof.left if not _cover_some(_Proof([r], proof.instances))]
+        proof.asked_alone = True
     given_up = alone or _in_conflict(proof)
     proof.left = [r for r in proof.left if r not in given_up]
     return given_up
