@@ -16,13 +16,13 @@ axes, take the sum over t with the weights, and expand: the result is D(v₁ …
 axes, which are zero by induction. This holds in every ring, so it holds for integers that wrap.
 
 Elements of one input may be read several times in one term; which of them is which can then be said in several ways,
-each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different. The
-number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that does not
-keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Maxima need no more: an element
-that is missing on one side is missing there in every term, and one axis shows that for each term. A fold of floats
-without a licence is a list: two are one list if their axes have one size and equal elements stand at equal positions,
-and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list of lists; whether it is
-one list shows with two axes only, and of that nothing is said here.
+each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different.
+The number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that
+does not keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Maxima need no
+more: an element that is missing on one side is missing there in every term, and one axis shows that for each term. A
+fold of floats without a licence is a list: two are one list if their axes have one size and equal elements stand at
+equal positions, and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list of
+lists; whether it is one list shows with two axes only, and of that nothing is said here.
 
 A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
 of products. Under any other op, the folds of both sides must be the same terms, which then stand for any input of their
