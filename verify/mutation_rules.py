@@ -80,10 +80,17 @@ class RuleMutant:
 
 
 def rule_mutants(stated: Rule) -> list[RuleMutant]:
-    """Every mutant of a rule, each of another structure than the rule and than the others."""
+    """Every mutant of a rule, each of another structure than the rule and than the others.
+
+    A rule in which none of the changes can be made loses an op that moves or converts on one of its sides.
+    """
+    return _told_apart(stated, _all(stated)) or _told_apart(stated, _losses(stated))
+
+
+def _told_apart(stated: Rule, mutants: Iterator[RuleMutant]) -> list[RuleMutant]:
     seen = {structure(stated)}
     kept = []
-    for mutant in _all(stated):
+    for mutant in mutants:
         key = structure(mutant.rule)
         if key not in seen:
             seen.add(key)
@@ -172,6 +179,24 @@ def _all(stated: Rule) -> Iterator[RuleMutant]:
     for changed in _variants(stated.right, stated):
         yield _mutant(stated, stated.right, changed, right=changed)
     yield from _wider(stated)
+
+
+def _losses(stated: Rule) -> Iterator[RuleMutant]:
+    for name in ("left", "right"):
+        side = getattr(stated, name)
+        for changed in _lost(side):
+            if changed.head != "literal":
+                yield _mutant(stated, side, changed, **{name: changed})
+
+
+def _lost(term: Term) -> Iterator[Any]:
+    """The term without one of its ops, outermost first."""
+    if isinstance(term.head, Op) or term.head == "op":
+        yield from (a for a in term.args if isinstance(a, Value))
+    for n, part in enumerate(term.args):
+        if isinstance(part, Value):
+            for changed in _lost(part):
+                yield type(term)(term.head, (*term.args[:n], changed, *term.args[n + 1 :]))
 
 
 def _mutant(stated: Rule, before: Term, after: Term, **parts: Any) -> RuleMutant:

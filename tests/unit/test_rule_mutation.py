@@ -1,0 +1,168 @@
+"""Every mutant of the shipped rules: the runner outlives its mutants, goes on where it ended, and counts right."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from soundline.spec.choices import Axes
+from soundline.spec.dtypes import bool_, int8, int16
+from soundline.spec.rules import given, rule
+from soundline.spec.terms import Bool, DTypeVar, Tensor, Value
+from soundline.verify import mutation_rules, rule_mutation
+from soundline.verify.mutation_ledger import Ledger
+from soundline.verify.mutation_rules import RuleMutant
+from soundline.verify.rule_mutation import Campaign, judgements, main
+
+SAMPLE = {
+    "soundline.impl.rules.absorption": ("idiv_self", "mod_self"),
+    "soundline.impl.rules.booleans": ("not_and_not",),
+    "soundline.impl.rules.shifts": ("shl_to_mul",),
+}
+
+
+def described(names: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"module": "m", "rule": name, "number": 0, "line": 1, "before": "x", "after": "y", "identity": name}
+        for name in names
+    ]
+
+
+@pytest.fixture
+def obedient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants that do what the name of their rule says."""
+
+    def judged(mutant: RuleMutant) -> dict[str, str]:
+        match str(mutant):
+            case "spins":
+                while True:
+                    pass
+            case "dies":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "fails":
+                raise AssertionError("a mistake")
+            case "wrong":
+                return {"verdict": mutation_rules.WRONGLY_PROVED, "why": "here"}
+            case "true":
+                return {"verdict": "proved", "why": mutation_rules.ANOTHER}
+        return {"verdict": f"{mutant} at boolean"}
+
+    monkeypatch.setattr(mutation_rules, "judged", judged)
+    monkeypatch.setattr(rule_mutation, "_mutants", lambda module, name: [name])
+
+
+NAMES = ["refuted", "spins", "refused", "dies", "fails", "vacuous", "unknown", "true", "wrong", "refuted"]
+
+
+@pytest.mark.usefixtures("obedient")
+def test_a_mutant_that_hangs_or_kills_costs_itself_alone() -> None:
+    found = dict(judgements(described(NAMES), patience=0.5))
+    assert sorted(found) == list(range(len(NAMES)))
+    assert [found[n].status for n in range(len(NAMES))] == [
+        *("killed", "survived", "killed", "survived", "survived"),
+        *("killed", "survived", "true", "survived", "killed"),
+    ]
+    assert found[1].killer == rule_mutation.NO_VERDICT
+    assert found[3].killer == rule_mutation.ENDED
+    assert "AssertionError: a mistake" in found[4].killer
+    assert found[8].killer == "wrongly proved: here"
+
+
+@pytest.mark.usefixtures("obedient")
+def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    original = judgements
+    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(NAMES[:1] + NAMES[5:9]))
+    monkeypatch.setattr(
+        rule_mutation, "judgements", lambda left: asked.extend(m["rule"] for m in left) or original(left)
+    )
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    for _ in range(2):
+        campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+        campaign.run(1.0)
+    ledger.close()
+    assert asked == ["refuted", "vacuous", "unknown", "true", "wrong"]
+    result = campaign.as_json()
+    counts = {
+        "possible": 5,
+        "tried": 5,
+        "refuted": 1,
+        "says_nothing": 1,
+        "no_rule": 0,
+        "as_true": 1,
+        "undecided": 1,
+        "wrongly_proved": 1,
+        "score": 0.5,
+    }
+    assert result["total"] == result["files"]["impl/rules/some.py"] == counts
+    assert [s["rule"] for s in result["survivors"]] == ["unknown", "wrong"]
+    assert result["equivalent"] == [
+        {"rule": "true", "before": "x", "after": "y", "why": mutation_rules.ANOTHER}
+    ]
+
+
+@pytest.mark.parametrize(("module", "names"), SAMPLE.items())
+def test_no_mutant_of_these_rules_survives(module: str, names: tuple[str, ...]) -> None:
+    mutants = [m for m in mutation_rules.describe(module) if m["rule"] in names]
+    assert len({m["rule"] for m in mutants}) == len(names)
+    found = [outcome for _, outcome in judgements(mutants)]
+    assert [o for o in found if o.status == "survived"] == []
+    assert sum(o.status == "killed" for o in found) >= len(found) / 2
+
+
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(["true", "refuted"]))
+    monkeypatch.setattr(rule_mutation, "judgements", lambda left: iter(()))
+    output = tmp_path / "result.json"
+    assert main(["--only", "shifts", "--fresh", "--output", str(output)]) == 1
+    result = json.loads(output.read_text())
+    assert (result["total"]["possible"], result["total"]["tried"], result["total"]["score"]) == (2, 0, None)
+    assert str(output) in capsys.readouterr().out
+
+
+def test_every_shipped_rule_is_mutated() -> None:
+    from soundline.impl.rules import LIBRARY
+
+    names = {m["rule"] for module in rule_mutation.modules() for m in mutation_rules.describe(module)}
+    assert names == {r.id for r in LIBRARY}
+
+
+# the new forms ----------------------------------------------------------------------------------------------------
+
+
+def shown(stated: Any) -> set[tuple[str, str]]:
+    return {(m.before, m.after) for m in mutation_rules.rule_mutants(stated)}
+
+
+def test_folds_sets_of_axes_and_parts_of_conditions_are_changed() -> None:
+    @rule
+    def folded(x: Tensor, a: Axes, b: Axes):  # type: ignore[no-untyped-def]
+        return x.sum(a - b), x.sum(a - b)
+
+    changes = {after for _, after in shown(folded)}
+    assert {"x.max((a - b))", "x.prod((a - b))", "x.sum((b - a))", "x.sum((a & b))", "x.sum(a)"} <= changes
+
+    @rule(dtypes=[bool_])
+    def both(p: Bool, q: Bool):  # type: ignore[no-untyped-def]
+        given(p & q)
+        return p | q, p
+
+    assert {("(p & q)", "p"), ("(p & q)", "q"), ("(p & q)", "(p | q)")} <= shown(both)
+
+
+def test_classes_of_dtype_variables_are_widened() -> None:
+    @rule(dtypes=[int8], s=[int16])
+    def cast(x: Value, s: DTypeVar):  # type: ignore[no-untyped-def]
+        return x.cast(s).cast(int8), x
+
+    assert ("s as declared", "s and float32") in shown(cast)
