@@ -67,9 +67,9 @@ def _show_advice(advice: Advice, console: Console) -> None:
     together = [] if advice.order is None else lines_about_order(advice.order)
     console.print(Text("advice", style="bold"))
     for name, place, lines in [*told, *([("all rules", "", together)] if together else [])]:
-        console.print(
-            Text.assemble("  ", (visible(name), "bold"), "  ", (visible(place), "dim")), soft_wrap=True
-        )
+        head = Text.assemble("  ", (visible(name), "bold"), "  ", (visible(place), "dim"))
+        head.rstrip()
+        console.print(head, soft_wrap=True)
         for line in lines:
             _indented(line, console)
     if not told and not together:
