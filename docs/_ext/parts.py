@@ -13,6 +13,7 @@ import collective_pages
 import composition_pages
 import conformance_pages
 import decision_pages
+import engine_pages
 import error_pages
 import famous_pages
 import grammar_pages
@@ -48,6 +49,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "conformance-summary": conformance_pages.summary,
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
+    "engine": engine_pages.engine,
+    "engine-blame": engine_pages.blame,
+    "engine-procedures": engine_pages.procedures,
     "errors": error_pages.errors,
     "famous": famous_pages.famous,
     "grammar": grammar_pages.grammar,

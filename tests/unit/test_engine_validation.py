@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -534,3 +538,37 @@ def test_the_command_judges_a_file_of_rules(tmp_path, capsys) -> None:  # type: 
 def test_wrong_use_is_said(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+def pages() -> Any:
+    """The module that computes the page; the pages find each other by the path that conf.py adds."""
+    folder = str(Path(__file__).resolve().parents[2] / "docs/_ext")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module("engine_pages")
+
+
+def test_the_page_has_the_numbers_of_the_result(
+    small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, file = report.as_json(small_run), tmp_path / "engine.json"
+    file.write_text(json.dumps(found))
+    page = pages()
+    monkeypatch.setattr(page, "RESULT", file)
+    text = page.engine()
+    assert f"{found['summary']['rewrites']:,} rewrites in 300 graphs" in text
+    assert "none was found wrong" in text
+    assert "--engine --graphs" in text
+    assert all(f"``{name}``" in text for name in found["engine"]["never fired"])
+    monkeypatch.setattr(page, "RESULT", tmp_path / "none.json")
+    assert "No result is committed" in page.engine()
+
+
+def test_the_page_shows_a_blame_that_is_real() -> None:
+    text = pages().blame()
+    assert "✗ mul_idiv_common" in text
+    assert "def test_mul_idiv_common_is_wrong():" in text
+    assert "``collect_terms``" in pages().procedures()
