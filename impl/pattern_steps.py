@@ -33,10 +33,11 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.sizes import as_node, as_size, equal, same_shape, sizes_of
-from soundline.spec.terms import Tensor, Term, named_sizes, show, subterms
+from soundline.spec.terms import Tensor, Term, Value, named_sizes, show
 from soundline.spec.uop import const, element_of
 
 _SHAPING = frozenset(group_of("movement")) - {Op.Bitcast}
+_OF_VECTORS = ("entry", "product", "every axis")
 _ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
 
 
@@ -336,7 +337,9 @@ _CHEAPEST_FIRST: dict[str | Op, int] = {"literal": 1, "var": 2}
 
 def _has_shape(term: Term) -> bool:
     """Whether a term may be more than a scalar."""
-    return any(isinstance(t, Tensor) or t.head in _SHAPING for t in subterms(term))
+    if isinstance(term, Tensor) or term.head in _SHAPING:
+        return True
+    return any(_has_shape(a) for a in term.args if isinstance(a, Value) and term.head not in _OF_VECTORS)
 
 
 def _itself(node: UOp) -> UOp | None:

@@ -23,7 +23,7 @@ from soundline.spec.node import AxisType, ReduceArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, show, subterms
+from soundline.spec.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
 from soundline.spec.uop import broadcast_to, const, element_of, loop, shape_source
 from soundline.spec.values import identity
 
@@ -162,8 +162,14 @@ def has_dtype(term: Term) -> bool:
 
 @lru_cache(maxsize=4096)
 def _has_tensor(term: Term) -> bool:
-    return any(isinstance(t, Tensor) for t in subterms(term))
+    """Whether the elements of a term are made of those of tensors; sizes and dtypes of tensors are no elements."""
+    if isinstance(term, Tensor) or term.head in _OF_VECTORS:
+        return isinstance(term, Tensor)
+    return any(_has_tensor(a) for a in term.args if isinstance(a, Value))
 
+
+_OF_VECTORS = ("entry", "product", "every axis")
+"""The scalars that are made of shapes and offsets."""
 
 _ELEMENTWISE = frozenset(group_of("elementwise", "decomposed"))
 _COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)

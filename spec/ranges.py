@@ -83,28 +83,28 @@ def folded_ranges(term: Term) -> set[object]:
     return {range_key(r) for t in subterms(term) if t.head == "over" for r in t.args[2:]}
 
 
-def free_in(term: object, closed: frozenset[object] = frozenset()) -> Iterator[Term]:
+def free_in(term: Term) -> list[Term]:
     """The ranges that stand in a term outside of any fold over them. Raises ``RuleError`` where a fold closes twice."""
-    if not isinstance(term, Term):
+    return list(_free(term, frozenset(), set()))
+
+
+def _free(term: Term, closed: frozenset[object], met: set[tuple[int, frozenset[object]]]) -> Iterator[Term]:
+    """The free ranges of a term inside folds over the closed ones; a shared term is looked at once."""
+    if (id(term), closed) in met:
         return
-    if isinstance(term, Range):
-        if range_key(term) not in closed:
-            yield term
-        if term.head == "fresh":
-            yield from free_in(term.args[0], closed)
-        return
+    met.add((id(term), closed))
+    if isinstance(term, Range) and range_key(term) not in closed:
+        yield term
+    inside, parts = closed, term.args
     if term.head == "over":
-        inside = closed
+        parts = (term.args[1], *(r.args[0] for r in term.args[2:] if r.head == "fresh"))
         for r in term.args[2:]:
-            if r.head == "fresh":
-                yield from free_in(r.args[0], inside)
             if range_key(r) in inside:
                 raise RuleError(f"{show(r)} is folded inside a fold over it", hint="use another range")
             inside |= {range_key(r)}
-        yield from free_in(term.args[1], inside)
-        return
-    for arg in term.args:
-        yield from free_in(arg, closed)
+    for part in parts:
+        if isinstance(part, Term):
+            yield from _free(part, inside, met)
 
 
 def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:

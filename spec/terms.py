@@ -458,8 +458,12 @@ def _kind(x: object) -> str:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """A term and all terms inside it, outermost first."""
-    yield term
-    for arg in term.args:
-        if isinstance(arg, Term):
-            yield from subterms(arg)
+    """A term and all terms inside it, outermost first; one that is shared is met once."""
+    met: set[int] = set()
+    stack = [term]
+    while stack:
+        top = stack.pop()
+        if id(top) not in met:
+            met.add(id(top))
+            yield top
+            stack.extend(a for a in reversed(top.args) if isinstance(a, Term))

@@ -32,7 +32,19 @@ from soundline.spec.rules import (
     sum_over,
     where,
 )
-from soundline.spec.terms import Axes, Bool, Const, DTypeVar, Flags, Monoid, Shape, Size, Tensor, Value
+from soundline.spec.terms import (
+    Axes,
+    Bool,
+    Const,
+    DTypeVar,
+    Flags,
+    Monoid,
+    Shape,
+    Size,
+    Tensor,
+    Value,
+    subterms,
+)
 from soundline.spec.uop import const, loop, param
 from soundline.verify.layers import layers_of
 from soundline.verify.rules import prove
@@ -523,3 +535,31 @@ def test_a_set_of_axes_needs_a_rank() -> None:
     with pytest.raises(RuleError, match="need a rank"):
         build_flags(axes(0), Env(int32))
     assert build_flags(axes((0, -1)), Env(int32), 3) == (True, False, True)
+
+
+def test_a_scalar_of_sizes_and_dtypes_is_repeated_like_any_other() -> None:
+    @rule(dtypes=[int32])
+    def scaled_by_size(x: Tensor, n: Size):
+        return x * n.cast(x.dtype), n.cast(x.dtype) * x
+
+    @rule(dtypes=[int32])
+    def scaled_by_own_size(x: Tensor["m", "n"]):  # noqa: F821
+        return x * x.shape[0].cast(int32), x * x.shape[-2].cast(int32)
+
+    goal = next(g for g in goals(scaled_by_size, int32, 2) if g.env.bound["rank of"]["x"] == 2)
+    assert goal.left.src[1].shape == goal.variables["x"].shape
+    assert (
+        only(scaled_by_own_size, int32).left.src[1].shape
+        == only(scaled_by_own_size, int32).variables["x"].shape
+    )
+
+
+def test_a_shared_term_is_looked_at_once() -> None:
+    @rule(dtypes=[int32])
+    def shared(x: Value, r: Range["n"], f: Body["r"]):  # noqa: F821
+        deep = f(r) + x
+        for _ in range(200):
+            deep = where(deep == deep, deep + deep, deep)
+        return sum_over(r, deep), sum_over(r, deep + 0)
+
+    assert len(list(subterms(shared.left))) < 1000
