@@ -341,11 +341,14 @@ class Bijections:
                 return first, second
         return None
 
-    def covering(self, a: Piece, b: Piece, path: Path) -> Image | None:
-        """Where the elements of one piece are among those of another; None where nothing is found."""
+    def covering(self, a: Piece, b: Piece, path: Path, *, of_right: bool) -> Image | None:
+        """Where the elements of one piece are among those of another; None where nothing is found.
+
+        Only an element of the left side may be invalid; `of_right` says that `a` is one of the right side.
+        """
         for pairs, equations in pairings(self.reader, a, b, some=True):
             there = self.solved(equations, a, b, path, least=True)
-            found = self.image(a, b, there, pairs, path) if there is not None else None
+            found = self.image(a, b, there, pairs, path, of_right=of_right) if there is not None else None
             if found is not None:
                 return found
         return None
@@ -376,7 +379,15 @@ class Bijections:
         return self.space.equations.reduce(a) == self.space.equations.reduce(b)
 
     def image(
-        self, a: Piece, b: Piece, there: Map, pairing: Pairing, path: Path, back: Map | None = None
+        self,
+        a: Piece,
+        b: Piece,
+        there: Map,
+        pairing: Pairing,
+        path: Path,
+        back: Map | None = None,
+        *,
+        of_right: bool = False,
     ) -> Image | None:
         """Where the map takes `a` into `b`, with equal elements; and, where a map back is given, back to itself."""
         start = path | a.region
@@ -392,6 +403,8 @@ class Bijections:
         if back is not None and not self._returns(a, back, change, inside):
             return None
         pairs = ((a.factors[k], change.element(b.factors[n], inside)) for k, n in pairing)
+        if of_right:
+            pairs = ((y, x) for x, y in pairs)
         return found if all(self.proves(x, y, inside) for x, y in pairs) else None
 
     def _members(self, b: Piece, there: Map, change: Replacement, path: Path) -> list[Formula] | None:

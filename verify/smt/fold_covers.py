@@ -154,8 +154,8 @@ class Covers:
 
     def _same(self, left: Sequence[Piece], right: Sequence[Piece], path: Path) -> bool:
         sides = [self._simple(left, path), self._simple(right, path)]
-        return all(self._covered(p, sides[1], path) for p in sides[0]) and all(
-            self._covered(p, sides[0], path) for p in sides[1]
+        return all(self._covered(p, sides[1], path, of_right=False) for p in sides[0]) and all(
+            self._covered(p, sides[0], path, of_right=True) for p in sides[1]
         )
 
     def _simple(self, pieces: Iterable[Piece], path: Path) -> list[Piece]:
@@ -188,7 +188,7 @@ class Covers:
             return self._simple([Piece(bound, guard, (number,)).under(there)], path)
         return [piece]
 
-    def _covered(self, piece: Piece, others: Sequence[Piece], path: Path) -> bool:
+    def _covered(self, piece: Piece, others: Sequence[Piece], path: Path, *, of_right: bool) -> bool:
         """Whether all elements of a piece are among those of the others."""
         pending = [piece]
         for _ in range(MOST_STEPS):
@@ -197,7 +197,7 @@ class Covers:
             part = pending.pop()
             if FALSE in part.guard or (part.guard and self.space.shows(path | part.region, FALSE)):
                 continue
-            images = (self.maps.covering(part, other, path) for other in others)
+            images = (self.maps.covering(part, other, path, of_right=of_right) for other in others)
             found = next((i for i in images if i is not None), None)
             if found is None:
                 return False

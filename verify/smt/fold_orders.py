@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-from soundline.spec.dtypes import DType, same_value
+from soundline.spec.dtypes import same_value
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Choice, Constant, Element, Fold, choice, constant
@@ -102,8 +102,9 @@ class Orders:
         """A fold of at most one element as a choice; None where there may be more."""
         sequence = self.of(element, path)
         piece = sequence.piece
-        if not isinstance(element, Fold) or piece.bound:
+        if not isinstance(element, Fold) or piece.bound or not _are_apart(sequence.whole):
             return None
+        self.reader.by_law = True
         nothing, neutral = (constant(element.dtype, of[self.op]) for of in (OF_NOTHING, NEUTRAL))
         some = self.space.reduced(_is_filled(sequence.whole))
         guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
@@ -133,17 +134,18 @@ class Orders:
             self._is_whole(p, i, path) for p, i in zip((a.piece, b.piece), images, strict=True)
         ):
             return False
-        return self._keeps_order(a.piece, b.piece, images[0], path) and self._as_empty(a, b, path, left.dtype)
+        return self._keeps_order(a.piece, b.piece, images[0], path) and self._as_empty(a, b, path)
 
     def _is_whole(self, piece: Piece, image: Image, path: Path) -> bool:
         """Whether a map takes every element of a piece to one of the other."""
         return not image.conditions or self.space.shows(path | piece.region, conjunction(image.conditions))
 
-    def _as_empty(self, a: Sequence, b: Sequence, path: Path, dtype: DType) -> bool:
+    def _as_empty(self, a: Sequence, b: Sequence, path: Path) -> bool:
         """Whether what is left out does not matter: there was something on both sides, or on none."""
         if self.op is not Op.Add or not (a.thinned or b.thinned):
             return True
-        assert dtype.is_float
+        if not (_are_apart(a.whole) and _are_apart(b.whole)):
+            return False
         one, other = _is_filled(a.whole), _is_filled(b.whole)
         return self.space.shows(path, conjunction((implies(one, other), implies(other, one))))
 
@@ -177,6 +179,11 @@ class Orders:
 def _is_filled(bound: Bound) -> Formula:
     """That indices have values at all, where their sizes do not depend on each other."""
     return conjunction(less(ZERO, size) for _, size in bound)
+
+
+def _are_apart(bound: Bound) -> bool:
+    """Whether no size depends on another index."""
+    return not any(name in size.atoms for name, _ in bound for _, size in bound)
 
 
 def _is_before(a: list[Poly], b: list[Poly]) -> Formula:

@@ -269,7 +269,8 @@ class Sums:
         """The pieces with two joined: first two of different signs."""
         pairs = [(a, b) for a in range(len(pending)) for b in range(a + 1, len(pending))]
         apart = [p for p in pairs if (pending[p[0]].scale > 0) != (pending[p[1]].scale > 0)]
-        alike = [p for p in pairs if p not in apart and not self._may_be_invalid(pending[p[0]])]
+        valid = [not self._may_be_invalid(p) for p in pending]
+        alike = [(a, b) for a, b in pairs if (a, b) not in apart and valid[a] and valid[b]]
         for x, y in (*apart, *alike):
             a, b = (y, x) if pending[x].scale < 0 < pending[y].scale else (x, y)
             found = self._joined(pending[a], pending[b], dtype, path)

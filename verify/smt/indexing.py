@@ -269,7 +269,14 @@ class Space:
     def _digit(self, k: int, flat: Poly, *rest: Any) -> Poly:
         """Digit k of a flat position by some sizes, along a path, which is the last argument."""
         *sizes, path = rest
-        return self.digits(flat, tuple(map(self.equations.reduce, sizes)), path)[k]
+        shape = tuple(map(self.equations.reduce, sizes))
+        found = self._digits(self.equations.reduce(flat), shape, path)
+        there = conjunction((at_least_zero(flat), less(flat, product(shape))))
+        rows = zip(found, shape, strict=True)
+        self.learn(path, implies(there, conjunction(c for i, n in rows for c in (at_least_zero(i), less(i, n)))))
+        if self.plainly(path, there):
+            self.inside(path, found, shape)
+        return found[k]
 
     def digits(self, flat: Poly, sizes: Index, path: Path) -> Index:
         """The position in a shape whose row-major number is given; that it is there must be known along the path."""

@@ -26,6 +26,7 @@ from soundline.verify.smt.comparison import Leaf, differences
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
+from soundline.verify.smt.fold_validity import folds_are_valid
 from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Space
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
@@ -165,7 +166,9 @@ class Instance:
         return self._refute([disjunction(negation(f) for _, f in missed)], f"not shown: {missed[0][0]}")
 
     def _values(self, right: UOp) -> Outcome:
-        """At every position of the shape, the elements are equal."""
+        """At every position of the shape, the elements are equal, and nothing invalid is folded."""
+        if not folds_are_valid(self.reader, self.goal.left, right):
+            return self._refute([], "not shown: no invalid element reaches a Reduce on the right side")
         shape = self.reader.shape(self.goal.left)
         if ZERO in shape:
             return PROVED

@@ -1,0 +1,491 @@
+"""
+Rules about folds that are wrong
+================================
+
+Most are a rule of `folds_right` without its condition, at a dtype where it does not hold, or with one thing exchanged.
+Each must be refuted.
+"""
+
+# ruff: noqa: F821, E741  (the strings in brackets name sizes and ranges)
+
+from soundline.verify import (
+    Axes,
+    Body,
+    Bool,
+    Const,
+    DTypeVar,
+    Flags,
+    Monoid,
+    Offset,
+    Perm,
+    Range,
+    Shape,
+    Size,
+    Tensor,
+    Value,
+    bool_,
+    disjoint,
+    float32,
+    fresh,
+    given,
+    index,
+    int8,
+    int16,
+    int32,
+    int64,
+    max_over,
+    maximum,
+    prod_over,
+    reduce_over,
+    rule,
+    sum_over,
+    where,
+)
+
+
+def times(a, b, m, k, n):
+    """The product of two matrices of these sizes."""
+    products = a.reshape((m, k, 1)).expand((m, k, n)) * b.reshape((1, k, n)).expand((m, k, n))
+    return products.sum((1,)).reshape((m, n))
+
+
+@rule(dtypes=[int32])
+def sum_of_sum(x: Tensor, a: Axes, b: Axes):
+    given(disjoint(a, b))
+    return x.sum(a).sum(b), x.sum(a)
+
+
+@rule(dtypes=[float32])
+def flip_sum_float(x: Tensor, a: Axes, f: Flags):
+    return x.flip(f).sum(a), x.sum(a).flip(f)
+
+
+@rule(dtypes=[float32])
+def permute_sum_float(x: Tensor, a: Axes, p: Perm):
+    return x.sum(a).permute(p), x.permute(p).sum(a.permute(p))
+
+
+@rule(dtypes=[int32])
+def permute_sum_wrong(x: Tensor, a: Axes, p: Perm):
+    return x.sum(a).permute(p), x.permute(p).sum(a)
+
+
+@rule(dtypes=[int32])
+def split_sum(m: Size, n: Size, x: Tensor["m", "n"]):
+    return x.reshape((m * n,)).sum((0,)), x.sum((0,)).sum((0,)).reshape((n,))
+
+
+@rule(dtypes=[int32])
+def split_sum2(m: Size, n: Size, x: Tensor["m", "n"]):
+    return x.reshape((n, m)).sum((0,)), x.permute((1, 0)).sum((0,))
+
+
+@rule(dtypes=[float32])
+def linear_float(x: Tensor, y: Tensor, a: Axes):
+    return (x + y).sum(a), x.sum(a) + y.sum(a)
+
+
+@rule(dtypes=[float32])
+def factor_float(x: Tensor, c: Value, a: Axes):
+    return (x * c).sum(a), x.sum(a) * c
+
+
+@rule(dtypes=[int32])
+def factor_add(x: Tensor, c: Value, a: Axes):
+    return (x + c).sum(a), x.sum(a) + c
+
+
+@rule(dtypes=[float32])
+def sum_pad_float(n: Size, m: Size, o: Size, x: Tensor["n"]):
+    return x.pad((o,), (m,)).sum((0,)), x.sum((0,))
+
+
+@rule(dtypes=[int32])
+def max_pad(n: Size, m: Size, o: Size, x: Tensor["n"]):
+    return x.pad((o,), (m,)).max((0,)), x.max((0,))
+
+
+@rule(dtypes=[int32])
+def prod_pad(n: Size, m: Size, o: Size, x: Tensor["n"]):
+    return x.pad((o,), (m,)).prod((0,)), x.prod((0,))
+
+
+@rule(dtypes=[int32])
+def exp_pad(n: Size, m: Size, o: Size, x: Tensor["n"]):
+    return (x.pad((o,), (m,)) + 1).sum((0,)), (x + 1).sum((0,))
+
+
+@rule(dtypes=[int32])
+def sum_split(n: Size, k: Size, x: Tensor["n"]):
+    given(k <= n)
+    return x.shrink((0,), (k,)).sum((0,)) + x.shrink((k,), (n - k,)).sum((0,)) + 1, x.sum((0,))
+
+
+@rule(dtypes=[int32])
+def sum_expand(n: Size, x: Tensor[1]):
+    return x.expand((n,)).sum((0,)), x
+
+
+@rule
+def max_expand(n: Size, x: Tensor[1]):
+    return x.expand((n,)).max((0,)), x
+
+
+@rule(dtypes=[int8])
+def max_plus8(x: Tensor, c: Value, a: Axes):
+    return (x + c).max(a), x.max(a) + c
+
+
+@rule(dtypes=[int8])
+def max_neg(x: Tensor, a: Axes):
+    return (-x).max(a), -(x.max(a))
+
+
+@rule(dtypes=[int8])
+def max_mul(x: Tensor, c: Value, a: Axes):
+    return (x * c).max(a), x.max(a) * c
+
+
+@rule(dtypes=[bool_])
+def any_and(x: Tensor, y: Tensor, a: Axes):
+    return (x & y).max(a), x.max(a) & y.max(a)
+
+
+@rule(dtypes=[bool_])
+def any_all(x: Tensor, a: Axes):
+    return ~(x.max(a)), (~x).max(a)
+
+
+@rule(dtypes=[int32])
+def sum_mul(x: Tensor, y: Tensor, a: Axes):
+    return (x * y).sum(a), x.sum(a) * y.sum(a)
+
+
+@rule(dtypes=[int32])
+def sum_shrink(x: Tensor, a: Axes, o: Offset, s: Shape):
+    return x.shrink(o, s).sum(a), x.sum(a).shrink(o, s)
+
+
+@rule
+def two(x: Tensor[2, "n"]):
+    return x.max((0,)), x.shrink((0, 0), (1, x.shape[1]))
+
+
+@rule(dtypes=[int32])
+def one_hot(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0)
+    return sum_over(r, where(r == k, f(r), 0)), f(k)
+
+
+@rule(dtypes=[float32])
+def one_hot_float(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0, k < n)
+    return sum_over(r, where(r == k, f(r), 0.0)), f(k)
+
+
+@rule(dtypes=[float32])
+def one_hot_times(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0, k < n)
+    return sum_over(r, where(r == k, 1.0, 0.0) * f(r)), f(k)
+
+
+@rule(dtypes=[int32])
+def one_hot_shift(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0, k < n)
+    return sum_over(r, where(r == k + 1, f(r), 0)), f(k)
+
+
+@rule(dtypes=[int32])
+def one_hot_gated(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k <= n), f(k), 0)
+
+
+@rule(dtypes=[float32])
+def exchange_float(m: Size, n: Size, i: Range["m"], j: Range["n"], f: Body["i", "j"]):
+    return sum_over(i, sum_over(j, f(i, j))), sum_over(j, sum_over(i, f(i, j)))
+
+
+@rule(dtypes=[int32])
+def exchange_mixed(m: Size, n: Size, i: Range["m"], j: Range["n"], f: Body["i", "j"]):
+    return sum_over(i, max_over(j, f(i, j))), max_over(j, sum_over(i, f(i, j)))
+
+
+@rule(dtypes=[int32])
+def linear(n: Size, r: Range["n"], f: Body["r"], g: Body["r"]):
+    return sum_over(r, f(r) * g(r)), sum_over(r, f(r)) * sum_over(r, g(r))
+
+
+@rule(dtypes=[float32])
+def factor_float_of_ranges(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    return sum_over(r, c * f(r)), c * sum_over(r, f(r))
+
+
+@rule(dtypes=[int32])
+def constant(n: Size, r: Range["n"], c: Value):
+    return sum_over(r, c), c
+
+
+@rule(dtypes=[int32])
+def count_below(n: Size, r: Range["n"], k: Value[index], c: Value):
+    given(k <= n)
+    return sum_over(r, where(r < k, c, 0)), c * k.cast(int32)
+
+
+@rule(dtypes=[int32])
+def count_below_top(n: Size, r: Range["n"], k: Value[index], c: Value):
+    given(k >= 0)
+    return sum_over(r, where(r < k, c, 0)), c * k.cast(int32)
+
+
+@rule(dtypes=[int32])
+def count_le(n: Size, r: Range["n"], k: Value[index], c: Value):
+    given(k >= 0, k < n)
+    return sum_over(r, where(r <= k, c, 0)), c * k.cast(int32)
+
+
+@rule(dtypes=[index])
+def arange_sum(n: Size, r: Range["n"]):
+    return sum_over(r, r) * 2, n * (n + 1)
+
+
+@rule(dtypes=[index])
+def arange_sum_half(n: Size, r: Range["n"]):
+    return sum_over(r, r), (n * n) // 2
+
+
+@rule(dtypes=[int32])
+def reverse(n: Size, r: Range["n"], f: Body["r"]):
+    return sum_over(r, where(n - r < n, f(n - r), 0)), sum_over(r, f(r))
+
+
+@rule(dtypes=[float32])
+def reverse_float(n: Size, r: Range["n"], f: Body["r"]):
+    return sum_over(r, f(n - 1 - r)), sum_over(r, f(r))
+
+
+@rule(dtypes=[int32])
+def merge(m: Size, n: Size, i: Range["m"], j: Range["n"], f: Body["i", "j"]):
+    given(n > 0)
+    t = fresh(m * n)
+    return sum_over((i, j), f(i, j)), sum_over(t, f(t // n, t // n))
+
+
+@rule(dtypes=[index])
+def max_range(n: Size, r: Range["n"]):
+    return max_over(r, r), n
+
+
+@rule(dtypes=[int32])
+def where_out(n: Size, r: Range["n"], f: Body["r"], p: Bool):
+    return sum_over(r, where(p, f(r), 1)), where(p, sum_over(r, f(r)), 1)
+
+
+@rule(dtypes=[int32])
+def split_by_where(n: Size, r: Range["n"], f: Body["r"], p: Body["r", bool_]):
+    return sum_over(r, where(p(r), f(r), 0)) + sum_over(r, where(p(r), f(r), 0)), sum_over(r, f(r))
+
+
+@rule(dtypes=[bool_])
+def any_equal(n: Size, r: Range["n"], k: Value[index]):
+    return max_over(r, r == k), (k >= 0)
+
+
+@rule(dtypes=[int32])
+def prod_split(n: Size, r: Range["n"], f: Body["r"], g: Body["r"]):
+    return prod_over(r, f(r) + g(r)), prod_over(r, f(r)) + prod_over(r, g(r))
+
+
+@rule(dtypes=[int32])
+def monoid(n: Size, m: Monoid, r: Range["n"], f: Body["r"], c: Value):
+    return reduce_over(m, r, m(f(r), c)), m(reduce_over(m, r, f(r)), c)
+
+
+@rule(dtypes=[int32])
+def gate_monoid(n: Size, m: Monoid, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0, k < n)
+    return reduce_over(m, r, where(r == k, f(r), 0)), f(k)
+
+
+@rule(dtypes=[int32])
+def guard_split(n: Size, k: Size, r: Range["n"], f: Body["r"]):
+    given(k < n)
+    s, t = fresh(k), fresh(n - k - 1)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + sum_over(t, f(t + k))
+
+
+@rule(dtypes=[int32])
+def tile_pad(n: Size, c: Size, r: Range["n"], f: Body["r"]):
+    given(c > 0)
+    o, i = fresh(n // c), fresh(c)
+    return sum_over(r, f(r)), sum_over((o, i), where(o * c + i < n, f(o * c + i), 0))
+
+
+@rule(dtypes=[float32])
+def tile_pad_float(n: Size, c: Size, r: Range["n"], f: Body["r"]):
+    given(c > 0, n > 0)
+    o, i = fresh((n + c - 1) // c), fresh(c)
+    return sum_over(r, f(r)), sum_over((o, i), where(o * c + i < n, f(o * c + i), 0.0))
+
+
+@rule(dtypes=[int64], s=[int32])
+def cast_sum(n: Size, r: Range["n"], f: Body["r", "s"], s: DTypeVar):
+    return sum_over(r, f(r)).cast(int64), sum_over(r, f(r).cast(int64))
+
+
+@rule(dtypes=[int32])
+def triangular(n: Size, i: Range["n"], j: Range["n"], f: Body["i"]):
+    return sum_over(i, sum_over(j, where(j <= i, f(i), 0))), sum_over(i, f(i) * i.cast(int32))
+
+
+@rule(dtypes=[int32])
+def max_gate_zero(n: Size, r: Range["n"], f: Body["r"], k: Value[index]):
+    given(k >= 0, k < n)
+    return max_over(r, where(r == k, f(r), 0)), f(k)
+
+
+@rule(dtypes=[int32])
+def load_out(x: Tensor["n"], n: Size, r: Range["n"], k: Value[index]):
+    return sum_over(r, where(r == k, x.index(r), 0)), x.index(k)
+
+
+@rule(dtypes=[int32])
+def folded_outside(x: Tensor["n"], n: Size, k: Value[index]):
+    given(n > 0)
+    s = fresh(n + 1)
+    return where(k < 0, 0, x.sum((0,)).reshape(())), where(
+        k < 0, sum_over(s, x.index(s)) * 0, x.sum((0,)).reshape(())
+    )
+
+
+@rule(dtypes=[int32])
+def max_of_more(x: Tensor["n"], n: Size, r: Range["n"]):
+    s = fresh(n + 1)
+    return max_over(r, x.index(r)), max_over(s, x.index(s))
+
+
+@rule(dtypes=[int32])
+def max_takes_invalid(x: Tensor["n"], n: Size, r: Range["n"]):
+    given(n > 0)
+    s = fresh(n)
+    return max_over(r, x.index(r)), max_over(
+        s, maximum(x.index(s), where(s == 0, x.index(s - 1), x.index(s)))
+    )
+
+
+@rule(dtypes=[int32])
+def zero_times_invalid(x: Tensor["n"], n: Size, r: Range["n"]):
+    s = fresh(n)
+    return sum_over(r, x.index(r)), sum_over(s, x.index(s) + 0 * x.index(s + 1))
+
+
+@rule(dtypes=[int32])
+def difference_of_invalid(x: Tensor["n"], n: Size, r: Range["n"]):
+    s = fresh(n)
+    return sum_over(r, x.index(r)), sum_over(s, x.index(s) + x.index(s + 1) - x.index(s + 1))
+
+
+@rule(dtypes=[bool_])
+def any_of_invalid(x: Tensor["n"], n: Size, r: Range["n"]):
+    s = fresh(n)
+    return max_over(r, x.index(r)), max_over(s, x.index(s) | (x.index(s) & x.index(s + 1)))
+
+
+@rule(dtypes=[int8])
+def empty_max_is_zero(x: Tensor[0]):
+    return x.max((0,)), x.sum((0,))
+
+
+@rule(dtypes=[int8])
+def empty_prod_is_zero(x: Tensor[0]):
+    return x.prod((0,)), x.sum((0,))
+
+
+@rule(dtypes=[int8])
+def cast_max_empty(x: Tensor["n"], n: Size):
+    return x.cast(int16).max((0,)), x.max((0,)).cast(int16)
+
+
+@rule(dtypes=[float32])
+def neg_zero_pad(n: Size, m: Size, r: Range["m"], f: Body["r"]):
+    given(n <= m)
+    s = fresh(n)
+    return sum_over(r, where(r < n, f(r), -0.0)), sum_over(s, f(s))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def exp_max(x: Tensor["n"], n: Size):
+    return x.sum((0,)).exp2(), x.exp2().sum((0,))
+
+
+@rule(dtypes=[int32])
+def sum_cover_twice(n: Size, k: Size, r: Range["n"], f: Body["r"]):
+    given(k < n)
+    s, t = fresh(k + 1), fresh(n - k)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + sum_over(t, f(t + k))
+
+
+@rule(dtypes=[int32])
+def permuted_digits(m: Size, n: Size, x: Tensor["m", "n"]):
+    return x.reshape((n, m)).sum((1,)).reshape((n,)), x.sum((0,)).reshape((n,))
+
+
+@rule(dtypes=[int32])
+def split_by_other(m: Size, n: Size, k: Size, x: Tensor["m", "n", "k"]):
+    return x.reshape((m * n, k)).sum((0,)).reshape((k,)), x.permute((1, 2, 0)).reshape((n * k, m)).sum(
+        (0,)
+    ).reshape((m,))
+
+
+@rule(dtypes=[int32])
+def matmul_untransposed(m: Size, k: Size, x: Tensor["m", "k"], y: Tensor["k", "m"]):
+    return times(x, y, m, k, m), times(x, y, m, k, m).permute((1, 0))
+
+
+@rule(dtypes=[float32])
+def matmul_assoc_float(
+    m: Size, n: Size, k: Size, l: Size, x: Tensor["m", "k"], y: Tensor["k", "l"], z: Tensor["l", "n"]
+):
+    return times(times(x, y, m, k, l), z, m, l, n), times(x, times(y, z, k, l, n), m, k, n)
+
+
+@rule(dtypes=[bool_])
+def all_is_any(x: Tensor["n"], n: Size):
+    given(n > 0)
+    return x.max((0,)), x.prod((0,))
+
+
+@rule(dtypes=[int32])
+def prod_of_sum(x: Tensor["m", "n"], m: Size, n: Size):
+    return x.sum((0,)).prod((1,)), x.prod((1,)).sum((0,))
+
+
+@rule(dtypes=[int8])
+def wraps(x: Tensor["n"], n: Size):
+    return x.cast(int32).sum((0,)).cast(int16), x.sum((0,)).cast(int16)
+
+
+@rule(dtypes=[int32])
+def mean_like(x: Tensor["n"], n: Size, c: Const):
+    given(c != 0)
+    return x.sum((0,)) // c, (x // c).sum((0,))
+
+
+@rule(dtypes=[index, int8])
+def max_of_padded(n: Size, m: Size, x: Tensor["n"]):
+    given(n > 0, n <= m)
+    return x.max((0,)), x.pad((0,), (m,)).max((0,))
+
+
+@rule(dtypes=[float32])
+def rows_then_columns(x: Tensor["m", "n"], m: Size, n: Size):
+    return x.sum((1,)).sum((0,)), x.sum((0, 1))
+
+
+@rule(dtypes=[float32])
+def columns_first(x: Tensor["m", "n"], m: Size, n: Size):
+    return x.sum((0, 1)), x.permute((1, 0)).sum((0, 1))
+
+
+@rule(dtypes=[int32])
+def sum_and_max_exchanged(x: Tensor["m", "n"], m: Size, n: Size):
+    return x.sum((0,)).max((1,)), x.max((1,)).sum((0,))
