@@ -107,6 +107,8 @@ def prover() -> dict[str, Any]:
         "cached_seconds": round(cached, 2),
         "cached_seconds_per_rule": round(cached / rules, 4),
         "from_cache": again["summary"]["cached"],
+        "goals": {k: v for k, v in report["times"]["goals"].items() if k != "slowest"},
+        "slowest_goals": report["times"]["goals"]["slowest"][:5],
     }
 
 

@@ -13,6 +13,7 @@ from soundline.verify.mutation_targets import LEFT_OUT, TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks/results/mutation.json"
+OF_RULES = ROOT / "benchmarks/results/rule_mutation.json"
 
 
 def mutation() -> str:
@@ -23,6 +24,46 @@ def mutation() -> str:
     parts = [_summary(result), title("Targets", "-"), _targets(result["targets"])]
     parts += [title("Survivors", "-"), *_survivors(result["survivors"])]
     parts += [title("Judged", "-"), _judged(), title("Left out", "-"), _left_out()]
+    return "\n".join(parts)
+
+
+def rule_mutation() -> str:
+    """Every mutant of every shipped rule: the score for each file, what survived, what is as true as the rule."""
+    if not OF_RULES.exists():
+        return "No result is committed; ``python -m soundline.verify.rule_mutation`` makes one.\n"
+    result = json.loads(OF_RULES.read_text())
+    total = result["total"]
+    score = "no" if total["score"] is None else f"{100 * total['score']:.1f} %"
+    said = (
+        f"**{score} of {total['tried'] - total['as_true']:,} wrong mutants are not proved**; {total['as_true']:,} more "
+        f"are as true as the rule. {total['tried']:,} of {total['possible']:,} possible mutants were tried.\n"
+    )
+    names = (
+        "possible",
+        "tried",
+        "refuted",
+        "says_nothing",
+        "no_rule",
+        "as_true",
+        "undecided",
+        "wrongly_proved",
+    )
+    rows = [
+        (
+            f":source:`{path}`",
+            *(str(found[n]) for n in names),
+            "—" if found["score"] is None else f"{100 * found['score']:.1f} %",
+        )
+        for path, found in result["files"].items()
+    ]
+    header = ("file", *(n.replace("_", " ") for n in names), "score")
+    parts = [said, table(header, rows, css="status")]
+    for heading, key in (("Undecided or wrongly proved", "survivors"), ("As true as the rule", "equivalent")):
+        found = [
+            (code(m["rule"]), code(m["before"]), code(m["after"]), escape(m["why"])) for m in result[key]
+        ]
+        parts.append(title(heading, "~"))
+        parts.append(table(("rule", "before", "after", "why"), found) if found else "None.\n")
     return "\n".join(parts)
 
 

@@ -58,6 +58,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,
     "mutation": mutation_pages.mutation,
+    "rule_mutation": mutation_pages.rule_mutation,
     "notation": inference.notation,
     "op-index": op_pages.index_of_ops,
     "axis-types": optop_pages.axis_types,
