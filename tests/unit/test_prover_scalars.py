@@ -290,3 +290,33 @@ def test_the_test_of_a_counterexample_uses_the_evaluator_only():
 
 def _successor(x: Value):
     return x < x + 1, x == x
+
+
+def test_sides_of_two_dtypes_are_no_rule():
+    """The dtype is part of equality (U-01)."""
+
+    @rule(dtypes=[int8])
+    def cast_away(x: Value, s: DTypeVar):
+        return x.cast(s), x
+
+    with pytest.raises(RuleError, match="the sides have different dtypes, bool and int8"):
+        prove(cast_away)
+
+
+@rule(dtypes=(index, int32))
+def chosen_operands(c: Bool, x: Value, y: Value, u: Value, v: Value):
+    return where(c, x, u) // where(c, y, v) + where(c, x, u) * where(c, v, y), where(
+        c, x // y + x * v, u // v + u * y
+    )
+
+
+@rule(dtypes=(index, int32))
+def chosen_operands_mixed(c: Bool, x: Value, y: Value, u: Value, v: Value):
+    return where(c, x, u) // where(c, v, y), where(c, x // y, u // v)
+
+
+def test_rules_that_only_choose_need_nothing_of_what_is_chosen():
+    found = prove(chosen_operands).layers
+    assert [layer.verdict for layer in found] == ["proved"] * 2
+    assert {layer.covered for layer in found} == {"all values, by uninterpreted operations"}
+    assert [layer.verdict for layer in prove(chosen_operands_mixed).layers] == ["refuted"] * 2

@@ -122,3 +122,29 @@ class Structure(Machine):
         """The law of a node; none of float arithmetic."""
         forgotten = node.op in self.FORGOTTEN and node.dtype.is_float
         return ieee.uninterpreted if forgotten else super().law(node)
+
+
+class Opaque(Structure):
+    """As `Structure`, and the costly operations on integers are uninterpreted too: for rules that only choose."""
+
+    NAME: ClassVar[str] = "uninterpreted operations"
+
+    COSTLY: ClassVar[frozenset[Op]] = frozenset(
+        (Op.Mul, Op.Mulacc, Op.Idiv, Op.Mod, Op.CDiv, Op.CMod, Op.Shl, Op.Shr)
+    )
+
+    def law(self, node: UOp) -> Law | None:
+        """The law of a node; none of the costly operations."""
+        if node.op in self.COSTLY and node.dtype.is_int:
+            return ieee.uninterpreted
+        if node.op in self.COSTLY and node.dtype is index:
+            return _opaque_index
+        return super().law(node)
+
+
+def _opaque_index(algebra: Opaque, node: UOp) -> Residue:
+    """An unknown integer that depends on the operands alone."""
+    algebra.spurious = True
+    terms = algebra.sources(node)
+    function = z3.Function(f"{node.op.name}:index", *(t.sort() for t in terms), z3.IntSort(algebra.ctx))
+    return Residue(function(*terms), True)

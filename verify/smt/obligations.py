@@ -67,6 +67,12 @@ def obligation_of(goal: Goal) -> Obligation:
         raise RuleError(
             f"the right side is ill-formed: {goal.right}", file=goal.rule.file, line=goal.rule.line
         )
+    if goal.left.dtype is not goal.right.dtype:
+        raise RuleError(
+            f"the sides have different dtypes, {goal.left.dtype} and {goal.right.dtype}, at {goal.label}",
+            file=goal.rule.file,
+            line=goal.rule.line,
+        )
     kinds = goal.rule.kinds
     leading = frozenset(n for n in goal.variables if n not in kinds or kinds[n].kind in ("Const", "Size"))
     licences = frozenset(goal.rule.licences)

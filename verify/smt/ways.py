@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from soundline.spec.dtypes import index
+from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import Algebra, Outside
 from soundline.verify.smt.division import Lemmas
 from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine, Structure
-from soundline.verify.smt.obligations import Obligation
+from soundline.verify.smt.machine import Machine, Opaque, Structure
+from soundline.verify.smt.obligations import Obligation, scalar_nodes
 from soundline.verify.smt.reals import Reals
 from soundline.verify.smt.residues import Cases, cases
 from soundline.verify.smt.rounding import Rounded
@@ -63,10 +64,20 @@ def ways(obligation: Obligation) -> tuple[Way, ...]:
         forgets = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in obligation.nodes())
         known = (Way(Structure, 0.05, search="tactics"), Way(Rounded, 0.1, search="tactics"))
         return (*known, exact) if forgets else (exact,)
+    only_chosen = (Way(Opaque, 0.02, search="tactics"),) if _chooses(obligation) else ()
     if index in dtypes or not any(d.is_int for d in dtypes):
-        return (*QUICK, *LONG)
+        return (*only_chosen, *QUICK, *LONG)
     machine, at_length = Way(Machine, 0.02, search="tactics"), Way(Machine, 0.5, search="tactics")
-    return (*QUICK[:2], machine, *QUICK[2:], *LONG, at_length)
+    return (*only_chosen, *QUICK[:2], machine, *QUICK[2:], *LONG, at_length)
+
+
+def _chooses(obligation: Obligation) -> bool:
+    """Whether both sides apply the same costly operations, and choose."""
+    sides = [list(scalar_nodes(side)) for side in (obligation.left, obligation.right)]
+    costly = [{n.op for n in side if n.op in Opaque.COSTLY} for side in sides]
+    return (
+        bool(costly[0]) and costly[0] == costly[1] and any(n.op is Op.Where for side in sides for n in side)
+    )
 
 
 def with_lemmas(algebra: Algebra, formulas: list[Any], way: Way) -> list[Any] | None:

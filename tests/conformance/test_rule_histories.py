@@ -1,0 +1,38 @@
+"""Rules and bugs that compilers have a history with: each right one is proved, each wrong one refuted, none unknown.
+
+They are stated in `rule_histories`, by subject, from what the guide for users says of the language alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from soundline.verify.rules import prove
+
+from .rule_histories import SUBJECTS
+from .rule_histories.form import Histories, History
+
+FOUND: dict[str, Histories] = {
+    subject: import_module(f".rule_histories.{subject}", __package__).HISTORIES for subject in SUBJECTS
+}
+CASES = [pytest.param(h, id=f"{subject}:{h.rule.id}") for subject, stated in FOUND.items() for h in stated]
+
+
+def test_counts():
+    """Of every subject there are right rules, wrong ones, and rules that say nothing; and no name twice."""
+    for stated in FOUND.values():
+        assert {h.verdict for h in stated} == {"proved", "refuted", "vacuous"}
+        assert len({h.rule.id for h in stated}) == len(stated)
+        assert all(h.rule.doc for h in stated)
+    assert sum(map(len, FOUND.values())) >= 400
+
+
+@pytest.mark.parametrize("history", CASES)
+def test_verdicts(history: History):
+    expected = history.verdicts
+    found = {layer.layer: layer for layer in prove(history.rule).layers}
+    assert {name: layer.verdict for name, layer in found.items()} == expected
+    for layer in found.values():
+        assert (layer.counterexample is not None) == (layer.verdict == "refuted")
