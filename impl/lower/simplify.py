@@ -15,9 +15,14 @@ from collections.abc import Collection
 from soundline.impl.rewrite import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, elementwise_movement, rules_in
 from soundline.impl.rules.procedural import PROCEDURES
+from soundline.spec.procedures import Procedure
+from soundline.spec.rules import Rule
 from soundline.spec.uop import Op, UOp, toposort
 
-RULES = (*(r for r in SIMPLIFY if r not in rules_in(elementwise_movement)), *PROCEDURES)
+RULES: tuple[Rule | Procedure, ...] = (
+    *(r for r in SIMPLIFY if r not in rules_in(elementwise_movement)),
+    *PROCEDURES,
+)
 """The rules and procedures that lowering applies. Those that move elementwise ops across movement ops are not among
 them: a value that is needed both moved and as it is would be computed twice, and lowering needs no help to see through
 movement."""
