@@ -24,7 +24,7 @@ from soundline.impl.matching import COMMUTATIVE, patterns_of
 from soundline.impl.rewrite import rewrite
 from soundline.impl.rules import DECOMPOSE, LIBRARY, MODULES, SIMPLIFY
 from soundline.spec.arrays import Array
-from soundline.spec.building import Env, build, decide
+from soundline.spec.building import Abstraction, Env, build, decide
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -39,10 +39,12 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import declared_dtype, goals, is_about_shapes
-from soundline.spec.node import UOp
+from soundline.spec.kinds import ranges_of
+from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
+from soundline.spec.ranges import folded_ranges
 from soundline.spec.rules import Rule, collecting
-from soundline.spec.terms import Static, named_sizes
+from soundline.spec.terms import Static, Variable, named_sizes
 from soundline.spec.uop import const, loop, param
 from soundline.verify.cache import Cache, default_folder
 from soundline.verify.campaign import Settings, verify
@@ -180,7 +182,13 @@ class Example:
                     self.bound[name] = tuple(chance.choice(SIZES) for _ in range(ranks[name]))
                 case "Offset":
                     self.bound[name] = tuple(chance.randrange(3) for _ in range(ranks[name]))
+        folded = folded_ranges(stated.left)
+        for number, name in enumerate(n for n, k in stated.kinds.items() if k.kind == "Range"):
+            self.bound[name] = self._range(stated.kinds[name], number, folded=name in folded)
         for name, kind in stated.kinds.items():
+            if kind.kind == "Body":
+                ranges = tuple(self.bound[r] for r in ranges_of(kind, stated.kinds))
+                self.bound[name] = self._body(declared_dtype(kind, env), ranges, valid=name in valid)
             if kind.kind == "Tensor":
                 inside = named_sizes(kind)
                 free = tuple(chance.choice(SIZES) for _ in range(ranks[name]))
@@ -199,6 +207,23 @@ class Example:
             if dtype is index
             else Op.Cast(ranged, arg=dtype)
         )
+
+    def _range(self, kind: Variable, number: int, *, folded: bool) -> UOp:
+        """A loop as long as the brackets say; one that no fold closes has one of the ids that `differences` binds."""
+        (size,) = kind.inside
+        end = size if isinstance(size, int) else self.bound[str(size)]
+        return loop(end, 20 + number, AxisType.REDUCE) if folded else loop(end, number)
+
+    def _body(self, dtype: DType, ranges: tuple[UOp, ...], *, valid: bool) -> Abstraction:
+        """What is read at the ranges, or is computed of them."""
+        if valid or self.chance.random() < 0.3:
+            total = ranges[0]
+            for r in ranges[1:]:
+                total = Op.Sub(Op.Mul(total, const(3, index)), r)
+            by_law = total if dtype is index else Op.Cast(Op.Cast(total, arg=int32), arg=dtype)
+            return Abstraction(by_law, ranges)
+        sizes = tuple(int(r.src[0].arg.value) for r in ranges)
+        return Abstraction(Op.Index(self._param(dtype, sizes), *ranges), ranges)
 
     def _param(self, dtype: DType, shape: tuple[int, ...]) -> UOp:
         bounds = None
@@ -223,7 +248,7 @@ class Example:
         return max(number, int(dtype.min)) if dtype is not index else number
 
     def left(self) -> UOp:
-        return build(self.stated.left, Env(self.env.dtype, self.bound))
+        return build(self.stated.left, Env(self.env.dtype, self.bound, loops=40))
 
     def values(self) -> dict[int, Array]:
         """Random values for the Params, specials first among them."""
@@ -255,7 +280,7 @@ def example(stated: Rule, dtype: DType, seed: int = 0) -> tuple[Example, UOp]:
     chance = random.Random(f"{stated.id} {dtype} {seed}")
     instances = [g.env for g in itertools.islice(goals(stated, dtype, 2), 400)]
     about_shapes = is_about_shapes(stated)
-    deep = [e for e in instances if not about_shapes or max(e.bound["rank of"].values()) > 0] or instances
+    deep = [e for e in instances if not about_shapes or any(e.bound["rank of"].values())] or instances
     for attempt in range(6000):
         shape = () if about_shapes or attempt % 3 == 0 else (5,)
         if patterns_of(stated)[0].demanding:
@@ -265,8 +290,10 @@ def example(stated: Rule, dtype: DType, seed: int = 0) -> tuple[Example, UOp]:
             left = made.left()
         except IllFormed:
             continue
-        if _conditions_hold(stated, made) and dict(rewrite(left, [stated]).applied).get(stated.id):
-            return made, left
+        if _conditions_hold(stated, made):
+            applied = dict(rewrite(left, [stated], licences=stated.licences).applied)
+            if applied.get(stated.id):
+                return made, left
     raise AssertionError(f"no example of {stated} at {dtype}")
 
 
@@ -295,16 +322,26 @@ def test_rule_fires_and_keeps_the_value(name: str) -> None:
 
 def differences(made: Example, left: UOp, stated: Rule) -> list[str]:
     """Inputs on which the program that the engine makes of an example differs from it."""
-    rewritten = rewrite(left, [stated])
+    rewritten = rewrite(left, [stated], licences=stated.licences)
     assert rewritten.uop is not left
     found = []
     for k in range(4):
         values, ranges = made.values(), dict.fromkeys(range(8), k * 5 % 6)
         before = evaluate(left, values, ranges=ranges)
         after = evaluate(rewritten.uop, values, ranges=ranges)
-        if before != after:
+        if before != after and not (stated.licences and _near(before, after)):
             found.append(f"{stated} at {made.env.dtype} on {values}: {before}, then {after}")
     return found
+
+
+def _near(before: Array, after: Array) -> bool:
+    """Whether a licence's other rounding may be all that lies between two values."""
+    rows = zip(before.elements, after.elements, strict=True)
+    numbers = [(a, b) for a, b in rows if isinstance(a, float) and isinstance(b, float)]
+    finite = [(a, b) for a, b in numbers if math.isfinite(a) and math.isfinite(b)]
+    return before.shape == after.shape and all(
+        math.isclose(a, b, rel_tol=0.1, abs_tol=1e-3) for a, b in finite
+    )
 
 
 @pytest.mark.parametrize(
