@@ -121,6 +121,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/program_names.py", "spork_programs"),
     _target("spec/program_text.py", "spork_programs", "spork_front_end"),
     _target("spec/program_types.py", "spork_programs", "spork_front_end"),
+    _target("spec/procedures.py", "procedures"),
     _target("spec/programs.py", "spork_programs", "spork_front_end"),
     _target("spec/ranks.py", *_RULES),
     _target("spec/ranges.py", "rule_language_ranges", "rule_language"),
