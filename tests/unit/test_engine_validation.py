@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from soundline.impl.facts import Facts
 from soundline.impl.rewrite import FOLDING
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import PROCEDURES
@@ -342,9 +343,22 @@ def test_a_mistake_at_a_single_value_is_found_by_the_solver() -> None:
     assert dict(found.bindings) == {"p0": "Array(int32, (), (123456789,))"}
 
 
-@rule
-def gate_forgotten(p: Value, q: Value) -> Sides:
-    return p & q, q & p
+def test_an_engine_that_believes_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsure = Op.Index(param(1, bool_, (4,)), param(2, index))
+    program = Op.Not(Op.Where(param(0, bool_), unsure, const(False, bool_)))
+    assert watched([program], BY_ID["where_to_and"]).rewrites == 0
+    monkeypatch.setattr(Facts, "always_valid", lambda *_: True)
+    found = blamed(watched([program], BY_ID["where_to_and"]), "where_to_and")
+    assert "INVALID" in found.test
+    assert found.right.startswith("EvaluationError")
+
+
+def test_bounds_that_the_engine_gets_wrong_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Op.CmpLt(Op.Mod(X, c(4)), c(3))
+    assert watched([program], BY_ID["single_value"]).rewrites == 0
+    yes = const(True, bool_)
+    monkeypatch.setattr(Facts, "ends", lambda _, node: (yes, yes) if node.dtype is bool_ else None)
+    blamed(watched([program], BY_ID["single_value"]), "single_value")
 
 
 def test_the_engine_itself_is_blamed_where_no_step_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
