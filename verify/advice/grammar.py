@@ -17,14 +17,18 @@ from soundline.spec.instances import is_about_shapes
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import (
     Rule,
+    all_axes,
     bits_at_most,
+    disjoint,
     fits,
     is_float,
     is_identity,
     is_signed,
     lossless,
+    no_axes,
     no_flags,
     preserves_zero,
+    subset,
     variables_in,
 )
 from soundline.spec.terms import DTypeTerm, Interval, Static, Term, Value, Vector, show, subterms
@@ -68,7 +72,7 @@ def _all(stated: Rule, dtypes: Sequence[DType]) -> Iterator[Term]:
 
 
 def _signs(t: Value) -> Iterator[Value]:
-    yield from (t != 0, t >= 0, t > 0, t <= 0, t < 0, t == 0)
+    yield from (t != 0, t >= 0, t > 0, t <= 0, t < 0, t == 0, t == 1)
 
 
 def _orders(a: Value, b: Value) -> Iterator[Value]:
@@ -86,7 +90,7 @@ def _numbers(stated: Rule) -> list[tuple[str, list[Value]]]:
         variable = stated.variables[name]
         if name not in known and not (kind.kind == "Size" and is_about_shapes(stated)):
             continue
-        if not isinstance(variable, Value) or kind.kind in ("Tensor", "Bool") or kind.inside == (bool_,):
+        if not isinstance(variable, Value) or kind.kind not in _NUMBERS or kind.inside == (bool_,):
             continue
         sort = "index" if kind.kind == "Size" else " ".join(map(str, kind.inside))
         ends = [variable.lo, variable.hi] if isinstance(variable, Interval) else [variable]
@@ -175,6 +179,7 @@ def _dtype_terms(stated: Rule) -> list[DTypeTerm]:
     return [*own[:1], *(t for t in found if t.head != "dtype of")]
 
 
+_NUMBERS = ("Value", "Const", "Interval", "Size")
 _OF_THE_RULE = ("Value", "Const", "Interval", "Tensor")
 
 
@@ -190,7 +195,11 @@ def _arrangements(stated: Rule) -> Iterator[Static]:
         yield from (is_identity(p), ~is_identity(p))  # type: ignore[arg-type]
     for f in by_kind.get("Flags", []):
         yield from (no_flags(f), no_flags(~f))  # type: ignore[arg-type,operator]
-    for same in (by_kind.get("Perm", []), by_kind.get("Flags", [])):
+    for a in by_kind.get("Axes", []):
+        yield from (no_axes(a), all_axes(a))  # type: ignore[arg-type]
+    for a, b in permutations(by_kind.get("Axes", []), 2):
+        yield from (disjoint(a, b), subset(a, b))  # type: ignore[arg-type]
+    for same in (by_kind.get("Axes", []), by_kind.get("Perm", []), by_kind.get("Flags", [])):
         for a, b in combinations(same, 2):
             yield from (a == b, a != b)  # type: ignore[misc]
     for op in (*by_kind.get("UnaryOp", []), *by_kind.get("BinaryOp", [])):

@@ -93,6 +93,8 @@ class Order:
     """The rules that no measure covers."""
     note: str = ""
     """Why it could not be looked into."""
+    unread: tuple[str, ...] = ()
+    """The rules that these measures do not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +137,5 @@ def order_from_json(data: dict[str, Any]) -> Order:
         Loop(tuple(x["rules"]), tuple((str(a), str(b)) for a, b in x["steps"]), x["text"])
         for x in data["loops"]
     )
-    return Order(tuple(data["measures"]), data["rules"], tuple(data["exempt"]), loops, data["note"])
+    names = {name: tuple(data[name]) for name in ("measures", "exempt", "unread")}
+    return Order(rules=data["rules"], loops=loops, note=data["note"], **names)

@@ -19,7 +19,7 @@ from typing import Any
 from soundline.spec.building import build, decide
 from soundline.spec.dtypes import Element, bool_, index
 from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
-from soundline.spec.errors import IllFormed, RuleError
+from soundline.spec.errors import RuleError, SoundlineError
 from soundline.spec.instances import Goal, is_about_shapes
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
@@ -161,7 +161,7 @@ class Table:
         if condition not in self._said:
             try:
                 self._said[condition] = _as_set(v for i in self.instances for v in i.says(condition))
-            except (IllFormed, RuleError, KeyError, AssertionError):
+            except (SoundlineError, KeyError, AssertionError):
                 self._said[condition] = None
         return self._said[condition]
 

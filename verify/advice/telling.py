@@ -63,6 +63,8 @@ def lines_about_order(order: Order) -> list[str]:
         lines += [f"  {n}. {text}" for n, text in enumerate(order.measures, 1)]
     for loop in order.loops:
         lines += _loop(loop)
+    if order.unread:
+        lines.append(f"no measure speaks of what stands in {', '.join(order.unread)}")
     return lines
 
 

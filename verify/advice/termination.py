@@ -61,9 +61,9 @@ def order_of(rules: Sequence[Rule]) -> Order:
             rounds += 1
             stuck += _set_aside(proof) if rounds < MOST_ROUNDS else proof.left
             proof.left = proof.left if rounds < MOST_ROUNDS else []
-    stuck = [*stuck, *unread]
     ordered = [r for r in rules if r in stuck]
-    return Order(tuple(proof.measures), proof.covered, exempt, tuple(_loops(ordered, rules, exempt)))
+    loops = tuple(_loops(ordered, rules, exempt))
+    return Order(tuple(proof.measures), proof.covered, exempt, loops, unread=tuple(r.id for r in unread))
 
 
 def _is_exempt(stated: Rule) -> bool:

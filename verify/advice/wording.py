@@ -21,8 +21,8 @@ def condition_text(condition: Term) -> str:
     >>> condition_text(fits(x * 2)), condition_text(x > 0), condition_text((x > 0) | (x < -1))
     ('fits(x * 2)', 'x > 0', '(x > 0) | (x < -1)')
     """
-    if condition.head == "fits":
-        return f"fits({bare(show(condition.args[0]))})"
+    if condition.head in ("fits", "no_flags", "is_identity"):
+        return f"{condition.head}({bare(show(condition.args[0]))})"
     return bare(show(condition))
 
 
