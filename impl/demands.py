@@ -26,7 +26,7 @@ from soundline.spec.kinds import SIZED, ranges_of
 from soundline.spec.notation import Variable
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
-from soundline.spec.ranges import folded_ranges
+from soundline.spec.ranges import Range, folded_ranges
 from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Tensor, Term, Value, show
 
@@ -180,12 +180,22 @@ def _holds(condition: Term, views: Views, reading: _Reading) -> bool:
             return all(_holds(c, views, reading) for c in condition.args)
         case Op.Or:
             return any(_holds(c, views, reading) for c in condition.args)
-    return _is_trivial(condition) or reading.truth[_text(condition, views)]
+    return _is_trivial(condition, reading.kinds) or reading.truth[_text(condition, views)]
 
 
-def _is_trivial(condition: Term) -> bool:
-    """Whether a condition says that a thing is itself."""
-    return condition.head is Op.CmpEq and show(condition.args[0]) == show(condition.args[1])
+def _is_trivial(condition: Term, kinds: Mapping[str, Variable]) -> bool:
+    """Whether a condition says that a thing is itself, or that a range lies below its end."""
+    if condition.head not in (Op.CmpEq, Op.CmpLt, Op.CmpGt):
+        return False
+    low, high = condition.args[::-1] if condition.head is Op.CmpGt else condition.args
+    if condition.head is not Op.CmpEq:
+        return isinstance(low, Range) and show(_end(low, kinds)) == show(high)
+    return show(low) == show(high)
+
+
+def _end(r: Term, kinds: Mapping[str, Variable]) -> object:
+    """The size of a range: a number, the name of a Size, or the term of a fresh one."""
+    return r.args[0] if r.head == "fresh" else kinds[r.args[0]].inside[0]
 
 
 def _conditions(term: object, views: Views, kinds: Mapping[str, Variable]) -> Iterator[str]:
@@ -193,18 +203,18 @@ def _conditions(term: object, views: Views, kinds: Mapping[str, Variable]) -> It
     if not isinstance(term, Value):
         return
     if term.head is Op.Where:
-        yield from _atoms(term.args[0], views)
+        yield from _atoms(term.args[0], views, kinds)
     if term.head in _FOLDS:
         yield from _full(term, kinds)
     for arg in term.args:
         yield from _conditions(arg, _under(term, views), kinds)
 
 
-def _atoms(condition: Term, views: Views) -> Iterator[str]:
+def _atoms(condition: Term, views: Views, kinds: Mapping[str, Variable]) -> Iterator[str]:
     if condition.head in (Op.Not, Op.And, Op.Or):
         for inner in condition.args:
-            yield from _atoms(inner, views)
-    elif condition.head != "literal" and not _is_trivial(condition):
+            yield from _atoms(inner, views, kinds)
+    elif condition.head != "literal" and not _is_trivial(condition, kinds):
         yield _text(condition, views)
 
 
@@ -221,7 +231,7 @@ def _full(fold: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
         yield f"{show(fold.args[0])} is not empty along {show(fold.args[2])}"
         return
     for r in fold.args[2:]:
-        size = r.args[0] if r.head == "fresh" else kinds[r.args[0]].inside[0]
+        size = _end(r, kinds)
         if isinstance(size, Term) and size.head == "literal":
             size = size.args[0]
         if not isinstance(size, int) or size == 0:

@@ -2,8 +2,9 @@
 Instances of a rule
 ===================
 
-`goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags and ops. An instance has Params
-for the rule's variables, so that proving it is a statement about two UOps under hypotheses.
+`goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags, sets of axes and ops. An
+instance has Params for the rule's variables, so that proving it is a statement about two UOps under hypotheses. A range
+that a fold of the left side closes is a Range; a Body is a Param with one axis for each of its ranges, indexed at them.
 """
 
 from __future__ import annotations

@@ -316,6 +316,23 @@ def test_a_body_is_used_in_the_iteration_of_the_index() -> None:
     assert extra_demands(reverse) == frozenset()
 
 
+def test_a_range_lies_below_its_end() -> None:
+    @rule(dtypes=ints)
+    def cut_short(n: Size, r: Range["n"], f: Body["r"], k: Size):  # noqa: F821
+        given(k <= n)
+        i = fresh(k)
+        return sum_over(r, where(r < k, f(r), 0)), sum_over(i, f(i))
+
+    @rule(dtypes=ints)
+    def cut_shorter(n: Size, r: Range["n"], f: Body["r"], k: Size):  # noqa: F821
+        given(k + 1 <= n)
+        i = fresh(k + 1)
+        return sum_over(r, where(r < k, f(r), 0)), sum_over(i, f(i))
+
+    assert "f" not in extra_demands(cut_short)
+    assert "f" in extra_demands(cut_shorter)
+
+
 def test_the_size_of_a_range_is_used_by_its_fold() -> None:
     @rule(dtypes=[index])
     def count(r: Range["n"], n: Size):  # noqa: F821
