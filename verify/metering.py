@@ -2,8 +2,9 @@
 What goals cost
 ===============
 
-While a layer is judged, a meter notes for each goal, that is, each instance of the rule, how long it took and how much
-of the solver's own work. Nothing that decides a verdict reads the meter.
+While a layer is judged, a meter notes for each goal, that is, each instance of the rule, how much processor time it
+took, which a busy machine does not lengthen, and how much of the solver's own work. Nothing that decides a verdict reads
+the meter.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ class GoalCost:
 
     label: str
     seconds: float
+    """Of processor time."""
     work: int
     """In the solver's own count, which is the same on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """What judging one layer of a rule took, goal by goal. Reading the rule is no part of it."""
+    """What judging one layer of a rule took, goal by goal; `seconds` are those of the clock. Reading the rule is no part of it."""
 
     rule: str
     layer: str
@@ -76,11 +78,11 @@ def metered(goals: Iterable[G]) -> Iterator[G]:
     """The same goals; what passes between one and the next is what the first has cost."""
     for goal in goals:
         meter = _running[-1] if _running else Meter()
-        began, before = time.perf_counter(), meter.work
+        began, before = time.process_time(), meter.work
         try:
             yield goal
         finally:
-            meter.goals.append(GoalCost(goal.label, time.perf_counter() - began, meter.work - before))
+            meter.goals.append(GoalCost(goal.label, time.process_time() - began, meter.work - before))
 
 
 def worked(solver: Any) -> None:
