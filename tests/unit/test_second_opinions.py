@@ -17,8 +17,11 @@ from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
 from soundline.spec.uop import param
 from soundline.verify import (
+    Axes,
+    Body,
     Bool,
     Const,
+    Range,
     Size,
     Tensor,
     Value,
@@ -30,6 +33,8 @@ from soundline.verify import (
     index,
     int8,
     int32,
+    max_over,
+    maximum,
     rule,
     uint8,
     where,
@@ -333,6 +338,28 @@ def test_a_prover_that_calls_a_wrong_rule_about_shapes_proved_is_caught(
     )
     assert asked(padded_wrong, int32, "operands").verdict == "refuted"
     assert asked(padded_sum, int32, "operands").verdict == "unknown"
+
+
+def test_small_sizes_are_tried_at_more_ranks_than_a_proof_may_look_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sums of floats along two sets of axes go another way than along both: wrong from rank 2 on only."""
+
+    @rule(dtypes=[float16])
+    def sum_of_sum(x: Tensor, a: Axes, b: Axes):
+        return x.sum(a).sum(b), x.sum(a | b)
+
+    @rule(dtypes=[int8])
+    def max_of_range(r: Range["n"], n: Size, f: Body["r"]):  # noqa: F821
+        return max_over(r, f(r)), max_over(r, maximum(f(r), 0))
+
+    monkeypatch.setattr(tensors, "prove_rule", lambda *a: LayerResult("symbolic shapes", "proved", "a lie"))
+    found = the_opinion(sum_of_sum, float16, "operands")
+    assert found.answer == "contradicts"
+    assert "rank of x 2" in found.detail
+    ranged = the_opinion(max_of_range, int8, "operands")
+    assert ranged.answer == "contradicts"
+    assert "r = range(" in ranged.detail
 
 
 def test_a_contradiction_is_told_and_ends_with_a_code_of_its_own(

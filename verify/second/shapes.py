@@ -2,34 +2,55 @@
 Small sizes
 ===========
 
-A rule about shapes is evaluated by the law at small sizes: its first instances, so that all low ranks, permutations and
-flags are among them, each at some sizes up to three, with elements that count and with others.
+A rule about shapes is evaluated by the law at small sizes: its first instances, so that all low ranks are among them,
+and others drawn from all up to rank 4, whatever a proof looked at. Each is tried at some sizes from 0 to 3, with
+elements that count, and with others drawn from small and extreme ones: the least, the greatest, -0.0, infinities, NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from math import prod
 
+from soundline.spec.arrays import Array
+from soundline.spec.dtypes import DType, Element
+from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import Goal, goals
 from soundline.verify.layers import dtypes_in_layer
 from soundline.verify.second.asked import Asked, instances
-from soundline.verify.smt.counterexamples_tensors import Tries, show_difference, small_sizes
-from soundline.verify.verdicts import Opinion
+from soundline.verify.smt.counterexamples_tensors import (
+    Tries,
+    show_difference,
+    small_sizes,
+    told_counterexample,
+)
+from soundline.verify.smt.replays import concrete, number, replay, sizes
+from soundline.verify.smt.sampling import directed
+from soundline.verify.verdicts import Counterexample, Opinion
 
-MOST_INSTANCES = 24
-MOST_SIZES = 10
+FIRST_INSTANCES, DRAWN_INSTANCES = 16, 16
+MOST_SIZES = 8
 FILLS = 3
 """So many instances are evaluated, each at so many choices of sizes, with so many inputs."""
+
+MOST_ELEMENTS = 40
+"""Drawn inputs with more elements than this are left out."""
+
+FROM = 600
+"""So many instances are drawn from."""
 
 
 def shapes_opinion(by: str, asked: Asked) -> Opinion:
     """What small sizes say of a layer of a rule about shapes."""
     tries, seen = Tries(), 0
-    for goal in islice(_instances(asked), MOST_INSTANCES):
+    source = random.Random(asked.budget.seed)  # noqa: S311  # repeatable, and no secret
+    for goal in _instances(asked, source):
         seen += 1
         for chosen in _some_sizes(goal):
             shown = show_difference(goal, chosen, (), asked.budget, tries, FILLS)
+            shown = shown or _drawn(goal, chosen, source, tries)
             if shown is None:
                 continue
             where = ", ".join(f"{name} = {text}" for name, text in shown.bindings)
@@ -46,9 +67,44 @@ def shapes_opinion(by: str, asked: Asked) -> Opinion:
     return Opinion(by, "open", f"no difference among {covered}")
 
 
-def _instances(asked: Asked) -> Iterator[Goal]:
-    for dtype in dtypes_in_layer(asked.rule, asked.dtype):
-        yield from goals(asked.rule, dtype)
+def _instances(asked: Asked, source: random.Random) -> Iterator[Goal]:
+    """The first instances, and some of the others, at the dtypes in turn."""
+    dtypes = dtypes_in_layer(asked.rule, asked.dtype)
+    yield from islice(goals(asked.rule, dtypes[0]), FIRST_INSTANCES)
+    every = list(islice(goals(asked.rule, dtypes[0]), FROM))[FIRST_INSTANCES:]
+    places = source.sample(range(len(every)), min(len(every), DRAWN_INSTANCES))
+    yield from (every[k] for k in sorted(places))
+    for dtype in dtypes[1:]:
+        yield from islice(goals(asked.rule, dtype), 3)
+
+
+def _drawn(
+    goal: Goal, chosen: Mapping[str, int], source: random.Random, tries: Tries
+) -> Counterexample | None:
+    """A counterexample among inputs of these sizes that are drawn from small and extreme elements."""
+    given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}
+    others = {name: node for name, node in goal.variables.items() if name not in given}
+    try:
+        shapes = {name: concrete(node.shape, goal, given) for name, node in others.items()}
+    except SoundlineError:
+        return None
+    if any(n < 0 for s in shapes.values() for n in s) or sum(map(prod, shapes.values())) > MOST_ELEMENTS:
+        return None
+    for _ in range(FILLS):
+        drawn = {
+            name: Array(node.dtype, shapes[name], _elements(node.dtype, prod(shapes[name]), source))
+            for name, node in others.items()
+        }
+        shown = replay(goal, {**given, **drawn})
+        if shown is not None and shown.differs:
+            return told_counterexample(goal, {**given, **drawn}, shown)
+        tries.in_vain += shown is not None
+    return None
+
+
+def _elements(dtype: DType, count: int, source: random.Random) -> tuple[Element, ...]:
+    among = directed(dtype, source.choice((4, 9, 24)))
+    return tuple(source.choice(among) for _ in range(count))
 
 
 def _some_sizes(goal: Goal) -> list[dict[str, int]]:

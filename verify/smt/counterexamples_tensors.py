@@ -18,6 +18,7 @@ from itertools import islice, product
 from soundline.spec.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
+from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
@@ -182,8 +183,8 @@ def show_difference(
         if place not in tries.seen:
             better = _shown_at(goal, smaller, (), budget, tries, FEW_FILLS)
             if better is not None:
-                return _told(goal, *better)
-    return _told(goal, *found)
+                return told_counterexample(goal, *better)
+    return told_counterexample(goal, *found)
 
 
 def _shown_at(
@@ -323,7 +324,8 @@ def _is_plain(dtype: DType, cell: Cell, element: Element) -> bool:
 # telling ----------------------------------------------------------------------------------------------------------
 
 
-def _told(goal: Goal, inputs: Inputs, shown: Shown) -> Counterexample:
+def told_counterexample(goal: Goal, inputs: Inputs, shown: Shown) -> Counterexample:
+    """What is shown of inputs on which the sides differ."""
     bindings = tuple((name, _binding(goal, name, inputs)) for name in goal.rule.kinds)
     left, right = shown.left, shown.right
     wrong = _wrong(left, right)
@@ -388,12 +390,14 @@ def _binding(goal: Goal, name: str, inputs: Inputs) -> str:
     kind, bound = goal.rule.kinds[name].kind, goal.env.bound[name]
     if kind in ("Shape", "Offset"):
         return repr(tuple(inputs[f"{name}[{k}]"].elements[0] for k in range(len(bound))))
+    if isinstance(bound, UOp) and bound.op is Op.Range:
+        return f"range({evaluate(bound.src[0], slots(goal, inputs)).item()})"
     if kind == "Interval":
         ends = [_cell(inputs[f"{name}.{end}"].elements[0]) for end in ("lo", "hi")]
         return f"{_cell(inputs[name].elements[0])} in [{', '.join(ends)}]"
     if name in inputs:
         array = inputs[name]
-        return array_text(array) if kind == "Tensor" else _cell(array.elements[0])
+        return array_text(array) if kind == "Tensor" or array.shape else _cell(array.elements[0])
     return bound.name if isinstance(bound, Op | DType) else repr(bound)
 
 
