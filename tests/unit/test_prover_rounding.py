@@ -14,6 +14,7 @@ from soundline.spec.dtypes import (
     DType,
     bfloat16,
     bool_,
+    exponent_range,
     float8_e4m3fn,
     float8_e5m2,
     float16,
@@ -35,6 +36,7 @@ from soundline.verify.smt.rounding import (
     Rounded,
     is_power_of_two,
     narrowed,
+    of_square,
     power_of_two,
     undone,
 )
@@ -79,7 +81,7 @@ def test_products_by_literals(value):
     found, (x,) = algebra(SMALL, "x")
     literal = found.number(SMALL, value)
     facts = FACTS[Op.Mul](found, SMALL, x, literal, found.apply(Op.Mul, SMALL, x, literal))
-    assert len(facts) == 9
+    assert len(facts) == 11
     assert holds(found, facts)
 
 
@@ -103,6 +105,24 @@ def test_sums_that_are_undone():
     facts = list(undone(found, SMALL, (x, y, r), (r, minus_y, found.apply(Op.Add, SMALL, r, minus_y))))
     assert len(facts) == 1
     assert holds(found, facts)
+
+
+def test_roots_of_squares():
+    found, (x,) = algebra(SMALL, "x")
+    square = found.apply(Op.Mul, SMALL, x, x)
+    root = found.apply(Op.Sqrt, SMALL, square, square)
+    assert holds(found, [of_square(found, SMALL, x, square, root)])
+    assert not holds(found, [z3.Implies(found.numbers(root), found.same(root, found.size(x)))])
+
+
+@pytest.mark.parametrize("dtype", [float8_e4m3fn, float8_e5m2, bfloat16, float16], ids=str)
+def test_roots_of_all_squares_of_short_formats(dtype):
+    law = ELEMENTWISE
+    for pattern in range(0, 1 << dtype.bits, 1 if dtype.bits == 8 else 5):
+        x = from_bits(dtype, pattern)
+        square = law[Op.Mul](dtype, x, x)
+        if 2.0 ** exponent_range(dtype)[0] <= square < float("inf"):
+            assert law[Op.Sqrt](dtype, square) == abs(x)
 
 
 def test_a_fact_that_is_none_is_found_out():

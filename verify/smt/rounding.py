@@ -8,11 +8,12 @@ representable, and looks at nothing but the exact result.
 
 =============  =====================================================================================================
 special        NaN, infinities, zeros and signs of each result, as IEEE 754 has them
-bounds         |x| ≥ 1 ⇒ |x·y| ≥ |y|;  y ≥ 0 ⇒ x + y ≥ x;  |x| ≤ |y| ⇒ |x/y| ≤ 1;  x/x = 1;  and their mirror images
+bounds         |x| ≥ 1 ⇒ |x·y| ≥ |y|;  y ≥ 0 ⇒ x + y ≥ x;  |x| ≤ |y| ⇒ |x/y| ≤ 1;  x/x = 1;  and their mirror images;
+               moderate operands have finite results
 order          x ≤ y and u ≤ v ⇒ x + u ≤ y + v; products, quotients and roots likewise, by their signs
 negation       (-x) + (-y) = -(x + y), but for the sign of a zero
 powers of two  x/c = x·(1/c) where c and 1/c are powers of two of the format;  2x = x + x;  3x = (x + x) + x
-exactness      (x - y) + y = x where y/2 ≤ x ≤ 2y (Sterbenz);  float(i) + float(j) = float(i + j) where it is exact
+exactness      (x - y) + y = x where y/2 ≤ x ≤ 2y (Sterbenz);  √(x·x) = |x|;  float(i) + float(j) = float(i + j)
 narrowing      an operation of a format of p bits, done in one of 2p + 2 bits or more and rounded, is the operation
 =============  =====================================================================================================
 
@@ -161,6 +162,9 @@ def of_sum(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
             z3.And(a.zero(x), a.zero(y)), z3.And(a.zero(r), a.minus(r) == z3.And(a.minus(x), a.minus(y)))
         ),
     ]
+    half = a.number(dtype, 2.0 ** (exponent_range(dtype)[1] - 1))
+    small = z3.And(a.le(a.size(x), half), a.le(a.size(y), half))
+    facts.append(z3.Implies(small, a.le(a.size(r), a.number(dtype, 2.0 ** exponent_range(dtype)[1]))))
     for u, v in ((x, y), (y, x)):
         facts += [
             z3.Implies(z3.And(a.infinite(u), a.numbers(r)), a.same(r, u)),
@@ -186,7 +190,24 @@ def of_product(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
             z3.Implies(z3.And(real, a.le(a.size(u), one)), a.le(a.size(r), a.size(v))),
             z3.Implies(z3.And(real, a.le(one, a.size(u))), a.le(a.size(v), a.size(r))),
         ]
+    facts += _moderate(a, dtype, x, y, r)
     return facts + _by_literal(a, dtype, x, y, r) + _by_literal(a, dtype, y, x, r)
+
+
+def _moderate(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
+    """Products of numbers of moderate size are finite, and not subnormal."""
+    low, high = exponent_range(dtype)
+    great, small = 2.0 ** (high // 2), 2.0 ** -(-low // 2)
+    return [
+        z3.Implies(
+            z3.And(*(a.le(a.size(v), a.number(dtype, great)) for v in (x, y))),
+            a.le(a.size(r), a.number(dtype, great * great)),
+        ),
+        z3.Implies(
+            z3.And(a.numbers(r), *(a.le(a.number(dtype, small), a.size(v)) for v in (x, y))),
+            a.le(a.number(dtype, small * small), a.size(r)),
+        ),
+    ]
 
 
 def _by_literal(a: Rounded, dtype: DType, x: Any, c: Any, r: Any) -> list[Any]:
@@ -405,7 +426,17 @@ def _recip(algebra: Rounded, node: UOp) -> Any:
 
 def _sqrt(algebra: Rounded, node: UOp) -> Any:
     (x,) = algebra.sources(node)
-    return algebra.apply(Op.Sqrt, node.dtype, x, x)
+    result = algebra.apply(Op.Sqrt, node.dtype, x, x)
+    square = node.src[0]
+    if square.op is Op.Mul and square.src[0] is square.src[1]:
+        algebra.facts.append(of_square(algebra, node.dtype, algebra.value(square.src[0]), x, result))
+    return result
+
+
+def of_square(a: Rounded, dtype: DType, x: Any, square: Any, root: Any) -> Any:
+    """√(x·x) = |x| where the rounded square is finite and normal: in radix two the root undoes the rounding."""
+    normal = a.le(a.number(dtype, math.ldexp(1.0, exponent_range(dtype)[0])), square)
+    return z3.Implies(z3.And(normal, z3.Not(a.infinite(square))), a.same(root, a.size(x)))
 
 
 def _mulacc(algebra: Rounded, node: UOp) -> Any:

@@ -423,7 +423,7 @@ def root_of_a_square(x: Value):
     return (x * x).sqrt(), x
 
 
-@right(dtypes=[float16, bfloat16, float8_e5m2, float8_e4m3fn])
+@right(dtypes=FLOATS)
 def root_of_a_square_in_range(x: Value):
     """In radix two the root of a rounded square is exact."""
     given(x >= 1, x <= 16)
