@@ -92,6 +92,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--graphs", metavar="N", help="with --engine: random graphs (default: 10,000)")
     parser.add_argument(
+        "--corpus",
+        action="append",
+        choices=("random", "compositions", "onnx"),
+        default=[],
+        help="with --engine: only this part of the corpus; may be repeated",
+    )
+    parser.add_argument(
         "--filter",
         action="append",
         default=[],
@@ -162,8 +169,8 @@ def run(options: argparse.Namespace) -> int:
     if options.law and options.offline:
         raise UsageError("--offline leaves nothing of --law, whose outcomes are not cached")
     opinions = _opinions(options)
-    if options.graphs and not options.engine:
-        raise UsageError("--graphs says how many random graphs --engine makes")
+    if (options.graphs or options.corpus) and not options.engine:
+        raise UsageError("--graphs and --corpus say what --engine is run on")
     target = _target(options.output)
     on_stdout = options.format == "text" and target is None
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)

@@ -15,7 +15,8 @@ from soundline.spec.rules import given, rule
 from soundline.spec.terms import Const, Value
 from soundline.spec.uop import const, loop
 from soundline.verify.engine.applications import Validator
-from soundline.verify.engine.corpus import Graph
+from soundline.verify.engine.cli import GRAPHS
+from soundline.verify.engine.corpus import SHORT, Graph
 from soundline.verify.engine.watching import Watch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,8 +45,7 @@ def _summary(result: dict[str, Any]) -> str:
     wrong = "none was found wrong" if not s["wrong"] else f"**{s['wrong']} were wrong**"
     rest = f", {s['undecided']:,} were neither" if s["undecided"] else ""
     share = 100 * s["proved"] / max(1, s["rewrites"])
-    random = result["engine"]["random graphs"]
-    repeat = COMMAND if random == 10_000 else COMMAND.replace("--engine", f"--engine --graphs {random}")
+    repeat = COMMAND.replace("--engine", " ".join(["--engine", *_options(result["engine"])]))
     return (
         f"The engine made **{s['rewrites']:,} rewrites in {s['graphs']:,} graphs. {s['proved']:,} of them "
         f"({share:.2f} %) are proved**, {s['evaluated']:,} were evaluated only{rest}; {wrong}. Because equal rewrites "
@@ -53,6 +53,14 @@ def _summary(result: dict[str, Any]) -> str:
         f"rewritten graphs were evaluated before and after as well, on {s['inputs']:,} inputs. It took "
         f"{s['seconds']:.0f} s with {s['jobs']} processes. This repeats it:\n\n" + block("sh", repeat)
     )
+
+
+def _options(run: dict[str, Any]) -> list[str]:
+    """The options with which the run was made, where they are not the default."""
+    parts = [short for short, source in SHORT.items() if source in run["sources"]]
+    chosen = [f"--corpus {short}" for short in parts] if len(parts) < len(SHORT) else []
+    random = run["random graphs"]
+    return [*chosen, *([] if random == GRAPHS else [f"--graphs {random}"])]
 
 
 def _sources(result: dict[str, Any]) -> str:

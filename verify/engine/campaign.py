@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -191,6 +192,11 @@ def _on_processes(wanted: Sequence[Batch], settings: EngineSettings) -> Iterator
             done, _ = wait(asked, return_when=FIRST_COMPLETED)
             for future in done:
                 yield asked.pop(future), future.result()
+    except BrokenProcessPool as died:
+        raise UsageError(
+            "a process of the run was killed from outside, or ran out of memory",
+            hint="fewer --jobs need less memory",
+        ) from died
     except BaseException:
         for process in list((pool._processes or {}).values()):  # noqa: SLF001  # nothing else stops work at hand
             process.kill()

@@ -28,7 +28,7 @@ from soundline.verify.effort import effort_of, processes_of, processors, seed_of
 from soundline.verify.engine import report
 from soundline.verify.engine.applications import EFFORT
 from soundline.verify.engine.campaign import EngineSettings, Run, run_engine
-from soundline.verify.engine.corpus import Batch
+from soundline.verify.engine.corpus import SHORT, SOURCES, Batch
 
 GRAPHS = 10_000
 """How many random graphs there are if nothing else is asked for."""
@@ -50,6 +50,7 @@ def settings_of(options: argparse.Namespace) -> EngineSettings:
         graphs=graphs_of(options.graphs),
         seed=seed_of(options.seed),
         effort=replace(effort, seed=0),
+        sources=tuple(SHORT[name] for name in options.corpus) or SOURCES,
         files=tuple(_file(path) for path in options.paths),
         cached=not options.no_cache,
     )

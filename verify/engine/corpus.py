@@ -35,6 +35,9 @@ from soundline.verify.engine.random_graphs import random_graph
 RANDOM, COMPOSED, ONNX = "random graphs", "compositions and gradients", "ONNX models"
 SOURCES = (RANDOM, COMPOSED, ONNX)
 
+SHORT = {"random": RANDOM, "compositions": COMPOSED, "onnx": ONNX}
+"""The sources by the words of the command line."""
+
 BATCH = {RANDOM: 100, COMPOSED: 12, ONNX: 24}
 """How many graphs one batch has."""
 

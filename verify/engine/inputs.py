@@ -73,20 +73,24 @@ def kernel_work(root: UOp) -> int:
     return total * (1 + largest // 32)
 
 
-def open_inputs(root: UOp, seed: str, count: int) -> Iterator[Inputs]:
-    """So many inputs for a program; the same for the same seed."""
+def open_inputs(root: UOp, seed: str, count: int, *, first: int = 0) -> Iterator[Inputs]:
+    """So many inputs for a program; the same for the same seed. The simple ones come first, and may be left out."""
     source = Random(seed)  # noqa: S311  # repeatable, and no secret
     nodes = own_nodes(root)
     params = {n.arg.slot: n for n in nodes if n.op is Op.Param}
     buffers = {n.arg.slot: n for n in nodes if n.op is Op.Buffer}
     free = free_ranges(root)
     loops = [n for n in nodes if n in free]
-    for k in range(count):
+    for k in range(first, first + count):
         yield Inputs(
             {slot: drawn(n, source, k) for slot, n in params.items()},
             {slot: drawn(n, source, k) for slot, n in buffers.items()},
             {_name(r): _turn(r, source, k) for r in loops},
         )
+
+
+SIMPLE = 3
+"""The first inputs, whose arrays have one simple element everywhere."""
 
 
 def _name(loop: UOp) -> int | str:
@@ -108,7 +112,7 @@ def drawn(node: UOp, source: Random, k: int) -> Array:
     holes = 0.3 if k % 5 == 4 else 0.0
     cells: tuple[Cell, ...] = tuple(
         simple
-        if k < 3
+        if k < SIMPLE
         else INVALID
         if source.random() < holes
         else _within(element(source, node.dtype), low, high)
