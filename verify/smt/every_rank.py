@@ -29,7 +29,7 @@ from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Perm, Term, Value, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_blocks import Mixed, act_whole
 from soundline.verify.smt.every_rank_counts import NotPerAxis, axes_needed, named_axes
-from soundline.verify.smt.every_rank_folds import NotWritten, axes_of_folds, peeled
+from soundline.verify.smt.every_rank_folds import Needs, NotWritten, axes_of_folds, peeled
 from soundline.verify.smt.every_rank_frames import NoFrame, same_frames, stated
 from soundline.verify.smt.every_rank_shapes import (
     Class,
@@ -119,8 +119,8 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
         act_whole(simple, shapes, whole)
     needed = 0
     if _classes_in(simple, classes) - whole:
-        simple, classes, terms = _written_out(simple, classes, dtypes)
-        needed = axes_needed(simple, classes, dtypes, court, terms)
+        simple, classes, folds = _written_out(simple, classes, dtypes)
+        needed = axes_needed(simple, classes, dtypes, court, folds)
     if needed > HIGHEST:
         raise NotShown(f"instances up to rank {needed} would be needed")
     told = _classes_in(simple, classes)
@@ -129,8 +129,8 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     return Plan(simple, rule, highest, permutations)
 
 
-def _written_out(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> tuple[Rule, Classes, int | None]:
-    """A rule of which this one is a consequence, whose folds are terms; its classes, and the axes these terms need."""
+def _written_out(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> tuple[Rule, Classes, Needs]:
+    """A rule of which this one is a consequence, whose folds are terms; its classes, and what they need."""
     try:
         return rule, classes, axes_of_folds(rule, dtypes)
     except NotWritten:
@@ -248,6 +248,6 @@ def _reshaped(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> frozen
 def _are_counted(rule: Rule, dtypes: tuple[DType, ...]) -> bool:
     """Whether both sides are written out as terms that cancel."""
     try:
-        return axes_of_folds(rule, dtypes) is not None
+        return not axes_of_folds(rule, dtypes).accesses
     except NotWritten:
         return False

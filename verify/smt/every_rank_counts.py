@@ -43,6 +43,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Flags, Tensor, Term, Value, Vector, show, subterms
+from soundline.verify.smt.every_rank_folds import Needs
 from soundline.verify.smt.every_rank_frames import stated
 from soundline.verify.smt.every_rank_shapes import Class, class_of, is_elementwise
 from soundline.verify.smt.formulas import Formula, at_least_zero, conjunction, equal, less, negation
@@ -85,22 +86,21 @@ def axes_needed(
     classes: Mapping[str, str | int],
     dtypes: Iterable[DType],
     court: Court,
-    terms: int | None = None,
+    folds: Needs,
 ) -> int:
     """The number of axes up to which a rule is to be shown. Raises ``NotPerAxis``, with the reason.
 
-    `rule` has the identity for every permutation, and no reshape in a class that is not treated as a whole. `terms` is
-    how many axes the terms of its folds need, where they are counted instead of accesses and paddings.
+    `rule` has the identity for every permutation, and no reshape in a class that is not treated as a whole.
     """
     found = _Occurrences(classes)
     for side, term in (("left", rule.left), ("right", rule.right)):
         found.walk(term, side, "", ())
     named = named_axes(rule, classes)
     more = _asked(rule, classes) + _fitting(rule, found, classes)
-    rough = _count(found, _Alike(())) if terms is None else terms
-    if terms is None and rough + more > 1 and not named and not found.reshaped:
-        rough = _count(found, _Alike(_axes(rule, found, dtypes, court)))
-    return max(1, rough) + more + named
+    counted = _count(found, _Alike(())) if folds.accesses else 0
+    if folds.accesses and counted + more > 1 and not named and not found.reshaped:
+        counted = _count(found, _Alike(_axes(rule, found, dtypes, court)))
+    return max(1, counted, folds.terms) + more + named
 
 
 # occurrences ------------------------------------------------------------------------------------------------------

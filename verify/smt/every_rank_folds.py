@@ -88,14 +88,21 @@ def has_fold(term: Term) -> bool:
     return any(t.head is Op.Reduce for t in subterms(term))
 
 
-def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> int | None:
-    """How many axes the terms of a rule's folds need; None where accesses count. Raises ``NotWritten``.
+@dataclass(frozen=True)
+class Needs:
+    """What says how many axes suffice."""
 
-    Accesses count where nothing is folded, and where a fold is a list.
-    """
+    terms: int = 0
+    """How many axes it takes for the terms of folds to cancel."""
+    accesses: bool = True
+    """Whether accesses and paddings are to be counted: where nothing is folded, and where a fold is a list."""
+
+
+def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
+    """What the folds of a rule need. Raises ``NotWritten``."""
     sides = rule.left, rule.right
     if not any(map(has_fold, sides)):
-        return None
+        return Needs()
     if any(t.head == "fits" for condition in rule.given for t in subterms(condition)):
         raise NotWritten("what fits is not known of each term of a fold")
     ops = {_op(t) for side in sides for t in subterms(side) if t.head is Op.Reduce}
@@ -107,11 +114,9 @@ def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> int | None:
     )
     written = _Written(op, free, on_bools=all(d is bool_ for d in dtypes))
     terms = [t for side in sides for t in written.of(side)]
-    if not free:
-        return None
-    if not all(t.pure for t in terms):
-        return _needed(terms)
-    return max(_needed([t for t in terms if t.sort == sort]) for sort in {t.sort for t in terms})
+    sorts = {t.sort for t in terms} if all(t.pure for t in terms) else {None}
+    needed = max(_needed([t for t in terms if sort in (None, t.sort)]) for sort in sorts)
+    return Needs(needed, accesses=not free)
 
 
 def _op(fold: Term) -> object:
