@@ -30,6 +30,7 @@ from soundline.verify.engine.applications import Validation, Validator
 from soundline.verify.engine.blame import Shown, paste_ready, smallest
 from soundline.verify.engine.corpus import Graph
 from soundline.verify.engine.inputs import (
+    SIMPLE,
     Difference,
     Inputs,
     difference,
