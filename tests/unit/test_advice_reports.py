@@ -69,6 +69,10 @@ def test_advice_is_told_in_sentences() -> None:
     told = lines_about_order(ORDER)
     assert told[0] == "rewriting with 2 rules ends: each application lowers a measure"
     assert "no decreasing order was found for r" in told
+    (first, *_) = lines_about_order(Order(("leaves 1", "leaves 1, Mul 2"), 1))
+    assert (
+        first == "rewriting with 1 rule ends: each application lowers the first of 2 measures that it changes"
+    )
     assert lines_about_order(Order((), 0, note="no advice within 3 s")) == ["no advice within 3 s"]
 
 

@@ -58,8 +58,9 @@ def lines_about_order(order: Order) -> list[str]:
         return [order.note]
     lines = []
     if order.rules:
-        several = "" if len(order.measures) == 1 else f"s, compared in order ({len(order.measures)})"
-        lines.append(f"rewriting with {order.rules} rules ends: each application lowers a measure{several}")
+        count, noun = len(order.measures), "rule" if order.rules == 1 else "rules"
+        lowered = "a measure" if count == 1 else f"the first of {count} measures that it changes"
+        lines.append(f"rewriting with {order.rules} {noun} ends: each application lowers {lowered}")
         lines += [f"  {n}. {text}" for n, text in enumerate(order.measures, 1)]
     for loop in order.loops:
         lines += _loop(loop)
