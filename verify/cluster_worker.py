@@ -74,9 +74,10 @@ def _outcome(pool: Pool, job: Job, wanted: Callable[[], bool]) -> Outcome | None
 
 def _wanted() -> Callable[[], bool]:
     """A function that tells whether the scheduler still wants the task that this thread works on."""
-    from distributed.worker import get_worker, thread_state
+    from distributed.worker import get_worker
 
-    state, key = get_worker().state, thread_state.key
+    worker = get_worker()
+    state, key = worker.state, worker.get_current_task()
 
     def wanted() -> bool:
         task = state.tasks.get(key)

@@ -3,8 +3,8 @@ What goals cost
 ===============
 
 While a layer is judged, a meter notes for each goal, that is, each instance of the rule, how much processor time it
-took, which a busy machine does not lengthen, and how much of the solver's own work. Nothing that decides a verdict reads
-the meter.
+took, which a busy machine does not lengthen, and how much of the solver's own work. Nothing that decides a verdict
+reads the meter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GoalCost:
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """What judging one layer of a rule took, goal by goal; `seconds` are those of the clock. Reading the rule is no part of it."""
+    """What judging one layer of a rule took by the clock, and goal by goal. Reading the rule is no part of it."""
 
     rule: str
     layer: str
