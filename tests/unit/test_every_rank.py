@@ -95,10 +95,15 @@ def test_the_identity_stands_for_all_permutations_where_frames_unify() -> None:
         return x.permute(p).shrink(o, s), x.shrink(o.permute(inverse(p)), s.permute(inverse(p))).permute(p)
 
     @rule
+    def turned_round(x: Tensor, p: Perm, f: Flags):
+        given(no_flags(~f))
+        return x.permute(p).flip(f), x.flip(f).permute(p)
+
+    @rule
     def two_inputs(f: BinaryOp, x: Tensor, y: Tensor, p: Perm, q: Perm, g: Flags):
         return f(x.permute(p).flip(g), y.permute(q).flip(g)), f(x.permute(p), y.permute(q)).flip(g)
 
-    shown_at_every_rank(three, vectors_follow, two_inputs)
+    shown_at_every_rank(three, vectors_follow, turned_round, two_inputs)
     assert (
         "60 instances" in only(two_inputs).covered
     )  # 20 ops, at rank 0 and at rank 1 with a flag and without
@@ -527,7 +532,14 @@ def test_folds_are_shown_at_every_rank() -> None:
         given(all_axes(a))
         return x.reshape((product(x.shape),)).sum((0,)), x.sum(a).reshape((1,))
 
-    shown_at_every_rank(moved, joined_sums, joined_maxima, padded, repeated, some, nothing_folded, flattened)
+    @rule(dtypes=[int32])
+    def reshaped(x: Tensor, s: Shape, a: Axes, b: Axes):
+        given(all_axes(a), all_axes(b))
+        return x.reshape(s).sum(b), x.sum(a).reshape(x.reshape(s).sum(b).shape)
+
+    shown_at_every_rank(
+        reshaped, moved, joined_sums, joined_maxima, padded, repeated, some, nothing_folded, flattened
+    )
     assert [highest(r) for r in (moved, joined_sums, joined_maxima, padded, repeated)] == [1, 1, 1, 1, 1]
 
 

@@ -26,7 +26,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Flags, Term, Value, Vector, show, subterms
-from soundline.verify.smt.every_rank_frames import stated
+from soundline.verify.smt.every_rank_frames import Uniform, stated
 from soundline.verify.smt.every_rank_shapes import (
     ONES,
     Class,
@@ -59,23 +59,11 @@ class _Check:
     def __init__(self, rule: Rule, shapes: Shapes, classes: frozenset[Class]) -> None:
         self.shapes = shapes
         self.classes = classes
-        self.flags: dict[str, bool] = {}
-        for condition in stated(rule):
-            if condition.head == "no_flags":
-                flags = condition.args[0]
-                self._know(flags, False)
-
-    def _know(self, flags: Term, value: bool) -> None:
-        if flags.head == "not":
-            self._know(flags.args[0], not value)
-        else:
-            self.flags[show(flags)] = value
+        self.uniform = Uniform(rule)
 
     def _uniform(self, flags: Any) -> bool:
         """Whether flags are known to be set everywhere or nowhere."""
-        if not isinstance(flags, Term):
-            return False
-        return self._uniform(flags.args[0]) if flags.head == "not" else show(flags) in self.flags
+        return self.uniform.of(flags) is not None
 
     def concerns(self, term: Term) -> bool:
         """Whether a term is of one of the classes."""

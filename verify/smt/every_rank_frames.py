@@ -31,7 +31,7 @@ from typing import Any
 
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Perm, Term, show, subterms
+from soundline.spec.terms import Flags, Perm, Term, show, subterms
 
 Word = tuple[tuple[str, int], ...]
 """Permutation variables and, by -1, their inverses, applied from the left to the right; reduced."""
@@ -89,6 +89,7 @@ class _Frames:
         self.parent: dict[str, Frame] = {}
         self.known: dict[str, Word] = {}
         self.involutions: set[str] = set()
+        self.uniform = Uniform(rule)
         for condition in stated(rule):
             self._relate(condition)
 
@@ -171,6 +172,8 @@ class _Frames:
         """The frame of a term; all joins in it are made on the way."""
         if not isinstance(term, Term) or isinstance(term, Perm):
             return None
+        if isinstance(term, Flags) and self.uniform.of(term) is not None:
+            return None  # the same on every axis
         head, args = term.head, term.args
         if head == "var":
             free = isinstance(self.classes.get(args[0]), str)
@@ -190,6 +193,31 @@ class _Frames:
         for frame in inside:
             total = self.join(total, frame, term)
         return None if head in ("every axis", "same", "no_flags") else total
+
+
+class Uniform:
+    """Which flags are known to be set on every axis, or on none."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._known: dict[str, bool] = {}
+        for condition in stated(rule):
+            if condition.head == "no_flags":
+                self._know(condition.args[0], False)
+
+    def _know(self, flags: Term, value: bool) -> None:
+        if flags.head == "not":
+            self._know(flags.args[0], not value)
+        else:
+            self._known[show(flags)] = value
+
+    def of(self, flags: Any) -> bool | None:
+        """Whether flags are set everywhere or nowhere; None where that is not known."""
+        if not isinstance(flags, Term):
+            return None
+        if flags.head == "not":
+            inside = self.of(flags.args[0])
+            return None if inside is None else not inside
+        return self._known.get(show(flags))
 
 
 def stated(rule: Rule) -> list[Term]:

@@ -21,7 +21,7 @@ follows from the left side and the conditions, by the equations of products coll
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms, value
-from soundline.verify.smt.every_rank_frames import stated
+from soundline.verify.smt.every_rank_frames import Uniform, stated
 
 ONES = "1"
 """The vector that is 1 on every axis."""
@@ -67,6 +67,7 @@ class Shapes:
         self.classes = classes
         self._equal: dict[str, str] = {}
         self._products: dict[str, str] = {}
+        self._uniform = Uniform(rule)
         for condition in stated(rule):
             self._learn(condition)
         for term in subterms(rule.left):
@@ -122,6 +123,8 @@ class Shapes:
             return self.key(args[-1], class_of(args[0], self.classes))
         if head is Op.Flip or head in _MARKERS:
             return self.shape(args[0])
+        if head is Op.Reduce and (over := self._uniform.of(args[2])) is not None:
+            return ONES if over else self.shape(args[0])
         if is_elementwise(value):
             return next(iter(self.operands(value)), f"shape of {show(value)}")
         return f"shape of {show(value)}"
@@ -201,10 +204,10 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
 
     This says more: a value that is valid on the left side may be any value of its shape and dtype.
     """
-    on_the_right = {show(t) for t in subterms(rule.right) if t.head is op}
+    on_the_right = {show(t) for t in _values(rule.right) if t.head is op}
     names: dict[str, Tensor] = {}
     kinds, given = dict(rule.kinds), list(rule.given)
-    for term in subterms(rule.left):
+    for term in _values(rule.left):
         inside = _dtype_inside(term, rule) if term.head is op else None
         rank_class = class_of(term, classes)
         if show(term) in on_the_right and inside is not None and isinstance(rank_class, str):
@@ -225,6 +228,14 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
 
     left, right = named(rule.left), named(rule.right)
     return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
+
+
+def _values(term: Term) -> Iterator[Term]:
+    """A value and the values of which it is made, but not those that only lend it a shape."""
+    yield term
+    for arg in term.args:
+        if isinstance(arg, Value):
+            yield from _values(arg)
 
 
 def _shape_made(term: Term) -> Vector:
