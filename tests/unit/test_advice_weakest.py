@@ -28,7 +28,7 @@ QUICK = Budget().share(0.3)
 GUARDED = (
     *("idiv_self", "single_value", "mod_of_reduced", "idiv_to_zero", "mod_in_one_row", "unflatten_mod"),
     *("lt_is_true", "lt_is_false", "le_is_true", "le_is_false", "eq_is_false", "ne_is_true", "max_is_left"),
-    *("cmod_to_mod", "lt_add_same", "lt_sub_zero", "cast_to_same", "mul_mod_cancel", "mul_div_cancel"),
+    *("cmod_to_mod", "lt_add_same", "lt_sub_zero", "mul_mod_cancel", "mul_div_cancel"),
     *("mod_mod_divides", "idiv_idiv", "mul_idiv_multiple", "add_mul_mod_common", "lt_mul_constants"),
     *("lt_idiv_constants", "permute_identity", "flip_nothing"),
 )

@@ -39,20 +39,16 @@ def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
         for weaker in _weaker(condition):
             rest = (*stated.given[:n], *weaker, *stated.given[n + 1 :])
             candidate = replace(stated, given=rest)
-            gained = _gained(stated, candidate, part)
-            if gained is None or not _is_proved(candidate, part):
-                continue
+            try:
+                gained = _gained(stated, candidate, part)
+                if gained is None or not is_proved(candidate, part):
+                    continue
+            except RuleError:
+                continue  # only this condition made the rule well typed
             instead = ", ".join(map(condition_text, weaker))
             found.append(TooStrong(condition_text(condition), instead, gained))
             break
     return tuple(found)
-
-
-def _is_proved(candidate: Rule, budget: Budget) -> bool:
-    try:
-        return is_proved(candidate, budget)
-    except RuleError:
-        return False  # a condition that only its neighbour made well typed
 
 
 def _gained(stated: Rule, candidate: Rule, budget: Budget) -> str | None:

@@ -99,9 +99,6 @@ class Instance:
         premises = [self.column(h) for h in obligation.hypotheses] + [
             self.fitting(e) for e in obligation.fits
         ]
-        if obligation.left.dtype is not obligation.right.dtype:
-            yield from (False if all(p[k] for p in premises) else None for k in range(count))
-            return
         left, right = self.column(obligation.left), self.column(obligation.right)
         numbers = {n: self.column(n) for n in not_nan(obligation)}
         for k in range(count):

@@ -45,7 +45,7 @@ def failure(stated: Rule, dtypes: Iterable[DType], seed: int = 0) -> Failure | N
     """A directed point at which a rule about single elements is wrong."""
     for goal, obligation in instances(stated, dtypes):
         trial = Points(obligation)
-        if not trial.evaluable or obligation.left.dtype is not obligation.right.dtype:
+        if not trial.evaluable:
             continue
         for point in sampling.points(obligation, seed):
             if trial.at(point) == FAILS:

@@ -99,7 +99,10 @@ class _Hunt:
 
 
 def weakest(stated: Rule, budget: Budget) -> tuple[tuple[tuple[Term, ...], ...], Missing]:
-    """The weakest conditions found that make a rule true, as terms and as a result; the first keeps most points."""
+    """The weakest conditions found that make a rule true, as terms and as a result; the plainest weak one first.
+
+    Raises ``RuleError`` where the rule is ill-typed.
+    """
     dtypes = dtypes_of(stated)
     goals_tried = list(_spread(stated, dtypes))
     table = Table(goals_tried, budget.seed)
@@ -166,8 +169,6 @@ def _verdict(rule: Rule, budget: Budget) -> tuple[str, tuple[Goal, Point] | None
     from soundline.verify.rules import prove_layer
 
     if is_pointwise(rule):
-        if any(o.left.dtype is not o.right.dtype for _, o in instances(rule, dtypes_of(rule))):
-            return "refuted", None
         shown = failure(rule, dtypes_of(rule), budget.seed)
         if shown is not None:
             return "refuted", (shown.goal, shown.point)
