@@ -9,7 +9,8 @@ from importlib import import_module
 
 import pytest
 
-from soundline.verify.rules import prove
+from soundline.verify.layers import layers_of
+from soundline.verify.rules import prove_layer
 
 from .rule_histories import SUBJECTS
 from .rule_histories.form import Histories, History
@@ -32,7 +33,7 @@ def test_counts():
 @pytest.mark.parametrize("history", CASES)
 def test_verdicts(history: History):
     expected = history.verdicts
-    found = {layer.layer: layer for layer in prove(history.rule).layers}
+    found = {name: prove_layer(history.rule, dtype, derive=False) for name, dtype in layers_of(history.rule)}
     assert {name: layer.verdict for name, layer in found.items()} == expected
     for layer in found.values():
         assert (layer.counterexample is not None) == (layer.verdict == "refuted")

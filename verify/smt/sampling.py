@@ -146,7 +146,7 @@ def _float_values(dtype: DType) -> tuple[list[Element], list[Element]]:
 
 def is_slow(obligation: Obligation) -> bool:
     """Whether an op is a program of many steps, so that a point costs as much as a hundred others."""
-    return any(n.op in (Op.Exp2, Op.Log2) for n in obligation.nodes())
+    return any(n.op in (Op.Exp2, Op.Log2, Op.Sin, Op.Pow) for n in obligation.nodes())
 
 
 def points(obligation: Obligation, seed: int) -> Iterator[Point]:
