@@ -18,7 +18,7 @@ from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import Goal, goals
-from soundline.verify.layers import dtypes_in_layer
+from soundline.verify.layers import OVER_REALS, dtypes_in_layer
 from soundline.verify.second.asked import Asked, instances
 from soundline.verify.smt.counterexamples_tensors import (
     Tries,
@@ -26,7 +26,7 @@ from soundline.verify.smt.counterexamples_tensors import (
     small_sizes,
     told_counterexample,
 )
-from soundline.verify.smt.replays import concrete, number, replay, sizes
+from soundline.verify.smt.replays import concrete, licences_of, number, replay, sizes
 from soundline.verify.smt.sampling import directed
 from soundline.verify.verdicts import Counterexample, Opinion
 
@@ -47,6 +47,8 @@ def shapes_opinion(by: str, asked: Asked) -> Opinion:
     tries, seen = Tries(), 0
     source = random.Random(asked.budget.seed)  # noqa: S311  # repeatable, and no secret
     for goal in _instances(asked, source):
+        if goal.left.dtype.is_float and not licences_of(goal).isdisjoint(OVER_REALS):
+            continue  # another rounding is licensed, so that a difference of floats says little
         seen += 1
         for chosen in _some_sizes(goal):
             shown = show_difference(goal, chosen, (), asked.budget, tries, FILLS)
@@ -75,7 +77,7 @@ def _instances(asked: Asked, source: random.Random) -> Iterator[Goal]:
     places = source.sample(range(len(every)), min(len(every), DRAWN_INSTANCES))
     yield from (every[k] for k in sorted(places))
     for dtype in dtypes[1:]:
-        yield from islice(goals(asked.rule, dtype), 3)
+        yield from islice(goals(asked.rule, dtype), 2)
 
 
 def _drawn(
