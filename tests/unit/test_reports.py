@@ -103,7 +103,7 @@ def test_exit_codes(result: Report, code: int) -> None:
 
 def test_json_has_its_schema() -> None:
     data = json.loads(report_json.render(ALL))
-    assert set(data) == {"schema", "rules", "errors", "summary"}
+    assert set(data) == {"schema", "rules", "errors", "times", "summary"}
     assert data["schema"] == 1
     for rule in data["rules"]:
         promised = {"id", "file", "line", "verdict", "layers", "counterexample", "covered"}
