@@ -29,6 +29,8 @@ from soundline.impl.rules import (
     identities,
     intervals,
     movement,
+    ranges,
+    reduces,
     selection,
     shifts,
 )
@@ -51,6 +53,8 @@ MODULES: tuple[ModuleType, ...] = (
     constant_folding,
     movement,
     elementwise_movement,
+    reduces,
+    ranges,
     decompositions,
     commutativity,
 )

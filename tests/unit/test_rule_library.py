@@ -312,7 +312,7 @@ def _dtypes(stated: Rule) -> Iterator[DType]:
     yield from (d for d in (float8_e4m3fn, float16) if d in layers and d not in kinds.values())
 
 
-@pytest.mark.parametrize("name", [r.id for r in SIMPLIFY])
+@pytest.mark.parametrize("name", [r.id for r in (*SIMPLIFY, *DECOMPOSE)])
 def test_rule_fires_and_keeps_the_value(name: str) -> None:
     stated = BY_ID[name]
     for dtype in _dtypes(stated):

@@ -1,0 +1,98 @@
+# ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
+# mypy: disable-error-code="name-defined,type-arg,valid-type"
+"""
+Folds over ranges
+=================
+
+What a loop computes that need not be a loop: sums of what does not depend on the range, of what is gated to one
+iteration, and loops in other orders. The source's compositions write one-hot products and counts in this way; here
+they become loads and arithmetic again.
+"""
+
+from soundline.spec.dtypes import floats, index, ints
+from soundline.spec.ranges import Body, Range, max_over, sum_over
+from soundline.spec.rules import Sides, given, maximum, rule, where
+from soundline.spec.terms import Size, Value
+
+whole = (index, *ints)
+
+
+@rule(dtypes=[index])
+def sum_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
+    """The same summand in every iteration."""
+    return sum_over(r, x), n * x
+
+
+@rule
+def max_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
+    """The same value in every iteration, if there is one."""
+    given(n > 0)
+    return max_over(r, x), x
+
+
+@rule(dtypes=whole)
+def sum_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """A one-hot product is a load, behind a gate for an index that is in no iteration."""
+    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k < n), f(k), 0)
+
+
+@rule(dtypes=floats, licences=["reassociate", "no_signed_zero"])
+def sum_gated_to_one_float(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """The same for floats, up to the sign of zero: 0.0 is added to what is loaded."""
+    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k < n), f(k), 0)
+
+
+@rule(dtypes=[index])
+def count_below(r: Range["n"], n: Size, k: Value[index]) -> Sides:
+    """How many iterations come before k; an arange that was written as a sum."""
+    return sum_over(r, where(r < k, 1, 0)), maximum(where(k < n, k, n), 0)
+
+
+@rule(dtypes=[index])
+def max_of_range(r: Range["n"], n: Size) -> Sides:
+    """The last iteration."""
+    given(n > 0)
+    return max_over(r, r), n - 1
+
+
+@rule
+def sum_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
+    """A loop that runs once."""
+    return sum_over(r, f(r)), f(0)
+
+
+@rule
+def max_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
+    """A loop that runs once."""
+    return max_over(r, f(r)), f(0)
+
+
+@rule(dtypes=whole)
+def sum_of_scaled_body(r: Range["n"], n: Size, f: Body["r"], c: Value) -> Sides:
+    """A factor that every iteration has."""
+    return sum_over(r, f(r) * c), sum_over(r, f(r)) * c
+
+
+@rule(dtypes=whole)
+def sum_of_negated_body(r: Range["n"], n: Size, f: Body["r"]) -> Sides:
+    """One negation in place of many."""
+    return sum_over(r, -f(r)), -sum_over(r, f(r))
+
+
+@rule(dtypes=whole)
+def sums_over_one_range(r: Range["n"], n: Size, f: Body["r"], g: Body["r"]) -> Sides:
+    """Two loops over one range are one."""
+    return sum_over(r, f(r)) + sum_over(r, g(r)), sum_over(r, f(r) + g(r))
+
+
+@rule
+def maxima_over_one_range(r: Range["n"], n: Size, f: Body["r"], g: Body["r"]) -> Sides:
+    """Two loops over one range are one."""
+    return maximum(max_over(r, f(r)), max_over(r, g(r))), max_over(r, maximum(f(r), g(r)))
+
+
+@rule(dtypes=[index])
+def max_of_shifted_body(r: Range["n"], n: Size, f: Body["r"], c: Value) -> Sides:
+    """What is added in every iteration is added to the greatest."""
+    given(n > 0)
+    return max_over(r, f(r) + c), max_over(r, f(r)) + c
