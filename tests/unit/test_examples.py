@@ -33,6 +33,19 @@ def test_a_wrong_rewrite_is_refuted(stated: Rule) -> None:
     assert report.counterexample is not None
 
 
+@pytest.mark.parametrize("stated", rules_in("famous_wrong_rewrites.py"), ids=lambda r: r.id)
+def test_a_famous_mistake_is_refuted_and_its_mended_form_proved(stated: Rule) -> None:
+    report = prove(stated)
+    assert report.verdict == {"wrong": "refuted", "right": "proved"}[stated.id.rpartition("_")[2]], report
+
+
+def test_the_famous_mistakes_name_where_they_were_made() -> None:
+    wrong = [r for r in rules_in("famous_wrong_rewrites.py") if r.id.endswith("_wrong")]
+    assert len(wrong) >= 10
+    for stated in wrong:
+        assert any(sign in stated.doc for sign in ("#", "CVE-", "JDK-")), stated.id
+
+
 def test_both_files_hold_rules() -> None:
     assert len(rules_in("rewrites.py")) >= 10
     assert len(rules_in("wrong_rewrites.py")) >= 9
