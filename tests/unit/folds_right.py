@@ -143,8 +143,8 @@ def max_max(x: Tensor, y: Tensor, a: Axes):
 
 
 @rule(dtypes=[index])
-def max_plus(x: Tensor, c: Value, a: Axes):
-    return (x + c).max(a), x.max(a) + c
+def max_plus(x: Tensor["n"], c: Value, n: Size):
+    return (x + c).max((0,)), x.max((0,)) + c
 
 
 @rule
@@ -153,8 +153,8 @@ def one(x: Tensor[1, "n"]):
 
 
 @rule(dtypes=[bool_])
-def any_all(x: Tensor, a: Axes):
-    return ~(x.max(a)), (~x).prod(a)
+def any_all(x: Tensor["n"], n: Size):
+    return ~(x.max((0,))), (~x).prod((0,))
 
 
 @rule(dtypes=[bool_])
@@ -406,8 +406,8 @@ def cast_max(x: Tensor["n"], n: Size, s: DTypeVar):
 
 
 @rule(dtypes=[float32], licences="reassociate")
-def div_out(x: Tensor, c: Value, a: Axes):
-    return (x / c).sum(a), x.sum(a) / c
+def div_out(x: Tensor["n"], c: Value, n: Size):
+    return (x / c).sum((0,)), x.sum((0,)) / c
 
 
 @rule(dtypes=[float32], licences="reassociate")

@@ -79,8 +79,8 @@ class Reader:
         """What stands for the Ranges of these folds."""
         self.opened = 0
         """How many indices of folds were given a name of their own."""
-        self.nested = 0
-        """How many comparisons of folds are going on, one inside the other."""
+        self.folds_compared: int | None = None
+        """How many folds the comparison contains that is going on; one inside it must have fewer."""
         self.settled: Callable[[Any], bool] = self._settled
         """Whether a leaf of a comparison is shown; a court knows more ways to show it."""
         self._elements: dict[tuple[object, ...], Element] = {}

@@ -75,7 +75,7 @@ def _equations(reader: Reader, a: Element, b: Element) -> Iterator[list[Poly]]:
             if a.name == b.name:
                 yield [x - y for x, y in zip(a.at, b.at, strict=True)]
         case Number(), Number():
-            yield [a.poly - b.poly, *_below(reader, a.poly, b.poly)]
+            yield _below(reader, a.poly, b.poly) or [a.poly - b.poly]
         case Truth(), Truth():
             yield _of_conditions(reader, a.formula, b.formula)
         case Apply(), Apply():
@@ -144,11 +144,19 @@ def _of_conditions(reader: Reader, a: Formula, b: Formula) -> list[Poly]:
 
 
 def _below(reader: Reader, a: Poly, b: Poly) -> list[Poly]:
-    """The same of the elements behind the atoms of two numbers, where each has one."""
-    behind = [[reader.behind[x] for x in sorted(p.atoms) if x in reader.behind] for p in (a, b)]
-    if len(behind[0]) != 1 or len(behind[1]) != 1:
-        return []
-    return next(_equations(reader, behind[0][0], behind[1][0]), [])
+    """The same of the elements behind the atoms of two numbers: of the first of each input, or of the only one."""
+    first, second = ([reader.behind[x] for x in sorted(p.atoms) if x in reader.behind] for p in (a, b))
+    if len(first) == len(second) == 1:
+        return next(_equations(reader, first[0], second[0]), [])
+    found: list[Poly] = []
+    for x in first:
+        twin = next(
+            (y for y in second if isinstance(x, Read) and isinstance(y, Read) and x.name == y.name), None
+        )
+        if isinstance(x, Read) and isinstance(twin, Read):
+            found += [p - q for p, q in zip(x.at, twin.at, strict=True)]
+            second = [y for y in second if y is not twin]
+    return found
 
 
 Pairing = tuple[tuple[int, int], ...]

@@ -23,7 +23,7 @@ from soundline.spec.uop import element_of
 FLOATS = ("GoG", "oGg", "z", "i", "n", "MW", "MMmoGg", "ooGgo", "GMgom")
 """o is 1 and n is -1; G and g are great numbers of both signs, M and W the greatest, m the inverse of M; z is -0.0."""
 
-WHOLE = ("n", "M", "W", "Mo")
+WHOLE = ("n", "M", "W", "Mo", "oM", "nW")
 """The same of integers: o is 1, n is -1, M the greatest number, and W the least."""
 
 BOOLS = ("o", "z", "oz")

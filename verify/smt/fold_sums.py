@@ -137,16 +137,19 @@ class Sums:
     def _number(self, poly: Poly, path: Path) -> Iterator[Piece]:
         """The pieces of a polynomial: its atoms may stand for folds and choices."""
         for monomial, n in poly.terms.items():
-            plain = Poly({tuple(a for a in monomial if not self._is_made(a)): n})
-            found = [Piece(number=plain)]
+            found = [Piece(number=Poly({tuple(a for a in monomial if a not in self.reader.behind): n}))]
             for atom in monomial:
-                if self._is_made(atom):
-                    inner = [self.of(self.reader.behind[atom], path) for _ in found]
-                    found = [p.times(q) for p, own in zip(found, inner, strict=True) for q in own]
+                if atom in self.reader.behind:
+                    ways = [self._behind(atom, path) for _ in found]
+                    found = [p.times(q) for p, own in zip(found, ways, strict=True) for q in own]
             yield from found
 
-    def _is_made(self, atom: str) -> bool:
-        return isinstance(self.reader.behind.get(atom), Fold | Choice)
+    def _behind(self, atom: str, path: Path) -> list[Piece]:
+        """The pieces of the element that an atom stands for."""
+        behind = self.reader.behind[atom]
+        if isinstance(behind, Fold | Choice):
+            return self.of(behind, path)
+        return [Piece(factors=(Number(index, Poly.of(atom)),))]
 
     def operands(self, element: Apply, path: Path) -> Iterator[Piece]:
         """The pieces of all operands."""

@@ -32,9 +32,6 @@ from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
 from soundline.verify.smt.formulas import Formula
 from soundline.verify.smt.indexing import Path
 
-MOST_NESTED = 6
-"""How deeply folds inside folds are compared."""
-
 
 class Folds:
     """Compares elements that contain folds."""
@@ -45,16 +42,21 @@ class Folds:
 
     def same(self, left: Element, right: Element, path: Path) -> bool:
         """Whether two elements are shown to be equal by what their folds are."""
-        ops = {fold.op for side in (left, right) for fold in folds_of(self.reader, side)}
-        if not ops or self.reader.nested >= MOST_NESTED:
+        found = [fold for side in (left, right) for fold in folds_of(self.reader, side)]
+        size = sum(1 + _folds_inside(self.reader, fold) for fold in found)
+        before = self.reader.folds_compared
+        if not found or (
+            before is not None and size >= before
+        ):  # nothing was gained by the comparison around
             return False
-        self.reader.nested += 1
+        ops = {fold.op for fold in found}
+        self.reader.folds_compared = size
         try:
             if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
                 return True
             return self._inside(left, right, ops, path)
         finally:
-            self.reader.nested -= 1
+            self.reader.folds_compared = before
 
     def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
         """Whether the elements are equal once what is done to folds is done to their elements."""
@@ -119,6 +121,11 @@ def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:
             for atom in sorted(element.poly.atoms):
                 if atom in reader.behind:
                     yield from folds_of(reader, reader.behind[atom])
+
+
+def _folds_inside(reader: Reader, fold: Fold) -> int:
+    """How many folds the body of a fold contains."""
+    return sum(1 + _folds_inside(reader, inner) for inner in folds_of(reader, fold.body))
 
 
 def _folds_of_condition(reader: Reader, condition: Formula) -> Iterator[Fold]:

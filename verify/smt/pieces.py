@@ -200,7 +200,8 @@ class Pieces:
 
         That digits are unique makes this a bijection, and their order is that of the index.
         """
-        seen = frozenset().union(*map(self._base, (*piece.factors, *piece.guard, (piece.number,))))
+        parts: list[Iterable[Poly] | Element | Formula] = [*piece.factors, *piece.guard, (piece.number,)]
+        seen = frozenset[str]().union(*(self._base(part) for part in parts))
         for place, (name, size) in enumerate(piece.bound):
             for atom in sorted(seen & self.space.digits_of.keys()):
                 flat, sizes = self.space.digits_of[atom]
