@@ -7,7 +7,6 @@ from soundline.verify import (
     Const,
     Size,
     Tensor,
-    UnaryOp,
     Value,
     cdiv,
     ediv,
@@ -17,7 +16,6 @@ from soundline.verify import (
     index,
     ints,
     maximum,
-    preserves_zero,
     rule,
     sints,
     uint32,
@@ -149,20 +147,21 @@ def midpoint_right(lo: Value, hi: Value):
     return lo + (hi - lo) // 2, (lo + hi) // 2
 
 
-@rule(dtypes=ints)
-def padding_below_an_op_wrong(f: UnaryOp, x: Tensor["n"], n: Size, m: Size):
-    """Zero is the identity of a sum, but what is summed is f(0).
+@rule(dtypes=[index, *ints])
+def padding_below_an_op_wrong(x: Tensor["n"], n: Size, m: Size, c: Const):
+    """Zero is the identity of a sum, but what is summed is zero with the op applied to it.
 
     Tenstorrent's tiles, tenstorrent/tt-metal#16272; tinygrad's PADTO, tinygrad/tinygrad#2935.
     """
     given(n <= m)
-    return f(x).sum((0,)), f(x.pad((0,), (m,))).sum((0,))
+    return (x + c).sum((0,)), (x.pad((0,), (m,)) + c).sum((0,))
 
 
-@rule(dtypes=ints)
-def padding_below_an_op_right(f: UnaryOp, x: Tensor["n"], n: Size, m: Size):
-    given(n <= m, preserves_zero(f))
-    return f(x).sum((0,)), f(x.pad((0,), (m,))).sum((0,))
+@rule(dtypes=[index, *ints])
+def padding_below_an_op_right(x: Tensor["n"], n: Size, m: Size, c: Const):
+    """What is padded last is zero in the end."""
+    given(n <= m)
+    return (x + c).sum((0,)), (x + c).pad((0,), (m,)).sum((0,))
 
 
 @rule(dtypes=[index, *ints])
