@@ -22,7 +22,18 @@ THIRD_PARTY = {
     "spec": {"numpy", "ml_dtypes"},
     "impl": {"numpy", "ml_dtypes", "cffi", "platformdirs", "rich", "pycuda", "cuda", "onnx"},
     "verify": {"numpy", "ml_dtypes", "z3", "rich", "platformdirs", "pytest", "hypothesis", "cffi", "mpmath"}
-    | {"cosmic_ray", "parso", "jax", "jaxlib", "tinygrad", "onnx", "bitwuzla", "cvc5", "islpy", "distributed"},
+    | {
+        "cosmic_ray",
+        "parso",
+        "jax",
+        "jaxlib",
+        "tinygrad",
+        "onnx",
+        "bitwuzla",
+        "cvc5",
+        "islpy",
+        "distributed",
+    },
 }
 MAY_SEE = {"spec": {"spec"}, "impl": {"spec", "impl"}, "verify": {"spec", "impl", "verify"}}
 

@@ -273,7 +273,9 @@ class Space:
         found = self._digits(self.equations.reduce(flat), shape, path)
         there = conjunction((at_least_zero(flat), less(flat, product(shape))))
         rows = zip(found, shape, strict=True)
-        self.learn(path, implies(there, conjunction(c for i, n in rows for c in (at_least_zero(i), less(i, n)))))
+        self.learn(
+            path, implies(there, conjunction(c for i, n in rows for c in (at_least_zero(i), less(i, n))))
+        )
         if self.plainly(path, there):
             self.inside(path, found, shape)
         return found[k]

@@ -56,7 +56,7 @@ def not_equal(x: Value, y: Value):
 
 @right(dtypes=ANY)
 def less_or_equal(x: Value, y: Value):
-    """LLVM, InstCombine: olt or oeq."""
+    """LLVM, InstCombine: two ordered comparisons joined."""
     return (x < y) | (x == y), x <= y
 
 
