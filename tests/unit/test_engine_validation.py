@@ -597,7 +597,7 @@ def test_the_page_has_the_numbers_of_the_result(
     text = page.engine()
     assert f"{found['summary']['rewrites']:,} rewrites in 300 graphs" in text
     assert "none was found wrong" in text
-    assert "--engine --graphs" in text
+    assert "--engine --corpus random --graphs 300" in text
     assert all(f"``{name}``" in text for name in found["engine"]["never fired"])
     monkeypatch.setattr(page, "RESULT", tmp_path / "none.json")
     assert "No result is committed" in page.engine()
