@@ -31,6 +31,8 @@ def _target(path: str, *tests: str) -> Target:
 
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("mutants_shape_prover", "prover_tensors")
+_FOLDS = ("prover_reduce", *_TENSORS)
+_RANKS = ("every_rank", *_TENSORS)
 _RULES = ("mutants_rules", "mutants_building", "rule_language_ranges", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (
@@ -177,13 +179,29 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/algebras.py", *_SCALARS),
     _target("verify/smt/arithmetic.py", *_TENSORS),
     _target("verify/smt/bits.py", *_SCALARS),
+    _target("verify/smt/closing.py", *_FOLDS),
     _target("verify/smt/comparison.py", *_TENSORS),
     _target("verify/smt/counterexamples.py", *_SCALARS),
     _target("verify/smt/counterexamples_tensors.py", *_TENSORS),
     _target("verify/smt/denotation.py", *_TENSORS),
+    _target("verify/smt/divisibility.py", "prover_divisibility", *_SCALARS),
     _target("verify/smt/division.py", *_SCALARS),
     _target("verify/smt/elements.py", *_TENSORS),
+    _target("verify/smt/every_rank.py", *_RANKS),
+    _target("verify/smt/every_rank_blocks.py", *_RANKS),
+    _target("verify/smt/every_rank_counts.py", *_RANKS),
+    _target("verify/smt/every_rank_folds.py", *_RANKS),
+    _target("verify/smt/every_rank_frames.py", *_RANKS),
+    _target("verify/smt/every_rank_shapes.py", *_RANKS),
     _target("verify/smt/exhaustive.py", *_SCALARS),
+    _target("verify/smt/fold_bijections.py", *_FOLDS),
+    _target("verify/smt/fold_covers.py", *_FOLDS),
+    _target("verify/smt/fold_homomorphisms.py", *_FOLDS),
+    _target("verify/smt/fold_inputs.py", *_FOLDS),
+    _target("verify/smt/fold_orders.py", *_FOLDS),
+    _target("verify/smt/fold_sums.py", *_FOLDS),
+    _target("verify/smt/fold_validity.py", *_FOLDS),
+    _target("verify/smt/folds.py", *_FOLDS),
     _target("verify/smt/formulas.py", "mutants_conditions", *_TENSORS),
     _target("verify/smt/ieee.py", *_SCALARS),
     _target("verify/smt/indexing.py", "digit_lemmas", *_TENSORS),
@@ -193,15 +211,24 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/machine.py", *_SCALARS),
     _target("verify/smt/minimal.py", *_SCALARS),
     _target("verify/smt/obligations.py", *_SCALARS),
+    _target("verify/smt/order.py", "counterexample_order", *_SCALARS),
+    _target("verify/smt/origins.py", *_FOLDS),
+    _target("verify/smt/pieces.py", *_FOLDS),
     _target("verify/smt/points.py", *_SCALARS),
     _target("verify/smt/polynomials.py", "mutants_conditions", "digit_lemmas", *_TENSORS, "prover_scalars"),
     _target("verify/smt/python_text.py", *_TENSORS),
     _target("verify/smt/reals.py", *_SCALARS),
+    _target("verify/smt/replacing.py", *_FOLDS),
     _target("verify/smt/replays.py", *_TENSORS),
+    _target("verify/smt/residues.py", "prover_divisibility", *_SCALARS),
+    _target("verify/smt/rounding.py", "prover_rounding", *_SCALARS),
     _target("verify/smt/sampling.py", *_SCALARS),
     _target("verify/smt/scalars.py", *_SCALARS),
     _target("verify/smt/solving.py", *_SCALARS),
+    _target("verify/smt/specials.py", "prover_rounding", *_SCALARS),
+    _target("verify/smt/steps.py", "reports", *_SCALARS),
     _target("verify/smt/tensors.py", *_TENSORS),
+    _target("verify/smt/ways.py", *_SCALARS),
 )
 
 _PROSE = "rows of prose and data: what they say is held where it is computed, see constraints, derived_props, bounds"

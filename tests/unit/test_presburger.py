@@ -11,9 +11,6 @@ from soundline.spec.op_schema import Op
 from soundline.spec.sizes import add, as_node, multiply
 from soundline.spec.tensor_cores import CORES, fragment_map
 from soundline.spec.uop import const, param
-
-pytest.importorskip("islpy", reason="not installed: islpy (soundline[solvers])")
-
 from soundline.verify.second import batches, isl_planes
 from soundline.verify.second.bijections import Bijection, Domain, below, bijection
 from soundline.verify.second.isl_planes import Outside

@@ -61,7 +61,15 @@ def test_one_version_everywhere() -> None:
 
 def test_package_has_the_doors_that_it_promises() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) == {"cuda", "docs", "dev", "conformance", "bench", "cluster"}
+    assert set(project["optional-dependencies"]) == {
+        "cuda",
+        "docs",
+        "dev",
+        "conformance",
+        "bench",
+        "cluster",
+        "solvers",
+    }
     assert project["scripts"]["soundline"] == "soundline.__main__:main"
     assert "soundline" in project["entry-points"]["pytest11"]
     assert "soundline" in project["entry-points"]["soundline.rules"]
