@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from soundline.impl.rewrite import RewriteError, rewrite
-from soundline.impl.rules import SIMPLIFY
+from soundline.impl.rules import SIMPLIFY, ranges, reduces, rules_in
 from soundline.impl.rules.commutativity import add_commutative
 from soundline.spec.dtypes import index, int8, int32, ints
 from soundline.spec.instances import goals
@@ -178,7 +178,8 @@ def test_the_shipped_rules_end_but_for_those_that_an_order_of_trying_keeps_from_
     order = order_of(SIMPLIFY)
     without = {name for loop in order.loops for name in loop.rules}
     assert without <= {"add_constant_outward"}
-    assert order.rules >= len(SIMPLIFY) - 1
+    folds = {r.id for r in (*rules_in(reduces), *rules_in(ranges))}  # of bodies no measure speaks
+    assert order.rules >= len([r for r in SIMPLIFY if r.id not in folds]) - 1
     assert all(loop.text.endswith(NOT_WITH_ALL) for loop in order.loops)
 
 

@@ -19,7 +19,7 @@ from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
-from soundline.spec.node import ConstArg, ParamArg, ReduceArg, Size, UOp
+from soundline.spec.node import ConstArg, ParamArg, RangeArg, ReduceArg, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import sizes_of
 from soundline.spec.terms import Term, subterms
@@ -98,6 +98,9 @@ class Script:
             return self.dtype(arg)
         if isinstance(arg, ReduceArg):
             return f"{self.built('ReduceArg')}({self.built('Op')}.{arg.op.name}, {arg.axes!r})"
+        if isinstance(arg, RangeArg):
+            kind = f"{self.use('soundline.spec.node', 'AxisType')}.{arg.type.name}"
+            return f"{self.use('soundline.spec.node', 'RangeArg')}({arg.id}, {kind})"
         assert not isinstance(arg, ConstArg | ParamArg)
         return repr(arg)
 
