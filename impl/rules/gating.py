@@ -113,13 +113,13 @@ def gate_differs_from_value(p: Bool, x: Value, y: Value) -> Sides:
     return where(p, x, y) != x, ~p & (y != x)
 
 
-@rule(dtypes=whole)
+@rule(dtypes=numbers)
 def sum_of_both_branches(p: Bool, x: Value, y: Value) -> Sides:
     """One gate and its mirror image add up to both values, in either order."""
     return where(p, x, y) + where(p, y, x), x + y
 
 
-@rule(dtypes=whole)
+@rule(dtypes=numbers)
 def product_of_both_branches(p: Bool, x: Value, y: Value) -> Sides:
     """The same for a product."""
     return where(p, x, y) * where(p, y, x), x * y

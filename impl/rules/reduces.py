@@ -85,7 +85,7 @@ def sum_of_flip(x: Tensor, f: Axes, a: Axes) -> Sides:
     return x.flip(f).sum(a), x.sum(a).flip(f)
 
 
-@rule(dtypes=ints)
+@rule(dtypes=whole)
 def sum_of_flipped_axes(x: Tensor, a: Axes) -> Sides:
     """A sum does not see the order."""
     return x.flip(a).sum(a), x.sum(a)
@@ -111,7 +111,7 @@ def shrink_of_reduce(m: Monoid, x: Tensor, a: Axes, o: Offset, s: Shape) -> Side
     return x.reduce(m, a).shrink(o, s), x.shrink(where(a, 0, o), where(a, x.shape, s)).reduce(m, a)
 
 
-@rule(dtypes=ints)
+@rule(dtypes=whole)
 def sum_of_pad(x: Tensor, a: Axes, o: Offset, s: Shape) -> Sides:
     """Padding adds zeros; other axes are padded after the sum."""
     return x.pad(o, s).sum(a), x.sum(a).pad(where(a, 0, o), where(a, 1, s))

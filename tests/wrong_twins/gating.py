@@ -102,13 +102,13 @@ def gate_differs_from_value_wrong(p: Bool, x: Value, y: Value):
     return where(p, x, y) != x, p & (y != x)
 
 
-@rule(dtypes=[int8])
+@rule(dtypes=[int8, float16])
 def sum_of_both_branches_wrong(p: Bool, x: Value, y: Value):
     """Not a mirror image."""
     return where(p, x, y) + where(p, x, y), x + y
 
 
-@rule(dtypes=[int8])
+@rule(dtypes=[int8, float16])
 def product_of_both_branches_wrong(p: Bool, x: Value, y: Value):
     """Not a mirror image."""
     return where(p, x, y) * where(p, x, y), x * y
