@@ -1,0 +1,39 @@
+"""Rules and bugs that tensor compilers have a history with: each right one is proved, each wrong one refuted, none
+unknown.
+
+They are stated in `tensor_histories`, by subject, from what the guide for users says of the language alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from soundline.verify.layers import layers_of
+from soundline.verify.rules import prove_layer
+
+from .tensor_histories import SUBJECTS
+from .tensor_histories.form import Histories, History
+
+FOUND: dict[str, Histories] = {
+    subject: import_module(f".tensor_histories.{subject}", __package__).HISTORIES for subject in SUBJECTS
+}
+CASES = [pytest.param(h, id=f"{subject}:{h.rule.id}") for subject, stated in FOUND.items() for h in stated]
+
+
+def test_counts():
+    """Of every subject there are right rules and wrong ones, each with a word on where it is known; no name twice."""
+    for stated in FOUND.values():
+        assert {"proved", "refuted"} <= {h.verdict for h in stated}
+        assert len({h.rule.id for h in stated}) == len(stated)
+        assert all(h.rule.doc for h in stated)
+
+
+@pytest.mark.parametrize("history", CASES)
+def test_verdicts(history: History):
+    expected = history.verdicts
+    found = {name: prove_layer(history.rule, dtype, derive=False) for name, dtype in layers_of(history.rule)}
+    assert {name: layer.verdict for name, layer in found.items()} == expected
+    for layer in found.values():
+        assert (layer.counterexample is not None) == (layer.verdict == "refuted")
