@@ -123,7 +123,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
     valued = {name for name, kind in stated.kinds.items() if kind.kind in _VALUED}
     lost = valued & variables_in(stated.left) - variables_in(stated.right)
     patterns = []
-    for left, exchanged in _orders(stated.left):
+    for left, exchanged in _orders(stated.left, stated):
         compiler = Compiler(stated)
         step = compiler.value(left, (), typed=False)
         close_scopes(compiler)
@@ -195,18 +195,32 @@ def _possible(term: Any, stated: Rule) -> frozenset[Op] | None:
     return None
 
 
-def _orders(term: Term) -> list[tuple[Term, tuple[str, ...]]]:
+def _orders(term: Term, stated: Rule) -> list[tuple[Term, tuple[str, ...]]]:
     """A term with the operands of its commutative ops in every order, and the rules that each order uses."""
     if not isinstance(term, Value) or term.head in ("literal", "var"):
         return [(term, ())]
     found: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [((), ())]
     for arg in term.args:
-        inside = _orders(arg) if isinstance(arg, Term) else [(arg, ())]
+        inside = _orders(arg, stated) if isinstance(arg, Term) else [(arg, ())]
         found = [((*args, a), (*used, *more)) for args, used in found for a, more in inside]
     orders: list[tuple[Term, tuple[str, ...]]] = [(type(term)(term.head, args), used) for args, used in found]
-    if isinstance(term.head, Op) and term.head in COMMUTATIVE:
-        name = COMMUTATIVE[term.head].id
+    why = _why_commutative(term, stated)
+    if why is not None:
         known = {show(t) for t, _ in orders}
-        swapped = [(type(term)(t.head, t.args[::-1]), (*used, name)) for t, used in orders]
+        swapped = [(_turned(t), (*used, why.id)) for t, used in orders]
         orders += [(t, used) for t, used in swapped if show(t) not in known]
     return orders
+
+
+def _why_commutative(term: Value, stated: Rule) -> Rule | None:
+    """The rule that lets the two operands of a term be exchanged; None where they may not."""
+    if term.head == "op":
+        is_monoid = stated.kinds[term.args[0].args[0]].kind == "Monoid"
+        return commutativity.monoid_commutative if is_monoid else None
+    return COMMUTATIVE.get(term.head) if isinstance(term.head, Op) else None
+
+
+def _turned(term: Term) -> Term:
+    """A term with its two operands exchanged; an op that is a variable stays before them."""
+    *op, a, b = term.args
+    return type(term)(term.head, (*op, b, a))

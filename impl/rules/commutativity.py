@@ -8,7 +8,7 @@ and an application that used one counts it. They are not rewritten with: left an
 
 from soundline.spec.dtypes import all_dtypes, bool_, floats, index, ints
 from soundline.spec.rules import Sides, maximum, rule
-from soundline.spec.terms import Value
+from soundline.spec.terms import Monoid, Value
 
 
 @rule(dtypes=[index, *ints, *floats])
@@ -57,3 +57,9 @@ def eq_commutative(x: Value, y: Value) -> Sides:
 def ne_commutative(x: Value, y: Value) -> Sides:
     """Inequality."""
     return x != y, y != x
+
+
+@rule
+def monoid_commutative(m: Monoid, x: Value, y: Value) -> Sides:
+    """Whatever folds; where a rule leaves open which op that is, all of the above are wanted at once."""
+    return m(x, y), m(y, x)

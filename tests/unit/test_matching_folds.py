@@ -29,7 +29,7 @@ from soundline.spec.rules import (
     sum_over,
     where,
 )
-from soundline.spec.terms import Axes, Bool, Monoid, Perm, Size, Tensor, Value
+from soundline.spec.terms import Axes, BinaryOp, Bool, Monoid, Perm, Size, Tensor, Value
 from soundline.spec.uop import broadcast_to, const, loop, param, reshape, tensor
 
 TABLE = tensor([3, 1, 4, 1, 5, 9, 2, 6])
@@ -160,6 +160,7 @@ ACCEPTED: dict[str, tuple[Rule, UOp]] = {
     "numbered axes": (last_axis, along(Op.Add, along(Op.Add, CUBE, 2), 0)),
     "an identity": (neutral, Op.Mul(SEVEN, c(1))),
     "an identity repeated": (neutral, Op.Add(TABLE, broadcast_to(c(0), (8,)))),
+    "an identity on the left": (neutral, Op.Max(c(int32.min), SEVEN)),
     "a stack": (element_of_stack, Op.Index(Op.Stack(SEVEN, c(8)), c(1, index))),
     "an index": (row, Op.Index(Op.Index(CUBE, c(1, index)), c(2, index))),
 }
@@ -184,6 +185,7 @@ REJECTED: dict[str, tuple[Rule, UOp]] = {
     "numbered axes": (last_axis, along(Op.Add, along(Op.Add, CUBE, 1), 0)),
     "an identity": (neutral, Op.Mul(SEVEN, c(0))),
     "an identity repeated": (neutral, Op.Add(TABLE, broadcast_to(c(1), (8,)))),
+    "an identity on the left": (neutral, Op.Sub(c(0), SEVEN)),
     "a stack": (element_of_stack, Op.Index(Op.Stack(SEVEN, c(8), c(9)), c(1, index))),
     "an index": (row, Op.Index(Op.Index(CUBE, c(1, index)), tensor([2], index))),
 }
@@ -223,6 +225,18 @@ def test_a_near_twin_is_not_matched(name: str) -> None:
 
 def test_every_acceptance_has_a_rejection() -> None:
     assert list(ACCEPTED) == list(REJECTED)
+
+
+def test_operands_are_exchanged_of_a_monoid_and_of_no_other_variable_op() -> None:
+    @rule(dtypes=ints)
+    def of_itself(f: BinaryOp, x: Value, y: Value):
+        return f(f(x, y), y), f(f(x, y), y) + 0
+
+    assert dict(rewrite(Op.Mul(c(1), OPEN), [neutral]).applied) == {"neutral": 1, "monoid_commutative": 1}
+    assert dict(rewrite(Op.Mul(OPEN, c(1)), [neutral]).applied) == {"neutral": 1}
+    two = param(1, int32)
+    assert once(of_itself, Op.Sub(Op.Sub(OPEN, two), two)) is not None
+    assert once(of_itself, Op.Sub(two, Op.Sub(OPEN, two))) is None
 
 
 def test_a_body_is_bound_to_an_expression_and_its_ranges() -> None:

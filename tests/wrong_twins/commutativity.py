@@ -49,3 +49,9 @@ def eq_commutative_wrong(x: Value, y: Value):
 def ne_commutative_wrong(x: Value, y: Value):
     """Order does not commute."""
     return x < y, y < x
+
+
+@rule(dtypes=[int8])
+def monoid_commutative_wrong(m: BinaryOp, x: Value, y: Value):
+    """Any op of two operands: there are those that do not commute."""
+    return m(x, y), m(y, x)
