@@ -33,8 +33,9 @@ from soundline.verify.smt.elements import (
     constant,
     may_be_invalid,
 )
-from soundline.verify.smt.fold_bijections import Bijections, Solver
+from soundline.verify.smt.fold_bijections import Bijections
 from soundline.verify.smt.fold_covers import Covers
+from soundline.verify.smt.fold_guesses import Solver
 from soundline.verify.smt.fold_inputs import telling
 from soundline.verify.smt.fold_orders import Orders
 from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
