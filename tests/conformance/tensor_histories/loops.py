@@ -1,0 +1,481 @@
+# ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
+"""Loops and their folds: splits, fusions, guards, peeled iterations and closed forms, of Halide, TVM and tinygrad."""
+
+from soundline.verify import (
+    Body,
+    Const,
+    Monoid,
+    Range,
+    Size,
+    Value,
+    bool_,
+    claim,
+    float16,
+    float32,
+    fresh,
+    given,
+    identity,
+    index,
+    int8,
+    int32,
+    max_over,
+    maximum,
+    prod_over,
+    reduce_over,
+    sum_over,
+    uint8,
+    where,
+)
+
+from .form import Histories, minimum
+
+HISTORIES = Histories()
+right, wrong, vacuous = HISTORIES.right, HISTORIES.wrong, HISTORIES.vacuous
+
+SOME = (index, int8, int32, uint8)
+WRAPPING = (int8, int32, uint8)
+FEW = (index, int8)
+
+
+# A split by a factor ----------------------------------------------------------------------------------------------
+
+
+@right(dtypes=WRAPPING)
+def split_where_it_divides(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, split; tinygrad demands that the factor of an Upcast or Unroll divides."""
+    given(n % 8 == 0)
+    i, j = fresh(n // 8), fresh(8)
+    return reduce_over(m, r, f(r)), reduce_over(m, (i, j), f(i * 8 + j))
+
+
+@wrong(dtypes=FEW)
+def split_that_drops_the_tail(r: Range["n"], n: Size, f: Body["r"]):
+    """Every compiler that splits, where the check that the factor divides is left out."""
+    i, j = fresh(n // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * 8 + j))
+
+
+@wrong(dtypes=FEW)
+def split_rounded_up_without_a_guard(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, TailStrategy::RoundUp over an input that was not allocated so long."""
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * 8 + j))
+
+
+@right(dtypes=SOME)
+def split_with_a_guard(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, TailStrategy::GuardWithIf; TVM wraps the same guard in `likely`."""
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), where(i * 8 + j < n, f(i * 8 + j), 0))
+
+
+@wrong(dtypes=[int8, int32])
+def split_of_a_max_guarded_with_zero(r: Range["n"], n: Size, f: Body["r"]):
+    """tt-mlir 3246: a Max over a padded axis, of negative values alone, was 0."""
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return max_over(r, f(r)), max_over((i, j), where(i * 8 + j < n, f(i * 8 + j), 0))
+
+
+@right(dtypes=WRAPPING)
+def split_guarded_with_the_identity(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
+    """tinygrad, PADTO since 2026: what is padded is the identity of the fold."""
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return reduce_over(m, r, f(r)), reduce_over(m, (i, j), where(i * 8 + j < n, f(i * 8 + j), identity(m)))
+
+
+@right(dtypes=SOME)
+def split_into_symbolic_parts(r: Range["n"], n: Size, a: Size, b: Size, f: Body["r"]):
+    """TVM, Schedule.split with given extents of both loops."""
+    given(n == a * b)
+    i, j = fresh(a), fresh(b)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * b + j))
+
+
+@wrong(dtypes=FEW)
+def split_with_the_other_stride(r: Range["n"], n: Size, a: Size, b: Size, f: Body["r"]):
+    """The stride of the outer loop is the extent of the inner one; every compiler had this once."""
+    given(n == a * b)
+    i, j = fresh(a), fresh(b)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * a + j))
+
+
+@right(dtypes=SOME)
+def split_with_the_blocks_inside(r: Range["n"], n: Size, f: Body["r"]):
+    """tinygrad, a split from the top: the short loop is outside, and its stride is the rest."""
+    given(n % 4 == 0)
+    i, j = fresh(4), fresh(n // 4)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * (n // 4) + j))
+
+
+@right(dtypes=[float32], licences="reassociate")
+def split_into_two_sums_licensed(r: Range["n"], n: Size, f: Body["r"]):
+    """TVM, rfactor, for a compiler that may reassociate."""
+    given(n % 8 == 0)
+    i, j = fresh(n // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over(i, sum_over(j, f(i * 8 + j)))
+
+
+@right(dtypes=[float32])
+def split_that_keeps_the_order_of_floats(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, a serial loop that is split but not reordered."""
+    given(n % 8 == 0)
+    i, j = fresh(n // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), f(i * 8 + j))
+
+
+# Fusion and interchange -------------------------------------------------------------------------------------------
+
+
+@right(dtypes=SOME)
+def two_loops_fused(r: Range["m"], s: Range["n"], m: Size, n: Size, f: Body["r", "s"]):
+    """Halide and TVM, fuse."""
+    k = fresh(m * n)
+    return sum_over(r, sum_over(s, f(r, s))), sum_over(k, f(k // n, k % n))
+
+
+@wrong(dtypes=FEW)
+def two_loops_fused_by_the_outer_extent(r: Range["m"], s: Range["n"], m: Size, n: Size, f: Body["r", "s"]):
+    """TVM 8093: a fused index taken apart with the wrong extent."""
+    k = fresh(m * n)
+    return sum_over(r, sum_over(s, f(r, s))), sum_over(k, f(k // m, k % m))
+
+
+@right(dtypes=SOME)
+def two_loops_fused_column_first(r: Range["m"], s: Range["n"], m: Size, n: Size, f: Body["r", "s"]):
+    """Integers are added in any order, so the fused loop may run down the columns."""
+    k = fresh(m * n)
+    return sum_over(r, sum_over(s, f(r, s))), sum_over(k, f(k % m, k // m))
+
+
+@right(dtypes=[float32])
+def one_fold_over_two_ranges_fused(r: Range["m"], s: Range["n"], m: Size, n: Size, f: Body["r", "s"]):
+    """tinygrad, merge of adjacent ranges of one Reduce: the order stays."""
+    k = fresh(m * n)
+    return sum_over((r, s), f(r, s)), sum_over(k, f(k // n, k % n))
+
+
+@wrong(dtypes=[float32])
+def one_fold_over_two_ranges_fused_by_columns(
+    r: Range["m"], s: Range["n"], m: Size, n: Size, f: Body["r", "s"]
+):
+    """tinygrad, Swap of two reduce axes without the licence."""
+    k = fresh(m * n)
+    return sum_over((r, s), f(r, s)), sum_over(k, f(k % m, k // m))
+
+
+@right(dtypes=[int8, float32])
+def maxima_interchanged(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
+    """Halide, reorder of an associative update: no order matters to Max, of floats neither."""
+    return max_over(r, max_over(s, f(r, s))), max_over(s, max_over(r, f(r, s)))
+
+
+@wrong(dtypes=[float16, float32])
+def sums_of_floats_interchanged(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
+    """LLVM, LoopInterchange needs `reassoc` for this."""
+    return sum_over(r, sum_over(s, f(r, s))), sum_over(s, sum_over(r, f(r, s)))
+
+
+@wrong(dtypes=[int8, int32])
+def max_and_sum_interchanged(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
+    """The folds of two loops are exchanged only where they are one fold."""
+    return sum_over(r, max_over(s, f(r, s))), max_over(s, sum_over(r, f(r, s)))
+
+
+@wrong(dtypes=[float16, float32])
+def two_sums_of_floats_in_one_loop(r: Range["n"], f: Body["r"], g: Body["r"]):
+    """XLA, horizontal fusion of reduces into one accumulator."""
+    return sum_over(r, f(r)) + sum_over(r, g(r)), sum_over(r, f(r) + g(r))
+
+
+@right(dtypes=SOME)
+def triangle_interchanged(r: Range["n"], s: Range["n"], f: Body["r", "s"]):
+    """Polyhedral schedulers: the same triangle by rows and by columns."""
+    return sum_over(r, sum_over(s, where(s <= r, f(r, s), 0))), sum_over(
+        s, sum_over(r, where(r >= s, f(r, s), 0))
+    )
+
+
+# Peeling and partition --------------------------------------------------------------------------------------------
+
+
+@wrong(dtypes=FEW)
+def first_iteration_peeled_of_none(r: Range["n"], n: Size, f: Body["r"]):
+    """tinygrad: an empty range was folded as if it had an iteration."""
+    s = fresh(maximum(n - 1, 0))
+    return sum_over(r, f(r)), f(0) + sum_over(s, f(s + 1))
+
+
+@wrong(dtypes=[float32])
+def only_iteration_of_floats_peeled(r: Range["n"], n: Size, f: Body["r"]):
+    """The sum of nothing is 0.0, and 0.0 plus -0.0 is not -0.0."""
+    given(n > 0)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + f(n - 1)
+
+
+@right(dtypes=SOME)
+def loop_partitioned_at_a_condition(r: Range["n"], n: Size, k: Size, f: Body["r"], g: Body["r"]):
+    """Halide, PartitionLoops: each side of the condition has a loop of its own."""
+    given(k <= n)
+    i, j = fresh(k), fresh(n - k)
+    return sum_over(r, where(r < k, f(r), g(r))), sum_over(i, f(i)) + sum_over(j, g(j + k))
+
+
+@wrong(dtypes=FEW)
+def loop_partitioned_outside_of_it(r: Range["n"], n: Size, k: Size, f: Body["r"], g: Body["r"]):
+    """Halide 1344: the bound between the two loops was not clamped to the loop."""
+    i, j = fresh(k), fresh(maximum(n - k, 0))
+    return sum_over(r, where(r < k, f(r), g(r))), sum_over(i, f(i)) + sum_over(j, g(j + k))
+
+
+@right(dtypes=[float32])
+def four_iterations_unrolled(r: Range[4], f: Body["r"]):
+    """Every compiler: unrolled in the order of the loop."""
+    return sum_over(r, f(r)), f(0) + f(1) + f(2) + f(3)
+
+
+@wrong(dtypes=[float32])
+def four_iterations_unrolled_as_a_tree(r: Range[4], f: Body["r"]):
+    """GPU reductions: pairs first."""
+    return sum_over(r, f(r)), (f(0) + f(1)) + (f(2) + f(3))
+
+
+@wrong(dtypes=FEW)
+def even_and_odd_iterations_without_remainder(r: Range["n"], n: Size, f: Body["r"]):
+    """The same, where an odd extent was forgotten."""
+    i, j = fresh(n // 2), fresh(n // 2)
+    return sum_over(r, f(r)), sum_over(i, f(i * 2)) + sum_over(j, f(j * 2 + 1))
+
+
+@wrong(dtypes=FEW)
+def loop_of_doubled_steps(r: Range["n"], n: Size, f: Body["r"]):
+    """A stride that has a factor in common with the extent visits half of the elements twice."""
+    return sum_over(r, f((r * 2) % n)), sum_over(r, f(r))
+
+
+# Guards -----------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=SOME)
+def guard_becomes_the_bound(r: Range["n"], n: Size, k: Size, f: Body["r"]):
+    """Halide, trimming of loops; tinygrad shrinks a range whose body is gated."""
+    s = fresh(minimum(k, n))
+    return sum_over(r, where(r < k, f(r), 0)), sum_over(s, f(s))
+
+
+@wrong(dtypes=FEW)
+def guard_becomes_the_bound_off_by_one(r: Range["n"], n: Size, k: Size, f: Body["r"]):
+    """r <= k has one iteration more than r < k."""
+    given(k < n)
+    s = fresh(k)
+    return sum_over(r, where(r <= k, f(r), 0)), sum_over(s, f(s))
+
+
+@wrong(dtypes=[int8, int32])
+def guard_of_a_max_becomes_the_bound(r: Range["n"], n: Size, k: Size, f: Body["r"]):
+    """What the guard put in, 0, counts for a Max."""
+    given(k <= n)
+    s = fresh(k)
+    return max_over(r, where(r < k, f(r), 0)), max_over(s, f(s))
+
+
+@right(dtypes=SOME)
+def guard_from_below(r: Range["n"], n: Size, k: Size, f: Body["r"]):
+    """tinygrad, reduce collapse: the other side of the comparison."""
+    given(k <= n)
+    s = fresh(n - k)
+    return sum_over(r, where(r < k, 0, f(r))), sum_over(s, f(s + k))
+
+
+@wrong(dtypes=[int8, float32])
+def guard_of_a_max_hoisted(c: Value[bool_], r: Range["n"], f: Body["r"]):
+    """The Max of no iterations is not 0."""
+    return max_over(r, where(c, f(r), 0)), where(c, max_over(r, f(r)), 0)
+
+
+@right(dtypes=[int8, float32])
+def guard_of_a_max_hoisted_out_of_a_loop_that_runs(c: Value[bool_], r: Range["n"], n: Size, f: Body["r"]):
+    """The same, where there is an iteration."""
+    given(n > 0)
+    return max_over(r, where(c, f(r), 0)), where(c, max_over(r, f(r)), 0)
+
+
+@wrong(dtypes=FEW)
+def every_fourth_iteration_rounded_down(r: Range["n"], n: Size, f: Body["r"]):
+    """The last one is lost where four does not divide."""
+    s = fresh(n // 4)
+    return sum_over(r, where(r % 4 == 0, f(r), 0)), sum_over(s, f(s * 4))
+
+
+@right(dtypes=SOME)
+def window_of_a_guarded_loop(r: Range["n"], n: Size, a: Size, b: Size, f: Body["r"]):
+    """Halide, a guard with two ends."""
+    given(a <= b, b <= n)
+    s = fresh(b - a)
+    return sum_over(r, where((a <= r) & (r < b), f(r), 0)), sum_over(s, f(a + s))
+
+
+# Closed forms -----------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=[index])
+def sum_of_a_line(r: Range["n"], n: Size, a: Value, b: Value):
+    """LLVM, ScalarEvolution: the exit value of an affine recurrence."""
+    return sum_over(r, a * r + b), a * (n * (n - 1) // 2) + b * n
+
+
+@wrong(dtypes=[index])
+def sum_of_a_line_to_its_end(r: Range["n"], n: Size, a: Value, b: Value):
+    """The formula for 1 to n, taken for 0 to n - 1."""
+    return sum_over(r, a * r + b), a * (n * (n + 1) // 2) + b * n
+
+
+@wrong(dtypes=[index])
+def sum_of_a_line_halved_too_early(r: Range["n"], n: Size):
+    """The division by two does not distribute."""
+    return sum_over(r, r), (n // 2) * (n - 1)
+
+
+@right(dtypes=[int8, uint8, int32])
+def sum_of_a_constant_wraps_alike(r: Range["n"], n: Size, c: Value):
+    """tinygrad, a Reduce of a constant: the count is cast, and wraps as the sum does."""
+    return sum_over(r, c), n.cast(c.dtype) * c
+
+
+@wrong(dtypes=[int8])
+def product_of_a_constant(r: Range["n"], n: Size, c: Value):
+    """A product of equal factors is a power, not a multiple."""
+    given(n > 0)
+    return prod_over(r, c), c * n.cast(c.dtype)
+
+
+@right(dtypes=[index])
+def arange_without_a_loop(r: Range["n"], s: Range["n"]):
+    """tinygrad, arange as a sum over a triangle."""
+    return sum_over(s, where(s <= r, 1, 0)) - 1, r
+
+
+@wrong(dtypes=[index])
+def arange_without_a_loop_off_by_one(r: Range["n"], s: Range["n"]):
+    """tinygrad 12319 and before: the offset of an arange that was folded away."""
+    return sum_over(s, where(s < r, 1, 0)) - 1, r
+
+
+@right(dtypes=[index])
+def count_of_the_rest(r: Range["n"], n: Size, k: Value):
+    """tinygrad, reduce collapse of a comparison from below."""
+    return sum_over(r, where(r < k, 0, 1)), maximum(minimum(n - k, n), 0)
+
+
+@right(dtypes=SOME)
+def sum_of_a_product_of_independent_bodies(r: Range["m"], s: Range["n"], f: Body["r"], g: Body["s"]):
+    """Einsum planners: a product of two sums."""
+    return sum_over(r, sum_over(s, f(r) * g(s))), sum_over(r, f(r)) * sum_over(s, g(s))
+
+
+@wrong(dtypes=FEW)
+def sum_of_a_product_of_bodies(r: Range["n"], f: Body["r"], g: Body["r"]):
+    """Einsum planners, with one index too few."""
+    return sum_over(r, f(r) * g(r)), sum_over(r, f(r)) * sum_over(r, g(r))
+
+
+@wrong(dtypes=FEW)
+def sum_of_quotients(r: Range["n"], f: Body["r"], c: Const):
+    """A mean of integers: floor does not distribute over a sum."""
+    given(c > 1)
+    return sum_over(r, f(r) // c), sum_over(r, f(r)) // c
+
+
+@wrong(dtypes=[int8])
+def max_of_quotients_of_nothing(r: Range["n"], f: Body["r"], c: Const):
+    """The least value divided is no longer the least value."""
+    given(c > 1)
+    return max_over(r, f(r) // c), max_over(r, f(r)) // c
+
+
+@wrong(but=[index], dtypes=[index, int8])
+def max_of_multiples(r: Range["n"], n: Size, f: Body["r"], c: Const):
+    """tinygrad, Max through a Mul by a positive constant; in a dtype that wraps it is not monotone."""
+    given(n > 0, c > 0)
+    return max_over(r, f(r) * c), max_over(r, f(r)) * c
+
+
+@right(dtypes=[float32])
+def max_of_doubled_floats(r: Range["n"], f: Body["r"]):
+    """XLA, a positive scale moved out of a Max: rounding is monotone, and nothing overflows but to infinity."""
+    return max_over(r, f(r) * 2.0), max_over(r, f(r)) * 2.0
+
+
+@wrong(dtypes=[float32])
+def max_of_negated_floats(r: Range["n"], n: Size, f: Body["r"]):
+    """A negative scale turns a Max into a Min."""
+    given(n > 0)
+    return max_over(r, f(r) * -1.0), max_over(r, f(r)) * -1.0
+
+
+# Bounds -----------------------------------------------------------------------------------------------------------
+
+
+@wrong(dtypes=[index])
+def count_is_less_than_the_extent(r: Range["n"], n: Size, b: Body["r", bool_]):
+    """All of them may be true, and there may be none."""
+    return claim(sum_over(r, where(b(r), 1, 0)) < n)
+
+
+@wrong(dtypes=[float32])
+def max_of_floats_is_reached_from_above(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """tinygrad 862: no comparison with NaN holds."""
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r)))
+
+
+# Any and all ------------------------------------------------------------------------------------------------------
+
+
+@right()
+def not_any_is_all_not(r: Range["n"], b: Body["r", bool_]):
+    """De Morgan, over a loop."""
+    return ~max_over(r, b(r)), prod_over(r, ~b(r))
+
+
+@wrong()
+def not_any_is_any_not(r: Range["n"], b: Body["r", bool_]):
+    """De Morgan, forgotten."""
+    return ~max_over(r, b(r)), max_over(r, ~b(r))
+
+
+@right(dtypes=[int8, int32])
+def any_below(r: Range["n"], n: Size, f: Body["r"], c: Value):
+    """A comparison moved out of a Max."""
+    given(n > 0)
+    return max_over(r, c < f(r)), c < max_over(r, f(r))
+
+
+@wrong(dtypes=[int8, int32])
+def any_above(r: Range["n"], n: Size, f: Body["r"], c: Value):
+    """Of the least, not of the greatest, asks the other comparison."""
+    given(n > 0)
+    return max_over(r, f(r) < c), max_over(r, f(r)) < c
+
+
+# Rules that say nothing -------------------------------------------------------------------------------------------
+
+
+@vacuous(dtypes=[index, int8])
+def loop_that_ends_before_it_starts(r: Range["n"], n: Size, f: Body["r"]):
+    """A bound with the wrong sign."""
+    given(n < 0)
+    return sum_over(r, f(r)), f(0)
+
+
+@vacuous(dtypes=[index, int8])
+def guard_that_contradicts_the_range(r: Range[4], f: Body["r"], k: Value[index]):
+    """An index within the range and beyond it."""
+    given(k < 4, k - 4 >= 0)
+    return sum_over(r, where(r == k, f(r), 0)), f(k)
+
+
+@vacuous(dtypes=[index, int8])
+def interchange_of_nothing(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
+    """Both sides are one term."""
+    return sum_over(r, sum_over(s, f(r, s))), sum_over(r, sum_over(s, f(r, s)))
