@@ -25,7 +25,7 @@ from soundline.impl.conditions import holds
 from soundline.impl.demands import extra_demands
 from soundline.impl.facts import REPEATING, Facts
 from soundline.impl.pattern_folds import close_scopes
-from soundline.impl.pattern_steps import Compiler, possible_ops
+from soundline.impl.pattern_steps import PatternCompiler, possible_ops
 from soundline.impl.pattern_types import DTYPE, Binding, Late, Path, Step, node_at
 from soundline.impl.rules import commutativity
 from soundline.spec.building import Abstraction, Env
@@ -124,7 +124,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
     lost = valued & variables_in(stated.left) - variables_in(stated.right)
     patterns = []
     for left, exchanged in _orders(stated.left, stated):
-        compiler = Compiler(stated)
+        compiler = PatternCompiler(stated)
         step = compiler.value(left, (), typed=False)
         close_scopes(compiler)
         _check_bound(stated, compiler.binds)

@@ -48,7 +48,7 @@ def possible_ops(kind: str, dtype: DType) -> frozenset[Op]:
     return frozenset(op for op in ops_for(kind, dtype) if op not in shifts)
 
 
-class Compiler:
+class PatternCompiler:
     """Compiles one order of a left side; collects what is to be compared late, and what gets bound."""
 
     def __init__(self, stated: Rule) -> None:

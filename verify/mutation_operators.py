@@ -23,7 +23,7 @@ Position = tuple[int, int]
 """A line, counted from one, and a column, counted from zero in characters."""
 
 
-class Change(Protocol):
+class SourceChange(Protocol):
     """One kind of change: where it can be made in a node of the syntax tree, and the node with the change made."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Position, Position]]:
@@ -69,7 +69,7 @@ LARGEST_NUMBER = 4096
 
 
 @cache
-def changes() -> dict[str, Change]:
+def changes() -> dict[str, SourceChange]:
     """Every kind of change by name. Raises ``UsageError`` where cosmic-ray is not installed."""
     try:
         from cosmic_ray.plugins import get_operator

@@ -29,7 +29,7 @@ Values = dict[UOp, Element]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class _Step:
     """One node to compute: law(dtype, *sources, *extra)."""
 
     node: UOp
@@ -59,7 +59,7 @@ class Points:
             self._right = self._steps(obligation.right)
         self._not_nan = not_nan(obligation)
 
-    def _steps(self, root: UOp) -> list[Step]:
+    def _steps(self, root: UOp) -> list[_Step]:
         """The steps to a node that no earlier steps have taken."""
         steps = []
         for node in scalar_nodes(root):
@@ -72,11 +72,11 @@ class Points:
                 steps.append(self._step(node))
         return steps
 
-    def _step(self, node: UOp) -> Step:
+    def _step(self, node: UOp) -> _Step:
         if node.op is Op.Bitcast:
-            return Step(node, bitcast, node.src[0].dtype, node.src, (node.arg,))
+            return _Step(node, bitcast, node.src[0].dtype, node.src, (node.arg,))
         extra = (node.arg,) if node.op is Op.Cast else ()
-        return Step(node, self.laws[node.op], operand_dtype(node), node.src, extra)
+        return _Step(node, self.laws[node.op], operand_dtype(node), node.src, extra)
 
     def at(self, point: Sequence[Element]) -> int:
         """What this point shows."""
@@ -116,7 +116,7 @@ class Points:
         return same_value(self.obligation.left.dtype, left, right)
 
 
-def _run(steps: list[Step], values: Values) -> None:
+def _run(steps: list[_Step], values: Values) -> None:
     for step in steps:
         values[step.node] = step.law(step.dtype, *[values[s] for s in step.sources], *step.extra)
 
