@@ -26,11 +26,12 @@ from soundline.spec.dtypes import DType
 from soundline.spec.op_schema import Op
 from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule, variables_in
-from soundline.spec.terms import Perm, Term, Value, Vector, show, subterms, value
+from soundline.spec.terms import Term, Value, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_blocks import Mixed, act_whole
 from soundline.verify.smt.every_rank_counts import NotPerAxis, axes_needed, named_axes
 from soundline.verify.smt.every_rank_folds import Needs, NotWritten, axes_of_folds, peeled
-from soundline.verify.smt.every_rank_frames import NoFrame, same_frames, stated
+from soundline.verify.smt.every_rank_frames import NoFrame, unpermuted
+from soundline.verify.smt.every_rank_leading import Leading, NotLeading
 from soundline.verify.smt.every_rank_shapes import (
     Class,
     Classes,
@@ -41,7 +42,7 @@ from soundline.verify.smt.every_rank_shapes import (
 )
 from soundline.verify.smt.judging import Court
 
-__all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_axes", "plan"]
+__all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_in", "plan"]
 
 HIGHEST = 6
 """The highest rank up to which instances are proved so that every rank follows."""
@@ -58,6 +59,8 @@ class Plan:
     """By variable, the rank up to which instances are to be proved, where that is not a known rank."""
     permutations: frozenset[str]
     """The permutations of which the identity stands for all."""
+    apart: str = ""
+    """A variable that stands for several here, each with its axes in another order; empty where there is none."""
 
     @property
     def is_exact(self) -> bool:
@@ -86,11 +89,19 @@ def free_classes(rule: Rule) -> frozenset[str]:
     return frozenset(c for c in rank_classes(rule).values() if isinstance(c, str))
 
 
+def named_in(rule: Rule) -> int:
+    """How many axes a rule names by numbers, as far as that is known."""
+    try:
+        return named_axes(rule, rank_classes(rule))
+    except NotLeading:
+        return 0
+
+
 def plan(rule: Rule, dtypes: Iterable[DType], court: Court) -> Plan:
     """What to prove so that the rule is shown at every rank. Raises ``NotShown``."""
     try:
         return _plan(rule, tuple(dtypes), court)
-    except (NoFrame, Mixed, NotPerAxis, NotWritten) as missing:
+    except (NoFrame, Mixed, NotLeading, NotPerAxis, NotWritten) as missing:
         raise NotShown(str(missing)) from None
 
 
@@ -102,15 +113,17 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     permutations = frozenset(
         n for n, k in rule.kinds.items() if k.kind == "Perm" and isinstance(classes[n], str)
     )
+    apart = ""
     if permutations:
-        if named_axes(simple, classes):
-            raise NotShown("axes are both permuted and numbered")
-        same_frames(simple, classes, _asks_for_order(rule, dtypes))
-        simple = _without_permutations(simple)
+        frames = unpermuted(simple, classes, _asks_for_order(rule, dtypes))
+        simple, classes, apart = frames.rule, frames.classes, frames.apart
         if _reshaped(simple, classes, dtypes):
             simple = _erased(simple, classes)
             shapes = Shapes(simple, classes)
             simple = _simplified(simple, shapes)
+    whole = _reshaped(simple, classes, dtypes)
+    if whole and Leading(simple, classes).found:
+        raise NotShown("axes are both reshaped and indexed")
     if _reshaped(simple, classes, dtypes):
         simple, classes = with_one_name(simple, classes, Op.Reshape)
         shapes = Shapes(simple, classes)
@@ -126,7 +139,7 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     told = _classes_in(simple, classes)
     free = {n: c for n, c in classes.items() if isinstance(c, str)}
     highest = {n: 0 if c not in told else 1 if c in whole else needed for n, c in free.items()}
-    return Plan(simple, rule, highest, permutations)
+    return Plan(simple, rule, highest, permutations, apart)
 
 
 def _written_out(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> tuple[Rule, Classes, Needs]:
@@ -182,13 +195,6 @@ def _of_each_axis(condition: Term) -> Term:
     return Value("every axis", (Op.CmpEq, vector, Vector("everywhere", (value(1),))))
 
 
-def _without_permutations(rule: Rule) -> Rule:
-    """The rule without its conditions on permutations."""
-    if not any(map(_compares_permutations, rule.given)):
-        return rule
-    return replace(rule, given=tuple(c for c in stated(rule) if not _compares_permutations(c)))
-
-
 def _erased(rule: Rule, classes: Classes) -> Rule:
     """The rule with nothing in the place of permutations that are the identity."""
 
@@ -204,13 +210,6 @@ def _erased(rule: Rule, classes: Classes) -> Rule:
 
     left, right, *given = map(erased, (rule.left, rule.right, *rule.given))
     return replace(rule, left=left, right=right, given=tuple(given))
-
-
-def _compares_permutations(condition: Term) -> bool:
-    return any(
-        t.head == "is_identity" or (t.head == "same" and isinstance(t.args[0], Perm))
-        for t in subterms(condition)
-    )
 
 
 def _refuse_bitcasts(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> None:

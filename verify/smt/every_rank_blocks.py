@@ -26,7 +26,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Flags, Term, Value, Vector, show, subterms
-from soundline.verify.smt.every_rank_frames import Uniform, stated
+from soundline.verify.smt.every_rank_conditions import Uniform, stated
 from soundline.verify.smt.every_rank_shapes import (
     ONES,
     Class,

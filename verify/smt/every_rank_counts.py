@@ -43,8 +43,9 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Flags, Tensor, Term, Value, Vector, show, subterms
+from soundline.verify.smt.every_rank_conditions import stated
 from soundline.verify.smt.every_rank_folds import Needs
-from soundline.verify.smt.every_rank_frames import stated
+from soundline.verify.smt.every_rank_leading import LEADING, Leading
 from soundline.verify.smt.every_rank_shapes import Class, class_of, is_elementwise
 from soundline.verify.smt.formulas import Formula, at_least_zero, conjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index
@@ -98,7 +99,7 @@ def axes_needed(
     named = named_axes(rule, classes)
     more = _asked(rule, classes) + _fitting(rule, found, classes)
     counted = _count(found, _Alike(())) if folds.accesses else 0
-    if folds.accesses and counted + more > 1 and not named and not found.reshaped:
+    if folds.accesses and counted + more > 1 and not (named or found.reshaped or found.leading):
         counted = _count(found, _Alike(_axes(rule, found, dtypes, court)))
     return max(1, counted, folds.terms) + more + named
 
@@ -114,6 +115,7 @@ class _Occurrences:
         self.accesses: list[_Access] = []
         self.paddings: list[_Padding] = []
         self.reshaped = False
+        self.leading = False
         self.together: set[str] = set()
         """Inputs of which a condition speaks together."""
 
@@ -127,13 +129,17 @@ class _Occurrences:
             return
         if head is Op.Reshape:
             self.reshaped = True
-        elif head not in _PER_AXIS and not is_elementwise(term):
+        elif head not in _PER_AXIS and head not in LEADING and not is_elementwise(term):
             raise NotPerAxis(f"{show(term)} is not shown to act axis by axis")
-        if head in (Op.Flip, Op.Expand, Op.Pad, Op.Shrink, Op.Reshape):
+        if head in LEADING:
+            self.leading = True
+        if head in (Op.Flip, Op.Expand, Op.Pad, Op.Shrink, Op.Reshape, Op.Index):
             trail += f".{head.name}({', '.join(map(show, args[1:]))})"
         if head is Op.Pad:
             self.paddings.append(_Padding(place, class_of(term, self.classes), f"{trail} of {show(args[0])}"))
             paddings = (*paddings, place)
+        if head is Op.Stack:
+            trail += ".Stack"
         if head is Op.Reduce:
             trail += f".{place}"  # its bound positions are its own
         self._below(term, place, trail, paddings)
@@ -145,15 +151,16 @@ class _Occurrences:
 
 
 def named_axes(rule: Rule, classes: Mapping[str, str | int]) -> int:
-    """How many axes are named by a number, counted with those before and behind them."""
-    left, right = 0, 0
+    """How many axes are named by a number, or lead, counted with those before and behind them."""
+    leading = Leading(rule, classes)
+    left, right = leading.kept(), 0
     for term in _all_terms(rule):
         numbers: tuple[int, ...] = ()
         if term.head == "entry" and isinstance(class_of(term.args[0], classes), str):
             numbers = (term.args[1],)
         elif term.head == "axes":
             numbers = term.args
-        left = max([left, *(n + 1 for n in numbers if n >= 0)])
+        left = max([left, *(n + 1 + leading.depth for n in numbers if n >= 0)])
         right = max([right, *(-n for n in numbers if n < 0)])
     return left + right
 

@@ -4,9 +4,8 @@ Frames
 
 A permutation renames axes. Give the axes of a rank class names. A value, a vector or a vector of flags then has a
 *frame*: which named axis stands at which place. A variable's frame is its own; ``t.permute(p)`` has the frame of t
-followed by p; where an op joins terms axis by axis, their frames are one. So a frame is the frame of some variable
-followed by a word over the permutations of the rule and their inverses, and words are compared as words of a free
-group: nothing is used of a permutation but that it has an inverse.
+followed by p; where an op joins terms axis by axis, their frames are one. So a frame is the frame of some occurrence of
+a variable followed by a word over the permutations of the rule (`every_rank_words`).
 
 **If frames can be given to all terms of a rule so that both sides have one frame, the rule is as true at every
 permutation as where each of them is the identity.** For let values of the variables be given at some rank and some
@@ -15,30 +14,39 @@ term of the rule then has, with the identity for every permutation, the value th
 treats axis by axis does not ask in which order they stand. The sides are equal there as they were here, and so are the
 conditions; and every choice of values comes from another one in this way.
 
-Conditions may equate words: under ``is_identity(p)``, ``p == q`` or ``p == inverse(q)`` a variable that a relation
-determines is replaced. Conditions that speak of permutations are dropped when the rule is proved with identities; to
-drop a condition makes a rule say more.
+The places at which a variable occurs get frames of their own first, and nothing clashes. Two places are then joined as
+places of one variable if they have one frame, or if what stands there is invariant under the word between their frames:
+under ``f.permute(p) == f`` the f at one of them may be written ``f.permute(p)``. Of a tensor of which only the shape is
+asked, the shape need be invariant. Where neither is so, the places become places of *two variables*. The rule then says
+more: it says the same of any two values, where it spoke of one value at both. A condition is stated for each choice of
+these variables with which its parts have one frame. It holds of two variables as it held of one, and to drop a
+condition makes a rule say more. So conditions on permutations are dropped, when the rule is proved with identities.
 
-A reshape asks for the order of the axes: what is reshaped, and what it becomes, has in each class one and the same
-frame, which is taken for the order of the names. So does a sum or a product of floats, whose elements are folded in
-order (U-10) unless a licence frees it.
+Some terms ask for the order of the axes, which is then taken for the order of their names: a reshape, of what is
+reshaped and of what it becomes, in each class; a sum or a product of floats, whose elements are folded in order (U-10)
+unless a licence frees it; an axis with a number; and Index and Stack, which take away and add leading axes, so that
+what they make has the order of the axes that are left (`every_rank_leading`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Flags, Perm, Term, show, subterms
+from soundline.verify.smt.every_rank_conditions import Uniform, compares_permutations, stated
+from soundline.verify.smt.every_rank_shapes import Classes, class_of
+from soundline.verify.smt.every_rank_words import Invariances, NoWord, Word, Words, inverted, joined
 
-Word = tuple[tuple[str, int], ...]
-"""Permutation variables and, by -1, their inverses, applied from the left to the right; reduced."""
+MOST_COPIES = 32
+"""A condition is stated again for so many choices of variables."""
 
 Frame = tuple[str, Word]
-"""A variable, and the word that follows its frame."""
-
+"""A place at which a variable occurs, and the word that follows its frame."""
 
 Ordered = Callable[[Term], bool]
 
@@ -47,186 +55,239 @@ class NoFrame(Exception):
     """The frames of a rule do not unify."""
 
 
-def joined(*words: Word) -> Word:
-    """Words one after another; a permutation beside its inverse vanishes."""
-    found: list[tuple[str, int]] = []
-    for letter, sign in (pair for word in words for pair in word):
-        if found and found[-1] == (letter, -sign):
-            found.pop()
-        else:
-            found.append((letter, sign))
-    return tuple(found)
+@dataclass(frozen=True)
+class Unpermuted:
+    """A rule that is to be proved with the identity for every permutation."""
+
+    rule: Rule
+    classes: Classes
+    apart: str = ""
+    """A variable that became several, of which elements are asked; empty where there is none."""
 
 
-def inverted(word: Word) -> Word:
-    """The word that undoes a word."""
-    return tuple((letter, -sign) for letter, sign in reversed(word))
+def unpermuted(rule: Rule, classes: Classes, ordered: Ordered) -> Unpermuted:
+    """A rule of which this one is a consequence if it is right where every permutation is the identity.
 
-
-def has_permutations(term: Any) -> bool:
-    """Whether a permutation occurs in a term."""
-    return isinstance(term, Term) and any(isinstance(t, Perm) for t in subterms(term))
-
-
-def same_frames(rule: Rule, classes: Mapping[str, str | int], ordered: Ordered) -> None:
-    """Give frames to all terms of a rule; `ordered` says which terms ask for the order of the axes.
-
-    Raises ``NoFrame``, with the reason, where frames do not unify.
+    `ordered` says which terms ask for the order of the axes. Raises ``NoFrame``, with the reason, where two such terms
+    have their axes in different orders.
     """
-    frames = _Frames(rule, classes, ordered)
-    sides = [frames.of(side) for side in (rule.left, rule.right)]
-    frames.join(sides[0], sides[1], "the sides")
-    for condition in rule.given:
-        frames.of(condition)
+    try:
+        return _Variables(rule, classes, ordered).told()
+    except NoWord as missing:
+        raise NoFrame(str(missing)) from None
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A place at which a variable with axes occurs."""
+
+    name: str
+    place: str
+    sizes: bool
+    """Whether only its shape is asked."""
 
 
 class _Frames:
-    """A union-find over variables, with a word along each edge."""
+    """A union-find over places, with a word along each edge."""
 
     def __init__(self, rule: Rule, classes: Mapping[str, str | int], ordered: Ordered) -> None:
         self.classes = classes
         self.ordered = ordered
-        self.parent: dict[str, Frame] = {}
-        self.known: dict[str, Word] = {}
-        self.involutions: set[str] = set()
+        self.words = Words(rule)
         self.uniform = Uniform(rule)
-        for condition in stated(rule):
-            self._relate(condition)
+        self.parent: dict[str, Frame] = {}
+        self.leaves: list[_Leaf] = []
+        self.met = 0
 
-    # words ------------------------------------------------------------------------------------------------------
-
-    def _relate(self, condition: Term) -> None:
-        """Learn from a condition what word a permutation is."""
-        if condition.head == "is_identity":
-            relation = self.word(condition.args[0])
-        elif condition.head == "same" and isinstance(condition.args[0], Perm):
-            if not all(isinstance(a, Term) for a in condition.args):
-                return  # a known permutation has a known rank, of which nothing is to be shown here
-            relation = joined(self.word(condition.args[0]), inverted(self.word(condition.args[1])))
-        else:
-            return
-        letters = [letter for letter, _ in relation]
-        if len(relation) == 2 and relation[0] == relation[1]:
-            self.involutions.add(letters[0])
-        for k, (letter, sign) in enumerate(relation):
-            if letters.count(letter) == 1:
-                rest = joined(inverted(relation[:k]), inverted(relation[k + 1 :]))
-                self.known[letter] = rest if sign == 1 else inverted(rest)
-                return
-
-    def word(self, term: Any) -> Word:
-        """The word of a permutation."""
-        if not isinstance(term, Term):
-            raise NoFrame(f"the permutation {show(term)} numbers the axes")
-        if term.head == "compose":
-            return joined(*map(self.word, term.args))
-        if term.head == "inverse":
-            return inverted(self.word(term.args[0]))
-        return self._substituted(((term.args[0], 1),))
-
-    def _substituted(self, word: Word) -> Word:
-        while any(letter in self.known for letter, _ in word):
-            parts = [
-                ((letter, sign),)
-                if letter not in self.known
-                else self.known[letter]
-                if sign == 1
-                else inverted(self.known[letter])
-                for letter, sign in word
-            ]
-            word = joined(*parts)
-        return self._with_involutions(word)
-
-    def _with_involutions(self, word: Word) -> Word:
-        """The word, where a permutation that is its own inverse vanishes beside itself."""
-        found: list[tuple[str, int]] = []
-        for letter, sign in word:
-            same = letter if letter in self.involutions else None
-            if found and found[-1] == ((same, 1) if same else (letter, -sign)):
-                found.pop()
-            else:
-                found.append((letter, 1 if same else sign))
-        return tuple(found)
-
-    # frames -----------------------------------------------------------------------------------------------------
-
-    def _root(self, frame: Frame) -> Frame:
-        variable, word = frame
-        while variable in self.parent:
-            variable, before = self.parent[variable]
+    def root(self, frame: Frame) -> Frame:
+        """The frame, from the first of the places that are joined with it."""
+        place, word = frame
+        while place in self.parent:
+            place, before = self.parent[place]
             word = joined(before, word)
-        return variable, self._substituted(word)
+        return place, self.words.normal(word)
+
+    def between(self, a: Frame, b: Frame) -> Word | None:
+        """The word that leads from one frame to the other; None where nothing joins them."""
+        (x, v), (y, w) = self.root(a), self.root(b)
+        return self.words.normal(joined(inverted(v), w)) if x == y else None
 
     def join(self, a: Frame | None, b: Frame | None, where: object) -> Frame | None:
         """Make two frames one; None is the frame of what has no axes of its own."""
         if a is None or b is None:
             return b if a is None else a
-        (x, v), (y, w) = self._root(a), self._root(b)
+        (x, v), (y, w) = self.root(a), self.root(b)
         if x != y:
             self.parent[y] = x, joined(v, inverted(w))
         elif v != w:
             raise NoFrame(f"{show(where)}: its parts have their axes in different orders")
         return a
 
-    def of(self, term: Any) -> Frame | None:
-        """The frame of a term; all joins in it are made on the way."""
-        if not isinstance(term, Term) or isinstance(term, Perm):
+    def of(self, term: Any, *, sizes: bool = False) -> Frame | None:
+        """The frame of a term; all joins in it are made on the way, and its places are noted in their order."""
+        if not self.is_met(term):
             return None
-        if isinstance(term, Flags) and self.uniform.of(term) is not None:
-            return None  # the same on every axis
         head, args = term.head, term.args
         if head == "var":
-            free = isinstance(self.classes.get(args[0]), str)
-            return (args[0], ()) if free else None
-        inside = [self.of(a) for a in args]
+            return self._occurring(args[0], sizes)
+        inside = [self.of(a, sizes=sizes or head == "shape of") for a in args]
         if head in (Op.Permute, "permuted"):
-            return None if inside[0] is None else (inside[0][0], joined(inside[0][1], self.word(args[1])))
-        if isinstance(head, Op) and self.ordered(term):
-            for frame in inside:
-                if frame is not None:
-                    self.join((f"order of {self.classes[frame[0]]}", ()), frame, term)
+            return None if inside[0] is None else (inside[0][0], joined(inside[0][1], self.words.of(args[1])))
+        if self._asks_for_order(term):
+            for arg, frame in zip(args, inside, strict=True):
+                self._in_order(class_of(arg, self.classes), frame, term)
         if head in ("entry", "product"):
             return None
         if head is Op.Reshape and self.ordered(term):
             return inside[1]
+        if head in (Op.Index, Op.Stack):
+            return self._order(class_of(term, self.classes))
         total: Frame | None = None
         for frame in inside:
             total = self.join(total, frame, term)
         return None if head in ("every axis", "same", "no_flags") else total
 
+    def is_met(self, term: Any) -> bool:
+        """Whether a term may have a frame: flags that are the same on every axis have any."""
+        if not isinstance(term, Term) or isinstance(term, Perm):
+            return False
+        return not isinstance(term, Flags) or self.uniform.of(term) is None
 
-class Uniform:
-    """Which flags are known to be set on every axis, or on none."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._known: dict[str, bool] = {}
-        for condition in stated(rule):
-            if condition.head == "no_flags":
-                self._know(condition.args[0], False)
-
-    def _know(self, flags: Term, value: bool) -> None:
-        if flags.head == "not":
-            self._know(flags.args[0], not value)
-        else:
-            self._known[show(flags)] = value
-
-    def of(self, flags: Any) -> bool | None:
-        """Whether flags are set everywhere or nowhere; None where that is not known."""
-        if not isinstance(flags, Term):
+    def _occurring(self, name: str, sizes: bool) -> Frame | None:
+        if not isinstance(self.classes.get(name), str):
             return None
-        if flags.head == "not":
-            inside = self.of(flags.args[0])
-            return None if inside is None else not inside
-        return self._known.get(show(flags))
+        self.met += 1
+        self.leaves.append(_Leaf(name, f"{name} at {self.met}", sizes))
+        return self.leaves[-1].place, ()
+
+    def _asks_for_order(self, term: Term) -> bool:
+        if term.head in (Op.Index, Op.Stack, "entry"):
+            return True
+        if isinstance(term.head, Op) and self.ordered(term):
+            return True
+        return any(isinstance(a, Flags) and _has_numbers(a) for a in term.args)
+
+    def _in_order(self, rank_class: object, frame: Frame | None, where: Term) -> None:
+        if frame is not None:
+            self.join(self._order(rank_class), frame, where)
+
+    def _order(self, rank_class: object) -> Frame | None:
+        return (f"order of {rank_class}", ()) if isinstance(rank_class, str) else None
 
 
-def stated(rule: Rule) -> list[Term]:
-    """The conditions of a rule, each of which must hold: what is joined by and is taken apart."""
-    pending, found = list(rule.given), []
-    while pending:
-        condition = pending.pop(0)
-        if condition.head in ("and", Op.And):
-            pending[:0] = condition.args
-        else:
-            found.append(condition)
-    return found
+def _has_numbers(flags: Term) -> bool:
+    """Whether axes are numbered in a set of axes."""
+    return any(t.head == "axes" for t in subterms(flags))
+
+
+class _Variables:
+    """Joins the places of a variable, or makes several variables of it."""
+
+    def __init__(self, rule: Rule, classes: Classes, ordered: Ordered) -> None:
+        self.rule = rule
+        self.frames = _Frames(rule, classes, ordered)
+        self.invariances = Invariances(rule, self.frames.words)
+        self.places: dict[str, list[tuple[str, Frame]]] = {}
+        """By variable: the variables that it becomes, and the frame of each."""
+        self.apart = ""
+
+    def told(self) -> Unpermuted:
+        """The rule with a variable for each frame."""
+        rule, frames = self.rule, self.frames
+        sides = [frames.of(side) for side in (rule.left, rule.right)]
+        frames.join(sides[0], sides[1], "the sides")
+        leaves = frames.leaves
+        names = {leaf.place: self._name(leaf) for leaf in sorted(leaves, key=lambda leaf: leaf.sizes)}
+        chosen = iter([names[leaf.place] for leaf in leaves])
+        left, right = (self._renamed(side, chosen) for side in (rule.left, rule.right))
+        given = [c for condition in stated(rule) for c in self._conditions(condition)]
+        new = {copy: name for name, copies in self.places.items() for copy, _ in copies if copy != name}
+        as_it_was = not new and _same_terms(given, rule.given)
+        if not as_it_was:
+            kinds = {**rule.kinds, **{copy: rule.kinds[name] for copy, name in new.items()}}
+            rule = replace(rule, left=left, right=right, given=tuple(given), kinds=kinds)
+        classes = {**frames.classes, **{copy: frames.classes[name] for copy, name in new.items()}}
+        return Unpermuted(rule, classes, self.apart)
+
+    def _name(self, leaf: _Leaf) -> str:
+        """The variable that stands at a place: one of those that are there, or a new one."""
+        copies = self.places.setdefault(leaf.name, [])
+        for copy, frame in copies:
+            if self._fits(leaf, frame):
+                return copy
+        copies.append((f"{leaf.name}'{len(copies) + 1}" if copies else leaf.name, (leaf.place, ())))
+        if len(copies) > 1 and not leaf.sizes and self.rule.kinds[leaf.name].kind == "Tensor":
+            self.apart = leaf.name
+        return copies[-1][0]
+
+    def _fits(self, leaf: _Leaf, frame: Frame) -> bool:
+        """Whether a variable with this frame may stand at a place; then they are joined where nothing joined them."""
+        word = self.frames.between(frame, (leaf.place, ()))
+        if word is None:
+            self.frames.join(frame, (leaf.place, ()), leaf.name)
+            return True
+        is_tensor = self.rule.kinds[leaf.name].kind == "Tensor"
+        if is_tensor and not leaf.sizes:
+            return not word
+        return self.invariances.under(f"{leaf.name}.shape" if is_tensor else leaf.name, word)
+
+    # conditions -------------------------------------------------------------------------------------------------
+
+    def _conditions(self, condition: Term) -> Iterator[Term]:
+        """A condition for each choice of variables with which its parts have one frame."""
+        if compares_permutations(condition):
+            return
+        leaves = self._leaves(condition)
+        if leaves is None:
+            return
+        options = [[copy for copy, _ in self.places.get(leaf.name, ())] or [leaf.name] for leaf in leaves]
+        seen: set[tuple[str, ...]] = set()
+        for chosen in product(*options):
+            if len(seen) >= MOST_COPIES:
+                return
+            if chosen not in seen and self._hold(condition, chosen):
+                yield self._renamed(condition, iter(chosen))
+            seen.add(chosen)
+
+    def _leaves(self, condition: Term) -> list[_Leaf] | None:
+        """The places in a condition, which are now joined as it asks; None where that cannot be done."""
+        before, self.frames.leaves = dict(self.frames.parent), []
+        try:
+            self.frames.of(condition)
+        except NoFrame:
+            self.frames.parent = before
+            return None
+        return self.frames.leaves
+
+    def _hold(self, condition: Term, chosen: tuple[str, ...]) -> bool:
+        """Whether the parts of a condition have one frame with these variables; they are joined then."""
+        before = dict(self.frames.parent)
+        leaves = self._leaves(condition)
+        assert leaves is not None
+        for leaf, name in zip(leaves, chosen, strict=True):
+            copies = self.places.setdefault(leaf.name, [])
+            if not copies:
+                copies.append((leaf.name, (leaf.place, ())))
+            frame = next(frame for copy, frame in copies if copy == name)
+            if not self._fits(leaf, frame):
+                self.frames.parent = before
+                return False
+        return True
+
+    def _renamed(self, term: Any, names: Iterator[str]) -> Any:
+        """A term with these variables at its places, in their order."""
+        if not self.frames.is_met(term):
+            return term
+        if term.head == "var":
+            if not isinstance(self.frames.classes.get(term.args[0]), str):
+                return term
+            name = next(names)
+            return term if name == term.args[0] else type(term)("var", (name,))
+        args = tuple(self._renamed(a, names) for a in term.args)
+        if all(a is b for a, b in zip(args, term.args, strict=True)):
+            return term
+        return type(term)(term.head, args)
+
+
+def _same_terms(a: list[Term], b: tuple[Term, ...]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))

@@ -21,7 +21,7 @@ follows from the left side and the conditions, by the equations of products coll
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,10 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms, value
-from soundline.verify.smt.every_rank_frames import Uniform, stated
+from soundline.verify.smt.every_rank_conditions import Uniform, stated
+
+SHIFT = "±"
+"""Stands between a class and a number in the name of the class whose ranks are that much higher."""
 
 ONES = "1"
 """The vector that is 1 on every axis."""
@@ -52,7 +55,25 @@ def class_of(term: Any, classes: Classes) -> Class:
         return len(term.args)
     if term.head is Op.Reshape:
         return class_of(term.args[1], classes)
-    return next((c for a in term.args if (c := class_of(a, classes)) is not None), None)
+    if term.head is Op.Index:
+        scalars = sum(class_of(i, classes) is None for i in term.args[1:])
+        return shifted(class_of(term.args[0], classes), -scalars)
+    if term.head is Op.Stack:
+        return shifted(_first_class(term.args, classes), 1)
+    return _first_class(term.args, classes)
+
+
+def shifted(rank_class: Class, by: int) -> Class:
+    """The class of ranks that are higher by a number than those of a class."""
+    if not isinstance(rank_class, str):
+        return None if rank_class is None else (rank_class + by or None)
+    name, _, before = rank_class.partition(SHIFT)
+    by += int(before or 0)
+    return f"{name}{SHIFT}{by}" if by else name
+
+
+def _first_class(terms: Iterable[Any], classes: Classes) -> Class:
+    return next((c for a in terms if (c := class_of(a, classes)) is not None), None)
 
 
 def is_elementwise(term: Term) -> bool:

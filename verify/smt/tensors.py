@@ -25,12 +25,11 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
-from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
 from soundline.verify.metering import metered
 from soundline.verify.smt.elements import Unsupported
-from soundline.verify.smt.every_rank import HIGHEST, NotShown, free_classes, named_axes, plan
+from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plan
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
@@ -107,7 +106,7 @@ def _at_every_rank(
         if result is not None and planned.is_exact and result.verdict == "refuted":
             return result, ""
         if result is not None or record.unknown:
-            return None, (record.unknown or ["not shown with the identity for every permutation"])[0]
+            return None, _why_not(planned, record)
     if planned.is_exact and record.different:
         return _result(record), ""
     why = _vacuous(_applied(rule, dtypes, layer, court))
@@ -115,6 +114,13 @@ def _at_every_rank(
         return None, "the instances that stand for all are none"
     found = LayerResult(layer, "vacuous", "", None, why) if why else _result(record, judged=False)
     return found, ""
+
+
+def _why_not(planned: Plan, record: _Record) -> str:
+    """Why the instances that stand for all are not proved."""
+    if planned.apart:
+        return f"{planned.apart} is read with its axes in different orders"
+    return (record.unknown or ["not shown with the identity for every permutation"])[0]
 
 
 def _applied(rule: Rule, dtypes: Iterable[DType], layer: str, court: Court) -> _Record:
@@ -132,7 +138,7 @@ def _highest(rule: Rule) -> int:
     """The highest rank at which a rule is judged that is not shown for every rank."""
     if rule.max_rank is not None:
         return rule.max_rank
-    return max(MAX_RANK, min(HIGHEST, named_axes(rule, rank_classes(rule))))
+    return max(MAX_RANK, min(HIGHEST, named_in(rule)))
 
 
 def _only_so_far(found: LayerResult, why: str) -> LayerResult:
