@@ -8,7 +8,8 @@ where p holds, `p & a` needs it always: that rewrite is right only for an `a` th
 
 `extra_demands` names the variables that the right side may use where the left side does not. It tries every way in
 which the conditions of both sides can come out; conditions are told apart by their text and by the views under which
-they stand. Three things are particular to folds:
+they stand. A bound and its opposite are one condition: where there is no NaN, j ≤ i is the negation of i < j. Three
+things are particular to folds:
 
 - A fold that goes over nothing uses nothing, so its being empty is one more condition.
 - What is invalid and reaches a fold is an error, even if the fold's result is not used. So a Where selects no folds,
@@ -19,9 +20,10 @@ they stand. Three things are particular to folds:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+from soundline.spec.dtypes import DType, all_dtypes
 from soundline.spec.kinds import SIZED, ranges_of
 from soundline.spec.notation import Variable
 from soundline.spec.op_schema import Op
@@ -59,6 +61,7 @@ def extra_demands(stated: Rule, *, folds_something: bool = False) -> frozenset[s
 
     `folds_something`: the folds of the left side are known not to be empty.
     """
+    stated = replace(stated, left=_told_by_lt(stated.left, stated), right=_told_by_lt(stated.right, stated))
     calls = [t for t in _values(stated.right) if t.head == "body"]
     iterations = {_use_of(call): _iteration(stated, call) for call in calls}
     sides = (stated.left, stated.right, *(t for t in iterations.values() if t is not None))
@@ -170,6 +173,33 @@ def _at(term: Term, indices: Mapping[str, Term]) -> Term:
 # conditions -------------------------------------------------------------------------------------------------------
 
 
+def _told_by_lt(term: Value, stated: Rule) -> Value:
+    """A term in which every comparison for order is one by <, or the negation of one where there is no NaN."""
+    args = tuple(_told_by_lt(a, stated) if isinstance(a, Value) else a for a in term.args)
+    same = type(term)
+    if term.head is Op.CmpGt:
+        return same(Op.CmpLt, args[::-1])
+    if term.head in (Op.CmpLe, Op.CmpGe) and _is_without_nan(term, stated):
+        return same(Op.Not, (same(Op.CmpLt, args[::-1] if term.head is Op.CmpLe else args),))
+    return same(term.head, args)
+
+
+def _is_without_nan(comparison: Term, stated: Rule) -> bool:
+    """Whether no variable of a comparison is a float, as far as its kind or the rule's dtypes say."""
+    if any(t.head in (Op.Cast, Op.Bitcast) for t in _values(comparison)):
+        return False
+    declared = stated.dtypes or all_dtypes
+    for name in variables_in(comparison):
+        kind = stated.kinds[name]
+        if kind.kind in ("Size", "Range"):
+            continue
+        named = [d for d in kind.inside if isinstance(d, DType)][:1]
+        chosen = kind.kind != "Tensor" and any(isinstance(n, str) for n in kind.inside)  # by a DTypeVar
+        if (chosen and not named) or any(d.is_float for d in named or declared):
+            return False
+    return True
+
+
 def _holds(condition: Term, views: Views, reading: _Reading) -> bool:
     match condition.head:
         case "literal":
@@ -185,9 +215,9 @@ def _holds(condition: Term, views: Views, reading: _Reading) -> bool:
 
 def _is_trivial(condition: Term, kinds: Mapping[str, Variable]) -> bool:
     """Whether a condition says that a thing is itself, or that a range lies below its end."""
-    if condition.head not in (Op.CmpEq, Op.CmpLt, Op.CmpGt):
+    if condition.head not in (Op.CmpEq, Op.CmpLt):
         return False
-    low, high = condition.args[::-1] if condition.head is Op.CmpGt else condition.args
+    low, high = condition.args
     if condition.head is not Op.CmpEq:
         return isinstance(low, Range) and show(_end(low, kinds)) == show(high)
     return show(low) == show(high)

@@ -59,15 +59,15 @@ def or_and_not_absorb(p: Bool, q: Bool) -> Sides:
 
 
 @rule
-def or_of_and(p: Bool, q: Bool, r: Bool) -> Sides:
-    """A gate that two alternatives share."""
-    return (p & q) | (p & r), p & (q | r)
+def or_of_both(p: Bool, q: Bool) -> Sides:
+    """A case distinction that does not matter; before the rule below, which would hide it."""
+    return (p & q) | (p & ~q), p
 
 
 @rule
-def or_of_both(p: Bool, q: Bool) -> Sides:
-    """A case distinction that does not matter."""
-    return (p & q) | (p & ~q), p
+def or_of_and(p: Bool, q: Bool, r: Bool) -> Sides:
+    """A gate that two alternatives share."""
+    return (p & q) | (p & r), p & (q | r)
 
 
 @rule

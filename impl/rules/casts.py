@@ -56,8 +56,7 @@ def cast_float_there_and_back(x: Value, s: DTypeVar) -> Sides:
 
 @rule(dtypes=[float16, bfloat16, float32], s=[float32, float64], t=ieee_floats)
 def cast_float_through_wider(x: Value, s: DTypeVar, t: DTypeVar) -> Sides:
-    """A float that was widened on the way to another format: the widening rounds nothing."""
-    given(lossless(x.dtype, s))
+    """A float that was widened on the way to another format: these widenings round nothing."""
     return x.cast(s).cast(t), x.cast(t)
 
 
@@ -97,21 +96,21 @@ def lt_of_widened_floats(x: Value, y: Value, s: DTypeVar) -> Sides:
 @rule(dtypes=[bool_, *ints], s=[*ints, index])
 def eq_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
     """An equation needs no wider dtype than its operands have."""
-    given(lossless(x.dtype, s))
+    given(lossless(x.dtype, s))  # bits_at_most would do among fixed widths, but leave out index
     return x.cast(s) == y.cast(s), x == y
 
 
 @rule(dtypes=ints, s=ints)
 def narrow_sum_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
-    """A sum that was computed wider than it is kept; wrapping gives the same bits."""
-    given(lossless(x.dtype, s))
+    """A sum that was computed wider than it is kept, or with another sign; wrapping gives the same bits."""
+    given(bits_at_most(x.dtype, s))
     return (x.cast(s) + y.cast(s)).cast(x.dtype), x + y
 
 
 @rule(dtypes=[int8, int16, uint8, uint16], s=[int8, int16, uint8, uint16])
 def narrow_product_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
-    """A product that was computed wider than it is kept."""
-    given(lossless(x.dtype, s))
+    """A product that was computed wider than it is kept, or with another sign."""
+    given(bits_at_most(x.dtype, s))
     return (x.cast(s) * y.cast(s)).cast(x.dtype), x * y
 
 

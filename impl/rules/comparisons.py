@@ -115,8 +115,8 @@ def eq_neg_zero(x: Value) -> Sides:
 
 @rule(dtypes=[index])
 def lt_one_below(x: Value, y: Value) -> Sides:
-    """At most one less is less."""
-    return x <= y - 1, x < y
+    """At most one less is less. By then `sub_constant` has made a sum of y - 1."""
+    return x <= y + -1, x < y
 
 
 @rule(dtypes=all_dtypes)

@@ -39,15 +39,21 @@ def sub_constant_outward(x: Value, y: Value, c: Const) -> Sides:
 
 
 @rule(dtypes=whole)
-def sub_add_constant(x: Value, y: Value, c: Const) -> Sides:
-    """An offset moves out of the right side of a difference."""
-    return x - (y + c), (x - y) + -c
-
-
-@rule(dtypes=whole)
 def constant_sub_add(x: Value, c: Const, d: Const) -> Sides:
     """The offset of a flipped axis: the last index minus an index with an offset."""
     return c - (x + d), (c - d) - x
+
+
+@rule(dtypes=whole)
+def add_to_constant_sub(x: Value, c: Const, d: Const) -> Sides:
+    """An offset beside a flipped axis."""
+    return (c - x) + d, (c + d) - x
+
+
+@rule(dtypes=whole)
+def sub_add_constant(x: Value, y: Value, c: Const) -> Sides:
+    """An offset moves out of the right side of a difference."""
+    return x - (y + c), (x - y) + -c
 
 
 @rule(dtypes=whole)

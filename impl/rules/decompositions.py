@@ -106,8 +106,7 @@ def idiv_as_cdiv(x: Value, c: Const) -> Sides:
 
 @rule(dtypes=signed)
 def mod_as_cmod(x: Value, c: Const) -> Sides:
-    """The remainder takes the sign of the divisor."""
-    given(c != 0)
+    """The remainder takes the sign of the divisor; by 0 both leave x."""
     return x % c, cmod(x, c) + where((cmod(x, c) != 0) & ((x < 0) != (c < 0)), c, 0)
 
 

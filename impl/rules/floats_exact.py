@@ -7,7 +7,7 @@ products is not among it, nor x · 0, nor x - x; those need a licence, or are wr
 """
 
 from soundline.spec.dtypes import float8_e5m2, floats, ieee_floats, index, int8, int16, ints, uint8, uint16
-from soundline.spec.rules import Sides, given, lossless, maximum, mulacc, rule
+from soundline.spec.rules import Sides, maximum, mulacc, rule
 from soundline.spec.terms import DTypeVar, Value
 
 
@@ -79,8 +79,7 @@ def trunc_neg(x: Value) -> Sides:
 
 @rule(dtypes=[int8, int16, uint8, uint16], s=ieee_floats)
 def trunc_of_int(x: Value, s: DTypeVar) -> Sides:
-    """An integer that became a float is whole."""
-    given(lossless(x.dtype, s))
+    """An integer that became a float is whole, rounded or not, and ∞ stays ∞."""
     return x.cast(s).trunc(), x.cast(s)
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="valid-type,type-arg"
 """
 Gates
 =====
@@ -15,12 +16,6 @@ numbers = (*whole, *floats)
 
 
 @rule
-def gates_of_operands(op: BinaryOp, p: Bool, x: Value, y: Value, u: Value, v: Value) -> Sides:
-    """Two operands behind one gate are gated once."""
-    return op(where(p, x, y), where(p, u, v)), where(p, op(x, u), op(y, v))
-
-
-@rule
 def gate_with_common_default(p: Bool, q: Bool, x: Value, y: Value, z: Value) -> Sides:
     """One gate in both branches, with one default, comes outward."""
     return where(p, where(q, x, z), where(q, y, z)), where(q, where(p, x, y), z)
@@ -33,15 +28,15 @@ def gate_with_common_value(p: Bool, q: Bool, x: Value, y: Value, z: Value) -> Si
 
 
 @rule
-def gate_inside_opposite_then(p: Bool, x: Value, y: Value, z: Value) -> Sides:
-    """The opposite gate inside is closed."""
-    return where(p, where(~p, x, y), z), where(p, y, z)
+def gate_inside_opposite_then(i: Value[index], j: Value[index], x: Value, y: Value, z: Value) -> Sides:
+    """The opposite gate inside is closed. `not_lt` has written the opposite of a bound in this way."""
+    return where(i < j, where(j <= i, x, y), z), where(i < j, y, z)
 
 
 @rule
-def gate_inside_opposite_else(p: Bool, x: Value, y: Value, z: Value) -> Sides:
+def gate_inside_opposite_else(i: Value[index], j: Value[index], x: Value, y: Value, z: Value) -> Sides:
     """In the other branch the opposite gate is open."""
-    return where(p, x, where(~p, y, z)), where(p, x, y)
+    return where(i < j, x, where(j <= i, y, z)), where(i < j, x, y)
 
 
 @rule
@@ -86,7 +81,7 @@ def bounds_from_below(i: Value, c: Const, d: Const) -> Sides:
 def bounds_that_exclude(i: Value, c: Const, d: Const) -> Sides:
     """Nothing is below one bound and at or above a greater one."""
     given(c <= d)
-    return (i < c) & ~(i < d), i != i
+    return (i < c) & (d <= i), False
 
 
 @rule(dtypes=ints)
@@ -129,3 +124,9 @@ def product_of_both_branches(p: Bool, x: Value, y: Value) -> Sides:
 def max_of_both_branches(p: Bool, x: Value, y: Value) -> Sides:
     """The same for the greater one."""
     return maximum(where(p, x, y), where(p, y, x)), maximum(x, y)
+
+
+@rule
+def gates_of_operands(op: BinaryOp, p: Bool, x: Value, y: Value, u: Value, v: Value) -> Sides:
+    """Two operands behind one gate are gated once. After the rules for ops of which more is known."""
+    return op(where(p, x, y), where(p, u, v)), where(p, op(x, u), op(y, v))

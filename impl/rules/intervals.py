@@ -14,13 +14,6 @@ whole = (index, *ints)
 ordered = (bool_, *whole)
 
 
-@rule(dtypes=ordered)
-def single_value(x: Interval) -> Sides:
-    """A value whose bounds leave one number is that number: a loop of one iteration, an index of an axis of size 1."""
-    given(x.lo == x.hi)
-    return x, x.lo
-
-
 @rule(dtypes=whole)
 def mod_of_reduced(x: Interval, y: Interval) -> Sides:
     """A remainder of what is reduced already: a loop index taken modulo its own extent."""
@@ -38,14 +31,14 @@ def idiv_to_zero(x: Interval, y: Interval) -> Sides:
 @rule(dtypes=whole)
 def idiv_in_one_row(x: Interval, c: Const) -> Sides:
     """A quotient that is the same at both ends of the interval."""
-    given(c > 0, x.lo // c == x.hi // c)
+    given(x.lo // c == x.hi // c)
     return x // c, x.lo // c
 
 
 @rule(dtypes=[index])
 def mod_in_one_row(x: Interval, c: Const) -> Sides:
     """A remainder within one row is a difference."""
-    given(c > 0, x.lo // c == x.hi // c)
+    given(x.lo // c == x.hi // c)
     return x % c, x - c * (x.lo // c)
 
 
@@ -129,12 +122,22 @@ def lt_of_max(x: Value, c: Const, d: Const) -> Sides:
 @rule(dtypes=[index, *sints])
 def cdiv_to_idiv(x: Interval, c: Const) -> Sides:
     """Truncating and floor division agree where nothing is negative, so C's may be emitted or read."""
-    given(x.lo >= 0, c > 0)
+    given(x.lo >= 0, c >= 0)
     return cdiv(x, c), x // c
 
 
 @rule(dtypes=[index, *sints])
 def cmod_to_mod(x: Interval, c: Const) -> Sides:
     """The remainders agree as well."""
-    given(x.lo >= 0, c > 0)
+    given(x.lo >= 0, c >= 0)
     return cmod(x, c), x % c
+
+
+@rule(dtypes=ordered)
+def single_value(x: Interval) -> Sides:
+    """A value whose bounds leave one number is that number: a loop of one iteration, an index of an axis of size 1.
+
+    The last of these rules: it matches every term, and those before it say why a term has one value.
+    """
+    given(x.lo == x.hi)
+    return x, x.lo

@@ -17,6 +17,18 @@ from soundline.spec.terms import Size, Value
 whole = (index, *ints)
 
 
+@rule
+def sum_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
+    """A loop that runs once."""
+    return sum_over(r, f(r)), f(0)
+
+
+@rule
+def max_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
+    """A loop that runs once."""
+    return max_over(r, f(r)), f(0)
+
+
 @rule(dtypes=[index])
 def sum_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
     """The same summand in every iteration."""
@@ -53,18 +65,6 @@ def max_of_range(r: Range["n"], n: Size) -> Sides:
     """The last iteration."""
     given(n > 0)
     return max_over(r, r), n - 1
-
-
-@rule
-def sum_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
-    """A loop that runs once."""
-    return sum_over(r, f(r)), f(0)
-
-
-@rule
-def max_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
-    """A loop that runs once."""
-    return max_over(r, f(r)), f(0)
 
 
 @rule(dtypes=whole)

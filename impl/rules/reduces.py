@@ -79,16 +79,15 @@ def max_of_permute(x: Tensor, p: Perm, a: Axes) -> Sides:
 
 
 @rule(dtypes=whole)
-def sum_of_flip(x: Tensor, f: Axes, a: Axes) -> Sides:
-    """A sum does not see the order; other axes are reversed after it."""
-    given(disjoint(a, f))
-    return x.flip(f).sum(a), x.sum(a).flip(f)
-
-
-@rule(dtypes=whole)
 def sum_of_flipped_axes(x: Tensor, a: Axes) -> Sides:
     """A sum does not see the order."""
     return x.flip(a).sum(a), x.sum(a)
+
+
+@rule(dtypes=whole)
+def sum_of_flip(x: Tensor, f: Axes, a: Axes) -> Sides:
+    """A sum does not see the order; other axes are reversed after it."""
+    return x.flip(f).sum(a), x.sum(a).flip(f - a)
 
 
 @rule
@@ -146,6 +145,13 @@ def sum_of_scaled_floats(x: Tensor, c: Const, a: Axes) -> Sides:
 
 
 @rule(dtypes=whole)
+def sum_of_masked(x: Tensor, y: Tensor, a: Axes) -> Sides:
+    """Two sums behind one mask and its opposite are one."""
+    b = forall(Tensor[bool_], "b")  # type: ignore[misc]
+    return where(b, x, 0).sum(a) + where(b, 0, y).sum(a), where(b, x, y).sum(a)
+
+
+@rule(dtypes=whole)
 def sum_of_added_sums(x: Tensor, y: Tensor, a: Axes) -> Sides:
     """Two sums over the same axes are one over the sums of the elements."""
     given(x.shape == y.shape)
@@ -164,10 +170,3 @@ def product_of_two_products(x: Tensor, y: Tensor, a: Axes) -> Sides:
     """Two products over the same axes are one over the products of the elements."""
     given(x.shape == y.shape)
     return x.prod(a) * y.prod(a), (x * y).prod(a)
-
-
-@rule(dtypes=whole)
-def sum_of_masked(x: Tensor, y: Tensor, a: Axes) -> Sides:
-    """Two sums behind one mask and its opposite are one."""
-    b = forall(Tensor[bool_], "b")  # type: ignore[misc]
-    return where(b, x, 0).sum(a) + where(b, 0, y).sum(a), where(b, x, y).sum(a)

@@ -482,6 +482,30 @@ def test_demands_are_compared_under_every_outcome() -> None:
     assert {name: set(extra_demands(by_id[name])) for name in wanted} == wanted
 
 
+@rule(dtypes=[float32])
+def gate_inside_opposite_of_floats(i: Value, j: Value, x: Value, y: Value, z: Value):
+    return where(i < j, where(j <= i, x, y), z), where(i < j, y, z)
+
+
+@rule(i=[index, float32])
+def gate_inside_opposite_of_either(i: DTypeVar, k: Value["i"], m: Value["i"], x: Value, y: Value):  # noqa: F821
+    return where(k < m, x, where(m <= k, y, x)), where(m <= k, y, x)
+
+
+@rule
+def gate_inside_greater(i: Value[index], j: Value[index], x: Value, y: Value, z: Value):
+    return where(i > j, where(j >= i, x, y), where(j < i, y, z)), where(j < i, y, z)
+
+
+def test_a_bound_and_its_opposite_are_one_condition_where_there_is_no_nan() -> None:
+    by_id = {r.id: r for r in LIBRARY}
+    assert extra_demands(by_id["gate_inside_opposite_then"]) == set()
+    assert extra_demands(by_id["gate_inside_opposite_else"]) == set()
+    assert extra_demands(gate_inside_greater) == set()
+    assert extra_demands(gate_inside_opposite_of_floats) == {"y"}
+    assert extra_demands(gate_inside_opposite_of_either) == {"y"}
+
+
 def test_a_demanded_variable_must_be_valid() -> None:
     by_id = {r.id: r for r in LIBRARY}
     always = Op.CmpLt(I, c(3, index))

@@ -320,6 +320,16 @@ def test_rule_fires_and_keeps_the_value(name: str) -> None:
         assert differences(made, left, stated) == []
 
 
+@pytest.mark.parametrize("name", [r.id for r in SIMPLIFY])
+def test_no_rule_is_hidden_by_the_others(name: str) -> None:
+    """Among all the rules, in their order, each applies to some term of its own left side."""
+    stated = BY_ID[name]
+    terms = (example(stated, dtype, seed)[1] for seed in range(150) for dtype in _dtypes(stated))
+    assert any(name in dict(rewrite(left, SIMPLIFY, licences=stated.licences).applied) for left in terms), (
+        f"{name} never applies: what earlier rules make of its left sides leaves nothing to it"
+    )
+
+
 def differences(made: Example, left: UOp, stated: Rule) -> list[str]:
     """Inputs on which the program that the engine makes of an example differs from it."""
     rewritten = rewrite(left, [stated], licences=stated.licences)

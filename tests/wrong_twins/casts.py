@@ -30,7 +30,7 @@ def cast_float_there_and_back_wrong(x: Value, s: DTypeVar):
 
 @rule(dtypes=[float32], s=[float16], t=[float64])
 def cast_float_through_wider_wrong(x: Value, s: DTypeVar, t: DTypeVar):
-    """Without the condition: the way leads through a narrower format."""
+    """The way leads through a narrower format."""
     return x.cast(s).cast(t), x.cast(t)
 
 

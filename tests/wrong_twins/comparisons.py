@@ -101,8 +101,8 @@ def eq_neg_zero_wrong(x: Value):
 
 @rule(dtypes=[int8])
 def lt_one_below_wrong(x: Value, y: Value):
-    """Narrowed to a width at which y - 1 wraps."""
-    return x <= y - 1, x < y
+    """Narrowed to a width at which one less wraps."""
+    return x <= y + -1, x < y
 
 
 @rule(dtypes=[float32])

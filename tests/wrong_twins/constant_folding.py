@@ -39,6 +39,12 @@ def constant_sub_add_wrong(x: Value, c: Const, d: Const):
     return c - (x + d), (d - c) - x
 
 
+@rule(dtypes=[index])
+def add_to_constant_sub_wrong(x: Value, c: Const, d: Const):
+    """The offset with the other sign."""
+    return (c - x) + d, (c - d) - x
+
+
 @rule(dtypes=[float16])
 def mul_mul_constants_wrong(x: Value, c: Const, d: Const):
     """Widened to a float: products round and overflow."""

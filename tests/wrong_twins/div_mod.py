@@ -54,41 +54,37 @@ def mod_idiv_wrong(x: Value, y: Value):
 @rule(dtypes=[index])
 def mod_mod_divides_wrong(x: Value, c: Const, d: Const):
     """Without divisibility."""
-    given(d > 0)
     return (x % c) % d, x % d
 
 
 @rule(dtypes=[index])
 def idiv_idiv_wrong(x: Value, c: Const, d: Const):
-    """Without the condition on the sign."""
+    """Without the condition on the sign of the outer divisor."""
     return (x // c) // d, x // (c * d)
 
 
 @rule(dtypes=[index])
 def mul_idiv_common_wrong(x: Value, c: Const, d: Const):
     """Without divisibility."""
-    given(c != 0)
     return (x * c) // d, x // (d // c)
 
 
 @rule(dtypes=[index])
 def mul_idiv_multiple_wrong(x: Value, c: Const, d: Const):
-    """Without divisibility."""
-    given(d != 0)
+    """Divisibility the wrong way round."""
+    given(d % c == 0)
     return (x * c) // d, x * (c // d)
 
 
 @rule(dtypes=[index])
 def mul_mod_common_wrong(x: Value, c: Const, d: Const):
     """Without divisibility."""
-    given(c != 0)
     return (x * c) % d, (x % (d // c)) * c
 
 
 @rule(dtypes=[index])
 def add_mul_div_common_wrong(x: Value, y: Value, c: Const, d: Const):
     """Without divisibility."""
-    given(d != 0)
     return (x * c + y) // d, x * (c // d) + y // d
 
 

@@ -22,15 +22,15 @@ def gate_with_common_value_wrong(p: Bool, q: Bool, x: Value, y: Value, z: Value)
 
 
 @rule(dtypes=[int8])
-def gate_inside_opposite_then_wrong(p: Bool, x: Value, y: Value, z: Value):
-    """The branch that is never taken."""
-    return where(p, where(~p, x, y), z), where(p, x, z)
+def gate_inside_opposite_then_wrong(i: Value[index], j: Value[index], x: Value, y: Value, z: Value):
+    """The same bound turned round is not its opposite: at i = j neither is right."""
+    return where(i <= j, where(j <= i, x, y), z), where(i <= j, y, z)
 
 
 @rule(dtypes=[int8])
-def gate_inside_opposite_else_wrong(p: Bool, x: Value, y: Value, z: Value):
-    """The branch that is never taken."""
-    return where(p, x, where(~p, y, z)), where(p, x, z)
+def gate_inside_opposite_else_wrong(i: Value[float32], j: Value[float32], x: Value, y: Value, z: Value):
+    """With NaN neither bound holds."""
+    return where(i < j, x, where(j <= i, y, z)), where(i < j, x, y)
 
 
 @rule(dtypes=[int8])
@@ -75,7 +75,7 @@ def bounds_from_below_wrong(i: Value, c: Const, d: Const):
 def bounds_that_exclude_wrong(i: Value, c: Const, d: Const):
     """A window, not nothing."""
     given(d < c)
-    return (i < c) & ~(i < d), i != i
+    return (i < c) & (d <= i), False
 
 
 @rule(dtypes=[uint8])
