@@ -21,6 +21,7 @@ from soundline.verify.advice.results import (
     RuleAdvice,
     Subsumed,
     TooStrong,
+    UnderConvention,
     order_from_json,
     rule_from_json,
     to_json,
@@ -44,6 +45,10 @@ ABOUT = RuleAdvice(
     missing=MISSING,
     too_strong=(TooStrong("a > 0", "a >= 0", "a = 0"), TooStrong("b > 0", "")),
     subsumed=(Subsumed("s", "x = 1", True),),
+    conventions=(
+        UnderConvention("floor", "proved", stated=True),
+        UnderConvention("truncated", "refuted", "x = -1"),
+    ),
 )
 LOOP = Loop(("r",), (("(x - y)", "r"),), "comes back: (x - y)")
 ORDER = Order(("leaves 1, Add 2",), 2, ("add_commutative",), (LOOP,))
@@ -62,6 +67,7 @@ def test_advice_is_told_in_sentences() -> None:
         "given(a > 0) asks for more than needed: given(a >= 0) is proved as well; it then applies to a = 0",
         "given(b > 0) is not needed: the rule is proved without it",
         "covered by s with x = 1: the same result",
+        "holds under floor division; under truncated division refuted at x = -1",
     ]
     (none,) = lines_about(RuleAdvice("r", "f.py", 3, missing=NONE))
     assert none.startswith("no condition was found that makes it right: the sides agree at no point")
@@ -153,7 +159,9 @@ def test_a_filter_and_json_go_with_it(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "my_rules.py").write_text(blocks("python")[0])
     assert run(tmp_path, monkeypatch, "--filter", "div_div_by_two", "--format", "json", "my_rules.py") == 0
     advice = json.loads(capsys.readouterr().out)["advice"]
-    assert advice["rules"] == []
+    (about,) = advice["rules"]
+    assert (about["missing"], about["too_strong"], about["subsumed"]) == (None, [], [])
+    assert [x["verdict"] for x in about["conventions"]] == ["proved"] * 3
     assert advice["order"]["rules"] == 1
 
 

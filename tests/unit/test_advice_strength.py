@@ -125,6 +125,7 @@ def test_the_library_knows_what_it_asks_for() -> None:
     assert said(BY_ID["mul_div_cancel"]) == []
     assert said(BY_ID["cast_to_same"]) == []  # without it the sides have two dtypes
     assert said(BY_ID["unflatten_mod"]) == []
+    assert said(BY_ID["eq_of_widened"]) == []  # bits_at_most would leave out index
 
 
 @pytest.mark.parametrize("stated", [div_div, above, sum_fits, said_twice])

@@ -3,8 +3,8 @@ Advice on rules
 ===============
 
 `advise` says what there is to say about the conditions of rules and about the rules as a set: the weakest condition
-that a refuted rule lacks, conditions that a proved rule does not need in full, rules that others cover, and whether
-rewriting with all of them ends.
+that a refuted rule lacks, conditions that a proved rule does not need in full, the conventions of division that a rule
+survives, rules that others cover, and whether rewriting with all of them ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from soundline.spec.errors import RuleError
 from soundline.spec.rules import Rule
+from soundline.verify.advice.conventions import under_conventions
 from soundline.verify.advice.results import Advice, Order, RuleAdvice, Subsumed
 from soundline.verify.advice.strength import too_strong
 from soundline.verify.advice.subsumption import subsumed
@@ -41,6 +42,7 @@ def advise(rules: Sequence[Rule], *, budget: Budget | None = None) -> Advice:
 def advise_rule(stated: Rule, verdict: Verdict, budget: Budget) -> RuleAdvice:
     """What there is to say about one rule with this verdict."""
     about = RuleAdvice(stated.id, stated.file, stated.line)
+    about = replace(about, conventions=under_conventions(stated, verdict, budget))
     if verdict == "refuted":
         return replace(about, missing=weakest(stated, budget)[1])
     if verdict == "proved":

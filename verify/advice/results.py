@@ -50,6 +50,18 @@ class Subsumed:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderConvention:
+    """What becomes of a rule under a convention of division."""
+
+    name: str
+    verdict: str
+    at: str = ""
+    """Where it is refuted, or why it is not decided."""
+    stated: bool = False
+    """Whether it is the convention in which the rule is stated."""
+
+
+@dataclass(frozen=True, slots=True)
 class RuleAdvice:
     """What is advised about one rule."""
 
@@ -61,11 +73,13 @@ class RuleAdvice:
     subsumed: tuple[Subsumed, ...] = ()
     note: str = ""
     """Why something could not be looked into."""
+    conventions: tuple[UnderConvention, ...] = ()
+    """For a rule that divides, what becomes of it under each convention of division."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to say."""
-        return not (self.missing or self.too_strong or self.subsumed or self.note)
+        return not (self.missing or self.too_strong or self.subsumed or self.note or self.conventions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +142,7 @@ def rule_from_json(data: dict[str, Any]) -> RuleAdvice:
         tuple(TooStrong(**x) for x in data["too_strong"]),
         tuple(Subsumed(**x) for x in data["subsumed"]),
         data["note"],
+        tuple(UnderConvention(**x) for x in data["conventions"]),
     )
 
 

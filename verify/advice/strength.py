@@ -40,7 +40,7 @@ def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
             rest = (*stated.given[:n], *weaker, *stated.given[n + 1 :])
             candidate = replace(stated, given=rest)
             try:
-                gained = _gained(stated, candidate, part)
+                gained = _gained(stated, candidate, part) if _keeps_instances(stated, candidate) else None
                 if gained is None or not is_proved(candidate, part):
                     continue
             except RuleError:
@@ -49,6 +49,18 @@ def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
             found.append(TooStrong(condition_text(condition), instead, gained))
             break
     return tuple(found)
+
+
+def _keeps_instances(stated: Rule, candidate: Rule) -> bool:
+    """Whether a rule with another condition on dtypes has every instance of the stated one.
+
+    A value of int8 is one of index, which is not stored in any number of bits.
+    """
+    return all(
+        {g.label for g in goals(stated, dtype)} <= {g.label for g in goals(candidate, dtype)}
+        for dtype in dtypes_of(stated)
+        if any(isinstance(c, Static) and c.head in _ABOUT_DTYPES for c in stated.given)
+    )
 
 
 def _gained(stated: Rule, candidate: Rule, budget: Budget) -> str | None:
@@ -76,6 +88,9 @@ def _has_all_instances(stated: Rule, candidate: Rule, dtype: DType) -> bool:
         return any(True for _ in goals(stated, dtype)) or not any(True for _ in goals(candidate, dtype))
     except RuleError:
         return True
+
+
+_ABOUT_DTYPES = ("lossless", "bits_at_most", "same")
 
 
 # weaker conditions ------------------------------------------------------------------------------------------------

@@ -7,11 +7,20 @@ Advice in lines of text, as JSON, and as notes of a SARIF report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from soundline.verify.advice.results import Advice, Loop, Missing, Order, RuleAdvice, Subsumed, TooStrong
+from soundline.verify.advice.results import (
+    Advice,
+    Loop,
+    Missing,
+    Order,
+    RuleAdvice,
+    Subsumed,
+    TooStrong,
+    UnderConvention,
+)
 
 
 def lines_about(advice: RuleAdvice) -> list[str]:
@@ -19,6 +28,7 @@ def lines_about(advice: RuleAdvice) -> list[str]:
     lines = [] if advice.missing is None else list(_missing(advice.missing))
     lines += [line for x in advice.too_strong for line in _too_strong(x)]
     lines += [_subsumed(x) for x in advice.subsumed]
+    lines += [_conventions(advice.conventions)] if advice.conventions else []
     return lines + ([advice.note] if advice.note else [])
 
 
@@ -50,6 +60,31 @@ def _too_strong(found: TooStrong) -> Iterator[str]:
 def _subsumed(found: Subsumed) -> str:
     result = "the same result" if found.same else "another form of the same value; it is tried first"
     return f"covered by {found.by} with {found.how}: {result}"
+
+
+def _conventions(found: Sequence[UnderConvention]) -> str:
+    parts = []
+    holding = [x.name for x in found if x.verdict == "proved"]
+    if holding:
+        parts.append(f"holds under {listed(holding)} division")
+    for x in found:
+        where = f"under {x.name} division{', as stated,' if x.stated else ''}"
+        if x.verdict == "refuted":
+            parts.append(f"{where} refuted{f' at {x.at}' if x.at else ''}")
+        elif x.verdict == "vacuous":
+            parts.append(f"{where} it says nothing")
+        elif x.verdict != "proved":
+            parts.append(f"{where} not decided{f': {x.at}' if x.at else ''}")
+    return "; ".join(parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["floor"]), listed(["floor", "truncated", "Euclidean"])
+    ('floor', 'floor, truncated and Euclidean')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def lines_about_order(order: Order) -> list[str]:
