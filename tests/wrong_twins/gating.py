@@ -23,7 +23,7 @@ def gate_with_common_value_wrong(p: Bool, q: Bool, x: Value, y: Value, z: Value)
 
 @rule(dtypes=[int8])
 def gate_inside_opposite_then_wrong(i: Value[index], j: Value[index], x: Value, y: Value, z: Value):
-    """The same bound turned round is not its opposite: at i = j neither is right."""
+    """Not opposites: where i equals j, both bounds hold."""
     return where(i <= j, where(j <= i, x, y), z), where(i <= j, y, z)
 
 
