@@ -476,3 +476,15 @@ def sum_shift(x: Tensor["n"], n: Size, c: Value):
 @rule(dtypes=[int32])
 def variance_like(x: Tensor["n"], n: Size, c: Value):
     return ((x - c) * (x - c)).sum((0,)), (x * x).sum((0,)) - 2 * c * x.sum((0,)) + c * c * n.cast(int32)
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def clamp_of_some(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(n > 0)
+    return max_over(r, maximum(f(r), c)), maximum(max_over(r, f(r)), c)
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def affine_of_maybe_none(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c > 0)
+    return max_over(r, f(r) / c - 1), max_over(r, f(r)) / c - 1

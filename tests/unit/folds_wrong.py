@@ -489,3 +489,18 @@ def columns_first(x: Tensor["m", "n"], m: Size, n: Size):
 @rule(dtypes=[int32])
 def sum_and_max_exchanged(x: Tensor["m", "n"], m: Size, n: Size):
     return x.sum((0,)).max((1,)), x.max((1,)).sum((0,))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def clamp_of_maybe_none(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    return maximum(max_over(r, f(r)), c), max_over(r, maximum(f(r), c))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def nothing_of_maybe_none(n: Size, r: Range["n"], f: Body["r"]):
+    return max_over(r, f(r) * 0), max_over(r, f(r)) * 0
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def power_of_maybe_none(x: Tensor["n"], n: Size):
+    return x.max((0,)).exp2(), x.exp2().max((0,))

@@ -5,7 +5,8 @@ Ops that go into folds
 What is done to a fold can be done to each of its elements instead where it is a homomorphism: h(a ⊕ b) = h(a) ⊗ h(b)
 for all a and b makes h(a ⊕ b ⊕ …) = h(a) ⊗ h(b) ⊗ …, in whatever order. Whether it is one is a question about two
 scalars, which the court answers by the laws of the dtype: a cast of a maximum, a scaled maximum, 2 to the power of a
-sum, the negation of *any*. Where the fold may be empty, h must take the value of the empty fold to that of the other.
+sum, the negation of *any*. Where the fold may be empty, h must take the value of the empty fold to that of the other:
+maximum(max of nothing, c) is c, but the maximum of nothing is -∞, also where floats stand for real numbers.
 """
 
 from __future__ import annotations
@@ -73,9 +74,29 @@ class Homomorphisms:
         if isinstance(empty, Invalid) or isinstance(other, Invalid):
             return False
         if self.over_reals and Op.Max in (inner.op, op):
-            return True  # the maximum of nothing is no real number
+            return inner.op is op and self._keeps_least(element, inner, path)
         nothing = _with(element, inner, constant(inner.dtype, empty))
         return self.proves(nothing, constant(element.dtype, other), path)
+
+    def _keeps_least(self, element: Element, inner: Fold, path: Path) -> bool:
+        """Whether -∞, the maximum of nothing, is taken to itself.
+
+        It is no real number that the court could be asked about, and yet no input has to be infinite for it.
+        """
+        if not isinstance(element, Apply):
+            return element == inner
+        around = [o for o in element.operands if o == inner or _only_fold(o) == inner]
+        rest = [o for o in element.operands if o not in around]
+        if len(around) != 1 or not self._keeps_least(around[0], inner, path):
+            return False
+        if element.op is Op.Mul or (element.op is Op.Div and around[0] == element.operands[0]):
+            return self._is_positive(rest[0], path)
+        first = element.op is Op.Sub and around[0] == element.operands[0]
+        return first or element.op in (Op.Add, Op.Cast)
+
+    def _is_positive(self, element: Element, path: Path) -> bool:
+        above = self._op(Op.CmpLt, bool_, constant(element.dtype, 0.0), element)
+        return self.proves(above, constant(bool_, True), path)
 
     def _op(self, op: Op, dtype: DType, a: Element, b: Element) -> Element:
         if dtype is bool_:
@@ -84,7 +105,7 @@ class Homomorphisms:
         return self.reader.operation(op, dtype, (a, b))
 
 
-def _only_fold(element: Apply) -> Fold | None:
+def _only_fold(element: Element) -> Fold | None:
     """The one fold in an element of ops; None where there are none or several, or choices."""
     found: dict[str, Fold] = {}
 

@@ -14,11 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from soundline.spec.arrays import Array, Cell, same_cell
+from soundline.spec.closed import free_ranges
 from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
 from soundline.spec.node import Size, UOp, toposort
+from soundline.spec.op_schema import Op
 from soundline.verify.layers import OVER_REALS
 from soundline.verify.smt.obligations import wrapping_nodes
 from soundline.verify.smt.points import wraps
@@ -26,6 +28,9 @@ from soundline.verify.verdicts import EVALUATOR, Replay
 
 CONFIRMED = Replay(EVALUATOR, "confirmed")
 """What every counterexample has been through before it is shown."""
+
+MOST_PLAIN = 1024.0
+"""The greatest magnitude of floats of which a few may be added and multiplied without overflow."""
 
 Inputs = Mapping[str, Array]
 """An array for each variable of an instance, by name; sizes and other scalars have shape ()."""
@@ -99,7 +104,8 @@ def _agree(goal: Goal, left: Array, right: Array, bound: Mapping[int, Array]) ->
         return False
     rows = list(zip(left.elements, right.elements, strict=True))
     if not licences.isdisjoint(OVER_REALS):
-        return all(_near(a, b) for a, b in rows)
+        least = _are_plain(bound) and any((a == -math.inf) != (b == -math.inf) for a, b in rows)
+        return all(_near(a, b) for a, b in rows) and not (least and _has_empty_maximum(goal, bound))
     ignored = "no_signed_zero" in licences
     return all(same_cell(left.dtype, a, b) or (ignored and a == b == 0) for a, b in rows)
 
@@ -108,6 +114,27 @@ def _has_nan(node: UOp, bound: Mapping[int, Array]) -> bool:
     if not node.dtype.is_float:
         return False
     return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+
+
+def _are_plain(bound: Mapping[int, Array]) -> bool:
+    """Whether no float among the inputs is so great that arithmetic may overflow."""
+    floats = (e for a in bound.values() if a.dtype.is_float for e in a.elements if isinstance(e, float))
+    return all(abs(e) <= MOST_PLAIN for e in floats)
+
+
+def _has_empty_maximum(goal: Goal, bound: Mapping[int, Array]) -> bool:
+    """Whether a side takes the maximum of no floats, which is -∞ though every input is a number."""
+    sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
+    nodes = dict.fromkeys(n for side in sides for n in toposort(side))
+    found = (n for n in nodes if n.op is Op.Reduce and n.arg.op is Op.Max and not free_ranges(n))
+    return any(_folds_nothing(n, bound) for n in found)
+
+
+def _folds_nothing(node: UOp, bound: Mapping[int, Array]) -> bool:
+    source, *ranges = node.src
+    if any(not free_ranges(r.src[0]) and evaluate(r.src[0], bound).item() == 0 for r in ranges):
+        return True
+    return not ranges and 0 in evaluate(source, bound).shape and evaluate(node, bound).elements != ()
 
 
 def _near(a: Cell, b: Cell) -> bool:
