@@ -30,7 +30,7 @@ def _target(path: str, *tests: str) -> Target:
 
 
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
-_TENSORS = ("mutants_shape_prover", "prover_tensors")
+_TENSORS = ("mutants_shape_prover", "prover_indexing", "prover_tensors")
 _FOLDS = ("prover_reduce", *_TENSORS)
 _RANKS = ("every_rank", "every_rank_frames", *_TENSORS)
 _RULES = ("mutants_rules", "mutants_building", "rule_language_ranges", "prover_scalars")

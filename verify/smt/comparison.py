@@ -31,9 +31,13 @@ from soundline.verify.smt.elements import (
 from soundline.verify.smt.folds import Folds, folds_of
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjunction, equal, implies, negation
 from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.polynomials import Poly
 
 MOST_CASES = 4096
 """How many cases two elements may distinguish before the comparison is given up."""
+
+MOST_PAIRS = 16
+"""How many pairs of elements of dtype ``index`` are asked whether they are read at one position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +142,21 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
     if isinstance(left, Read) and isinstance(right, Read) and left.name == right.name:
         return reader.space.same(left.at, right.at, left.shape, path)
     if isinstance(left, Number) and isinstance(right, Number):
+        _learn_of_reads(reader, left, right, path)
         reduce = reader.space.equations.reduce
         return equal(reduce(left.poly), reduce(right.poly))
     if left.dtype is bool_ and right.dtype is bool_ and not isinstance(right, Bottom):
         a, b = (reader.space.reduced(reader.bools.formula(e)) for e in (left, right))
         return TRUE if a == b else conjunction((implies(a, b), implies(b, a)))
     return FALSE
+
+
+def _learn_of_reads(reader: Reader, left: Number, right: Number, path: Path) -> None:
+    """Learn that elements of dtype ``index`` that are read at one position of one input are one number."""
+    here, there = (
+        [reader.numbers[a] for a in sorted(e.poly.atoms) if a in reader.numbers] for e in (left, right)
+    )
+    pairs = [(a, b) for a in here for b in there if a.name == b.name and a != b]
+    for a, b in pairs[:MOST_PAIRS]:
+        same = reader.space.same(a.at, b.at, a.shape, path)
+        reader.space.learn(path, implies(same, equal(Poly.of(a.key), Poly.of(b.key))))

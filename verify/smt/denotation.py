@@ -36,6 +36,7 @@ from soundline.verify.smt.elements import (
     atoms,
     choice,
     constant,
+    of_equals,
     operation,
 )
 from soundline.verify.smt.formulas import (
@@ -191,7 +192,7 @@ class Reader:
 
     def operation(self, op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
         """An op on elements; one that is computed by its scalar law shows the dtype."""
-        made = operation(op, dtype, operands)
+        made = of_equals(op, operands) or operation(op, dtype, operands)
         self.by_law |= isinstance(made, Constant | Number)
         return made
 

@@ -211,6 +211,23 @@ def operation(op: Op, dtype: DType, operands: tuple[Element, ...]) -> Element:
 Operation = Callable[[Op, DType, tuple[Element, ...]], Element]
 
 
+def of_equals(op: Op, operands: tuple[Element, ...]) -> Element | None:
+    """What a comparison of an element with itself says of anything but a float, where NaN differs from itself."""
+    if op not in _OF_EQUALS or operands[0].dtype.is_float or operands[0] != operands[1]:
+        return None
+    return Constant(bool_, _OF_EQUALS[op])
+
+
+_OF_EQUALS = {
+    Op.CmpEq: True,
+    Op.CmpLe: True,
+    Op.CmpGe: True,
+    Op.CmpNe: False,
+    Op.CmpLt: False,
+    Op.CmpGt: False,
+}
+
+
 def assuming(element: Element, literals: frozenset[Formula], made: Operation = operation) -> Element:
     """The element where these conditions hold: choices that they decide are taken, and ops are made anew."""
     if isinstance(element, Choice):
@@ -248,6 +265,20 @@ def may_be_invalid(element: Element) -> bool:
         case Fold():
             return may_be_invalid(element.body)
     return False
+
+
+def valid_where(element: Element) -> Formula:
+    """A condition without which an element is ⊥; a fold is taken for valid."""
+    match element:
+        case Bottom():
+            return FALSE
+        case Apply():
+            return conjunction(map(valid_where, element.operands))
+        case Choice():
+            then = conjunction((element.condition, valid_where(element.then)))
+            otherwise = conjunction((negation(element.condition), valid_where(element.otherwise)))
+            return disjunction((then, otherwise))
+    return TRUE
 
 
 def atoms(element: Element, behind: Mapping[str, Element]) -> frozenset[str]:
@@ -305,6 +336,8 @@ class Bools:
             return disjunction((picked, conjunction((negation(element.condition), otherwise))))
         if isinstance(element, Apply) and element.op in CONNECTIVES and element.operands[0].dtype is bool_:
             return CONNECTIVES[element.op](*(self.formula(o) for o in element.operands))
+        if isinstance(element, Apply) and element.op is Op.CmpNe:  # so it is at every dtype, of NaN as well
+            return negation(self.formula(Apply(bool_, Op.CmpEq, element.operands)))
         self.elements[element.key] = element
         return opaque(element.key)
 

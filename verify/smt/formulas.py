@@ -62,6 +62,9 @@ class Formula:
             yield from part.polys
 
 
+_OPPOSITES = ("opaque", "not opaque", "eq", "ne")
+"""The conditions that are seen to be the opposite of one another."""
+
 _SIGNS = {"ge": "≥", "eq": "=", "ne": "≠"}
 TRUE = Formula("true")
 FALSE = Formula("false")
@@ -149,6 +152,8 @@ def _joined(kind: Literal["and", "or"], parts: Iterable[Formula], empty: Formula
         for piece in part.parts if part.kind == kind else (part,):
             if piece != empty:
                 found[piece.key] = piece
+            if piece.kind in _OPPOSITES and negation(piece).key in found:
+                return strong
     if len(found) < 2:
         return next(iter(found.values()), empty)
     return Formula(kind, parts=tuple(found[k] for k in sorted(found)))

@@ -18,14 +18,15 @@ from dataclasses import dataclass, field
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.instances import Goal
-from soundline.spec.node import UOp
+from soundline.spec.node import UOp, toposort
+from soundline.spec.op_schema import Op
 from soundline.spec.uop import obligations
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
-from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads
+from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.fold_validity import folds_are_valid
 from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Space
@@ -125,6 +126,18 @@ class Instance:
         filled = [less(ZERO, size) for size in (*shape, product(shape))]
         facts = [*self.premises, *self.space.known(ALWAYS), *map(self.space.reduced, filled)]
         return self.court.arithmetic.satisfiable(facts) != "unsat"
+
+    def is_valid_somewhere(self) -> bool:
+        """Whether some element of the left side can be valid; nothing is learned by asking but by another instance."""
+        if not any(node.op is Op.Index for node in toposort(self.goal.left)):
+            return True
+        shape = self.reader.shape(self.goal.left)
+        if ZERO in shape:
+            return False
+        at = tuple(ZERO if size == ONE else Poly.of(f"@{k}") for k, size in enumerate(shape))
+        self.space.inside(ALWAYS, at, shape)
+        valid = self.space.reduced(valid_where(self.reader.element(self.goal.left, at, ALWAYS)))
+        return self.court.arithmetic.satisfiable([*self.space.known(ALWAYS), valid]) != "unsat"
 
     # judgement --------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ class _Record:
     """Whether some instance beyond rank 0, or any where there are no others, can meet its conditions."""
     has_elements: bool = False
     """Whether such an instance can do so with elements."""
+    reads_outside: bool = False
+    """Whether the left side of such an instance has elements, but reads all of them outside of their tensors."""
     ranked: bool = False
     """Whether an instance beyond rank 0 was seen."""
     at_rank_0: bool = False
@@ -212,7 +214,9 @@ def _apply(record: _Record, goal: Goal, instance: Instance) -> None:
         return
     applies = instance.applies()
     record.applies |= applies
-    record.has_elements = applies and instance.applies_to_elements()
+    if applies and instance.applies_to_elements():
+        record.has_elements = Instance(goal, instance.court).is_valid_somewhere()
+        record.reads_outside |= not record.has_elements
 
 
 def _counts(record: _Record, goal: Goal) -> bool:
@@ -260,7 +264,10 @@ def _vacuous(record: _Record) -> str:
         return "both sides are the same term"
     if not record.applies:
         return "the condition excludes every input" + (" beyond rank 0" if record.at_rank_0 else "")
-    return "" if record.has_elements else "the rule matches only empty tensors"
+    if record.has_elements:
+        return ""
+    outside = record.reads_outside
+    return "the left side is never valid" if outside else "the rule matches only empty tensors"
 
 
 def _partly_covered(record: _Record) -> str:
