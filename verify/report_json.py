@@ -18,7 +18,8 @@ this run. `work` is the solver's own count.
 With ``--advise`` there is also ``"advice": {"rules": [{"id", "file", "line", "missing": null | {"weakest": […],
 "literals", "points", "tried", "note"}, "too_strong": [{"condition", "instead", "example"}], "subsumed": [{"by", "how",
 "same"}], "note", "conventions": [{"name", "verdict", "at",
-"stated"}]}], "order": null | {"measures", "rules", "exempt", "loops": [{"rules", "steps", "text"}], "note"}}``.
+"stated"}]}], "order": null | {"measures", "rules", "exempt", "loops": [{"rules", "steps", "text"}], "note", "unread",
+"first": [[rule, variable, earlier rule]]}}``.
 
 With ``--law`` there is also ``"law": {"obligations": [{"subject", "name", "statement", "kind", "covered", "tightness",
 "witness", "detail", "counterexample"}], "summary": {…}}``.

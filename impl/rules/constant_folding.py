@@ -28,7 +28,7 @@ def add_add_constants(x: Value, c: Const, d: Const) -> Sides:
 
 @rule(dtypes=whole)
 def add_constant_outward(x: Value, y: Value, c: Const) -> Sides:
-    """An offset inside a sum moves out, where it meets the others."""
+    """An offset inside a sum moves out, where it meets the others. Second, for two offsets would change places."""
     return (x + c) + y, (x + y) + c
 
 

@@ -51,7 +51,7 @@ ABOUT = RuleAdvice(
     ),
 )
 LOOP = Loop(("r",), (("(x - y)", "r"),), "comes back: (x - y)")
-ORDER = Order(("leaves 1, Add 2",), 2, ("add_commutative",), (LOOP,))
+ORDER = Order(("leaves 1, Add 2",), 2, ("add_commutative",), (LOOP,), first=(("r", "y", "s"),))
 
 
 def test_advice_travels_between_processes() -> None:
@@ -74,6 +74,7 @@ def test_advice_is_told_in_sentences() -> None:
     assert "12 literals, 345 points, 6 proposals" in none
     told = lines_about_order(ORDER)
     assert told[0] == "rewriting with 2 rules ends: each application lowers a measure"
+    assert "  y of r is no constant: s comes first and takes those" in told
     assert "no decreasing order was found for r" in told
     (first, *_) = lines_about_order(Order(("leaves 1", "leaves 1, Mul 2"), 1))
     assert (

@@ -7,8 +7,9 @@ rewriting ends where every rule makes the number smaller, whatever stands for th
 on that its operands became smaller. Here the polynomials are ``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``;
 Z3 looks for the numbers a and w.
 
-A constant counts 1, and so does an operation on constants, which the engine evaluates; everything else counts at least
-1. Shapes, offsets and permutations do not count, because the engine does not rewrite in them.
+A constant counts 1, and so does an operation on constants, which the engine evaluates; every other leaf counts 2, so
+that all else counts at least 2. A variable may stand for a constant, unless something is known of it. Shapes, offsets
+and permutations do not count, because the engine does not rewrite in them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Oriented:
 
     rule: Rule
     ops: Mapping[str, Op]
+    varying: frozenset[str] = frozenset()
+    """The variables that are known to be no constants."""
 
 
 def oriented(stated: Rule) -> Iterator[Oriented]:
@@ -105,7 +108,7 @@ class Measure:
     def shrinks(self, at: Oriented) -> tuple[Any, Any]:
         """That a rule never makes the number greater, and that it always makes it smaller. Raises ``Unmeasured``."""
         left, right = self.of(at.rule.left, at), self.of(at.rule.right, at)
-        least = {name: _least(at.rule, name) for name in at.rule.kinds}
+        least = {name: _least(at, name) for name in at.rule.kinds}
         gap = _shifted(_sum([left, {m: -c for m, c in right.items()}]), least)
         constant = gap.pop((), 0)
         grows = [c >= 0 for c in gap.values() if not isinstance(c, int)]
@@ -132,9 +135,10 @@ def _number(model: Any, variable: Any) -> int:
     return int(model.eval(variable, model_completion=True).as_long())
 
 
-def _least(stated: Rule, name: str) -> int:
+def _least(at: Oriented, name: str) -> int:
     """The least number of what a variable stands for; a left side that is a variable alone is no constant."""
-    return CONSTANT + 1 if stated.left.head == "var" and stated.left.args[0] == name else CONSTANT
+    alone = at.rule.left.head == "var" and at.rule.left.args[0] == name
+    return CONSTANT + 1 if alone or name in at.varying else CONSTANT
 
 
 def _symbol(term: Term, at: Oriented) -> tuple[str, list[Value]]:

@@ -109,6 +109,8 @@ class Order:
     """Why it could not be looked into."""
     unread: tuple[str, ...] = ()
     """The rules that these measures do not reach."""
+    first: tuple[tuple[str, str, str], ...] = ()
+    """(rule, variable, earlier rule): the earlier one applies wherever the variable is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +155,5 @@ def order_from_json(data: dict[str, Any]) -> Order:
         for x in data["loops"]
     )
     names = {name: tuple(data[name]) for name in ("measures", "exempt", "unread")}
-    return Order(rules=data["rules"], loops=loops, note=data["note"], **names)
+    first = tuple((str(a), str(b), str(c)) for a, b, c in data["first"])
+    return Order(rules=data["rules"], loops=loops, note=data["note"], first=first, **names)

@@ -88,6 +88,14 @@ def _covers(general: Rule, special: Rule, proved: Collection[str], budget: Budge
     return None
 
 
+def applies_to(general: Rule, special: Rule) -> bool:
+    """Whether a rule applies to every instance of another's left side that meets the other's conditions."""
+    if not _licensed(general, special) or _root(general.left) not in ("any", _root(special.left)):
+        return False
+    both = (general.id, special.id)
+    return _covers(general, special, both, Budget().share(PART)) is not None
+
+
 def _same_at_all(
     general: Rule, special: Rule, bound: Bound, both_proved: bool, budget: Budget
 ) -> bool | None:

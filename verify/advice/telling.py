@@ -97,6 +97,8 @@ def lines_about_order(order: Order) -> list[str]:
         lowered = "a measure" if count == 1 else f"the first of {count} measures that it changes"
         lines.append(f"rewriting with {order.rules} {noun} ends: each application lowers {lowered}")
         lines += [f"  {n}. {text}" for n, text in enumerate(order.measures, 1)]
+    for late, name, early in order.first:
+        lines.append(f"  {name} of {late} is no constant: {early} comes first and takes those")
     for loop in order.loops:
         lines += _loop(loop)
     if order.unread:

@@ -3,24 +3,27 @@ Does rewriting end?
 ===================
 
 A decreasing order for the rules of a run: measures that are compared one after another. Each must never grow by any of
-the rules that are left, and those that it makes smaller each time are then covered and need not be looked at again.
-What no measure covers may go on for ever; `loops` asks the engine for a term that does.
+the rules that are left, and those that it makes smaller each time are then covered and need not be looked at again. The
+order in which rules are tried counts: where an earlier rule applies whenever a variable is a constant, that variable is
+none. What no measure covers may go on for ever; `loops` asks the engine for a term that does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import z3
 
+from soundline.impl.matching import patterns_of
 from soundline.impl.rules import DECOMPOSE, commutativity
 from soundline.spec.rules import Rule
 from soundline.verify.advice.loops import looping
 from soundline.verify.advice.measures import Measure, Oriented, Unmeasured, oriented, symbols
 from soundline.verify.advice.results import Loop, Order
+from soundline.verify.advice.subsumption import applies_to
 from soundline.verify.sameness import structure
 
 WORK = 40_000_000
@@ -44,6 +47,10 @@ class _Proof:
     covered: int = 0
     asked_alone: bool = False
     """Whether each rule was tried alone, which need not be done twice."""
+    first: list[tuple[str, str, str]] = field(default_factory=list)
+    """What earlier rules take: see `Order.first`."""
+    asked_order: bool = False
+    """Whether earlier rules were asked for."""
 
 
 def order_of(rules: Sequence[Rule]) -> Order:
@@ -57,13 +64,15 @@ def order_of(rules: Sequence[Rule]) -> Order:
     stuck: list[Rule] = []
     rounds = 0
     while proof.left:
-        if not _cover_some(proof):
+        if not _cover_some(proof) and not _know_more(proof, rules):
             rounds += 1
             stuck += _set_aside(proof) if rounds < MOST_ROUNDS else proof.left
             proof.left = proof.left if rounds < MOST_ROUNDS else []
     ordered = [r for r in rules if r in stuck]
     loops = tuple(_loops(ordered, rules, exempt))
-    return Order(tuple(proof.measures), proof.covered, exempt, loops, unread=tuple(r.id for r in unread))
+    told = tuple(x for x in proof.first if x[0] not in {r.id for r in stuck})
+    names = tuple(r.id for r in unread)
+    return Order(tuple(proof.measures), proof.covered, exempt, loops, unread=names, first=told)
 
 
 def _is_exempt(stated: Rule) -> bool:
@@ -85,6 +94,37 @@ def _is_measured(stated: Rule) -> bool:
     except Unmeasured:
         return False
     return True
+
+
+# the order of trying ----------------------------------------------------------------------------------------------
+
+
+def _know_more(proof: _Proof, rules: Sequence[Rule]) -> bool:
+    """Find out which variables of the rules that are left are never constants; whether there are any."""
+    if proof.asked_order:
+        return False
+    proof.asked_order = True
+    for late in proof.left:
+        place = next(n for n, r in enumerate(rules) if r is late)
+        earlier = [r for r in rules[:place] if not _is_exempt(r) and _applies_wherever_it_matches(r)]
+        for name, kind in late.kinds.items():
+            taken = _at_constants(late, name) if kind.kind == "Value" else None
+            early = next((r for r in earlier if taken is not None and applies_to(r, taken)), None)
+            if early is not None:
+                proof.first.append((late.id, name, early.id))
+                known = proof.instances[late.id]
+                proof.instances[late.id] = [replace(at, varying=at.varying | {name}) for at in known]
+    return bool(proof.first)
+
+
+def _applies_wherever_it_matches(stated: Rule) -> bool:
+    """Whether the engine asks for nothing but a match and the conditions: see `impl.matching`."""
+    return not any(p.demanding or p.dropped for p in patterns_of(stated))
+
+
+def _at_constants(stated: Rule, name: str) -> Rule:
+    """A rule with a constant in the place of a value."""
+    return replace(stated, kinds={**stated.kinds, name: replace(stated.kinds[name], kind="Const")})
 
 
 # measures ---------------------------------------------------------------------------------------------------------
