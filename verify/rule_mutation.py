@@ -7,7 +7,7 @@ Every mutant of every shipped rule
 where the prover refutes it, finds that it says nothing, or where it is no rule at all. One that is proved, and that the
 evaluator finds no fault with, is as true as the rule and is listed. What is left, undecided or wrongly proved, counts
 against the score. What was found is remembered for as long as law, prover and solver are the same, so that a run that
-was ended goes on; the result is written to ``benchmarks/results/rule_mutation.json``.
+was ended goes on; mutants that take long come last; the result is written to ``benchmarks/results/rule_mutation.json``.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ THRESHOLD = 0.99
 """The share of mutants that must be noticed, of those that are not as true as the rule."""
 PATIENCE = 60.0
 """Seconds of processor time after which a mutant is given up."""
+HASTE = 5.0
+"""Seconds after which it is put off until all others have been asked about."""
 WAITING = 20
 """How many times longer the clock may take, on a busy machine."""
 FOUND, INTERRUPTED = 1, 130
@@ -161,23 +163,38 @@ class Campaign:
         self.found: dict[str, dict[int, Outcome]] = {name: {} for name in names}
 
     def run(self, minutes: float) -> None:
-        """Ask about what is not known, until the time is up."""
+        """Ask about what is not known, until the time is up: first about what is soon said, then about the rest."""
         deadline = time.monotonic() + 60 * minutes
+        late: dict[str, list[int]] = {}
         for name, mutants in self.mutants.items():
-            found = self.found[name]
             for n, mutant in enumerate(mutants):
                 entry = self.ledger.get(mutant["identity"])
                 if entry is not None:
-                    found[n] = entry[0]
-            left = [n for n in range(len(mutants)) if n not in found]
-            for place, outcome in judgements([mutants[n] for n in left]):
-                self._tell(mutants[left[place]], outcome)
-                self.ledger.put(mutants[left[place]]["identity"], outcome, "")
-                found[left[place]] = outcome
-                if time.monotonic() > deadline:
-                    break
-            if left:
-                self.console.print(f"{_short(name)}: {_in_words(_counts(found.values()))}", markup=False)
+                    self.found[name][n] = entry[0]
+            left = [n for n in range(len(mutants)) if n not in self.found[name]]
+            late[name] = self._asked(name, left, HASTE, deadline)
+        for name, left in late.items():
+            self._asked(name, left, PATIENCE, deadline)
+
+    def _asked(self, name: str, left: list[int], patience: float, deadline: float) -> list[int]:
+        """Ask about these mutants of a module; those that may have a verdict after a longer time."""
+        mutants, found = self.mutants[name], self.found[name]
+        late = []
+        if not left or time.monotonic() > deadline:
+            return []
+        for place, outcome in judgements([mutants[n] for n in left], patience):
+            n = left[place]
+            found[n] = outcome
+            if outcome.killer == NO_VERDICT and patience < PATIENCE:
+                late.append(n)
+            else:
+                self._tell(mutants[n], outcome)
+                self.ledger.put(mutants[n]["identity"], outcome, "")
+            if time.monotonic() > deadline:
+                break
+        put_off = f", {len(late)} put off" if late else ""
+        self.console.print(f"{_short(name)}: {_in_words(_counts(found.values()))}{put_off}", markup=False)
+        return late
 
     def _tell(self, mutant: dict[str, Any], outcome: Outcome) -> None:
         if outcome.status == "survived":

@@ -82,7 +82,7 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
     original = judgements
     monkeypatch.setattr(mutation_rules, "describe", lambda module: described(NAMES[:1] + NAMES[5:9]))
     monkeypatch.setattr(
-        rule_mutation, "judgements", lambda left: asked.extend(m["rule"] for m in left) or original(left)
+        rule_mutation, "judgements", lambda left, _: asked.extend(m["rule"] for m in left) or original(left)
     )
     ledger = Ledger(tmp_path / "ledger.sqlite")
     for _ in range(2):
@@ -109,6 +109,33 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
     ]
 
 
+@pytest.mark.usefixtures("obedient")
+def test_what_takes_long_comes_last_and_is_asked_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[float, list[str]]] = []
+    original = judgements
+
+    def counted(left: list[dict[str, Any]], patience: float) -> Any:
+        asked.append((patience, [m["rule"] for m in left]))
+        return original(left, patience)
+
+    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(["spins", "refuted"]))
+    monkeypatch.setattr(rule_mutation, "judgements", counted)
+    monkeypatch.setattr(rule_mutation, "HASTE", 0.2)
+    monkeypatch.setattr(rule_mutation, "PATIENCE", 0.4)
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+    campaign.run(0.0)  # no time is left for anything
+    assert asked == []
+    for _ in range(2):
+        campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+        campaign.run(1.0)
+    ledger.close()
+    assert asked == [(0.2, ["spins", "refuted"]), (0.4, ["spins"])]
+    assert campaign.as_json()["total"]["undecided"] == 1
+
+
 @pytest.mark.parametrize(("module", "names"), SAMPLE.items())
 def test_no_mutant_of_these_rules_survives(module: str, names: tuple[str, ...]) -> None:
     mutants = [m for m in mutation_rules.describe(module) if m["rule"] in names]
@@ -122,7 +149,7 @@ def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(mutation_rules, "describe", lambda module: described(["true", "refuted"]))
-    monkeypatch.setattr(rule_mutation, "judgements", lambda left: iter(()))
+    monkeypatch.setattr(rule_mutation, "judgements", lambda left, patience: iter(()))
     output = tmp_path / "result.json"
     assert main(["--only", "shifts", "--fresh", "--output", str(output)]) == 1
     result = json.loads(output.read_text())
