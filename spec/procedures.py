@@ -26,7 +26,7 @@ from soundline.spec.bounds import Known
 from soundline.spec.errors import RuleError
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
-from soundline.spec.rules import LICENCES
+from soundline.spec.rules import LICENCES, collection
 
 
 class Knowledge(Protocol):
@@ -85,7 +85,7 @@ def _declared(body: Body, ops: tuple[Op, ...], name: str | None, licences: tuple
         raise RuleError(
             wrong, file=code.co_filename, line=code.co_firstlineno, rule=name or body.__name__, hint=hint
         )
-    return Procedure(
+    made = Procedure(
         id=name or body.__name__,
         file=code.co_filename,
         line=code.co_firstlineno,
@@ -94,6 +94,10 @@ def _declared(body: Body, ops: tuple[Op, ...], name: str | None, licences: tuple
         body=body,
         licences=licences,
     )
+    collected = collection()
+    if collected is not None:
+        collected.procedures.append(made)
+    return made
 
 
 def _mistake(body: Body, ops: tuple[object, ...], licences: tuple[str, ...]) -> tuple[str, str]:

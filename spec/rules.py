@@ -174,9 +174,11 @@ class Rule:
 
 @dataclass
 class Collection:
-    """The rules and the errors that were met while a rule file was read."""
+    """The rules, the procedures and the errors that were met while a rule file was read."""
 
     rules: list[Rule] = field(default_factory=list)
+    procedures: list[Any] = field(default_factory=list)
+    """Those of `procedures`, a later chapter."""
     errors: list[RuleError] = field(default_factory=list)
 
 
@@ -192,6 +194,11 @@ def collecting() -> Iterator[Collection]:
         yield collection
     finally:
         _collection.reset(token)
+
+
+def collection() -> Collection | None:
+    """What is being collected, if anything is."""
+    return _collection.get()
 
 
 @overload

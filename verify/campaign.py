@@ -73,7 +73,15 @@ def verify(found: Found, settings: Settings, listener: Listener | None = None) -
             interrupted = True
             campaign.note(Problem("lost-cluster", str(settings.executor), None, str(lost), lost.hint))
         seconds = time.monotonic() - began
-        return Report(campaign.reports(), campaign.mistakes(), seconds, interrupted, advice, campaign.costs())
+        return Report(
+            campaign.reports(),
+            campaign.mistakes(),
+            seconds,
+            interrupted,
+            advice,
+            campaign.costs(),
+            tuple(str(p["id"]) for p in campaign.procedures),
+        )
 
 
 class Campaign:
@@ -84,6 +92,7 @@ class Campaign:
         self.listener = listener or Silence()
         self.pool = _pool(settings)
         self.cases: list[Case] = []
+        self.procedures: list[dict[str, Any]] = []
         self._read = 0
         self._judging = False
         self._problems: dict[tuple[str, int | None, str], tuple[int, Problem]] = {}
@@ -196,7 +205,8 @@ class Campaign:
         for problem in problems:
             self._met(problem, reading.place)
         if not (said["rules"] or problems or reading.skip) and reading.file.expected:
-            self._met(no_rules(reading.file.path, said["imported"]), reading.place)
+            self._met(no_rules(reading.file.path, said["imported"], len(said["procedures"])), reading.place)
+        self.procedures += said["procedures"]
         self._read += len(said["rules"])
         chosen = [Case(reading, r) for r in said["rules"] if matches(r["id"], self.settings.filters)]
         self.cases += chosen

@@ -106,8 +106,11 @@ def duplicates(cases: Sequence[Case]) -> list[tuple[Case, Problem]]:
     return found
 
 
-def no_rules(file: str, imported: int) -> Problem:
-    """The problem of a file that states no rule; some states none itself but imports them."""
+def no_rules(file: str, imported: int, procedures: int) -> Problem:
+    """The problem of a file that states no rule: it may import some, or declare procedures alone."""
+    if procedures:
+        hint = "soundline verify --engine with this file checks each application of them"
+        return Problem("no-rules", file, None, "states no rule; it declares procedures", hint)
     if imported:
         hint = "verify the files that declare them"
         return Problem("no-rules", file, None, "states no rule itself; it imports some", hint)

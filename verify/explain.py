@@ -2,8 +2,8 @@
 ``soundline explain``
 =====================
 
-What an id means, in the words of the law itself: a rewrite rule, an op, a constraint or derived property of an op, a
-condition of Spork programs, a hazard, a decision, a class or kind of error, a verdict.
+What an id means, in the words of the law itself: a rewrite rule, a procedure, an op, a constraint or derived property
+of an op, a condition of Spork programs, a hazard, a decision, a class or kind of error, a verdict.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ DESCRIPTION = """\
 Say what an id means, in the words of the law. The id may be
 
   a rewrite rule           soundline explain permute_permute
+  a procedure              soundline explain collect_terms
                            soundline explain my_rules.py::my_rule
   an op                    soundline explain Reshape
   a law of an op           soundline explain uop-reshape-c2
@@ -93,6 +94,11 @@ def _filled(text: str, indent: int = 2) -> str:
     return "\n".join(
         textwrap.fill(p, WIDTH, initial_indent=pad, subsequent_indent=pad) for p in plain.split("\n")
     )
+
+
+def _paragraphs(doc: str) -> str:
+    """A documentation string, whose lines end anywhere."""
+    return _filled("\n\n".join(" ".join(p.split()) for p in doc.split("\n\n")))
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -214,7 +220,7 @@ def _rule(file: str, name: str) -> str:
 
     with Campaign(Settings()) as campaign:
         campaign.read(named([file]) if file else published(), judge=False)
-    rules = [c.said for c in sorted(campaign.cases, key=lambda c: c.order)]
+    rules = [c.said for c in sorted(campaign.cases, key=lambda c: c.order)] + campaign.procedures
     problems = campaign.mistakes()
     if file and problems and not rules:
         raise UsageError(f"{problems[0].place}: {problems[0].message}", hint=problems[0].hint)
@@ -231,12 +237,16 @@ def _stated(said: dict[str, Any], file: str) -> Iterator[str]:
     from soundline.verify.problems import displayed
     from soundline.verify.report_text import in_families
 
-    yield f"{said['id']}    a rewrite rule; {displayed(said['file'])}:{said['line']}"
+    place = f"{displayed(said['file'])}:{said['line']}"
+    if "statement" not in said:
+        yield from _procedural(said, place)
+        return
+    yield f"{said['id']}    a rewrite rule; {place}"
     yield ""
     yield _filled(said["statement"])
     if said["doc"]:
         yield ""
-        yield _filled(said["doc"])
+        yield _paragraphs(said["doc"])
     if said["licences"]:
         yield f"\nlicences: {', '.join(said['licences'])}"
     yield "\nlayers"
@@ -247,6 +257,14 @@ def _stated(said: dict[str, Any], file: str) -> Iterator[str]:
     yield from _rows([(in_families(names), text) for text, names in groups.items()])
     if len(known) < len(said["layers"]):
         yield f"\njudge it: soundline verify {file}{' ' if file else ''}--filter {said['id']}"
+
+
+def _procedural(said: dict[str, Any], place: str) -> Iterator[str]:
+    yield f"{said['id']}    a procedure; {place}"
+    yield ""
+    yield _paragraphs(said["doc"] or "(it does not say what it does)")
+    yield f"\nlooks at: {', '.join(said['ops'])}"
+    yield "\nNo procedure is proved as a whole: each application of it is, before it is kept."
 
 
 def _known(said: dict[str, Any]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from soundline.spec.errors import RuleError
+from soundline.spec.procedures import Procedure
 from soundline.spec.rules import Collection as Collected
 from soundline.spec.rules import Rule, collecting
 from soundline.verify.blame import Blame
@@ -38,11 +39,12 @@ PRINTED_LIMIT = 4000
 
 @dataclass
 class Loaded:
-    """The rules of a file in the order in which they were declared, and what is wrong with the rest."""
+    """What a file declares, in its order, and what is wrong with the rest."""
 
     file: str
     digest: str = ""
     rules: list[Rule] = field(default_factory=list)
+    procedures: list[Procedure] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     imported: int = 0
     """How many rules the modules that it imports declare."""
@@ -131,6 +133,7 @@ class _Run:
                 self._one(statement, collection)
         self.loaded.problems += [self.blame.rule_error(e) for e in collection.errors]
         self.loaded.rules += collection.rules
+        self.loaded.procedures += collection.procedures
         self.loaded.problems.sort(key=lambda p: (p.file != self.loaded.file, p.file, p.line or 0))
 
     def _one(self, statement: ast.stmt, collection: Collected) -> None:
@@ -139,7 +142,7 @@ class _Run:
             self.blame.note(statement)
             return
         self.reached(line)
-        known = len(collection.rules)
+        known, procedures = len(collection.rules), len(collection.procedures)
         try:
             code = self._compiled(statement)
             exec(code, self.namespace)  # noqa: S102  # a rule file is a program, and this is its interpreter
@@ -150,6 +153,7 @@ class _Run:
             # A file answers for the rules that it states, not for those of the modules that it imports.
             self.loaded.imported += len(collection.rules) - known
             del collection.rules[known:]
+            del collection.procedures[procedures:]
 
     def _compiled(self, statement: ast.stmt) -> CodeType:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

@@ -32,6 +32,8 @@ class Report:
     """What is advised about the rules, where it was asked for."""
     costs: tuple[LayerCost, ...] = ()
     """What the layers took that were judged in this run, and not found in the cache."""
+    procedures: tuple[str, ...] = ()
+    """The procedures beside the rules, of which nothing is proved here."""
 
     def count(self, verdict: str) -> int:
         """How many rules have this verdict."""

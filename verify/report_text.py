@@ -86,6 +86,8 @@ def last_line(report: Report) -> str:
     """The whole campaign in one line."""
     counts = ", ".join(f"{report.count(v)} {v}" for v in ("proved", "refuted", "unknown", "vacuous"))
     line = f"{counts} in {report.seconds:.1f} s ({report.cached} from cache)"
+    if report.procedures:
+        line += f"; {counted(len(report.procedures), 'procedure')} for --engine"
     if report.bugs:
         line += f"; soundline contradicts itself about {counted(report.bugs, 'rule')}: a bug of ours"
     if report.problems:

@@ -23,6 +23,9 @@ from soundline.verify.problems import Problem, displayed
 GROUP = "soundline.rules"
 """The entry-point group under which a package publishes the module or package that holds its rules."""
 
+DECLARING = ("rule", "procedure")
+"""The words with which a rule file declares."""
+
 _NOT_SOURCE = {"__pycache__", "node_modules", "site-packages", "build", "dist"}
 
 
@@ -91,14 +94,14 @@ def states_rules(file: Path) -> bool:
         data = file.read_bytes()
     except OSError:
         return False
-    if b"soundline" not in data or b"rule" not in data:
+    if b"soundline" not in data or not any(word.encode() in data for word in DECLARING):
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return b"@rule" in data
+        return any(b"@" + word.encode() in data for word in DECLARING)
     return any(_imports_rule(s) for s in tree.body) and any(_declares(s) for s in ast.walk(tree))
 
 
@@ -109,13 +112,13 @@ def _imports_rule(statement: ast.stmt) -> bool:
 
 
 def _declares(node: ast.AST) -> bool:
-    """Whether a node is a function that is decorated with `rule`, or a call of it."""
+    """Whether a node is a function that is decorated with `rule` or `procedure`, or a call of them."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     for decorator in decorators:
         used = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if (used.attr if isinstance(used, ast.Attribute) else getattr(used, "id", "")) == "rule":
+        if (used.attr if isinstance(used, ast.Attribute) else getattr(used, "id", "")) in DECLARING:
             return True
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "rule"
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") in DECLARING
 
 
 def _own_module(file: Path) -> str | None:

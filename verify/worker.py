@@ -5,7 +5,7 @@ The worker process
 Rule files run and goals are solved in processes of their own, which the campaign may kill. A worker reads one JSON
 request per line from its standard input and answers in JSON lines on its standard output::
 
-    {"do": "list", "file": …}    {"at": 12}* {"done": {"rules": […], "problems": […]}}
+    {"do": "list", "file": …}    {"at": 12}* {"done": {"rules": […], "problems": […], …}}
     {"do": "prove", "file": …}   {"at": 12}* {"started": true} {"done": {"layer": {…}}}
 
 Whatever the file itself prints goes elsewhere. When the campaign ends, the input ends, and the worker with it, even in
@@ -114,6 +114,10 @@ def _listing(read: Loaded, say: Say) -> dict[str, Any]:
     return {
         "digest": read.digest,
         "rules": rules,
+        "procedures": [
+            {"id": p.id, "file": p.file, "line": p.line, "doc": p.doc, "ops": sorted(op.name for op in p.ops)}
+            for p in read.procedures
+        ],
         "problems": [p.to_json() for p in problems],
         "imported": read.imported,
         "helpers": read.helpers,

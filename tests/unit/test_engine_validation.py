@@ -608,3 +608,29 @@ def test_the_page_shows_a_blame_that_is_real() -> None:
     assert "✗ mul_idiv_common" in text
     assert "def test_mul_idiv_common_is_wrong():" in text
     assert "``collect_terms``" in pages().procedures()
+
+
+OWN_PROCEDURE = """
+from soundline.spec.dtypes import bool_
+from soundline.spec.op_schema import Op
+from soundline.verify import procedure
+
+@procedure(Op.Add)
+def add_is_sub(node, known):
+    return Op.Sub(*node.src) if node.dtype is not bool_ else None
+"""
+
+
+def test_procedures_of_a_rule_file_are_applied_and_blamed(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN_PROCEDURE)
+    run = run_engine(EngineSettings(graphs=40, sources=(RANDOM,), files=(str(file),), cached=False))
+    assert run.steps[0].id == "add_is_sub"
+    assert run.whole.tallies["add_is_sub"].wrong > 0
+
+
+def test_an_id_that_two_steps_have_is_wrong_use(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN_PROCEDURE.replace("add_is_sub", "collect_terms"))
+    with pytest.raises(UsageError, match="collect_terms is used twice"):
+        run_engine(EngineSettings(graphs=1, sources=(RANDOM,), files=(str(file),), cached=False))

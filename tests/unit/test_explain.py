@@ -74,3 +74,18 @@ def test_an_unknown_id_is_met_with_the_closest(
     out, err = capfd.readouterr()
     assert out == ""
     assert f"nothing is called {wrong} (did you mean {meant}" in err
+
+
+def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:
+    text = explanation("collect_terms")
+    assert "collect_terms    a procedure; " in text
+    assert "procedural.py:" in text
+    assert "looks at: Add, Mul, Neg, Sub" in text
+    file = tmp_path / "p.py"
+    file.write_text(
+        "from soundline.spec.op_schema import Op\nfrom soundline.verify import procedure\n"
+        "@procedure(Op.Add)\ndef idle(node, known):\n    return None\n"
+    )
+    assert "idle    a procedure" in explanation(f"{file}::idle")
+    with pytest.raises(UsageError, match="did you mean idle"):
+        explanation(f"{file}::idel")

@@ -377,3 +377,36 @@ def test_installed_packages_may_publish_rules(tmp_path: Path, monkeypatch: pytes
     assert "not_there" in found.problems[0].file
     assert found.files[0].module is not None
     assert found.files[0].module.startswith("soundline.impl.rules")
+
+
+PROCEDURE = """
+from soundline.spec.op_schema import Op
+from soundline.verify import procedure
+
+@procedure(Op.Add)
+def add_nothing(node, known):
+    \"\"\"Nothing is added.\"\"\"
+    return None
+"""
+
+
+def test_procedures_are_read_beside_the_rules(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(PROCEDURE)
+    found = load(str(file))
+    assert ([p.id for p in found.procedures], found.rules, found.problems) == (["add_nothing"], [], [])
+    other = tmp_path / "other.py"
+    other.write_text("from mine import add_nothing\n")
+    assert load(str(other)).procedures == []  # those that are imported belong to their own file
+
+
+def test_a_file_of_procedures_alone_is_a_rule_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PROCEDURE)
+    assert [Path(f.path).name for f in named([str(tmp_path)]).files] == ["mine.py"]
+
+
+def test_a_procedure_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(PROCEDURE.replace("(Op.Add)", "()"))
+    (problem,) = load(str(file)).problems
+    assert (problem.line, "names the ops" in problem.message) == (5, True)

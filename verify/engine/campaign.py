@@ -41,7 +41,9 @@ Steps = tuple[Rule | Procedure, ...]
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How the engine is run. `files` are rule files whose rules are applied in the place of the shipped ones."""
+    """How the engine is run. `files` are rule files whose rules are applied in the place of the shipped ones,
+    and whose procedures beside them.
+    """
 
     jobs: int = 1
     graphs: int = 10_000
@@ -121,19 +123,25 @@ def _shared(settings: EngineSettings) -> Iterator[EngineSettings]:
 
 @lru_cache(maxsize=4)
 def steps_of(files: tuple[str, ...]) -> Steps:
-    """The rules of these files, or those that are shipped; and the procedures."""
+    """The rules and procedures of these files, or the rules that are shipped; and the procedures that are."""
     if not files:
         return (*SIMPLIFY, *PROCEDURES)
     from soundline.verify.loader import load
 
-    found: list[Rule] = []
+    found: list[Rule | Procedure] = []
     for file in files:
         loaded = load(file)
         if loaded.problems:
             problem = loaded.problems[0]
             raise UsageError(f"{problem.file}:{problem.line or 1}: {problem.message}", hint=problem.hint)
-        found += loaded.rules
-    return (*found, *PROCEDURES)
+        found += (*loaded.rules, *loaded.procedures)
+    steps = (*found, *PROCEDURES)
+    twice = next((s.id for n, s in enumerate(steps) if s.id in {t.id for t in steps[:n]}), None)
+    if twice:
+        raise UsageError(
+            f"--engine: the id {twice} is used twice", hint=f"give one another: id={twice + '_mine'!r}"
+        )
+    return steps
 
 
 def judge(batch: Batch, settings: EngineSettings, watch: Watch) -> Seen:
