@@ -488,3 +488,53 @@ def clamp_of_some(n: Size, r: Range["n"], f: Body["r"], c: Value):
 def affine_of_maybe_none(n: Size, r: Range["n"], f: Body["r"], c: Value):
     given(c > 0)
     return max_over(r, f(r) / c - 1), max_over(r, f(r)) / c - 1
+
+
+@rule(dtypes=[index, int8])
+def first_apart(n: Size, r: Range["n"], f: Body["r"]):
+    given(n > 0)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), f(0) + sum_over(s, f(s + 1))
+
+
+@rule(dtypes=[index, int8])
+def two_columns(m: Size, x: Tensor["m", 2]):
+    return x.sum(1), x.shrink((0, 1), (m, 1)) + x.shrink((0, 0), (m, 1))
+
+
+@rule(dtypes=[index, int8])
+def telescope(n: Size, m: Size, r: Range["n"], q: Range["m"], f: Body["q"]):
+    given(m == n + 1)
+    return sum_over(r, f(r + 1) - f(r)), f(n) - f(0)
+
+
+@rule(dtypes=[index, int8])
+def even_and_odd(n: Size, r: Range["n"], f: Body["r"]):
+    i, j = fresh((n + 1) // 2), fresh(n // 2)
+    return sum_over(r, f(r)), sum_over(i, f(i * 2)) + sum_over(j, f(j * 2 + 1))
+
+
+@rule(dtypes=[index, int8])
+def every_fourth(n: Size, r: Range["n"], f: Body["r"]):
+    s = fresh((n + 3) // 4)
+    return sum_over(r, where(r % 4 == 0, f(r), 0)), sum_over(s, f(s * 4))
+
+
+@rule(dtypes=[index, int8])
+def half_of(n: Size, r: Range["n"], f: Body["r"], i: Value[index]):
+    given(i >= 0, i < 2 * n)
+    return sum_over(r, where(r * 2 == i, f(r), 0)), where(i % 2 == 0, f(i // 2), 0)
+
+
+@rule(dtypes=[index, int8])
+def gated_tiles(n: Size, r: Range["n"], f: Body["r"]):
+    given(n % 6 == 0)
+    o, i, j = fresh(n // 6), fresh(2), fresh(4)
+    at = o * 6 + i * 4 + j
+    return sum_over(r, f(r)), sum_over((o, i, j), where(i * 4 + j < 6, f(at), 0))
+
+
+@rule(dtypes=[index])
+def one_element_twice(x: Tensor["n"], n: Size, i: Value[index], j: Value[index]):
+    given(i >= 0, i < n, i == j)
+    return x.index(i) // 3, x.index(j) // 3

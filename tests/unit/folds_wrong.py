@@ -504,3 +504,40 @@ def nothing_of_maybe_none(n: Size, r: Range["n"], f: Body["r"]):
 @rule(dtypes=[float32], licences="reassociate")
 def power_of_maybe_none(x: Tensor["n"], n: Size):
     return x.max((0,)).exp2(), x.exp2().max((0,))
+
+
+@rule(dtypes=[index, int8])
+def first_apart_of_maybe_none(n: Size, r: Range["n"], f: Body["r"]):
+    given(n > 0)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), f(0) + sum_over(s, f(s))
+
+
+@rule(dtypes=[index, int8])
+def telescope_by_two(n: Size, m: Size, r: Range["n"], q: Range["m"], f: Body["q"]):
+    given(m == n + 2)
+    return sum_over(r, f(r + 2) - f(r)), f(n + 1) - f(0)
+
+
+@rule(dtypes=[index, int8])
+def even_twice(n: Size, r: Range["n"], f: Body["r"]):
+    i, j = fresh((n + 1) // 2), fresh(n // 2)
+    return sum_over(r, f(r)), sum_over(i, f(i * 2)) + sum_over(j, f(j * 2))
+
+
+@rule(dtypes=[index, int8])
+def every_fourth_but_the_last(n: Size, r: Range["n"], f: Body["r"]):
+    s = fresh(n // 4)
+    return sum_over(r, where(r % 4 == 0, f(r), 0)), sum_over(s, f(s * 4))
+
+
+@rule(dtypes=[index, int8])
+def half_of_odd(n: Size, r: Range["n"], f: Body["r"], i: Value[index]):
+    given(i >= 0, i < 2 * n)
+    return sum_over(r, where(r * 2 == i, f(r), 0)), f(i // 2)
+
+
+@rule(dtypes=[index])
+def another_element(x: Tensor["n"], n: Size, i: Value[index], j: Value[index]):
+    given(i >= 0, i <= j, j < n)
+    return x.index(i) // 3, x.index(j) // 3

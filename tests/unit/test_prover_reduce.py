@@ -282,11 +282,19 @@ def test_a_map_that_is_no_bijection_is_not_taken_for_one() -> None:
     maps = Bijections(reader, lambda a, b, path: proved(reader, a, b, path))
     evens = Piece((("~1", N),), factors=(read(Poly.of("~1") * 2),))
     all_ = Piece((("~2", N * 2),), factors=(read(Poly.of("~2")),))
-    assert maps.common(all_, evens, ALWAYS) is None
+    found = maps.common(all_, evens, ALWAYS)
+    assert found is not None
+    assert [c.key for c in found[0].conditions] == ["~2 - 2·(~2 // 2) = 0"]
+    assert found[1].conditions == ()
     half = Poly.of("~4")
     twice = Piece((("~3", N), ("~4", Poly.of(2))), factors=(read(Poly.of("~3")),))
     once = Piece((("~5", N),), factors=(read(Poly.of("~5")),))
     assert maps.common(twice, once, ALWAYS) is None
+    assert maps.common(twice, once, ALWAYS, partly=True) is None
+    single = maps.common(once, Piece(factors=(read(ONE),)), ALWAYS, partly=True)
+    assert single is not None
+    assert [c.key for c in single[0].conditions] == ["~5 - 1 ≥ 0", "-~5 + 1 ≥ 0"]
+    assert [c.key for c in single[1].conditions] == ["n - 2 ≥ 0"]
     assert half.atoms == {"~4"}
     covering = maps.covering(twice, once, ALWAYS, of_right=False)
     assert covering is not None

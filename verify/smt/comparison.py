@@ -154,9 +154,13 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
 def _learn_of_reads(reader: Reader, left: Number, right: Number, path: Path) -> None:
     """Learn that elements of dtype ``index`` that are read at one position of one input are one number."""
     here, there = (
-        [reader.numbers[a] for a in sorted(e.poly.atoms) if a in reader.numbers] for e in (left, right)
+        [reader.numbers[a] for a in sorted(_base(reader, e)) if a in reader.numbers] for e in (left, right)
     )
     pairs = [(a, b) for a in here for b in there if a.name == b.name and a != b]
     for a, b in pairs[:MOST_PAIRS]:
         same = reader.space.same(a.at, b.at, a.shape, path)
         reader.space.learn(path, implies(same, equal(Poly.of(a.key), Poly.of(b.key))))
+
+
+def _base(reader: Reader, number: Number) -> frozenset[str]:
+    return frozenset[str]().union(*(reader.space.base(a) for a in number.poly.atoms))

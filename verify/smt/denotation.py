@@ -413,11 +413,16 @@ def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[
     """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
 
     def again(a: Poly, b: Poly, path: Path) -> Poly:
-        found = reader.space.division(a, b, path)[0] if law is _quotient else None
-        return law(reader, a, b) if found is None else found
+        return quotient(reader, a, b, path) if law is _quotient else law(reader, a, b)
 
     reader.space.origins.setdefault(name, made_of(parts, again))
     return Poly.of(name)
+
+
+def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
+    """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom."""
+    found = reader.space.division(a, b, path)[0]
+    return _quotient(reader, a, b) if found is None else found
 
 
 def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:

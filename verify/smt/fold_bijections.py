@@ -22,6 +22,7 @@ from soundline.verify.smt.formulas import (
     TRUE,
     Formula,
     at_least_zero,
+    at_most,
     conjunction,
     conjuncts,
     equal,
@@ -56,16 +57,21 @@ class Bijections:
         self.space = reader.space
         self.proves = proves
 
-    def common(self, a: Piece, b: Piece, path: Path) -> tuple[Image, Image] | None:
-        """Where two pieces have elements in common, as seen from each; None where nothing is found."""
+    def common(self, a: Piece, b: Piece, path: Path, *, partly: bool = False) -> tuple[Image, Image] | None:
+        """Where two pieces have elements in common, as seen from each; None where nothing is found.
+
+        With `partly`, what the one map does not take back to where the other came from is left over as well.
+        """
         for pairs, equations in pairings(self.reader, a, b):
             there = self.solved(equations, a, b, path)
             back = self.solved(equations, b, a, path)
             if there is None or back is None:
                 continue
-            first = self.image(a, b, there, pairs, path, back)
-            second = self.image(b, a, back, (), path, there) if first is not None else None
-            if first is not None and second is not None:
+            first = self.image(a, b, there, pairs, path, back, partly=partly)
+            if first is None:
+                continue
+            second = self.image(b, a, back, (), path, there, partly=partly)
+            if second is not None:
                 return first, second
         return None
 
@@ -116,6 +122,7 @@ class Bijections:
         back: Map | None = None,
         *,
         of_right: bool = False,
+        partly: bool = False,
     ) -> Image | None:
         """Where the map takes `a` into `b`, with equal elements; and, where a map back is given, back to itself."""
         start = path | a.region
@@ -125,11 +132,14 @@ class Bijections:
             return None
         conditions = self._open(members, start)
         inside = start.union(members)
-        if conditions and self.space.shows(inside, FALSE):
+        if back is not None:
+            returns = self._returning(a, back, change, inside)
+            if returns and not partly:
+                return None
+            conditions, inside = (*conditions, *returns), inside.union(returns)
+        if FALSE in conditions or (conditions and self.space.shows(inside, FALSE)):
             return None
         found = Image(there, conditions, inside, change)
-        if back is not None and not self._returns(a, back, change, inside):
-            return None
         pairs = ((a.factors[k], change.element(b.factors[n], inside)) for k, n in pairing)
         if of_right:
             pairs = ((y, x) for x, y in pairs)
@@ -169,14 +179,21 @@ class Bijections:
             inside |= {first}
         return tuple(found)
 
-    def _returns(self, a: Piece, back: Map, change: Replacement, path: Path) -> bool:
-        """Whether each index is mapped back to itself."""
-        for need in back.needs:
-            if not self.space.shows(path, change.condition(need, path)):
-                return False
+    def _returning(self, a: Piece, back: Map, change: Replacement, path: Path) -> list[Formula]:
+        """What has to hold for an index to be mapped back to itself, beside what is known.
+
+        An equation is two comparisons here, so that what is left over lies below and above, where it can be counted.
+        """
+        wanted = [change.condition(need, path) for need in back.needs]
         for name, _ in a.bound:
-            moved = change.poly(back.values[name], path)
-            same = equal(moved, Poly.of(name))
-            if not self.space.plainly(path, same) and not self.space.shows_with_equations(path, same):
-                return False
-        return True
+            value, own = change.poly(back.values[name], path), Poly.of(name)
+            if not self.space.plainly(path, equal(value, own)):
+                wanted += [at_most(value, own), at_most(own, value)]
+        found: list[Formula] = []
+        for condition in map(self.space.reduced, wanted):
+            inside = path.union(found)
+            if not self.space.plainly(inside, condition) and not self.space.shows_with_equations(
+                inside, condition
+            ):
+                found.append(condition)
+        return found

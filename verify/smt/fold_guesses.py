@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Reader, quotient
 from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth, reads
-from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, less
+from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, equal, is_zero, less
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import Bound, Piece, opened
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
@@ -220,7 +220,9 @@ class Solver:
             if not unknowns:
                 del pending[k]
                 return True
-            if len(unknowns) == 1 and self._take(poly, unknowns[0]):
+            if len(unknowns) == 1 and (
+                self._take(poly, unknowns[0]) or self._take_quotient(poly, unknowns[0])
+            ):
                 del pending[k]
                 return True
         return False
@@ -232,6 +234,21 @@ class Solver:
             return False
         self.values[atom] = rest
         return True
+
+    def _take_quotient(self, poly: Poly, atom: str) -> bool:
+        """The same where some times the unknown is known, if that is a multiple."""
+        times = poly.terms.get((atom,), 0)
+        number = Poly.of(atom) * abs(times) - poly * (1 if times > 0 else -1)
+        if not times or atom in number.atoms:
+            return False
+        self.values[atom] = quotient(self.reader, number, Poly.of(abs(times)), self.path)
+        self._need(equal(self.values[atom] * abs(times), number))
+        return True
+
+    def _need(self, condition: Formula) -> None:
+        condition = self.space.reduced(condition)
+        if condition != TRUE:
+            self.needs.append(condition)
 
     def _eliminated(self, pending: list[Poly]) -> bool:
         """Solve one equation for one of several unknowns."""
@@ -258,7 +275,26 @@ class Solver:
                 if self._as_digits(signed, unknowns, signs):
                     del pending[k]
                     return True
+            if self._greedily(poly, unknowns):
+                del pending[k]
+                return True
         return False
+
+    def _greedily(self, poly: Poly, unknowns: list[str]) -> bool:
+        """The same where the weights are numbers: as often as the greatest goes into what is left, then the next."""
+        weights = {atom: poly.terms.get((atom,), 0) for atom in unknowns}
+        rest = poly - sum((Poly.of(a) * n for a, n in weights.items()), ZERO)
+        if not weights.keys().isdisjoint(rest.atoms) or len({n > 0 for n in weights.values()}) > 1:
+            return False
+        if 0 in weights.values():
+            return False
+        number = -rest if min(weights.values()) > 0 else rest
+        for atom in sorted(unknowns, key=lambda a: -abs(weights[a])):
+            times = abs(weights[atom])
+            self.values[atom] = quotient(self.reader, number, Poly.of(times), self.path)
+            number = self.space.equations.reduce(number - self.values[atom] * times)
+        self._need(is_zero(number))
+        return True
 
     def _as_digits(self, poly: Poly, unknowns: list[str], signs: tuple[int, ...]) -> bool:
         """Whether the indices are digits of a number, each counted up, or down where the signs have -1."""

@@ -274,15 +274,17 @@ class Sums:
         apart = [p for p in pairs if (pending[p[0]].scale > 0) != (pending[p[1]].scale > 0)]
         valid = [not self._may_be_invalid(p) for p in pending]
         alike = [(a, b) for a, b in pairs if (a, b) not in apart and valid[a] and valid[b]]
-        for x, y in (*apart, *alike):
-            a, b = (y, x) if pending[x].scale < 0 < pending[y].scale else (x, y)
-            found = self._joined(pending[a], pending[b], dtype, path)
-            if found is not None:
-                return [*found, *(p for k, p in enumerate(pending) if k not in (a, b))]
+        for partly in (False, True):
+            for x, y in (*apart, *alike):
+                a, b = (y, x) if pending[x].scale < 0 < pending[y].scale else (x, y)
+                found = self._joined(pending[a], pending[b], dtype, path, partly=partly)
+                if found is not None:
+                    return [*found, *(p for k, p in enumerate(pending) if k not in (a, b))]
         return None
 
-    def _joined(self, a: Piece, b: Piece, dtype: DType, path: Path) -> list[Piece] | None:
-        images = self.maps.common(a, b, path)
+    def _joined(self, a: Piece, b: Piece, dtype: DType, path: Path, *, partly: bool) -> list[Piece] | None:
+        b = self.pieces.apart(b, a, path)
+        images = self.maps.common(a, b, path, partly=partly)
         if images is None:
             return None
         first, second = images

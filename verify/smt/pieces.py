@@ -16,9 +16,8 @@ from fractions import Fraction
 from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_
-from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import INDEX_LAWS, Reader
-from soundline.verify.smt.elements import Element, Fold, Number, Unsupported, atoms, may_be_invalid
+from soundline.verify.smt.denotation import Reader, quotient
+from soundline.verify.smt.elements import Element, Fold, Unsupported, atoms, may_be_invalid
 from soundline.verify.smt.formulas import (
     FALSE,
     TRUE,
@@ -27,6 +26,7 @@ from soundline.verify.smt.formulas import (
     at_most,
     conjuncts,
     disjunction,
+    equal,
     less,
     negation,
 )
@@ -139,6 +139,21 @@ class Pieces:
             piece.scale,
         )
 
+    def apart(self, piece: Piece, other: Piece, path: Path) -> Piece:
+        """The piece with names of its own for the indices that both have: they were opened in one fold."""
+        taken = {name for name, _ in other.bound}
+        bound: list[tuple[str, Poly]] = []
+        values: dict[str, Poly] = {}
+        for name, size in piece.bound:
+            if name in taken:
+                self.reader.opened += 1
+                values[name] = Poly.of(f"~{self.reader.opened}")
+                bound.append((f"~{self.reader.opened}", size))
+            bound.append((name, size))
+        if not values:
+            return piece
+        return self.replaced(replace(piece, bound=tuple(bound)), values, path, ())
+
     # simplification ---------------------------------------------------------------------------------------------
 
     def simplified(self, piece: Piece, path: Path) -> list[Piece]:
@@ -173,10 +188,10 @@ class Pieces:
         for condition in sorted(piece.guard, key=lambda f: f.key):
             if condition.kind == "or":
                 return [], self._either(piece, condition)
-            solved = self._fixed(piece, condition) if condition.kind in ("eq", "ne") else None
+            solved = self._fixed(piece, condition, path) if condition.kind in ("eq", "ne") else None
             plain = self.signed and not any(map(may_be_invalid, piece.factors))
             if solved is not None and condition.kind == "ne" and not plain:
-                return [], self._below_and_above(piece, condition, *solved)
+                return [], self._below_and_above(piece, condition, *solved[:2])
             if solved is not None:
                 return [], self._without(piece, condition, *solved, path)
         split = self._split(piece, path)
@@ -229,26 +244,34 @@ class Pieces:
         rest = replace(piece, guard=piece.guard - {condition})
         return [rest.under((less(Poly.of(name), value),)), rest.under((less(value, Poly.of(name)),))]
 
-    def _fixed(self, piece: Piece, condition: Formula) -> tuple[str, Poly] | None:
-        """An index that an equation fixes, and its value."""
+    def _fixed(self, piece: Piece, condition: Formula, path: Path) -> tuple[str, Poly, Formula] | None:
+        """An index that an equation fixes, its value, and what must hold for it to have one.
+
+        Where a number of times the index is fixed, that has to be a multiple; the index is the quotient then.
+        """
         poly = condition.poly
         assert poly is not None
         sizes = dict(piece.bound)
         for name, _ in reversed(piece.bound):
-            sign = poly.terms.get((name,), 0)
-            value = Poly.of(name) - poly * sign
-            if abs(sign) != 1 or self.depends((value,), name):
+            times = poly.terms.get((name,), 0)
+            number = Poly.of(name) * abs(times) - poly * (1 if times > 0 else -1)
+            if not times or self.depends((number,), name) or (abs(times) > 1 and condition.kind == "ne"):
                 continue
-            if any(self.depends((size,), name) and self.depends((value,), n) for n, size in sizes.items()):
+            if any(self.depends((size,), name) and self.depends((number,), n) for n, size in sizes.items()):
                 continue
-            return name, value
+            if abs(times) == 1:
+                return name, number, TRUE
+            value = quotient(self.reader, number, Poly.of(abs(times)), path)
+            return name, value, self.space.reduced(equal(value * abs(times), number))
         return None
 
-    def _without(self, piece: Piece, condition: Formula, name: str, value: Poly, path: Path) -> list[Piece]:
+    def _without(
+        self, piece: Piece, condition: Formula, name: str, value: Poly, needed: Formula, path: Path
+    ) -> list[Piece]:
         """The piece where an index has its value; where it must not have it, all but that."""
         rest = replace(piece, guard=piece.guard - {condition})
         size = dict(piece.bound)[name]
-        only = self.replaced(rest, {name: value}, path, (at_least_zero(value), less(value, size)))
+        only = self.replaced(rest, {name: value}, path, (at_least_zero(value), less(value, size), needed))
         if condition.kind == "eq":
             return [only]
         return [rest, replace(only, scale=-only.scale)]
@@ -256,7 +279,7 @@ class Pieces:
     def without_equation(self, piece: Piece, path: Path) -> Piece | None:
         """The piece without one index that an equation fixes; None where there is none."""
         for condition in sorted(piece.guard, key=lambda f: f.key):
-            solved = self._fixed(piece, condition) if condition.kind == "eq" else None
+            solved = self._fixed(piece, condition, path) if condition.kind == "eq" else None
             if solved is not None:
                 return self._without(piece, condition, *solved, path)[0]
         return None
@@ -302,15 +325,10 @@ class Pieces:
         if factor == -ONE:
             return rest + 1, False
         if self.space.shows(path, less(ZERO, factor)):
-            return -self._quotient(rest, factor), True
+            return -quotient(self.reader, rest, factor, path), True
         if self.space.shows(path, less(factor, ZERO)):
-            return self._quotient(rest, -factor) + 1, False
+            return quotient(self.reader, rest, -factor, path) + 1, False
         return None
-
-    def _quotient(self, a: Poly, b: Poly) -> Poly:
-        made = INDEX_LAWS[Op.Idiv](self.reader, a, b)
-        assert isinstance(made, Number)
-        return made.poly
 
     def _greatest(self, values: list[Poly], path: Path) -> list[Poly]:
         """The values of which none is shown to be at most another."""
