@@ -296,6 +296,13 @@ def row_as_slice_of_nothing(x: Tensor["m", "n"], n: Size):
     return x.index(0), x.shrink((0, 0), (1, n)).reshape((n,))
 
 
+@right()
+def element_of_reshape(x: Tensor["m", "n"], m: Size, n: Size, i: Value[index]):
+    """XLA: a dynamic slice of a reshape."""
+    given(i >= 0, i < m * n)
+    return x.reshape((m * n,)).index(i), x.index(i // n, i % n)
+
+
 @wrong()
 def element_of_reshape_by_rows(x: Tensor["m", "n"], m: Size, n: Size, i: Value[index]):
     """The size of the wrong axis, which only square matrices forgive."""
@@ -323,6 +330,20 @@ def any_tile(x: Tensor["n"], k: Size, n: Size, i: Size):
 def slice_across_tiles(x: Tensor["n"], k: Size, n: Size, i: Size):
     """A slice that begins inside a tile is rotated."""
     return x.reshape((1, n)).expand((k, n)).reshape((k * n,)).shrink((i,), (n,)), x
+
+
+@right()
+def element_of_tile(x: Tensor["n"], k: Size, n: Size, i: Value[index]):
+    """NumPy: tile reads the index modulo the size."""
+    given(i >= 0, i < k * n)
+    return x.reshape((1, n)).expand((k, n)).reshape((k * n,)).index(i), x.index(i % n)
+
+
+@right()
+def element_of_repeat(x: Tensor["n"], k: Size, n: Size, i: Value[index]):
+    """NumPy: repeat divides the index by the number of repetitions."""
+    given(i >= 0, i < n * k)
+    return x.reshape((n, 1)).expand((n, k)).reshape((n * k,)).index(i), x.index(i // k)
 
 
 @wrong()

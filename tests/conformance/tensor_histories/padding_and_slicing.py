@@ -22,7 +22,7 @@ from soundline.verify import (
     where,
 )
 
-from .form import Histories, clamp, filled, updated
+from .form import Histories, clamp, everywhere, filled, updated
 
 HISTORIES = Histories()
 right, wrong, vacuous = HISTORIES.right, HISTORIES.wrong, HISTORIES.vacuous
@@ -187,6 +187,12 @@ def crop_and_pad_is_nothing(x: Tensor, a: Offset, s: Shape):
     return x.shrink(a, s).pad(a, x.shape), x
 
 
+@right(dtypes=[int8, float32])
+def crop_and_pad_is_a_mask(x: Tensor, a: Offset, s: Shape):
+    """What crop and pad are: the elements outside of the crop are lost."""
+    return x.shrink(a, s).pad(a, x.shape), where(everywhere(x.shrink(a, s)).pad(a, x.shape), x, 0)
+
+
 @wrong()
 def crop_and_pad_as_net_padding(x: Tensor["n"], n: Size, c: Size, p: Size):
     """XLA: the net padding of a crop and a pad on one side (openxla/xla #48715)."""
@@ -240,6 +246,13 @@ def interior_padding_as_edge_padding(x: Tensor["n"], n: Size):
 # Slices whose start is clamped ------------------------------------------------------------------------------------
 
 
+@right()
+def dynamic_slice_inside(x: Tensor["n"], n: Size, i: Value[index], t: Size):
+    """XLA, AlgebraicSimplifier: a dynamic slice with a known start is a slice."""
+    given(i >= 0, i + t <= n)
+    return x.shrink((clamp(0, i, n - t),), (t,)), x.shrink((i,), (t,))
+
+
 @wrong()
 def dynamic_slice_anywhere(x: Tensor["n"], n: Size, i: Value[index], t: Size):
     """XLA: a fold forgot that the start is clamped (openxla/xla #49121)."""
@@ -287,9 +300,23 @@ def slice_of_update_at_another_place(x: Tensor, u: Tensor, a: Offset, b: Offset)
 
 
 @right(dtypes=[int8, float32])
+def update_of_everything(x: Tensor, u: Tensor, a: Offset):
+    """XLA, AlgebraicSimplifier: an update as large as the operand."""
+    given(u.shape == x.shape)
+    return updated(x, u, a), u
+
+
+@right(dtypes=[int8, float32])
 def update_with_nothing(x: Tensor["n"], u: Tensor[0], a: Size):
     """XLA, AlgebraicSimplifier: an empty update writes nothing."""
     return updated(x, u, (a,)), x
+
+
+@right(dtypes=[int8])
+def update_over_update(x: Tensor, u: Tensor, v: Tensor, a: Offset):
+    """XLA: of two updates at one place the last remains."""
+    given(u.shape == v.shape)
+    return updated(updated(x, u, a), v, a), updated(x, v, a)
 
 
 @wrong(dtypes=[int8])
@@ -342,10 +369,22 @@ def slice_of_filled(x: Tensor, a: Offset, s: Shape, v: Value):
     return filled(x, a, s, v).shrink(a, x.shape), x
 
 
+@right(dtypes=[int8])
+def filled_twice(x: Tensor, a: Offset, s: Shape, b: Offset, t: Shape, v: Value):
+    """XLA, AlgebraicSimplifier: two pads with one fill."""
+    return filled(filled(x, a, s, v), b, t, v), filled(x, a + b, t, v)
+
+
 @wrong(dtypes=[int8])
 def filled_with_two_values(x: Tensor, a: Offset, s: Shape, b: Offset, t: Shape, v: Value, w: Value):
     """The same, without comparing the fills."""
     return filled(filled(x, a, s, v), b, t, w), filled(x, a + b, t, w)
+
+
+@right(dtypes=[int8, int32])
+def fill_as_a_shift(x: Tensor, a: Offset, s: Shape, v: Value):
+    """A fill other than 0, where only 0 can be filled in: wraps cancel."""
+    return filled(x, a, s, v), (x - v).pad(a, s) + v
 
 
 @wrong(dtypes=[float16])

@@ -310,9 +310,28 @@ def maximum_of_padded_rectified_nothing(x: Tensor["m", "n"], m: Size, b: Size, t
     return maximum(x, 0).pad((0, b), (m, t)).max(1), maximum(x, 0).max(1)
 
 
+@right(dtypes=[int8])
+def reduce_of_filled(x: Tensor["m", "n"], o: Monoid, m: Size, b: Size, t: Size):
+    """XLA, AlgebraicSimplifier: padding with the initial value goes away."""
+    return filled(x, (0, b), (m, t), identity(o)).reduce(o, 1), x.reduce(o, 1)
+
+
+@right(dtypes=[float16])
+def float_product_of_filled(x: Tensor["m", "n"], m: Size, b: Size, t: Size):
+    """XLA: a product with ones is exact."""
+    return filled(x, (0, b), (m, t), 1).prod(1), x.prod(1)
+
+
 @wrong(dtypes=[float16])
 def float_sum_of_filled(x: Tensor["m", "n"], m: Size, b: Size, t: Size):
     """XLA: -0.0 is the identity of a sum, but an empty one is +0.0."""
+    return filled(x, (0, b), (m, t), -0.0).sum(1), x.sum(1)
+
+
+@right(dtypes=[float16])
+def float_sum_of_filled_something(x: Tensor["m", "n"], m: Size, n: Size, b: Size, t: Size):
+    """The same, where there is something to sum."""
+    given(n > 0)
     return filled(x, (0, b), (m, t), -0.0).sum(1), x.sum(1)
 
 
