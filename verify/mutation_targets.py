@@ -32,7 +32,7 @@ def _target(path: str, *tests: str) -> Target:
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("mutants_shape_prover", "prover_indexing", "prover_tensors")
 _FOLDS = ("prover_reduce", *_TENSORS)
-_RANKS = ("every_rank", "every_rank_frames", *_TENSORS)
+_RANKS = ("every_rank", "every_rank_frames", "every_rank_folds", *_TENSORS)
 _RULES = ("mutants_rules", "mutants_building", "rule_language_ranges", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (
@@ -193,6 +193,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/every_rank_counts.py", *_RANKS),
     _target("verify/smt/every_rank_folds.py", *_RANKS),
     _target("verify/smt/every_rank_frames.py", *_RANKS),
+    _target("verify/smt/every_rank_homomorphisms.py", *_RANKS),
     _target("verify/smt/every_rank_leading.py", *_RANKS),
     _target("verify/smt/every_rank_shapes.py", *_RANKS),
     _target("verify/smt/every_rank_words.py", *_RANKS),

@@ -42,29 +42,29 @@ def filled(x: Tensor, a: Offset, s: Shape, v: Value) -> Value:
 def test_flat_indices_are_quotients_and_remainders() -> None:
     @rule
     def row_and_column(x: Tensor["m", "n"], m: Size, n: Size, i: Value[index]):
-        given(0 <= i, i < m * n)
+        given(i >= 0, i < m * n)
         return x.reshape((m * n,)).index(i), x.index(i // n, i % n)
 
     @rule
     def repeated_rows(x: Tensor["n"], n: Size, k: Size, i: Value[index]):
-        given(0 <= i, i < k * n)
+        given(i >= 0, i < k * n)
         return x.reshape((1, n)).expand((k, n)).reshape((k * n,)).index(i), x.index(i % n)
 
     @rule
     def repeated_elements(x: Tensor["n"], n: Size, k: Size, i: Value[index]):
-        given(0 <= i, i < n * k)
+        given(i >= 0, i < n * k)
         return x.reshape((n, 1)).expand((n, k)).reshape((n * k,)).index(i), x.index(i // k)
 
     assert verdicts(row_and_column, repeated_rows, repeated_elements) == {"proved"}
 
     @rule
     def column_and_row(x: Tensor["m", "n"], m: Size, n: Size, i: Value[index]):
-        given(0 <= i, i < m * n)
+        given(i >= 0, i < m * n)
         return x.reshape((m * n,)).index(i), x.index(i // m, i % m)
 
     @rule
     def other_repetition(x: Tensor["n"], n: Size, k: Size, i: Value[index]):
-        given(0 <= i, i < k * n)
+        given(i >= 0, i < k * n)
         return x.reshape((1, n)).expand((k, n)).reshape((k * n,)).index(i), x.index(i // k)
 
     assert verdicts(column_and_row, other_repetition) == {"refuted"}

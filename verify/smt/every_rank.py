@@ -18,7 +18,7 @@ stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +29,16 @@ from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Term, Value, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_blocks import Mixed, act_whole
 from soundline.verify.smt.every_rank_counts import NotPerAxis, axes_needed, named_axes
-from soundline.verify.smt.every_rank_folds import Needs, NotWritten, axes_of_folds, peeled
+from soundline.verify.smt.every_rank_folds import (
+    Needs,
+    NotWritten,
+    axes_of_folds,
+    is_list,
+    peeled,
+    without_idle_licences,
+)
 from soundline.verify.smt.every_rank_frames import NoFrame, unpermuted
+from soundline.verify.smt.every_rank_homomorphisms import with_ops_inside
 from soundline.verify.smt.every_rank_leading import Leading, NotLeading
 from soundline.verify.smt.every_rank_shapes import (
     Class,
@@ -46,6 +54,10 @@ __all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_in", "plan"]
 
 HIGHEST = 6
 """The highest rank up to which instances are proved so that every rank follows."""
+
+
+MOST_PEELED = 12
+"""So many ops that stand outside on both sides are taken off."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +121,7 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     classes: Classes = rank_classes(rule)
     _refuse_bitcasts(rule, classes, dtypes)
     shapes = Shapes(rule, classes)
-    simple = _simplified(rule, shapes)
+    simple = _simplified(without_idle_licences(rule, dtypes), shapes)
     permutations = frozenset(
         n for n, k in rule.kinds.items() if k.kind == "Perm" and isinstance(classes[n], str)
     )
@@ -132,7 +144,7 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
         act_whole(simple, shapes, whole)
     needed = 0
     if _classes_in(simple, classes) - whole:
-        simple, classes, folds = _written_out(simple, classes, dtypes)
+        simple, classes, folds = _written_out(simple, classes, dtypes, court)
         needed = axes_needed(simple, classes, dtypes, court, folds)
     if needed > HIGHEST:
         raise NotShown(f"instances up to rank {needed} would be needed")
@@ -142,19 +154,34 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     return Plan(simple, rule, highest, permutations, apart)
 
 
-def _written_out(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> tuple[Rule, Classes, Needs]:
+def _written_out(
+    rule: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court
+) -> tuple[Rule, Classes, Needs]:
     """A rule of which this one is a consequence, whose folds are terms; its classes, and what they need."""
     try:
         return rule, classes, axes_of_folds(rule, dtypes)
-    except NotWritten:
-        named, classes = with_one_name(_erased(rule, classes), classes, Op.Reduce)
-    simple: Rule | None = named
-    while simple is not None:
-        try:
-            return simple, classes, axes_of_folds(simple, dtypes)
-        except NotWritten as missing:
-            reason, simple = missing, peeled(simple)
+    except NotWritten as missing:
+        reason = missing
+    plain = _erased(rule, classes)
+    moved = with_ops_inside(plain, classes, dtypes, court)
+    named = [with_one_name(tried, classes, Op.Reduce) for tried in dict.fromkeys((moved, plain))]
+    for most in (0, MOST_PEELED):
+        for simple, more in named:
+            for tried in _peeled(simple, most):
+                try:
+                    return tried, more, axes_of_folds(tried, dtypes)
+                except NotWritten as missing:
+                    reason = missing
     raise reason
+
+
+def _peeled(rule: Rule, most: int) -> Iterator[Rule]:
+    """The rule, and what it is with one op after another taken off that stands outside on both sides."""
+    simple: Rule | None = rule
+    for _ in range(most + 1):
+        if simple is not None:
+            yield simple
+            simple = peeled(simple)
 
 
 def _classes_in(rule: Rule, classes: Classes) -> frozenset[Class]:
@@ -165,10 +192,9 @@ def _classes_in(rule: Rule, classes: Classes) -> frozenset[Class]:
 
 def _asks_for_order(rule: Rule, dtypes: tuple[DType, ...]) -> Callable[[Term], bool]:
     """Which ops depend on the order of axes: a reshape, and a fold of floats."""
-    floats = any(d.is_float for d in dtypes) and "reassociate" not in rule.licences
 
     def asks(term: Term) -> bool:
-        return term.head is Op.Reshape or (term.head is Op.Reduce and floats and term.args[1] is not Op.Max)
+        return term.head is Op.Reshape or (term.head is Op.Reduce and is_list(term, rule, dtypes))
 
     return asks
 

@@ -263,7 +263,7 @@ def _count(found: _Occurrences, alike: _Alike) -> int:
 
 def _axes(rule: Rule, found: _Occurrences, dtypes: Iterable[DType], court: Court) -> Iterator[_Axis]:
     """Every kind of axis: for each choice of flags, what the instances of rank 1 say of their axis."""
-    alone = replace(rule, given=tuple(c for c in stated(rule) if _is_of_each_axis(c, found.classes)))
+    alone = replace(rule, given=tuple(c for c in stated(rule) if is_of_each_axis(c, found.classes)))
     dtype = next((d for d in dtypes if d is not index), index)
     names = [n for n, k in rule.kinds.items() if k.kind in ARRANGEMENTS]
     seen: set[tuple[Any, ...]] = set()
@@ -277,7 +277,7 @@ def _axes(rule: Rule, found: _Occurrences, dtypes: Iterable[DType], court: Court
         yield _axis(goal, alone, found, court)
 
 
-def _is_of_each_axis(condition: Term, classes: Mapping[str, str | int]) -> bool:
+def is_of_each_axis(condition: Term, classes: Mapping[str, str | int]) -> bool:
     """Whether a condition says the same of each axis, or nothing of any."""
     if condition.head in ("every axis", "no_flags") or _is_equality(condition):
         return not any(t.head in ("product", "entry") for t in subterms(condition))

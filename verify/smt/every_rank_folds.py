@@ -24,9 +24,14 @@ fold of floats without a licence is a list: two are one list if their axes have 
 equal positions, and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list of
 lists; whether it is one list shows with two axes only, and of that nothing is said here.
 
+A padding of a fold adds zeros to its terms where a zero is nothing to the fold: to a sum, and to a maximum of a dtype
+without negative values. What a fold is depends on its own dtype, which is not always that of the rule: a fold of floats
+is a list in a rule about integers too, and a licence speaks of it only if the rule makes floats.
+
 A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
-of products. Under any other op, the folds of both sides must be the same terms, which then stand for any input of their
-shape, or the same op must stand outside on both sides, which is then taken off.
+of products. What else is done to folds is done to their elements, where it is a homomorphism
+(`every_rank_homomorphisms`). Under any other op, the folds of both sides must be the same terms, which then stand for
+any input of their shape, or the same op must stand outside on both sides, which is then taken off.
 """
 
 from __future__ import annotations
@@ -37,12 +42,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from soundline.spec.dtypes import DType, bool_
+from soundline.spec.dtypes import DType, bool_, index, zero_of
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, show, subterms
+from soundline.spec.values import identity
 from soundline.verify.layers import OVER_REALS
+from soundline.verify.smt.every_rank_shapes import dtype_inside, may_be_float
 
 MOST_ALIKE = 3
 """How often a term may read one input."""
@@ -109,14 +116,46 @@ def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
     if len(ops) > 1:
         raise NotWritten(f"{show(rule.left)} and {show(rule.right)} fold with several ops")
     (op,) = ops
-    free = (
-        op is Op.Max or not any(d.is_float for d in dtypes) or not set(OVER_REALS).isdisjoint(rule.licences)
-    )
-    written = _Written(op, free, on_bools=all(d is bool_ for d in dtypes))
+    folds = [t for side in sides for t in subterms(side) if t.head is Op.Reduce]
+    free = not any(is_list(t, rule, dtypes) for t in folds)
+    written = _Written(op, free, rule, dtypes)
     terms = [t for side in sides for t in written.of(side)]
     sorts = {t.sort for t in terms} if all(t.pure for t in terms) else {None}
     needed = max(_needed([t for t in terms if sort in (None, t.sort)]) for sort in sorts)
     return Needs(needed, accesses=not free)
+
+
+def is_list(fold: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a fold may be one of floats, in one order, that no licence frees."""
+    if fold.args[1] is Op.Max or not may_be_float(fold, rule, dtypes):
+        return False
+    return not _makes_floats(rule, dtypes) or set(OVER_REALS).isdisjoint(rule.licences)
+
+
+def _makes_floats(rule: Rule, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a rule is one about floats: a licence is one to compute these in another way."""
+    inside = dtype_inside(rule.left, rule)
+    return inside is not None and all(d.is_float for d in inside or dtypes)
+
+
+def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
+    """The rule without licences to round in another way, if it makes no floats but has floats inside.
+
+    Parts of it are proved by themselves, and there a licence must not say more than it said of the whole.
+    """
+    idle = set(OVER_REALS) & set(rule.licences)
+    values = (t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value))
+    if not idle or _makes_floats(rule, dtypes) or not any(may_be_float(t, rule, dtypes) for t in values):
+        return rule
+    return replace(rule, licences=tuple(n for n in rule.licences if n not in idle))
+
+
+def _zero_is_nothing(op: object, value: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a zero among the elements of a fold adds nothing: to any sum, to a maximum where none is less."""
+    inside = dtype_inside(value, rule)
+    if op is not Op.Max or inside is None:
+        return op is Op.Add
+    return all(d is not index and identity(Op.Max, d) == zero_of(d) for d in inside or dtypes)
 
 
 def _op(fold: Term) -> object:
@@ -133,14 +172,14 @@ def _needed(terms: list[_Term]) -> int:
 class _Written:
     """Writes a side out as terms of the folds with one op."""
 
-    def __init__(self, op: object, free: bool, *, on_bools: bool) -> None:
+    def __init__(self, op: object, free: bool, rule: Rule, dtypes: tuple[DType, ...]) -> None:
         self.op = op
         self.free = free
         """Whether elements may be folded in any order and arrangement."""
+        self.rule = rule
+        self.dtypes = dtypes
         self.folds = 0
         self.joining = {op} | ({Op.Sub, Op.Neg} if op is Op.Add else set())
-        if on_bools and op in _ON_BOOLS:
-            self.joining.add(_ON_BOOLS[op])
 
     def of(self, term: Value, trail: str = "") -> list[_Term]:
         """The terms of a value that is read through these ops."""
@@ -165,14 +204,20 @@ class _Written:
         return [_Term(frozenset(_reads(term, trail)), paddings, pure=_is_pure(term))]
 
     def _moves(self, term: Value) -> bool:
-        """Whether an op moves elements, and adds none but zeros to a sum."""
-        return term.head in _MOVES and (term.head is not Op.Pad or (self.free and self.op is Op.Add))
+        """Whether an op moves elements, and adds none but zeros that are nothing to the fold."""
+        if term.head is not Op.Pad:
+            return term.head in _MOVES
+        return self.free and _zero_is_nothing(self.op, term, self.rule, self.dtypes)
 
     def _joins(self, term: Value) -> bool:
         """Whether an op joins what is folded as the fold does."""
         if term.head == "op":
             return show(term.args[0]) == self.op
-        return term.head in self.joining
+        return term.head in self.joining or (term.head is _ON_BOOLS.get(self.op) and self._is_bool(term))
+
+    def _is_bool(self, term: Value) -> bool:
+        inside = dtype_inside(term, self.rule)
+        return inside is not None and all(d is bool_ for d in inside or self.dtypes)
 
 
 def _is_pure(term: Term) -> bool:

@@ -229,7 +229,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     names: dict[str, Tensor] = {}
     kinds, given = dict(rule.kinds), list(rule.given)
     for term in _values(rule.left):
-        inside = _dtype_inside(term, rule) if term.head is op else None
+        inside = dtype_inside(term, rule) if term.head is op else None
         rank_class = class_of(term, classes)
         if show(term) in on_the_right and inside is not None and isinstance(rank_class, str):
             names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
@@ -267,18 +267,26 @@ def _shape_made(term: Term) -> Vector:
     return Vector("where", (term.args[2], one, Vector("shape of", (term.args[0],))))
 
 
-def _dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:
+def dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:
     """What stands in the brackets of an input with the dtype of a value; None where that is not known."""
     head, args = term.head, term.args
     if head == "var":
         kind = rule.kinds[args[0]]
         return tuple(n for n in kind.inside if isinstance(n, DType)) if kind.kind == "Tensor" else None
     if head in (Op.Cast, Op.Bitcast):
+        if isinstance(args[1], Term) and args[1].head == "dtype of":
+            return dtype_inside(args[1].args[0], rule)
         return (args[1],) if isinstance(args[1], DType) else None
     if isinstance(head, Op) and head.name.startswith("Cmp"):
         return (bool_,)
     operands = [a for a in (args[1:] if head is Op.Where else args) if isinstance(a, Value)]
-    return next((found for a in operands if (found := _dtype_inside(a, rule)) is not None), None)
+    return next((found for a in operands if (found := dtype_inside(a, rule)) is not None), None)
+
+
+def may_be_float(term: Term, rule: Rule, dtypes: Sequence[DType]) -> bool:
+    """Whether a value is a float at some of the rule's dtypes, or at one that is not known."""
+    inside = dtype_inside(term, rule)
+    return inside is None or any(d.is_float for d in inside or dtypes)
 
 
 def of_one_element(condition: Term) -> Vector | None:

@@ -64,11 +64,19 @@ class Court:
     arithmetic: Arithmetic = field(init=False)
     findings: dict[tuple[object, ...], scalars.Finding] = field(default_factory=dict)
     tries: Tries = field(default_factory=Tries)
+    refutes: bool = True
+    """Whether a counterexample is looked for where there is no proof."""
     evaluations: int = 0
     """How many inputs of small sizes were evaluated where the solver could not decide."""
 
     def __post_init__(self) -> None:
         self.arithmetic = Arithmetic(self.budget)
+
+    def without_refutations(self) -> Court:
+        """A court that shares its answers, and only proves."""
+        other = Court(self.budget, findings=self.findings, refutes=False)
+        other.arithmetic = self.arithmetic
+        return other
 
     def scalar(self, reader: Reader, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
         """Whether the laws of the dtype make the elements of a leaf equal."""
@@ -238,6 +246,8 @@ class Instance:
 
     def _refute(self, denials: Sequence[Formula], why: str, missed: Sequence[_Missed] = ()) -> Outcome:
         """A counterexample to one of the things wanted, else *unknown*."""
+        if not self.court.refutes:
+            return Outcome("unknown", why.replace("@", "i"))
         facts = [*self.premises, *self.space.known(ALWAYS), *denials]
         chosen = smallest(Question(facts, self.court.budget), self.goal)
         why = why.replace("@", "i")
