@@ -142,6 +142,13 @@ def stack_flipped(x: Value, y: Value, z: Value):
     return stack(x, y, z).flip((True,)), stack(z, y, x)
 
 
+@right()
+def stack_of_rows(x: Tensor["m", "n"], n: Size):
+    """MLIR, extracts in order are one slice."""
+    given(x.shape[0] >= 2)
+    return stack(x.index(0), x.index(1)), x.shrink((0, 0), (2, n))
+
+
 @wrong()
 def stack_of_rows_in_reverse(x: Tensor[2, "n"]):
     """MLIR 2024: extracts folded into their source without a look at their order."""
@@ -223,6 +230,13 @@ def gather_after_a_sum_of_its_axis(x: Tensor["m", "n"], i: Tensor[index, "k"]):
     return x.index(i).sum(0), x.sum(0)
 
 
+@right()
+def index_from_the_end(x: Tensor["n"], n: Size, i: Value[index]):
+    """ONNX, Gather: a negative index counts from the end, and floor remainders know it."""
+    given(-n <= i, i < n)
+    return where(i < 0, x.index(where(i < 0, i + n, 0)), x.index(where(i < 0, 0, i))), x.index(i % n)
+
+
 @wrong()
 def index_from_the_end_by_c(x: Tensor["n"], n: Size, i: Value[index]):
     """PyTorch 102602: a negative index reached the loaded address; C's remainder stays negative."""
@@ -294,6 +308,13 @@ def one_hot_with_a_stride(r: Range["n"], n: Size, i: Value[index], f: Body["r"])
     """Not every index is a multiple of the stride."""
     given(i >= 0, i < 2 * n)
     return sum_over(r, where(r * 2 == i, f(r), 0)), f(i // 2)
+
+
+@right(dtypes=SOME)
+def one_hot_with_a_stride_gated(r: Range["n"], n: Size, i: Value[index], f: Body["r"]):
+    """The same behind a gate."""
+    given(i >= 0, i < 2 * n)
+    return sum_over(r, where(r * 2 == i, f(r), 0)), where(i % 2 == 0, f(i // 2), 0)
 
 
 # Windows with moving starts ---------------------------------------------------------------------------------------
@@ -387,6 +408,12 @@ def update_as_pads(x: Tensor["n"], n: Size, u: Tensor["k"], k: Size, a: Value[in
 
 
 # Rules that say nothing -------------------------------------------------------------------------------------------
+
+
+@vacuous()
+def element_of_nothing(x: Tensor[0], y: Tensor["n"], i: Value[index]):
+    """No index lies inside of an empty axis."""
+    return x.index(i), y.index(0)
 
 
 @vacuous()

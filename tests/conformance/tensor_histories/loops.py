@@ -198,6 +198,14 @@ def triangle_interchanged(r: Range["n"], s: Range["n"], f: Body["r", "s"]):
 # Peeling and partition --------------------------------------------------------------------------------------------
 
 
+@right(dtypes=SOME)
+def first_iteration_peeled(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, loop partitioning with a prologue of one iteration."""
+    given(n > 0)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), f(0) + sum_over(s, f(s + 1))
+
+
 @wrong(dtypes=FEW)
 def first_iteration_peeled_of_none(r: Range["n"], n: Size, f: Body["r"]):
     """tinygrad: an empty range was folded as if it had an iteration."""
@@ -340,6 +348,12 @@ def sum_of_a_line_halved_too_early(r: Range["n"], n: Size):
 def sum_of_a_constant_wraps_alike(r: Range["n"], n: Size, c: Value):
     """tinygrad, a Reduce of a constant: the count is cast, and wraps as the sum does."""
     return sum_over(r, c), n.cast(c.dtype) * c
+
+
+@wrong(dtypes=[float16, float32])
+def sum_of_a_constant_of_floats(r: Range["n"], n: Size, c: Value):
+    """tinygrad, the same on floats: n additions round, one product rounds once."""
+    return sum_over(r, c), n.cast(int32).cast(c.dtype) * c
 
 
 @wrong(dtypes=[int8])
