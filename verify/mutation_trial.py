@@ -19,7 +19,7 @@ from soundline.spec.dtypes import DType, Element, bool_, from_bits, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal, goals
-from soundline.spec.node import UOp
+from soundline.spec.node import UOp, toposort
 from soundline.spec.rules import Rule
 from soundline.verify.smt.obligations import wrapping_nodes
 from soundline.verify.smt.points import wraps
@@ -56,9 +56,10 @@ def _spread(stated: Rule, dtype: DType, random: Random) -> Iterator[Goal]:
 def _inputs(goal: Goal, random: Random) -> Inputs | None:
     """Inputs that meet the conditions, if this attempt found some."""
     found: Inputs = {}
+    sizes = _sizes(goal)
     for node in goal.variables.values():
         if node.shape == ():
-            small = node.dtype is index and "[" in "".join(goal.variables)
+            small = node in sizes or (node.dtype is index and "[" in "".join(goal.variables))
             value = random.randint(0, 3) if small else _element(node.dtype, random)
             found[node.arg.slot] = Array(node.dtype, (), (value,))
     try:
@@ -71,13 +72,19 @@ def _inputs(goal: Goal, random: Random) -> Inputs | None:
     return found if holds else None
 
 
+def _sizes(goal: Goal) -> set[UOp]:
+    """The variables on which the shapes of others depend."""
+    sizes = (s for node in goal.variables.values() for s in node.shape or () if isinstance(s, UOp))
+    return {part for size in sizes for part in toposort(size)}
+
+
 def _tensor(node: UOp, found: Inputs, random: Random) -> Array:
     assert node.shape is not None
     shape = tuple(s if isinstance(s, int) else int(evaluate(s, found).item()) for s in node.shape)
     count = 1
     for size in shape:
         count *= size
-    if count > LARGEST_ARRAY:
+    if count > LARGEST_ARRAY or any(size < 0 for size in shape):
         raise OverflowError
     return Array(node.dtype, shape, tuple(_element(node.dtype, random) for _ in range(count)))
 

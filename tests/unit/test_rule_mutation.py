@@ -12,12 +12,14 @@ import pytest
 from rich.console import Console
 
 from soundline.spec.choices import Axes
-from soundline.spec.dtypes import bool_, int8, int16
+from soundline.spec.dtypes import bool_, index, int8, int16
+from soundline.spec.ranges import Body, Range, max_over
 from soundline.spec.rules import given, rule
-from soundline.spec.terms import Bool, DTypeVar, Tensor, Value
+from soundline.spec.terms import Bool, DTypeVar, Size, Tensor, Value
 from soundline.verify import mutation_rules, rule_mutation
 from soundline.verify.mutation_ledger import Ledger
 from soundline.verify.mutation_rules import RuleMutant
+from soundline.verify.mutation_trial import difference
 from soundline.verify.rule_mutation import Campaign, judgements, main
 
 SAMPLE = {
@@ -193,3 +195,23 @@ def test_classes_of_dtype_variables_are_widened() -> None:
         return x.cast(s).cast(int8), x
 
     assert ("s as declared", "s and float32") in shown(cast)
+
+
+# the trial of what was proved ---------------------------------------------------------------------------------------
+
+
+@rule(dtypes=[index])
+def greatest_of_shifted(r: Range["n"], n: Size, f: Body["r"], c: Value):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    return max_over(r, f(r) + c), max_over(r, f(r)) + c
+
+
+@rule(dtypes=[index])
+def greatest_of_scaled(r: Range["n"], n: Size, f: Body["r"], c: Value):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    return max_over(r, f(r) * c), max_over(r, f(r)) * c
+
+
+def test_a_trial_chooses_sizes_that_there_are() -> None:
+    assert difference(greatest_of_shifted, (index,)) is None
+    shown = difference(greatest_of_scaled, (index,))
+    assert shown is not None
+    assert "'n': (1,)" in shown or "'n': (2,)" in shown or "'n': (3,)" in shown
