@@ -45,6 +45,7 @@ from soundline.verify.smt.every_rank_shapes import (
     Classes,
     Shapes,
     class_of,
+    dtype_inside,
     of_one_element,
     with_one_name,
 )
@@ -243,19 +244,15 @@ def _refuse_bitcasts(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) ->
     for side in (rule.left, rule.right, *rule.given):
         for term in subterms(side):
             if term.head is Op.Bitcast and isinstance(class_of(term, classes), str):
-                source, target = _item_sizes(term.args[0], rule, dtypes), _item_sizes(term, rule, dtypes)
-                if source != target or len(source) > 1:
+                sizes = {(_item_size(term.args[0], rule, d), _item_size(term, rule, d)) for d in dtypes}
+                if any(source != target or source is None for source, target in sizes):
                     raise NotShown(f"{show(term)} may change the last axis")
 
 
-def _item_sizes(term: Term, rule: Rule, dtypes: tuple[DType, ...]) -> set[int | None]:
-    """How many bytes an element of a value may have; None where a dtype variable says so."""
-    if term.head in (Op.Cast, Op.Bitcast):
-        return {term.args[1].itemsize if isinstance(term.args[1], DType) else None}
-    if term.head == "var":
-        inside = [n for n in rule.kinds[term.args[0]].inside if isinstance(n, DType)]
-        return {d.itemsize for d in inside or dtypes}
-    return set().union(*(_item_sizes(a, rule, dtypes) for a in term.args if isinstance(a, Value)))
+def _item_size(term: Term, rule: Rule, dtype: DType) -> int | None:
+    """How many bytes an element of a value has at a dtype of the rule; None where that is not known."""
+    inside = dtype_inside(term, rule)
+    return None if inside is None else (inside[0] if inside else dtype).itemsize
 
 
 def _reshaped(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> frozenset[Class]:

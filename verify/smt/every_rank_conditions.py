@@ -45,10 +45,15 @@ class Uniform:
                 self._know(condition.args[0], False)
 
     def _know(self, flags: Term, value: bool) -> None:
-        if flags.head == "not":
-            self._know(flags.args[0], not value)
-        else:
-            self._known[show(flags)] = value
+        head, args = flags.head, flags.args
+        if head == "not":
+            self._know(args[0], not value)
+            return
+        self._known[show(flags)] = value
+        is_of_each = head == ("and" if value else "or")
+        if is_of_each or (head in ("and", "or") and show(args[0]) == show(args[1])):
+            for part in args:
+                self._know(part, value)
 
     def of(self, flags: Any) -> bool | None:
         """Whether flags are set everywhere or nowhere; None where that is not known."""

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from soundline.spec.building import has_dtype
 from soundline.spec.dtypes import DType, bool_, index, zero_of
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
@@ -127,15 +128,16 @@ def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
 
 def is_list(fold: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
     """Whether a fold may be one of floats, in one order, that no licence frees."""
-    if fold.args[1] is Op.Max or not may_be_float(fold, rule, dtypes):
+    if fold.args[1] is Op.Max:
         return False
-    return not _makes_floats(rule, dtypes) or set(OVER_REALS).isdisjoint(rule.licences)
+    licensed = not set(OVER_REALS).isdisjoint(rule.licences)
+    return any(may_be_float(fold, rule, [d]) and not (licensed and _makes_floats(rule, d)) for d in dtypes)
 
 
-def _makes_floats(rule: Rule, dtypes: tuple[DType, ...]) -> bool:
-    """Whether a rule is one about floats: a licence is one to compute these in another way."""
+def _makes_floats(rule: Rule, dtype: DType) -> bool:
+    """Whether a rule is one about floats at a dtype: a licence is one to compute these in another way."""
     inside = dtype_inside(rule.left, rule)
-    return inside is not None and all(d.is_float for d in inside or dtypes)
+    return inside is not None and all(d.is_float for d in inside or (dtype,))
 
 
 def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
@@ -144,8 +146,9 @@ def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
     Parts of it are proved by themselves, and there a licence must not say more than it said of the whole.
     """
     idle = set(OVER_REALS) & set(rule.licences)
-    values = (t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value))
-    if not idle or _makes_floats(rule, dtypes) or not any(may_be_float(t, rule, dtypes) for t in values):
+    values = [t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)]
+    inside = [d for d in dtypes if not _makes_floats(rule, d)]
+    if not idle or not any(may_be_float(t, rule, [d]) for d in inside for t in values if has_dtype(t)):
         return rule
     return replace(rule, licences=tuple(n for n in rule.licences if n not in idle))
 

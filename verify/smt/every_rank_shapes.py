@@ -271,16 +271,26 @@ def dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:
     """What stands in the brackets of an input with the dtype of a value; None where that is not known."""
     head, args = term.head, term.args
     if head == "var":
-        kind = rule.kinds[args[0]]
-        return tuple(n for n in kind.inside if isinstance(n, DType)) if kind.kind == "Tensor" else None
+        return _declared_inside(rule.kinds[args[0]])
     if head in (Op.Cast, Op.Bitcast):
         if isinstance(args[1], Term) and args[1].head == "dtype of":
             return dtype_inside(args[1].args[0], rule)
         return (args[1],) if isinstance(args[1], DType) else None
     if isinstance(head, Op) and head.name.startswith("Cmp"):
         return (bool_,)
-    operands = [a for a in (args[1:] if head is Op.Where else args) if isinstance(a, Value)]
-    return next((found for a in operands if (found := dtype_inside(a, rule)) is not None), None)
+    operands = args[1:] if head is Op.Where else args
+    if not is_elementwise(term):
+        operands = args[:1] if isinstance(head, Op) else ()
+    values = [a for a in operands if isinstance(a, Value)]
+    return next((found for a in values if (found := dtype_inside(a, rule)) is not None), None)
+
+
+def _declared_inside(kind: Variable) -> tuple[DType, ...] | None:
+    """What the annotation of a variable says of its dtype: nothing where that is the rule's."""
+    inside = tuple(n for n in kind.inside if isinstance(n, DType))
+    if kind.kind == "Tensor" or inside:
+        return inside
+    return () if kind.kind in ("Value", "Const", "Interval") and not kind.inside else None
 
 
 def may_be_float(term: Term, rule: Rule, dtypes: Sequence[DType]) -> bool:

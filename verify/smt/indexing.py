@@ -235,8 +235,9 @@ class Space:
         normal = self.equations.reduce(written)
         if normal != written and normal.terms:
             monomial, n = normal.lead()
-            if flat.terms.get(monomial, 0) and flat.terms[monomial] % n == 0:
-                yield flat + (written - normal) * (flat.terms[monomial] // n)
+            often, _ = divide(flat, Poly({monomial: n}))
+            if often.terms:
+                yield flat + (written - normal) * often
 
     def division(self, flat: Poly, size: Poly, path: Path) -> tuple[Poly | None, Poly]:
         """The quotient and remainder by a size, where some candidate is shown to be a digit (lemma U)."""

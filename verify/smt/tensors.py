@@ -28,8 +28,10 @@ from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Term, Vector, show
 from soundline.verify.metering import metered
+from soundline.verify.smt import scalars
 from soundline.verify.smt.elements import Unsupported
 from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plan
+from soundline.verify.smt.every_rank_elements import about_elements
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
@@ -37,6 +39,8 @@ from soundline.verify.verdicts import LayerResult
 NO_INSTANCE = (
     "the rule has no instance: its left side is ill-formed at every rank, or a condition excludes all"
 )
+
+SAME_TERM = "both sides are the same term"
 
 
 @dataclass
@@ -73,7 +77,14 @@ class _Record:
 
 def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) -> LayerResult:
     """The verdict of one layer: proved if the instances of the rule at all these dtypes are."""
+    if show(rule.left) == show(rule.right) and _has_instances(rule, dtypes):
+        return LayerResult(layer, "vacuous", "", None, SAME_TERM)
     court, why = Court(budget), ""
+    elements = about_elements(rule) if rule.dtypes is not None else None
+    if elements is not None:
+        found = _by_elements(rule, elements, dtypes, layer, court)
+        if found is not None:
+            return found
     if free_classes(rule) and rule.max_rank is None:
         found, why = _at_every_rank(rule, dtypes, layer, court)
         if found is not None:
@@ -86,6 +97,32 @@ def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) 
         if result is not None:
             return result
     return _only_so_far(_result(record), why) if why else _result(record)
+
+
+def _by_elements(
+    rule: Rule, elements: Rule, dtypes: Sequence[DType], layer: str, court: Court
+) -> LayerResult | None:
+    """The verdict of a layer by what is proved of single elements; None where that does not prove it."""
+    if free_classes(rule) and rule.max_rank is None:
+        found, _ = _at_every_rank(rule, dtypes, layer, court.without_refutations())
+        if found is not None:
+            return found
+    several = [scalars.prove_goals(goals(elements, d), layer, court.budget) for d in dtypes]
+    if all(found.verdict == "vacuous" for found in several):
+        return LayerResult(layer, "vacuous", "", None, "the condition excludes every input")
+    if any(found.verdict != "proved" for found in several):
+        return None
+    why = _vacuous(_applied(rule, dtypes, layer, court))
+    if why:
+        return LayerResult(layer, "vacuous", "", None, why)
+    said = "; ".join(dict.fromkeys(found.covered for found in several))
+    return LayerResult(layer, "proved", f"every rank, all sizes, each element alone: {said}")
+
+
+def _has_instances(rule: Rule, dtypes: Sequence[DType]) -> bool:
+    """Whether there is an instance at some dtype; a rule that is ill-typed at one is refused."""
+    found = [next(goals(rule, dtype), None) for dtype in dtypes]
+    return any(goal is not None for goal in found)
 
 
 def _at_every_rank(
@@ -261,7 +298,7 @@ def _vacuous(record: _Record) -> str:
     if not record.instances:
         return NO_INSTANCE
     if not record.different or show(record.rule.left) == show(record.rule.right):
-        return "both sides are the same term"
+        return SAME_TERM
     if not record.applies:
         return "the condition excludes every input" + (" beyond rank 0" if record.at_rank_0 else "")
     if record.has_elements:
