@@ -178,7 +178,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/algebra.py", *_SCALARS),
     _target("verify/smt/algebras.py", *_SCALARS),
     _target("verify/smt/arithmetic.py", *_TENSORS),
-    _target("verify/smt/bits.py", *_SCALARS),
+    _target("verify/smt/bits.py", "prover_bits", *_SCALARS),
     _target("verify/smt/closing.py", *_FOLDS),
     _target("verify/smt/comparison.py", *_TENSORS),
     _target("verify/smt/counterexamples.py", *_SCALARS),
@@ -233,7 +233,9 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/solving.py", *_SCALARS),
     _target("verify/smt/specials.py", "prover_rounding", *_SCALARS),
     _target("verify/smt/steps.py", "reports", *_SCALARS),
+    _target("verify/smt/strategies.py", "prover_determinism", *_SCALARS),
     _target("verify/smt/tensors.py", *_TENSORS),
+    _target("verify/smt/truncation.py", "prover_truncation", *_SCALARS),
     _target("verify/smt/ways.py", *_SCALARS),
 )
 

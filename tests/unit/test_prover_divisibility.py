@@ -53,6 +53,12 @@ def test_truncation_by_signs():
             assert all(map(true, division.truncation([floor(a, b)], floor(abs(a), abs(b)))))
 
 
+def test_division_by_the_opposite():
+    for a, b in product(range(-7, 8), range(-3, 4)):
+        assert true(division.opposite(floor(a, b), floor(a, -b)))
+        assert b == 0 or not true(division.opposite(floor(a, b), floor(a + 1, -b)))
+
+
 def test_a_lemma_without_its_premise_is_found_out():
     wrong = [
         (a, b)

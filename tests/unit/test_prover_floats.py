@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from soundline.spec.dtypes import DType
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const, param
 from soundline.verify import (
+    Bool,
+    DTypeVar,
     Value,
     bool_,
     float8_e4m3fn,
@@ -17,11 +20,17 @@ from soundline.verify import (
     floats,
     given,
     int8,
+    int16,
+    int32,
+    int64,
     rule,
     uint64,
+    where,
 )
 from soundline.verify.layers import layers_of
 from soundline.verify.rules import equivalent, prove
+from soundline.verify.smt import points, sampling
+from soundline.verify.smt.scalars import pair
 from soundline.verify.smt.solving import Budget
 
 FEW = (float16, float32, float8_e4m3fn)
@@ -169,3 +178,59 @@ def test_simple_counterexamples_come_first():
 def test_the_least_value_is_a_float_constant():
     assert equivalent(Op.Max(param(0, float32), const(-INF, float32)), param(0, float32)).verdict == "proved"
     assert equivalent(Op.Max(param(0, float32), const(NAN, float32)), const(NAN, float32)).verdict == "proved"
+
+
+def test_what_is_chosen_may_be_converted_after_the_choice():
+    """Nothing need be known of a conversion that both sides make; of two different ones something must be."""
+
+    @rule(dtypes=[int64], s=[float32])
+    def converted_once(p: Bool, x: Value, y: Value, s: DTypeVar):
+        return where(p, x.cast(s), y.cast(s)), where(p, x, y).cast(s)
+
+    @rule(dtypes=[float32], s=[int64])
+    def converted_back_once(p: Bool, x: Value, y: Value, s: DTypeVar):
+        return where(p, x.cast(s), y.cast(s)), where(p, x, y).cast(s)
+
+    @rule(dtypes=[int64], s=[float32])
+    def converted_and_turned(p: Bool, x: Value, y: Value, s: DTypeVar):
+        return where(p, x.cast(s), y.cast(s)), where(p, y, x).cast(s)
+
+    @rule(dtypes=[int64])
+    def without_a_sign(x: Value):
+        return x.cast(float32), x.bitcast(uint64).cast(float32)
+
+    assert prove(converted_once, budget=Budget(rlimit=1_000_000)).verdict == "proved"
+    assert prove(converted_back_once, budget=Budget(rlimit=1_000_000)).verdict == "proved"
+    assert prove(converted_and_turned).verdict == "refuted"
+    assert prove(without_a_sign).verdict == "refuted"
+
+
+def test_sums_that_converted_integers_make_exactly():
+    """What is known of rounding needs the true conversion, not an unknown one."""
+
+    @rule(dtypes=[int16])
+    def sum_of_converted(x: Value, y: Value):
+        return x.cast(float32) + y.cast(float32), (x.cast(int32) + y.cast(int32)).cast(float32)
+
+    assert prove(sum_of_converted).verdict == "proved"
+
+
+def test_programs_of_many_steps_are_run_once_for_each_operand():
+    """Also where operands differ in the sign of a zero alone."""
+    calls: list[tuple[float, ...]] = []
+
+    def law(dtype: DType, *operands: float) -> float:
+        calls.append(operands)
+        return math.copysign(1.0, operands[0])
+
+    once = points.remembered(law)
+    found = [once(float32, x, 2.0) for x in (0.0, -0.0, 0.0, 1.0, -0.0, 1.0)]
+    assert found == [1.0, -1.0, 1.0, 1.0, -1.0, 1.0]
+    assert len(calls) == 3
+
+
+def test_a_rule_over_powers_is_tried_at_few_points():
+    x, y = param(0, float64), param(1, float64)
+    p = pair(Op.Pow(x, y), Op.Pow(x, Op.Add(y, const(0.0, float64))), ())
+    assert len(list(sampling.points(p, 0))) == sampling.FEW_POINTS
+    assert len(list(sampling.points(pair(Op.Mul(x, y), Op.Mul(y, x), ()), 0))) > sampling.FEW_POINTS

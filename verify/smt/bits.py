@@ -50,6 +50,22 @@ def _floor_remainder(a: Any, b: Any) -> Any:
     return z3.If(b == 0, a, a % b)
 
 
+def _truncated(a: Any, b: Any) -> Any:
+    return z3.If(b == 0, b, a / b)
+
+
+def _truncated_remainder(a: Any, b: Any) -> Any:
+    return z3.If(b == 0, a, z3.SRem(a, b))
+
+
+def _natural_quotient(a: Any, b: Any) -> Any:
+    return z3.If(b == 0, b, z3.UDiv(a, b))
+
+
+def _natural_remainder(a: Any, b: Any) -> Any:
+    return z3.If(b == 0, a, z3.URem(a, b))
+
+
 def _cast(algebra: Algebra, node: UOp) -> Any:
     source, target = node.src[0].dtype, node.arg
     x = algebra.value(node.src[0])
@@ -67,6 +83,84 @@ def resized(x: Any, source: DType, bits: int) -> Any:
     return (z3.SignExt if source.signed else z3.ZeroExt)(bits - source.bits, x)
 
 
+# Division by a power of two ---------------------------------------------------------------------------------------
+
+Divided = Callable[[Any, Any, Any], Any]
+"""A quotient or remainder of a by d, from a, d and the number of places by which d is 1 shifted."""
+
+
+def _division(general: Law, signed: Divided, unsigned: Divided) -> Law:
+    """A law of division; by 1 shifted to the left, bits are shifted and masked, and nothing is divided."""
+
+    def law(algebra: Algebra, node: UOp) -> Any:
+        places = _places(algebra, node.src[1])
+        if places is None:
+            return general(algebra, node)
+        a, d = algebra.sources(node)
+        return (signed if operand_dtype(node).signed else unsigned)(a, d, places)
+
+    return law
+
+
+def _places(algebra: Algebra, divisor: UOp) -> Any:
+    """By how many places a divisor is 1 shifted to the left; None where it is something else.
+
+    What is shifted by the width or more is 0, as 1 shifted by the width is.
+    """
+    if divisor.op is Op.Const:
+        k = _exponent(divisor)
+        return None if k is None else z3.BitVecVal(k, divisor.dtype.bits, algebra.ctx)
+    if divisor.op is not Op.Shl or (k := _exponent(divisor.src[0])) is None:
+        return None
+    count, width = algebra.value(divisor.src[1]), divisor.dtype.bits
+    return z3.If(z3.ULT(count, width), count + k, width) if k else count
+
+
+def _exponent(node: UOp) -> int | None:
+    """The k of which a constant is 2^k, as a number without a sign."""
+    if node.op is not Op.Const:
+        return None
+    pattern = int(node.arg.value) % (1 << node.dtype.bits)
+    return pattern.bit_length() - 1 if pattern.bit_count() == 1 else None
+
+
+def _least_quotient(a: Any, d: Any, negative: Any) -> Any:
+    """a over the least value d: 1 if it is that too, else a proper fraction, of which `negative` is rounded to."""
+    return z3.If(
+        a == d, z3.BitVecVal(1, a.size(), a.ctx), z3.If(a > 0, negative, z3.BitVecVal(0, a.size(), a.ctx))
+    )
+
+
+def _floor_by_shift(a: Any, d: Any, k: Any) -> Any:
+    below = _least_quotient(a, d, z3.BitVecVal(-1, a.size(), a.ctx))
+    return z3.If(d == 0, d, z3.If(d < 0, below, a >> k))
+
+
+def _floor_by_mask(a: Any, d: Any, k: Any) -> Any:
+    below = z3.If(a == d, a ^ d, z3.If(a > 0, a + d, a))
+    return z3.If(d < 0, below, a & (d - 1))
+
+
+def _truncated_by_shift(a: Any, d: Any, k: Any) -> Any:
+    zero = z3.BitVecVal(0, a.size(), a.ctx)
+    toward_zero = z3.If(a < 0, a + (d - 1), a) >> k
+    return z3.If(d == 0, d, z3.If(d < 0, _least_quotient(a, d, zero), toward_zero))
+
+
+def _truncated_by_mask(a: Any, d: Any, k: Any) -> Any:
+    below = z3.If(a == d, a ^ d, a)
+    size = z3.If(a < 0, -a, a) & (d - 1)
+    return z3.If(d == 0, a, z3.If(d < 0, below, z3.If(a < 0, -size, size)))
+
+
+def _natural_by_shift(a: Any, d: Any, k: Any) -> Any:
+    return z3.LShR(a, k)
+
+
+def _natural_by_mask(a: Any, d: Any, k: Any) -> Any:
+    return a & (d - 1)
+
+
 BIT_LAWS: dict[Op, Law] = {
     Op.Add: _simple(lambda a, b: a + b),
     Op.Sub: _simple(lambda a, b: a - b),
@@ -74,11 +168,11 @@ BIT_LAWS: dict[Op, Law] = {
     Op.Neg: _simple(lambda x: -x),
     Op.Mulacc: _simple(lambda a, b, c: a * b + c),
     Op.Max: _by_sign(_maximum(lambda a, b: a > b), _maximum(z3.UGT)),
-    Op.Idiv: _by_sign(_floor_quotient, lambda a, b: z3.If(b == 0, b, z3.UDiv(a, b))),
-    Op.Mod: _by_sign(_floor_remainder, lambda a, b: z3.If(b == 0, a, z3.URem(a, b))),
-    Op.CDiv: _by_sign(lambda a, b: z3.If(b == 0, b, a / b), lambda a, b: z3.If(b == 0, b, z3.UDiv(a, b))),
-    Op.CMod: _by_sign(
-        lambda a, b: z3.If(b == 0, a, z3.SRem(a, b)), lambda a, b: z3.If(b == 0, a, z3.URem(a, b))
+    Op.Idiv: _division(_by_sign(_floor_quotient, _natural_quotient), _floor_by_shift, _natural_by_shift),
+    Op.Mod: _division(_by_sign(_floor_remainder, _natural_remainder), _floor_by_mask, _natural_by_mask),
+    Op.CDiv: _division(_by_sign(_truncated, _natural_quotient), _truncated_by_shift, _natural_by_shift),
+    Op.CMod: _division(
+        _by_sign(_truncated_remainder, _natural_remainder), _truncated_by_mask, _natural_by_mask
     ),
     Op.Xor: _simple(lambda a, b: a ^ b),
     Op.Or: _simple(lambda a, b: a | b),
@@ -132,7 +226,7 @@ _WIDE: dict[Op, Callable[..., Any]] = {
     Op.Neg: lambda x: -x,
     Op.Mulacc: lambda a, b, c: a * b + c,
     Op.Idiv: _floor_quotient,
-    Op.CDiv: lambda a, b: z3.If(b == 0, b, a / b),
+    Op.CDiv: _truncated,
     Op.Cast: lambda x: x,
 }
 """Exact in twice the width, where every operand, also an unsigned one, is a signed vector."""

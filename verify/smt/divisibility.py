@@ -109,9 +109,14 @@ def polynomial(
         for part in parts[1:]:
             total = total * part if z3.is_mul(term) else total - part if z3.is_sub(term) else total + part
         return total
-    name = str(term) if z3.is_const(term) else f"#{term.get_id()}"
+    name = name_of(term)
     atoms[name] = term
     return known(name) or Poly.of(name)
+
+
+def name_of(term: Any) -> str:
+    """The name of an Int as an atom."""
+    return str(term) if z3.is_const(term) else f"#{term.get_id()}"
 
 
 def without_odd_factors(gap: Poly, is_odd: Callable[[str], bool]) -> Poly:

@@ -9,11 +9,12 @@ finds that ⌊(x·c)/c⌋ is x, or that a quotient of a quotient is one quotient
 U       b > 0 and k·b ≤ a < k·b + b  ⇒  a div b = k (and the mirror image for b < 0)
 S       b ≠ 0 and a = y + k·b  ⇒  a div b = y div b + k and a mod b = y mod b
 R       b > 0 and a + y = b - 1 + k·b  ⇒  a div b = k - y div b and a mod b = b - 1 - y mod b
-M       0 ≤ r < d and b > 0  ⇒  0 ≤ r·b and (r + 1)·b ≤ d·b
+M       0 ≤ r < d and b > 0  ⇒  0 ≤ r·b and (r + 1)·b ≤ d·b; and a = q·b, or a = q·b + r, times another factor
 F       f ≠ 0  ⇒  f·a div f·b = a div b and f·a mod f·b = f·(a mod b)
 N       f ≠ 0 and b > 0  ⇒  a div f·b = (a div f) div b and a mod f·b = f·((a div f) mod b) + a mod f
 O       b > 0  ⇒  either q ≥ p and q·b ≥ p·b, or q < p and q·b ≤ p·b - b, for quotients q and p by b
 T       a div b and its remainder, from the quotient of the magnitudes, by the signs of a and b
+B       b ≠ 0  ⇒  a div -b = -(a div b) if nothing is left over, else -(a div b) - 1 and a mod -b = a mod b - b
 ======  ================================================================================================
 
 Candidates for k are 0, quotients by the same divisor and their differences, and what dividing a by b as polynomials
@@ -29,7 +30,7 @@ from typing import Any
 
 import z3
 
-from soundline.verify.smt.divisibility import polynomial
+from soundline.verify.smt.divisibility import name_of, polynomial
 from soundline.verify.smt.integers import Integers, Quotient
 from soundline.verify.smt.polynomials import Poly, divide
 
@@ -61,12 +62,17 @@ class Lemmas:
         everything = list(self.algebra.quotients)
         for quotient in everything:
             yield unique(quotient, self.algebra.int(0))
-        for a, b, sizes in self.algebra.truncations:
-            yield from truncation([q for q in everything if z3.eq(q.a, a) and z3.eq(q.b, b)], sizes)
+        for t in self.algebra.truncated.found:
+            floors = [q for q in everything if z3.eq(q.a, t.a) and z3.eq(q.b, t.b)]
+            yield from truncation(floors, t.sizes)
+            if name_of(t.r) in self.atoms:
+                yield t.a == t.q * t.b + t.r
         if len(everything) > MOST_QUOTIENTS:
             return
         for one, other in permutations(everything, 2):
             yield unique(one, other.q)
+            if z3.eq(one.a, other.a) and self._are_opposite(one.b, other.b):
+                yield opposite(one, other)
             yield from self._products(one, other)
             yield from self._of_same_divisor(one, other, many=many)
 
@@ -128,6 +134,9 @@ class Lemmas:
             yield r.key, a - q * b
             for whole in self._found.get(str(other.q), ()):
                 yield q.key, whole
+        for t in self.algebra.truncated.found:
+            if not z3.eq(t.r, t.sizes.r):
+                yield self.poly(t.r).key, self.poly(t.a) - self.poly(t.q) * self.poly(t.b)
 
     def _products(self, one: Quotient, other: Quotient) -> Iterator[Any]:
         """M for one remainder and another divisor; and where one divides what the other gives, their product."""
@@ -138,6 +147,8 @@ class Lemmas:
             yield z3.Implies(premises, z3.And(one.r * factor >= 0, (one.r + 1) * factor <= one.b * factor))
         if z3.eq(one.a, other.q):
             yield other.b * one.a == other.b * one.b * one.q + other.b * one.r
+        if z3.eq(one.a, other.b) and any(one is known for known in self.algebra.exact):
+            yield other.q * one.a == other.q * one.q * one.b
 
     def _of_same_divisor(self, one: Quotient, other: Quotient, *, many: bool) -> Iterator[Any]:
         """S and R between two quotients by one divisor."""
@@ -153,6 +164,12 @@ class Lemmas:
                 yield shifted(one, other.q, other.r, k, other.a)
                 yield reflected(one, other, k)
 
+    def _are_opposite(self, b: Any, other: Any) -> bool:
+        """Whether a divisor is another one or its negation, as the magnitude of that is."""
+        ways = other.children()[1:] if z3.is_app_of(other, z3.Z3_OP_ITE) else [other]
+        p, others = self.poly(b), [self.poly(w) for w in ways]
+        return -p in others and all(w in (p, -p) for w in others)
+
     # terms and polynomials ----------------------------------------------------------------------------------------
 
     def poly(self, term: Any) -> Poly:
@@ -162,7 +179,7 @@ class Lemmas:
     def _multiple(self, name: str) -> Poly | None:
         """What an atom is that a condition says to be a multiple of something."""
         for quotient in self.algebra.exact:
-            if str(quotient.a) == name and name not in self._written:
+            if name_of(quotient.a) == name and name not in self._written:
                 self._written.append(name)
                 whole = self.poly(quotient.q) * self.poly(quotient.b)
                 self._written.pop()
@@ -237,6 +254,14 @@ def truncation(floors: Sequence[Quotient], sizes: Quotient) -> Iterator[Any]:
         yield z3.Implies(z3.And(a <= 0, b < 0), z3.And(floor.q == q, floor.r == -r))
         yield z3.Implies(z3.And(a < 0, b > 0), z3.Or(exact, above))
         yield z3.Implies(z3.And(a > 0, b < 0), z3.Or(exact, below))
+
+
+def opposite(one: Quotient, other: Quotient) -> Any:
+    """B: what dividing by the negated divisor gives."""
+    b, q, r = one.b, one.q, one.r
+    exact = z3.And(r == 0, other.q == -q, other.r == 0)
+    apart = z3.And(r != 0, other.q == -q - 1, other.r == r + other.b)
+    return z3.Implies(z3.And(b != 0, other.b == -b), z3.Or(exact, apart))
 
 
 def common(quotient: Quotient, f: Any, small: Quotient) -> Any:

@@ -33,6 +33,7 @@ from soundline.verify.smt.divisibility import (
     without_odd_factors,
 )
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
+from soundline.verify.smt.truncation import Truncations
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,8 @@ class Integers(Algebra):
         self.variables: list[Any] = []
         self.exact: list[Quotient] = []
         """The quotients whose remainder the hypotheses say to be 0."""
-        self.truncations: list[tuple[Any, Any, Quotient]] = []
-        """Dividends and divisors of truncating quotients, and the floor quotients of their magnitudes."""
+        self.truncated = Truncations(self)
         self._quotients: dict[tuple[int, int], Quotient] = {}
-        self._truncated: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._fitting = frozenset(wrapping_nodes(obligation.fits))
         self._lower = dict(map(_lower_bound, obligation.hypotheses))
         self.divisible = divisible(obligation.hypotheses)
@@ -220,18 +219,30 @@ class Integers(Algebra):
         """The floor quotient and remainder of two Ints."""
         key = (a.get_id(), b.get_id())
         if key not in self._quotients:
-            self._quotients[key] = self._divided(a, b)
+            self._quotients[key] = self._remainder_divided(a, b) or self._divided(a, b)
         return self._quotients[key]
 
-    def divide_exactly(self, a: Any, b: Any) -> Quotient:
+    def _remainder_divided(self, a: Any, b: Any) -> Quotient | None:
+        """Of a = x mod m·b: a mod b is x mod b, and a div b is x div b - m·(x div m·b); also where b is 0."""
+        for whole in self.quotients:
+            if not z3.eq(whole.r, a):
+                continue
+            for multiple in self.exact:
+                if z3.eq(multiple.a, whole.b) and z3.eq(multiple.b, b):
+                    part = self.divide(whole.a, b)
+                    return Quotient(a, b, part.q - multiple.q * whole.q, part.r)
+        return None
+
+    def divide_exactly(self, a: Any, b: Any, q: Any = None) -> Quotient:
         """The quotient of two Ints of which the second divides the first; no fact of its own says so."""
         key = (a.get_id(), b.get_id())
         if key not in self._quotients:
-            q = self.fresh("multiple")
+            q = self.fresh("multiple") if q is None else q
             found = self._quotients[key] = Quotient(a, b, q, self.int(0))
             self.facts += [a == q * b, z3.Implies(b == 0, q == 0)]
             self.quotients.append(found)
             self.exact.append(found)
+            self.truncated.is_exact(found)
         return self._quotients[key]
 
     def _divided(self, a: Any, b: Any) -> Quotient:
@@ -253,16 +264,6 @@ class Integers(Algebra):
         ]
         return found
 
-    def truncated(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """The quotient rounded toward zero, and its remainder: from the floor quotient of the magnitudes."""
-        key = (a.get_id(), b.get_id())
-        if key not in self._truncated:
-            found = self.divide(_magnitude(a), _magnitude(b))
-            self.truncations.append((a, b, found))
-            q = z3.If((a < 0) == (b < 0), found.q, -found.q)
-            self._truncated[key] = q, z3.If(a < 0, -found.r, found.r)
-        return self._truncated[key]
-
 
 def _lower_bound(hypothesis: UOp) -> tuple[UOp, Any]:
     """The node that a hypothesis such as 0 < x bounds below, and the bound; else itself and 0, being a bool."""
@@ -271,10 +272,6 @@ def _lower_bound(hypothesis: UOp) -> tuple[UOp, Any]:
         if low.op is Op.Const:
             return x, low.arg.value + (hypothesis.op in (Op.CmpLt, Op.CmpGt))
     return hypothesis, False
-
-
-def _magnitude(x: Any) -> Any:
-    return z3.If(x < 0, -x, x)
 
 
 def _literal(term: Any) -> int | None:
@@ -319,7 +316,15 @@ def _idiv(algebra: Integers, node: UOp) -> Residue:
 
 
 def _cdiv(algebra: Integers, node: UOp) -> Residue:
-    return _quotient(algebra, node, algebra.truncated(*(algebra.value(s) for s in node.src))[0])
+    return _quotient(algebra, node, _truncated(algebra, node)[0])
+
+
+def _truncated(algebra: Integers, node: UOp) -> tuple[Any, Any]:
+    """The truncating quotient of the sources of a node, and its remainder."""
+    for source in node.src:
+        if algebra.least(source) >= 0:
+            algebra.truncated.is_natural(algebra.value(source))
+    return algebra.truncated(*(algebra.value(s) for s in node.src))
 
 
 def _quotient(algebra: Integers, node: UOp, q: Any) -> Residue:
@@ -340,7 +345,7 @@ def _cmod(algebra: Integers, node: UOp) -> Residue:
     a, b = (algebra.value(s) for s in node.src)
     if node in algebra.divisible:
         algebra.divide_exactly(a, b)
-    return Residue(algebra.truncated(a, b)[1], True)
+    return Residue(_truncated(algebra, node)[1], True)
 
 
 def _shift_count(node: UOp) -> int:
@@ -458,7 +463,7 @@ EXACT: dict[Op, Callable[[Integers, UOp], Any]] = {
     Op.Mulacc: _exactly(_mulacc),
     Op.Shl: _exact_shl,
     Op.Idiv: lambda algebra, node: algebra.divide(*(algebra.value(s) for s in node.src)).q,
-    Op.CDiv: lambda algebra, node: algebra.truncated(*(algebra.value(s) for s in node.src))[0],
+    Op.CDiv: lambda algebra, node: _truncated(algebra, node)[0],
     Op.Cast: _exactly(lambda x: x),
 }
 """The exact result of every operation that may wrap; inside `fits` it is the element."""

@@ -110,7 +110,10 @@ CASTS: dict[tuple[str, str], Law] = {
 
 
 class Structure(Machine):
-    """As `Machine`, but float arithmetic is uninterpreted; what is unsatisfiable here is so there."""
+    """As `Machine`, but float arithmetic and casts between floats and integers are uninterpreted.
+
+    What is unsatisfiable here is so there.
+    """
 
     NAME: ClassVar[str] = "uninterpreted float arithmetic"
 
@@ -120,8 +123,27 @@ class Structure(Machine):
 
     def law(self, node: UOp) -> Law | None:
         """The law of a node; none of float arithmetic."""
+        if is_conversion(node):
+            return _unknown_conversion
         forgotten = node.op in self.FORGOTTEN and node.dtype.is_float
         return ieee.uninterpreted if forgotten else super().law(node)
+
+
+def is_conversion(node: UOp) -> bool:
+    """Whether a node makes a float of an integer of fixed width, or the other way round."""
+    if node.op is not Op.Cast:
+        return False
+    kinds = _kind(node.src[0].dtype), _kind(node.arg)
+    return kinds in (("bits", "float"), ("float", "bits"))
+
+
+def _unknown_conversion(algebra: Structure, node: UOp) -> Any:
+    """An unknown function, one for each pair of dtypes."""
+    algebra.spurious = True
+    source, target = node.src[0].dtype, node.arg
+    result = z3.BitVecSort(target.bits, algebra.ctx) if target.is_int else ieee.sort(algebra, target)
+    x = algebra.value(node.src[0])
+    return z3.Function(f"Cast:{source}:{target}", x.sort(), result)(x)
 
 
 class Opaque(Structure):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from soundline.spec.dtypes import DType, Element, index, same_value
@@ -21,6 +22,9 @@ from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_
 
 OUT, HOLDS, FAILS = range(3)
 """What a point shows: the premises do not hold, the sides agree, the sides differ."""
+
+SLOW = (Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry)
+"""Ops that are programs of many steps."""
 
 Point = tuple[Element, ...]
 """One element for each variable of the obligation, in their order."""
@@ -76,7 +80,8 @@ class Points:
         if node.op is Op.Bitcast:
             return _Step(node, bitcast, node.src[0].dtype, node.src, (node.arg,))
         extra = (node.arg,) if node.op is Op.Cast else ()
-        return _Step(node, self.laws[node.op], operand_dtype(node), node.src, extra)
+        law = remembered(self.laws[node.op]) if node.op in SLOW else self.laws[node.op]
+        return _Step(node, law, operand_dtype(node), node.src, extra)
 
     def at(self, point: Sequence[Element]) -> int:
         """What this point shows."""
@@ -114,6 +119,16 @@ class Points:
         if left == right and (left != 0 or "no_signed_zero" in self.obligation.licences):
             return True
         return same_value(self.obligation.left.dtype, left, right)
+
+
+def remembered(law: Callable[..., Any]) -> Callable[..., Any]:
+    """A law that computes each result once: few values are combined in many ways. Zeros differ by their sign."""
+
+    @lru_cache(maxsize=4096)
+    def result(dtype: DType, signs: tuple[float, ...], *operands: Any) -> Any:
+        return law(dtype, *operands)
+
+    return lambda dtype, *operands: result(dtype, tuple(math.copysign(1.0, x) for x in operands), *operands)
 
 
 def _run(steps: list[_Step], values: Values) -> None:

@@ -36,7 +36,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
 from soundline.verify.smt import ieee
 from soundline.verify.smt.algebra import Law
-from soundline.verify.smt.machine import Structure
+from soundline.verify.smt.machine import Machine, Structure, is_conversion
 from soundline.verify.smt.obligations import Obligation
 
 MOST_PAIRED = 8
@@ -61,7 +61,7 @@ class Rounded(Structure):
             return lambda algebra, n: algebra.term(narrowed(n))
         if node.dtype.is_float and node.op in ROUNDED:
             return ROUNDED[node.op]
-        return super().law(node)
+        return Machine.law(self, node) if is_conversion(node) else super().law(node)
 
     def denial(self) -> list[Any]:
         """With the facts about pairs, once every operation has been met."""

@@ -24,10 +24,9 @@ from soundline.spec.dtypes import (
     round_to,
     to_bits,
 )
-from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.order import largest_first, simplicity
-from soundline.verify.smt.points import Point
+from soundline.verify.smt.points import SLOW, Point
 
 LIST_LENGTH = {1: 60, 2: 24, 3: 9, 4: 5, 5: 4, 6: 3}
 """How many values of each variable are combined, by the number of variables."""
@@ -146,7 +145,7 @@ def _float_values(dtype: DType) -> tuple[list[Element], list[Element]]:
 
 def is_slow(obligation: Obligation) -> bool:
     """Whether an op is a program of many steps, so that a point costs as much as a hundred others."""
-    return any(n.op in (Op.Exp2, Op.Log2, Op.Sin, Op.Pow) for n in obligation.nodes())
+    return any(n.op in SLOW for n in obligation.nodes())
 
 
 def points(obligation: Obligation, seed: int) -> Iterator[Point]:

@@ -340,11 +340,10 @@ def within_bounds(leaf: UOp) -> list[UOp]:
     known = min_max(leaf)
     if known is None:
         return [const(False, bool_)]
-    whole = leaf.dtype is index or leaf.dtype.is_int
-    ends = ((Op.CmpLe, known.lo, True), (Op.CmpLe, known.hi, False)) if whole else ()
     conditions = []
-    for op, end, is_low in ends:
-        if end not in (leaf.dtype.min, leaf.dtype.max):
-            number = const(end, leaf.dtype)
-            conditions.append(UOp(op, (number, leaf) if is_low else (leaf, number)))
+    if leaf.dtype is index or leaf.dtype.is_int:
+        if known.lo != leaf.dtype.min:
+            conditions.append(UOp(Op.CmpLe, (const(known.lo, leaf.dtype), leaf)))
+        if known.hi != leaf.dtype.max:
+            conditions.append(UOp(Op.CmpLe, (leaf, const(known.hi, leaf.dtype))))
     return conditions

@@ -3,8 +3,9 @@ Asking the solver
 =================
 
 One question, one answer. Each question stands in a Z3 context of its own, with a fixed seed and a limit on Z3's own
-count of work, so that the answer does not depend on the machine or on what was asked before. Wall-clock time is only
-an outer safety: it is set far above what the work limit takes.
+count of work, and nothing that Z3 does looks at the memory of the process or at the clock (`strategies`), so that the
+answer does not depend on the machine or on what was asked before. Wall-clock time is only an outer safety: it is set
+far above what the work limit takes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Literal
 import z3
 
 from soundline.verify.metering import worked
+from soundline.verify.smt.strategies import Strategies
 
 Search = Literal["plain", "tactics"]
 """How Z3 searches: its core alone, or what its tactics make of the question first. Neither is always the better one."""
@@ -50,7 +52,7 @@ class Answer:
 
 def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "tactics") -> Answer:
     """Whether all formulas can hold at once."""
-    solver = z3.SimpleSolver(ctx=ctx) if search == "plain" else z3.Solver(ctx=ctx)
+    solver = z3.SimpleSolver(ctx=ctx) if search == "plain" else Strategies(ctx).solver(formulas)
     solver.set("random_seed", budget.seed)
     solver.set("rlimit", budget.rlimit)
     solver.set("timeout", max(1, int(budget.seconds * 1000)))

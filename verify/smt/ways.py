@@ -17,7 +17,7 @@ from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import Algebra, Outside
 from soundline.verify.smt.division import Lemmas
 from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine, Opaque, Structure
+from soundline.verify.smt.machine import Machine, Opaque, Structure, is_conversion
 from soundline.verify.smt.obligations import Obligation, scalar_nodes
 from soundline.verify.smt.reals import Reals
 from soundline.verify.smt.residues import Cases, cases
@@ -61,9 +61,12 @@ def ways(obligation: Obligation) -> tuple[Way, ...]:
         return Way(Reals, 0.3, search="tactics"), Way(Reals, 0.3)
     if any(d.is_float for d in dtypes):
         exact = Way(Machine, 1.0, search="tactics")
-        forgets = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in obligation.nodes())
-        known = (Way(Structure, 0.05, search="tactics"), Way(Rounded, 0.1, search="tactics"))
-        return (*known, exact) if forgets else (exact,)
+        nodes = obligation.nodes()
+        computes = any(n.dtype.is_float and n.op in Structure.FORGOTTEN for n in nodes)
+        structure, rounded = Way(Structure, 0.05, search="tactics"), Way(Rounded, 0.1, search="tactics")
+        if computes:
+            return structure, rounded, exact
+        return (structure, exact) if any(map(is_conversion, nodes)) else (exact,)
     only_chosen = (Way(Opaque, 0.02, search="tactics"),) if _chooses(obligation) else ()
     if index in dtypes or not any(d.is_int for d in dtypes):
         return (*only_chosen, *QUICK, *LONG)

@@ -84,6 +84,12 @@ def floor_of_any_divisor(x: Value, c: Value):
     return ediv(x, c), x // c
 
 
+@right(dtypes=[index])
+def remainder_by_magnitude(x: Value, c: Value):
+    """Boute."""
+    return emod(x, c), x % absolute(c)
+
+
 @right(dtypes=SIGNED)
 def from_truncated_quotient(x: Value, c: Value):
     """Lowering to C."""

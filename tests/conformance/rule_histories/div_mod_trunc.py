@@ -302,6 +302,13 @@ def remainder_of_one_by_a_power(x: Value, y: Value):
     return where(y < 0, r + (1 << x), r), (x != 0).cast(int8)
 
 
+@right(dtypes=[index])
+def quotient_of_equal_quotients(x: Value, c: Const, d: Const):
+    """LLVM: (X % (C * D)) % C."""
+    given(c % d == 0, c > 0, d > 0)
+    return cmod(cmod(x, c), d), cmod(x, d)
+
+
 @wrong(dtypes=[index])
 def quotient_of_sum(x: Value, y: Value, c: Const):
     """TVM #2308: the rule of the floor."""
