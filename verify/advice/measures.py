@@ -74,7 +74,7 @@ class Measure:
 
     factors: bool = False
     products: frozenset[str] = frozenset()
-    solver: Any = field(default_factory=z3.Solver)
+    solver: Any = field(default_factory=lambda: z3.SimpleSolver(ctx=z3.Context()))
     _numbers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def of(self, term: Term, at: Oriented) -> Polynomial:
@@ -96,11 +96,11 @@ class Measure:
 
     def _of_symbol(self, symbol: str) -> tuple[Any, Any]:
         if symbol not in self._numbers:
-            weight = z3.Int(f"w {symbol}")
+            weight = z3.Int(f"w {symbol}", self.solver.ctx)
             self.solver.add(weight >= 0, weight <= MOST_WEIGHT)
             factor: Any = 1
             if self.factors:
-                factor = z3.Int(f"a {symbol}")
+                factor = z3.Int(f"a {symbol}", self.solver.ctx)
                 self.solver.add(factor >= 1, factor <= MOST_FACTOR)
             self._numbers[symbol] = factor, weight
         return self._numbers[symbol]
@@ -113,7 +113,7 @@ class Measure:
         constant = gap.pop((), 0)
         grows = [c >= 0 for c in gap.values() if not isinstance(c, int)]
         plain = all(c >= 0 for c in gap.values() if isinstance(c, int))
-        weakly = z3.And(z3.BoolVal(plain), *grows, constant >= 0)
+        weakly = z3.And(z3.BoolVal(plain, self.solver.ctx), *grows, constant >= 0)
         return weakly, z3.And(weakly, constant >= 1)
 
     def text(self, model: Any) -> str:

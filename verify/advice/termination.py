@@ -192,7 +192,7 @@ def _in_conflict(proof: _Proof) -> list[Rule]:
         solver.set(unsat_core=True)
         names = {}
         for rule in proof.left:
-            name = z3.Bool(f"rule {rule.id}")
+            name = z3.Bool(f"rule {rule.id}", solver.ctx)
             names[str(name)] = rule
             solver.assert_and_track(
                 z3.And(*(measure.shrinks(at)[0] for at in proof.instances[rule.id])), name
