@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import z3
 
-from soundline.spec.dtypes import int8, int16, int32, uint8, uint32
+from soundline.spec.dtypes import int8, int16, int32, uint8, uint32, uint64
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const, param
-from soundline.verify import Const, Value, cdiv, cmod, given, rule
+from soundline.verify import Const, Value, cdiv, cmod, fits, given, rule
 from soundline.verify.metering import measuring
 from soundline.verify.rules import prove, prove_layer
 from soundline.verify.smt.machine import Machine
@@ -115,6 +115,59 @@ def shr_of_a_negative_number_toward_zero(x: Value, c: Const):
 def mask_by_the_least_value(x: Value, c: Const):
     given((1 << c) != 0)
     return x % (1 << c), x & ((1 << c) - 1)
+
+
+@rule(dtypes=[int32, uint64])
+def sum_of_shifted(x: Value, y: Value, c: Value):
+    return (x << c) + (y << c), (x + y) << c
+
+
+@rule(dtypes=[uint64])
+def shifted_twice(x: Value, c: Value, d: Value):
+    return (x << c) << d, (x << d) << c
+
+
+@rule(dtypes=[int32, uint64])
+def product_by_a_shifted_one(x: Value, y: Value, c: Value):
+    return (x << c) * y, x * ((1 << c) * y)
+
+
+@rule(dtypes=[int32, uint64])
+def shifted_by_the_sum(x: Value, c: Value, d: Value):
+    return (x << c) << d, x << (c + d)
+
+
+@rule(dtypes=[int32, uint64])
+def product_by_the_count(x: Value, c: Value):
+    return x << c, x * (c + c)
+
+
+@rule(dtypes=[int32])
+def sum_of_shifts_that_fit(x: Value, y: Value, c: Value):
+    given(fits(x << c))
+    return (x << c) // (1 << c), x
+
+
+@pytest.mark.parametrize(
+    "stated", [sum_of_shifted, shifted_twice, product_by_a_shifted_one], ids=lambda r: r.id
+)
+def test_a_shift_multiplies_by_what_its_count_says(stated):
+    with measuring() as meter:
+        assert prove(stated).verdict == "proved"
+    assert meter.work < 100_000
+
+
+@pytest.mark.parametrize(
+    "stated", [shifted_by_the_sum, product_by_the_count, sum_of_shifts_that_fit], ids=lambda r: r.id
+)
+def test_a_shift_that_multiplies_by_something_else(stated):
+    assert {layer.verdict for layer in prove(stated).layers} == {"refuted"}
+
+
+def test_the_smallest_counterexample_of_a_shift_is_found_all_the_same():
+    found = prove_layer(shifted_by_the_sum, int32).counterexample
+    assert found is not None
+    assert found.bindings == (("x", "1"), ("c", "1"), ("d", "-1"))
 
 
 def test_shifts_that_no_division_is():

@@ -358,10 +358,24 @@ def _shift_count(node: UOp) -> int:
 
 
 def _shl(algebra: Integers, node: UOp) -> Residue:
+    if node.src[1].op is not Op.Const and node.dtype is not index:
+        return Residue(algebra.residue(node.src[0]) * _power(algebra, node), False)
     scale = algebra.int(1 << _shift_count(node))
     if node.dtype is index:
         return Residue(algebra.value(node.src[0]) * scale, True)
     return Residue(algebra.residue(node.src[0]) * scale, False)
+
+
+def _power(algebra: Integers, node: UOp) -> Any:
+    """By what a shift of a variable count multiplies: a number that depends on the count alone, 0 from the width on.
+
+    That it is a power of two is not said, so that a model of this may have one that is none.
+    """
+    algebra.spurious = True
+    count, width = algebra.value(node.src[1]), node.dtype.bits
+    power = z3.Function(f"power:{node.dtype}", z3.IntSort(algebra.ctx), z3.IntSort(algebra.ctx))(count)
+    algebra.facts += [power >= 0, power <= 1 << (width - 1), z3.Implies(count == 0, power == 1)]
+    return power
 
 
 def _exact_shl(algebra: Integers, node: UOp) -> Any:

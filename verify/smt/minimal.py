@@ -142,6 +142,8 @@ def _ask(
             denial = algebra.denial()
         except Outside:
             continue
+        if kind is Integers and algebra.spurious:
+            continue
         known = algebra.known
         small = [c for v in group if v in known for c in _at_most(algebra, v, most)]
         equal = [algebra.value(v) == value for v, value in fixed.items() if v in known]

@@ -18,7 +18,7 @@ from soundline.verify.smt.algebra import Algebra, Outside
 from soundline.verify.smt.division import Lemmas
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine, Opaque, Structure, is_conversion
-from soundline.verify.smt.obligations import Obligation, scalar_nodes
+from soundline.verify.smt.obligations import Obligation, is_whole, scalar_nodes
 from soundline.verify.smt.reals import Reals
 from soundline.verify.smt.residues import Cases, cases
 from soundline.verify.smt.rounding import Rounded
@@ -69,7 +69,8 @@ def ways(obligation: Obligation) -> tuple[Way, ...]:
         return (structure, exact) if any(map(is_conversion, nodes)) else (exact,)
     only_chosen = (Way(Opaque, 0.02, search="tactics"),) if _chooses(obligation) else ()
     if index in dtypes or not any(d.is_int for d in dtypes):
-        return (*only_chosen, *QUICK, *LONG)
+        quick = sorted(QUICK, key=lambda way: way.share > 0.01) if _multiplies(obligation) else QUICK
+        return (*only_chosen, *quick, *LONG)
     machine, at_length = Way(Machine, 0.02, search="tactics"), Way(Machine, 0.5, search="tactics")
     return (*only_chosen, *QUICK[:2], machine, *QUICK[2:], *LONG, at_length)
 
@@ -80,6 +81,15 @@ def _chooses(obligation: Obligation) -> bool:
     costly = [{n.op for n in side if n.op in Opaque.COSTLY} for side in sides]
     return (
         bool(costly[0]) and costly[0] == costly[1] and any(n.op is Op.Where for side in sides for n in side)
+    )
+
+
+def _multiplies(obligation: Obligation) -> bool:
+    """Whether variables are multiplied, so that a case by case proof may be the only one."""
+    return any(
+        n.op is Op.Mul and all(s.op is not Op.Const for s in n.src)
+        for n in obligation.nodes()
+        if is_whole(n.dtype)
     )
 
 
