@@ -54,10 +54,23 @@ def product_widened_after_it(x: Tensor["n"]):
     return x.cast(int32).prod(0), x.prod(0).cast(int32)
 
 
+@right(dtypes=[int8, uint8])
+def max_widened_after_it(x: Tensor, a: Axes):
+    """tinygrad, a cast moved out of a Max: of no elements the two dtypes have different least values."""
+    given(where(a, x.shape, 1) >= 1)
+    return x.cast(int32).max(a), x.max(a).cast(int32)
+
+
 @wrong(dtypes=[int8, uint8])
 def max_of_nothing_widened_after_it(x: Tensor, a: Axes):
     """The same without the condition: the least value of a byte, widened, is not the least of the wide dtype."""
     return x.cast(int32).max(a), x.max(a).cast(int32)
+
+
+@right(dtypes=[float16, bfloat16])
+def max_of_floats_widened_after_it(x: Tensor, a: Axes):
+    """Of floats the Max of nothing is minus infinity in every width."""
+    return x.cast(float32).max(a), x.max(a).cast(float32)
 
 
 @wrong(dtypes=[float16, bfloat16])
@@ -78,6 +91,12 @@ def sum_in_float_kept_in_half(x: Tensor["n"]):
     return x.cast(float32).sum(0).cast(float16), x.sum(0)
 
 
+@right(dtypes=[float16, bfloat16])
+def max_in_float_kept_in_half(x: Tensor, a: Axes):
+    """tinygrad: no Max needs the wider accumulator."""
+    return x.cast(float32).max(a).cast(x.dtype), x.max(a)
+
+
 @right(dtypes=[uint8])
 def sum_over_a_range_widened_twice(r: Range["n"], f: Body["r"]):
     """A sum modulo 2 to the 16 does not need 32 bits."""
@@ -85,6 +104,12 @@ def sum_over_a_range_widened_twice(r: Range["n"], f: Body["r"]):
 
 
 # Narrowing --------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=[int32, uint32])
+def sum_narrowed_before_it(x: Tensor, a: Axes):
+    """LLVM, narrowing of an accumulator of which only the low bits are used."""
+    return x.sum(a).cast(int8), x.cast(int8).sum(a)
 
 
 @right(dtypes=[int32, uint32])
@@ -113,6 +138,12 @@ def mean_narrowed_before_it(x: Tensor["n"], n: Size):
     return (x.cast(int32).sum(0) // n.cast(int32)).cast(int8), x.sum(0) // n.cast(int8)
 
 
+@right(dtypes=[float32])
+def max_of_floats_narrowed_before_it(x: Tensor, a: Axes):
+    """Rounding is monotone, with overflow to infinity and with the signs of zeros."""
+    return x.max(a).cast(float16), x.cast(float16).max(a)
+
+
 @wrong(dtypes=[float32])
 def sum_of_floats_narrowed_before_it(x: Tensor["n"]):
     """Mixed precision, inputs rounded before the sum."""
@@ -139,6 +170,18 @@ def sum_of_integers_with_another_sign(x: Tensor["n"]):
 
 
 # Any and all ------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=[uint8, uint32])
+def any_of_the_greatest(x: Tensor, a: Axes):
+    """numpy and tinygrad, any as a Max, of naturals."""
+    return x.cast(bool_).max(a), x.max(a).cast(bool_)
+
+
+@right()
+def all_is_not_any_not(x: Tensor[bool_], a: Axes):
+    """De Morgan along axes."""
+    return x.prod(a), ~(~x).max(a)
 
 
 @wrong()
