@@ -1,0 +1,146 @@
+"""
+Inputs against a rule
+=====================
+
+Inputs on which the sides of a rule differ, looked for by the law alone: at the dtype of a layer, at ranks up to five,
+sizes from zero, and elements among which are the ends of the dtype, both zeros, infinities and NaN. What a proof has
+looked at is not asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from typing import Any
+
+from soundline.spec.arrays import Array, Cell
+from soundline.spec.dtypes import DType, Element, bool_, index, largest_finite, round_to, same_value
+from soundline.spec.errors import IllFormed, SoundlineError
+from soundline.spec.evaluate import evaluate
+from soundline.spec.instances import Goal, goals
+from soundline.spec.node import UOp
+from soundline.spec.rules import Rule
+
+RANKS = 5
+"""Proved rules are tried at ranks up to this one, which is above those that a proof looks at one by one."""
+
+CHOICES = 60_000
+"""Where a rank has more instances than this, it is left out."""
+
+MOST_ELEMENTS = 96
+
+
+def difference(stated: Rule, dtype: DType, source: Random, instances: int = 12) -> str:
+    """Inputs on which the sides of a rule differ, as text; nothing where none is found."""
+    some = list(_some_goals(stated, dtype, source, instances))
+    for goal in some:
+        for _ in range(max(5, 60 // len(some))):
+            bound = _inputs(goal, source)
+            if bound is not None:
+                shown = _differs(goal, bound)
+                if shown:
+                    return f"{goal.label}: {shown}"
+    return ""
+
+
+def _some_goals(stated: Rule, dtype: DType, source: Random, most: int) -> Iterator[Goal]:
+    """Instances of all ranks: of each rank as many, as far as it has so many."""
+    arranged = [k.kind for k in stated.kinds.values() if k.kind in ("Perm", "Flags", "Axes")]
+    for rank in range(RANKS + 1):
+        count = math.prod(math.factorial(rank) if kind == "Perm" else 2**rank for kind in arranged)
+        if count > CHOICES:
+            return
+        part = min(1.0, 2 * most / count)
+
+        def skip(chosen: dict[str, Any], rank: int = rank, part: float = part) -> bool:
+            ranks = chosen["rank of"].values()
+            return max(ranks, default=0) != rank or source.random() > part
+
+        known = set(_known_ranks(stated))
+        if known and rank not in known:
+            continue
+        yield from islice(goals(stated, dtype, max_rank=max(rank, *known, 0), skip=skip), most)
+
+
+def _known_ranks(stated: Rule) -> Iterator[int]:
+    tensors = [k for k in stated.kinds.values() if k.kind == "Tensor"]
+    if not any(k.kind in ("Perm", "Flags", "Axes", "Shape", "Offset") for k in stated.kinds.values()):
+        yield from (len([n for n in k.inside if not isinstance(n, DType)]) for k in tensors if k.inside)
+        if not tensors:
+            yield 0
+
+
+def _inputs(goal: Goal, source: Random) -> dict[int, Array] | None:
+    """Sizes for which the conditions hold, and tensors of these sizes; None where no sizes are found."""
+    numbers = [v for v in goal.variables.values() if v.dtype is index and v.shape == ()]
+    others = [v for v in goal.variables.values() if not (v.dtype is index and v.shape == ())]
+    for _ in range(30):
+        pool = source.choice(((1, 2), (2,), (1,), (0, 1, 2), (3, 1), (2, 3, 4), (4, 5, 6), (0, 1, -1)))
+        bound = {v.arg.slot: Array(index, (), (source.choice(pool),)) for v in numbers}
+        try:
+            shapes = [
+                tuple(s if isinstance(s, int) else int(evaluate(s, bound).item()) for s in v.shape)
+                for v in others
+            ]
+        except SoundlineError:
+            continue
+        if any(s < 0 for shape in shapes for s in shape) or sum(map(math.prod, shapes)) > MOST_ELEMENTS:
+            continue
+        for v, shape in zip(others, shapes, strict=True):
+            bound[v.arg.slot] = Array(v.dtype, shape, _elements(v.dtype, math.prod(shape), source))
+        try:
+            if all(evaluate(h, bound).item() for h in goal.hypotheses):
+                return bound
+        except SoundlineError:
+            continue
+    return None
+
+
+def _number(size: int | UOp, bound: dict[int, Array]) -> int:
+    return size if isinstance(size, int) else int(evaluate(size, bound).item())
+
+
+def _elements(dtype: DType, count: int, source: Random) -> tuple[Element, ...]:
+    among = special(dtype)
+    kept = source.sample(among, min(len(among), source.choice((2, 3, 5, 20))))
+    return tuple(source.choice(kept) for _ in range(count))
+
+
+def special(dtype: DType) -> list[Element]:
+    """Elements at which ops go wrong, and some plain ones."""
+    if dtype is bool_:
+        return [False, True]
+    if dtype.is_float:
+        most = largest_finite(dtype)
+        values = (0.0, -0.0, 1.0, -1.0, 2.0, 0.1, -3.5, most, -most, 6e-8, math.inf, -math.inf, math.nan)
+        return [round_to(dtype, v) for v in values]
+    if dtype is index:
+        return [0, 1, -1, 2, 3, -7, 1 << 40]
+    return sorted(
+        {0, 1, 2, 3, 7, int(dtype.max), int(dtype.max) - 1, int(dtype.min), max(int(dtype.min), -1)}
+    )
+
+
+def _differs(goal: Goal, bound: dict[int, Array]) -> str:
+    """How the sides differ on inputs; nothing where they agree, or the left side has no value."""
+    try:
+        left = evaluate(goal.left, bound)
+    except SoundlineError:
+        return ""
+    said = ", ".join(f"{name} = {bound[node.arg.slot]}" for name, node in goal.variables.items())
+    if isinstance(goal.right, IllFormed):
+        return f"{said}: the right side is ill-formed: {goal.right}"
+    try:
+        right = evaluate(goal.right, bound)
+    except SoundlineError as refusal:
+        return f"{said}: {left}, but the right side has no value: {refusal}"
+    alike = (left.dtype, left.shape) == (right.dtype, right.shape)
+    if alike and all(map(_same, (left.dtype,) * len(left.elements), left.elements, right.elements)):
+        return ""
+    return f"{said}: {left} is not {right}"
+
+
+def _same(dtype: DType, a: Cell, b: Cell) -> bool:
+    return same_value(dtype, a, b)  # type: ignore[arg-type]  # a value that was evaluated has no invalid element
