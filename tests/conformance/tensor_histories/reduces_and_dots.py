@@ -4,6 +4,7 @@
 
 from soundline.verify import (
     Axes,
+    Bool,
     Monoid,
     Offset,
     Perm,
@@ -97,6 +98,24 @@ def reduce_of_at_most_single_elements(x: Tensor, m: Monoid, a: Axes):
 def reduce_and_squeeze(x: Tensor["m", 1], o: Monoid, m: Size):
     """XLA: a fold of an axis of size 1 that is dropped is a reshape."""
     return x.reduce(o, 1).reshape((m,)), x.reshape((m,))
+
+
+@right(dtypes=[int8, float16])
+def sum_of_two(x: Tensor["m", 2], m: Size):
+    """XLA, AlgebraicSimplifier: a fold of two elements is one op."""
+    return x.sum(1), x.shrink((0, 1), (m, 1)) + x.shrink((0, 0), (m, 1))
+
+
+@right(dtypes=[int8, float16])
+def sum_of_three(x: Tensor["m", 3], m: Size):
+    """XLA: and of three it is two, in this order."""
+    return x.sum(1), x.shrink((0, 0), (m, 1)) + x.shrink((0, 1), (m, 1)) + x.shrink((0, 2), (m, 1))
+
+
+@wrong(dtypes=[int8, float16], but=[int8])
+def sum_of_three_backwards(x: Tensor["m", 3], m: Size):
+    """On floats in no other."""
+    return x.sum(1), x.shrink((0, 2), (m, 1)) + x.shrink((0, 1), (m, 1)) + x.shrink((0, 0), (m, 1))
 
 
 # Reductions of nothing --------------------------------------------------------------------------------------------
@@ -447,6 +466,12 @@ def maximum_of_clamped_nothing(x: Tensor["m", "n"], c: Value):
     return maximum(x, c).max(1), maximum(x.max(1), c)
 
 
+@right(dtypes=[int8, float16])
+def reduce_of_choice(c: Bool, x: Tensor, y: Tensor, o: Monoid, a: Axes):
+    """XLA: a select by a scalar moves out of a fold."""
+    return where(c, x, y).reduce(o, a), where(c, x.reduce(o, a), y.reduce(o, a))
+
+
 @right(dtypes=[int8])
 def sum_of_masked(c: Tensor[bool_], x: Tensor, y: Tensor, a: Axes):
     """tinygrad: a sum of choices is a sum of masked sums."""
@@ -454,6 +479,12 @@ def sum_of_masked(c: Tensor[bool_], x: Tensor, y: Tensor, a: Axes):
 
 
 # Reductions of casts ----------------------------------------------------------------------------------------------
+
+
+@right(dtypes=[int32])
+def sum_of_narrowed(x: Tensor, a: Axes):
+    """XLA: truncation moves out of a sum that wraps."""
+    return x.cast(int8).sum(a), x.sum(a).cast(int8)
 
 
 @wrong(dtypes=[int8])
