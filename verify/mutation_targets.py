@@ -209,6 +209,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/fold_validity.py", *_FOLDS),
     _target("verify/smt/folds.py", *_FOLDS),
     _target("verify/smt/formulas.py", "mutants_conditions", *_TENSORS),
+    _target("verify/smt/gather_inputs.py", *_TENSORS),
     _target("verify/smt/ieee.py", *_SCALARS),
     _target("verify/smt/indexing.py", "digit_lemmas", *_TENSORS),
     _target("verify/smt/integers.py", *_SCALARS),

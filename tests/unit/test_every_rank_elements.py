@@ -11,6 +11,7 @@ from soundline.verify import (
     Flags,
     Monoid,
     Perm,
+    Shape,
     Size,
     Tensor,
     Value,
@@ -25,6 +26,7 @@ from soundline.verify import (
     int32,
     maximum,
     no_flags,
+    product,
     rule,
     uint32,
     where,
@@ -177,3 +179,26 @@ def test_sides_that_are_one_term_say_nothing() -> None:
     assert {(layer.verdict, layer.detail) for layer in prove(one_term).layers} == {
         ("vacuous", "both sides are the same term")
     }
+
+
+def test_copies_that_are_as_many_are_no_copies() -> None:
+    @rule
+    def as_many(x: Tensor, s: Shape):
+        given(product(s) == product(x.shape), product(s) > 0)
+        return x.expand(s), x
+
+    @rule
+    def as_many_or_none(x: Tensor, s: Shape):
+        given(product(s) == product(x.shape))
+        return x.expand(s), x
+
+    @rule
+    def as_many_as_another(x: Tensor, s: Shape, t: Shape):
+        given(product(t) == product(x.shape), product(s) > 0)
+        return x.expand(s), x
+
+    assert [prove(r).verdict for r in (as_many, as_many_or_none, as_many_as_another)] == [
+        "proved",
+        "refuted",
+        "refuted",
+    ]

@@ -318,3 +318,12 @@ def test_a_float_fold_of_what_is_indexed_has_its_order() -> None:
         return stack(x, y).index(0).sum(a), x.sum(a)
 
     shown_at_every_rank(folded_part)
+
+
+def test_a_condition_may_speak_of_shapes_that_no_index_touches() -> None:
+    @rule(dtypes=[int32])
+    def exchanged(x: Tensor, y: Tensor, i: Value[index]):
+        given(y.shape == x.shape)
+        return stack(x.index(0), x.index(1)).index(i), x.index(1 - i)
+
+    refuted(exchanged)

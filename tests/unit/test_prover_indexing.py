@@ -158,3 +158,25 @@ def test_a_right_side_of_another_shape_is_refuted_without_asking_for_conditions(
     assert (layer.verdict, layer.holds_when) == ("refuted", ())
     assert layer.counterexample is not None
     assert layer.counterexample.note == "the left side is valid, the right side is not"
+
+
+def test_a_wrong_gather_is_shown_by_indices_that_lie_inside() -> None:
+    @rule
+    def exchanged(x: Tensor["n"], i: Tensor[index, "n"], j: Tensor[index, "n"]):
+        return x.index(i).index(j), x.index(j.index(i))
+
+    @rule
+    def flipped(x: Tensor["n"], i: Tensor[index, "k"]):
+        return x.index(i).flip((True,)), x.flip((True,)).index(i)
+
+    assert verdicts(exchanged, flipped) == {"refuted"}
+
+    @rule
+    def composed(x: Tensor["n"], i: Tensor[index, "n"], j: Tensor[index, "n"]):
+        return x.index(i).index(j), x.index(i.index(j))
+
+    @rule
+    def flipped_indices(x: Tensor["n"], i: Tensor[index, "k"]):
+        return x.index(i).flip((True,)), x.index(i.flip((True,)))
+
+    assert verdicts(composed, flipped_indices) == {"proved"}

@@ -27,6 +27,7 @@ from soundline.verify.smt.arithmetic import Question, Solution
 from soundline.verify.smt.closing import case_of
 from soundline.verify.smt.fold_inputs import telling
 from soundline.verify.smt.formulas import at_most, equal, less
+from soundline.verify.smt.gather_inputs import gathering
 from soundline.verify.smt.order import Key, counted, elements_key, simplicity, sizes_key
 from soundline.verify.smt.polynomials import ZERO, Poly
 from soundline.verify.smt.python_text import literal, paste_ready
@@ -206,7 +207,7 @@ def _shown_at(
     if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
         return None
     dtypes = {name: node.dtype for name, node in tensors.items()}
-    special = list(telling(goal, shapes, dtypes))
+    special = [*telling(goal, shapes, dtypes), *gathering(goal, shapes, dtypes)]
     for fill in islice(_fills(shapes, dtypes, hints, budget, special), most + len(special)):
         inputs: Inputs = {**given, **fill}
         shown = replay(goal, inputs)

@@ -90,7 +90,9 @@ class Leading:
 
     def _join(self, terms: list[Any], where: Term) -> None:
         families = [f for t in terms if (f := self._family(t)) is not None]
-        if families and any(isinstance(class_of(t, self.classes), int) for t in terms):
+        if not families:
+            return
+        if any(isinstance(class_of(t, self.classes), int) for t in terms):
             raise NotLeading(f"{show(where)} has a known rank by its parts alone")
         for term in terms:
             (first, above), family = self._family(terms[0]) or families[0], self._family(term)

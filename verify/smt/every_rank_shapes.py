@@ -102,6 +102,20 @@ class Shapes:
         for condition in stated(rule):
             if condition.head is Op.CmpEq and all(a.head == "product" for a in condition.args):
                 self._one_product(*(self.key(a.args[0]) for a in condition.args))
+        self._learn_of_copies(rule)
+
+    def _learn_of_copies(self, rule: Rule) -> None:
+        """Learn that a shape is kept where what is repeated has as many elements afterwards, and some.
+
+        For each axis keeps its size, or has size 1 and gets one that is no 0. None gets a smaller one, so that the
+        product would grow if some axis did.
+        """
+        some = [self.key(v) for c in stated(rule) if (v := _with_elements(c)) is not None]
+        for term in subterms(rule.left):
+            if term.head is Op.Expand:
+                before, after = self.shape(term.args[0]), self.shape(term)
+                if self.one_product(before, after) and any(self.one_product(after, v) for v in some):
+                    _union(self._equal, before, after)
 
     def _learn(self, condition: Term) -> None:
         if condition.head == "every axis" and condition.args[0] is Op.CmpEq:
@@ -307,6 +321,21 @@ def of_one_element(condition: Term) -> Vector | None:
         if one.head == "product" and other.head == "literal" and other.args[0] == 1:
             vector = one.args[0]
             return vector if _is_shape(vector) else None
+    return None
+
+
+def _with_elements(condition: Term) -> Vector | None:
+    """The vector of which a condition says that its product is greater than 0."""
+    said = show(condition)
+    for term in condition.args:
+        if (
+            isinstance(term, Term)
+            and term.head == "product"
+            and condition.head in (Op.CmpGt, Op.CmpGe, Op.CmpLt)
+        ):
+            text = show(term)
+            if said in (f"({text} > 0)", f"({text} >= 1)", f"(0 < {text})"):
+                return term.args[0]  # type: ignore[no-any-return]  # the argument of a product is one
     return None
 
 
