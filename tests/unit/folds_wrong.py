@@ -541,3 +541,56 @@ def half_of_odd(n: Size, r: Range["n"], f: Body["r"], i: Value[index]):
 def another_element(x: Tensor["n"], n: Size, i: Value[index], j: Value[index]):
     given(i >= 0, i <= j, j < n)
     return x.index(i) // 3, x.index(j) // 3
+
+
+@rule(dtypes=[index, int8])
+def tiles_counted_twice(n: Size, r: Range["n"], f: Body["r"]):
+    given(n % 6 == 0)
+    o, i, j = fresh(n // 6), fresh(2), fresh(4)
+    at = o * 6 + i * 4 + j
+    return sum_over(r, f(r)), sum_over((o, i, j), where(at < n, f(at), 0))
+
+
+@rule(dtypes=[float32])
+def tiles_of_floats(n: Size, r: Range["n"], f: Body["r"]):
+    given(n % 8 == 0)
+    i, j = fresh(n // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over(i, sum_over(j, f(i * 8 + j)))
+
+
+@rule(dtypes=[float32])
+def scaled_by_infinity(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(n > 0, c > 0)
+    return max_over(r, f(r) * c), max_over(r, f(r)) * c
+
+
+@rule(dtypes=[float32])
+def shifted_by_infinity(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(n > 0)
+    return max_over(r, f(r) + c), max_over(r, f(r)) + c
+
+
+@rule
+def count_that_wraps(n: Size, r: Range["n"], b: Body["r", bool_]):
+    return sum_over(r, b(r).cast(int8)) != 0, max_over(r, b(r))
+
+
+@rule(dtypes=[float32])
+def cast_of_nan(x: Tensor["n"], n: Size):
+    given(n > 0)
+    return x.max(0).cast(int32), x.cast(int32).max(0)
+
+
+@rule(dtypes=[int8])
+def product_that_wraps_to_zero(x: Tensor["n"], n: Size):
+    return x.cast(bool_).prod(0), x.prod(0).cast(bool_)
+
+
+@rule(dtypes=[float32])
+def rows_of_products(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
+    return prod_over((r, s), f(r, s)), prod_over(r, prod_over(s, f(r, s)))
+
+
+@rule(dtypes=[int8])
+def gauss_that_wraps(n: Size, r: Range["n"]):
+    return sum_over(r, r.cast(int8)), n.cast(int8) * (n - 1).cast(int8) // 2

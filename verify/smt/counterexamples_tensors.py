@@ -20,7 +20,7 @@ from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
-from soundline.spec.node import UOp
+from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import element_of
 from soundline.verify.smt.arithmetic import Question, Solution
@@ -48,6 +48,15 @@ FEW_FILLS = 3
 
 PLAIN_ELEMENTS = (24, 12, 6, 4, 3, 2, 2)
 """How many plain elements are combined, by the number of elements in all inputs."""
+
+LARGER = (4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 128, 129, 256)
+"""Sizes at which something new may show in a fold."""
+
+MOST_FOLDED = 300
+"""Over so many elements a side may fold at such sizes."""
+
+MANY = 32
+"""Above this the sizes beside the largest are small."""
 
 MOST_DIFFERENCES = 4
 """So many of the elements that differ are told one by one."""
@@ -129,6 +138,55 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
             if chosen not in seen:
                 seen.add(chosen)
                 yield dict(zip(names, chosen, strict=True))
+    yield from _larger_sizes(goal, names, natural)
+
+
+def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[dict[str, int]]:
+    """Sizes at which a fold wraps or a tile is not full; only for goals with folds and one or two sizes."""
+    if not 0 < sum(natural) <= 2 or not _folds(goal):
+        return
+    for largest in LARGER:
+        others = (1, 2) if largest > MANY else (1, 2, largest - 1, largest)
+        choices = [{0} if not is_size else {largest, *others} for is_size in natural]
+        for chosen in product(*(sorted(c) for c in choices)):
+            found = dict(zip(names, chosen, strict=True))
+            if max(chosen) == largest and _meets_conditions(goal, found):
+                yield found
+
+
+def _folds(goal: Goal) -> bool:
+    return any(n.op is Op.Reduce for side in _sides(goal) for n in toposort(side))
+
+
+def _sides(goal: Goal) -> list[UOp]:
+    return [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
+
+
+def _folded(goal: Goal, chosen: Mapping[str, int]) -> int:
+    """Over how many elements a side folds, those of a fold inside another as often as that is made."""
+    given = {name: number(n) for name, n in chosen.items()}
+    found: dict[UOp, int] = {}
+    for node in (n for side in _sides(goal) for n in toposort(side)):
+        own = 1
+        if node.op is Op.Reduce:
+            source, *ranges = node.src
+            axes = (source.shape[k] for k in node.arg.axes) if source.shape else ()
+            lengths = concrete((*axes, *(r.src[0] for r in ranges)), goal, given)
+            own = math.prod(lengths)
+        found[node] = own * max((found[s] for s in node.src), default=1)
+    return max(found[side] for side in _sides(goal))
+
+
+def _meets_conditions(goal: Goal, chosen: Mapping[str, int]) -> bool:
+    """Whether the conditions that speak of sizes alone hold of these, and the sides do not fold too much."""
+    bound = {node.arg.slot: number(chosen[name]) for name, node in goal.variables.items() if name in chosen}
+    own = [
+        h for h in goal.hypotheses if {n.arg.slot for n in toposort(h) if n.op is Op.Param} <= bound.keys()
+    ]
+    try:
+        return all(evaluate(h, bound).item() for h in own) and _folded(goal, chosen) <= MOST_FOLDED
+    except SoundlineError:
+        return False
 
 
 def _key(chosen: Sequence[int], natural: Sequence[bool]) -> Key:

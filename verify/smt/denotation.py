@@ -82,6 +82,8 @@ class Reader:
         """How many indices of folds were given a name of their own."""
         self.folds_compared: int | None = None
         """How many folds the comparison contains that is going on; one inside it must have fewer."""
+        self.compared: dict[tuple[str, str, Path], bool] = {}
+        """Whether elements with folds were shown to be equal along a path."""
         self.settled: Callable[[Any], bool] = self._settled
         """Whether a leaf of a comparison is shown; a court knows more ways to show it."""
         self._elements: dict[tuple[object, ...], Element] = {}

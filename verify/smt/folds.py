@@ -49,14 +49,19 @@ class Folds:
             before is not None and size >= before
         ):  # nothing was gained by the comparison around
             return False
-        ops = {fold.op for fold in found}
-        self.reader.folds_compared = size
-        try:
-            if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
-                return True
-            return self._inside(left, right, ops, path)
-        finally:
-            self.reader.folds_compared = before
+        question = (left.key, right.key, path)
+        if question not in self.reader.compared:
+            self.reader.folds_compared = size
+            try:
+                self.reader.compared[question] = self._same(left, right, path, {fold.op for fold in found})
+            finally:
+                self.reader.folds_compared = before
+        return self.reader.compared[question]
+
+    def _same(self, left: Element, right: Element, path: Path, ops: set[Op]) -> bool:
+        if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
+            return True
+        return self._inside(left, right, ops, path)
 
     def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
         """Whether the elements are equal once what is done to folds is done to their elements."""
