@@ -46,6 +46,13 @@ def broadcast_to_a_shape_with_as_many(x: Tensor, s: Shape):
 
 
 @right()
+def broadcast_to_a_shape_with_as_many_and_some(x: Tensor, s: Shape):
+    """Where there are elements their number tells: axes of size 1 only grow."""
+    given(product(s) == product(x.shape), product(s) > 0)
+    return x.expand(s), x
+
+
+@right()
 def broadcast_of_broadcast(x: Tensor, s: Shape, t: Shape):
     """XLA, AlgebraicSimplifier: merge broadcasts."""
     return x.expand(s).expand(t), x.expand(t)
@@ -144,7 +151,7 @@ def transposed_broadcast_of_a_row(x: Tensor["n"], m: Size, n: Size):
 
 @wrong()
 def transposed_broadcast_of_a_row_to_a_square(x: Tensor["n"], n: Size):
-    """MLIR, in review of the same: that the shape stays is not enough."""
+    """The same for a square, when only the shapes are compared."""
     return x.reshape((1, n)).expand((n, n)).permute((1, 0)), x.reshape((1, n)).expand((n, n))
 
 
@@ -178,7 +185,7 @@ def reshape_to_the_first_shape(x: Tensor, s: Shape, t: Shape):
 
 @right()
 def squeeze_of_unsqueeze(x: Tensor["m", "n"], m: Size, n: Size):
-    """ONNX, eliminate_nop_unsqueeze."""
+    """ONNX: a squeeze undoes an unsqueeze."""
     return x.reshape((m, 1, n)).reshape((m, n)), x
 
 
@@ -190,7 +197,7 @@ def unsqueeze_at_either_place(x: Tensor["m", 1, "n"], m: Size, n: Size):
 
 @wrong()
 def flatten_and_unflatten_the_other_way(x: Tensor["m", "n"], m: Size, n: Size):
-    """TVM, in the graph executor (#6435): a reshape taken for one that moves elements."""
+    """A reshape leaves the elements in their order, also one that exchanges the sizes."""
     return x.reshape((m * n,)).reshape((n, m)), x.permute((1, 0))
 
 

@@ -150,7 +150,7 @@ def reduce_of_transpose(x: Tensor, o: Monoid, a: Axes, p: Perm):
 
 @wrong(dtypes=[int8])
 def reduce_of_transpose_in_place(x: Tensor, a: Axes, p: Perm):
-    """ONNX Runtime #14609: the axes of a reduction were not transposed."""
+    """onnx2tf #617: the axes of a reduction keep their numbers."""
     return x.permute(p).sum(a), x.sum(a).permute(p)
 
 
@@ -260,7 +260,7 @@ def float_sum_of_broadcast(x: Tensor["m", 1], m: Size, n: Size):
 
 @wrong(dtypes=[int8])
 def sum_of_broadcast_scaled_by_the_other_axis(x: Tensor["m", 1], m: Size, n: Size):
-    """ngraph #907, in review: the product of the wrong sizes."""
+    """The same with the size of the other axis."""
     return x.expand((m, n)).sum(1), x * m.cast(x.dtype)
 
 
@@ -273,7 +273,7 @@ def maximum_of_broadcast(x: Tensor["m", 1], m: Size, n: Size):
 
 @wrong(dtypes=[int8, float16])
 def maximum_of_empty_broadcast(x: Tensor["m", 1], m: Size, n: Size):
-    """TensorRight: rules like this are verified for axes that have elements alone."""
+    """The same, without the look at the size: of nothing the maximum is the least value."""
     return x.expand((m, n)).max(1), x
 
 
@@ -652,7 +652,7 @@ def dot_of_one_reversed(x: Tensor["m", "k"], y: Tensor["k", "n"], m: Size, k: Si
 
 @right(dtypes=[int8])
 def dot_of_padded(x: Tensor["m", "k"], y: Tensor["k", "n"], m: Size, k: Size, n: Size, b: Size, t: Size):
-    """XLA, DotPadding for tensor cores: zeros along the contracted axis."""
+    """XLA, cublas_pad_for_gemms: zeros along the contracted axis."""
     return dot(x.pad((0, b), (m, t)), y.pad((b, 0), (t, n)), m, t, n), dot(x, y, m, k, n)
 
 
@@ -667,7 +667,7 @@ def dot_padded_at_two_places(
 
 @right(dtypes=[int8])
 def padded_dot(x: Tensor["m", "k"], y: Tensor["k", "n"], m: Size, k: Size, n: Size, s: Size, t: Size):
-    """XLA, DotPadding: the other axes are padded, and the result is sliced."""
+    """XLA, cublas_pad_for_gemms: the other axes are padded, and the result is sliced."""
     given(m <= s, n <= t)
     return (
         dot(x.pad((0, 0), (s, k)), y.pad((0, 0), (k, t)), s, k, t).shrink((0, 0), (m, n)),

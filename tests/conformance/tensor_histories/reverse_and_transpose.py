@@ -342,6 +342,13 @@ def space_to_depth_of_another_order(x: Tensor["h", "w", "d"], h: Size, w: Size, 
     return space.reshape((h, 2, w, 2, c)).permute((0, 2, 1, 3, 4)).reshape((h, w, d)), x
 
 
+@right()
+def channel_shuffle_and_back(x: Tensor["n"], n: Size, g: Size, c: Size):
+    """ONNX Runtime: a channel shuffle is undone with the number of groups exchanged."""
+    given(n == g * c)
+    return x.reshape((g, c)).permute((1, 0)).reshape((n,)).reshape((c, g)).permute((1, 0)).reshape((n,)), x
+
+
 @wrong()
 def channel_shuffle_twice(x: Tensor["n"], n: Size, g: Size, c: Size):
     """The same shuffle twice."""

@@ -25,10 +25,11 @@ from soundline.verify import (
     maximum,
     uint8,
     uint16,
+    uint32,
     where,
 )
 
-from .form import Histories, clamp, minimum
+from .form import Histories, absolute, clamp, minimum
 
 HISTORIES = Histories()
 right, wrong, vacuous = HISTORIES.right, HISTORIES.wrong, HISTORIES.vacuous
@@ -169,13 +170,13 @@ def select_of_greater(x: Tensor, y: Tensor):
 
 @wrong(dtypes=[float16])
 def select_of_greater_floats(x: Tensor, y: Tensor):
-    """grappler: of floats it is not, for NaN and zeros of two signs."""
+    """Of floats it is not, for NaN and zeros of two signs."""
     return where(x > y, x, y), maximum(x, y)
 
 
 @wrong(dtypes=[int8, float16], but=[int8])
 def rectified_by_select(x: Tensor):
-    """TensorFlow Lite: relu as a select loses NaN."""
+    """TVM: relu as a select makes 0 of NaN."""
     return where(x > 0, x, 0), maximum(x, 0)
 
 
@@ -201,10 +202,30 @@ def equality_of_itself(x: Tensor, y: Tensor):
 # Clamps -----------------------------------------------------------------------------------------------------------
 
 
+@right(dtypes=[int8])
+def clamp_of_clamp(x: Tensor, a: Value, b: Value):
+    """XLA, AlgebraicSimplifier: a clamp twice with the same bounds."""
+    return clamp(a, clamp(a, x, b), b), clamp(a, x, b)
+
+
+@right(dtypes=[int8])
+def clamp_inside_of_clamp(x: Tensor, a: Value, b: Value, c: Value, d: Value):
+    """MLIR, tosa.clamp: two clamps become one."""
+    given(a <= b, c <= d, a <= c, d <= b)
+    return clamp(c, clamp(a, x, b), d), clamp(c, x, d)
+
+
 @wrong(dtypes=[int8])
 def clamp_in_any_clamp(x: Tensor, a: Value, b: Value, c: Value, d: Value):
     """MLIR, tosa.clamp: bounds that do not overlap."""
     given(a <= b, c <= d)
+    return clamp(c, clamp(a, x, b), d), clamp(maximum(a, c), x, minimum(b, d))
+
+
+@right(dtypes=[int8])
+def clamps_that_overlap(x: Tensor, a: Value, b: Value, c: Value, d: Value):
+    """MLIR, tosa.clamp: the bounds that overlap are joined."""
+    given(a <= b, c <= d, c <= b, a <= d)
     return clamp(c, clamp(a, x, b), d), clamp(maximum(a, c), x, minimum(b, d))
 
 
@@ -227,16 +248,34 @@ def clamp_of_transpose(x: Tensor, a: Value, p: Perm):
     return maximum(x.permute(p), a), maximum(x, a).permute(p)
 
 
+@right(dtypes=[int8])
+def clamp_to_the_range_of_the_dtype(x: Tensor):
+    """TVM: a clamp to what the dtype holds anyway."""
+    return clamp(-128, x, 127), x
+
+
 @wrong(dtypes=[int8])
 def clamp_to_the_symmetric_range(x: Tensor):
     """Quantization: the least value has no opposite."""
     return clamp(-127, x, 127), x
 
 
+@right(dtypes=[int16])
+def saturated_cast(x: Tensor):
+    """XLA: after a clamp a conversion loses nothing."""
+    return clamp(-128, x, 127).cast(int8).cast(int16), clamp(-128, x, 127)
+
+
 @wrong(dtypes=[int16])
 def saturated_cast_by_one(x: Tensor):
     """Off by one: 128 wraps."""
     return clamp(-128, x, 128).cast(int8).cast(int16), clamp(-128, x, 128)
+
+
+@wrong(dtypes=[int8, float16], but=[float16])
+def magnitude_twice(x: Tensor):
+    """XLA: abs of a magnitude is one, but the least integer has none."""
+    return where(absolute(x) < 0, x * 0, absolute(x)), absolute(x)
 
 
 # Conversions ------------------------------------------------------------------------------------------------------
@@ -382,6 +421,12 @@ def comparison_of_unsigned(x: Tensor, y: Tensor):
     return x.cast(uint8) < y.cast(uint8), x < y
 
 
+@right(dtypes=[int32, float32])
+def bitcast_there_and_back(x: Tensor):
+    """XLA, AlgebraicSimplifier: bitcast-convert of itself."""
+    return x.bitcast(uint32).bitcast(x.dtype), x
+
+
 @right(dtypes=[float16])
 def bitcast_of_movement(x: Tensor, p: Perm):
     """XLA: a bitcast to a dtype of one size moves through a transpose."""
@@ -395,6 +440,13 @@ def bitcast_of_pad_of_ones(x: Tensor, a: Offset, s: Shape):
 
 
 # Nothing is said --------------------------------------------------------------------------------------------------
+
+
+@vacuous(dtypes=[int8])
+def clamp_between_exchanged_bounds(x: Tensor, a: Value, b: Value):
+    """A condition that contradicts itself."""
+    given(a < b, b < a)
+    return clamp(a, x, b), x
 
 
 @vacuous(dtypes=[int16], t=(int8, uint8))
