@@ -107,6 +107,14 @@ def split_with_the_blocks_inside(r: Range["n"], n: Size, f: Body["r"]):
     return sum_over(r, f(r)), sum_over((i, j), f(i * (n // 4) + j))
 
 
+@right(dtypes=SOME)
+def split_twice_with_both_guards(r: Range["n"], n: Size, f: Body["r"]):
+    """TVM 2249: the inner loop of a split is split again by a factor that does not divide it."""
+    given(n % 6 == 0)
+    o, i, j = fresh(n // 6), fresh(2), fresh(4)
+    return sum_over(r, f(r)), sum_over((o, i, j), where(i * 4 + j < 6, f(o * 6 + i * 4 + j), 0))
+
+
 @right(dtypes=[float32], licences="reassociate")
 def split_into_two_sums_licensed(r: Range["n"], n: Size, f: Body["r"]):
     """TVM, rfactor, for a compiler that may reassociate."""
@@ -248,6 +256,13 @@ def four_iterations_unrolled_as_a_tree(r: Range[4], f: Body["r"]):
     return sum_over(r, f(r)), (f(0) + f(1)) + (f(2) + f(3))
 
 
+@right(dtypes=SOME)
+def even_and_odd_iterations(r: Range["n"], n: Size, f: Body["r"]):
+    """Unroll by two with a remainder."""
+    i, j = fresh((n + 1) // 2), fresh(n // 2)
+    return sum_over(r, f(r)), sum_over(i, f(i * 2)) + sum_over(j, f(j * 2 + 1))
+
+
 @wrong(dtypes=FEW)
 def even_and_odd_iterations_without_remainder(r: Range["n"], n: Size, f: Body["r"]):
     """The same, where an odd extent was forgotten."""
@@ -306,6 +321,13 @@ def guard_of_a_max_hoisted_out_of_a_loop_that_runs(c: Value[bool_], r: Range["n"
     """The same, where there is an iteration."""
     given(n > 0)
     return max_over(r, where(c, f(r), 0)), where(c, max_over(r, f(r)), 0)
+
+
+@right(dtypes=SOME)
+def every_fourth_iteration(r: Range["n"], n: Size, f: Body["r"]):
+    """Polyhedral code generation: a modulo guard is a stride."""
+    s = fresh((n + 3) // 4)
+    return sum_over(r, where(r % 4 == 0, f(r), 0)), sum_over(s, f(s * 4))
 
 
 @wrong(dtypes=FEW)
@@ -379,6 +401,13 @@ def arange_without_a_loop_off_by_one(r: Range["n"], s: Range["n"]):
 def count_of_the_rest(r: Range["n"], n: Size, k: Value):
     """tinygrad, reduce collapse of a comparison from below."""
     return sum_over(r, where(r < k, 0, 1)), maximum(minimum(n - k, n), 0)
+
+
+@right(dtypes=[index])
+def telescope(r: Range["n"], q: Range["m"], m: Size, n: Size, f: Body["q"]):
+    """Halide, differences of neighbours in a summed-area table."""
+    given(m == n + 1)
+    return sum_over(r, f(r + 1) - f(r)), f(n) - f(0)
 
 
 @right(dtypes=SOME)

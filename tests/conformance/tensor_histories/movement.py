@@ -420,6 +420,14 @@ def sum_after_a_reshape_across_rows(x: Tensor["m", "n"], m: Size, n: Size):
 # Views of views ---------------------------------------------------------------------------------------------------
 
 
+@right()
+def channels_shuffled_and_back(x: Tensor["n"], n: Size, a: Size, b: Size):
+    """ShuffleNet: the inverse of a shuffle has the groups the other way."""
+    given(n == a * b)
+    shuffled = x.reshape((a, b)).permute((1, 0)).reshape((n,))
+    return shuffled.reshape((b, a)).permute((1, 0)).reshape((n,)), x
+
+
 @wrong()
 def channels_shuffled_twice(x: Tensor["n"], n: Size, a: Size, b: Size):
     """rocMLIR 922: a transpose between an expand and a collapse of shapes, taken for its own inverse."""
