@@ -61,6 +61,12 @@ def sum_of_sum_reassociated(x: Tensor, a: Axes, b: Axes):
     return x.sum(a).sum(b), x.sum(a | b)
 
 
+@wrong(dtypes=[int32])
+def sum_of_sum_of_converted(x: Tensor, a: Axes, b: Axes):
+    """XLA: that what is converted were integers does not make the sums of floats exact."""
+    return x.cast(float32).sum(a).sum(b), x.cast(float32).sum(a | b)
+
+
 @wrong(dtypes=[int8])
 def reduce_of_another_reduce(x: Tensor, m: Monoid, k: Monoid, a: Axes, b: Axes):
     """The two folds were not compared."""
@@ -476,6 +482,12 @@ def reduce_of_choice(c: Bool, x: Tensor, y: Tensor, o: Monoid, a: Axes):
 def sum_of_masked(c: Tensor[bool_], x: Tensor, y: Tensor, a: Axes):
     """tinygrad: a sum of choices is a sum of masked sums."""
     return where(c, x, y).sum(a), where(c, x, 0).sum(a) + where(c, 0, y).sum(a)
+
+
+@wrong()
+def any_as_sum(p: Tensor[bool_], a: Axes):
+    """NumPy: any of them, as a sum that wraps when there are many."""
+    return p.cast(int8).sum(a) != 0, p.max(a)
 
 
 # Reductions of casts ----------------------------------------------------------------------------------------------
