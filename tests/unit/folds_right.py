@@ -538,3 +538,50 @@ def gated_tiles(n: Size, r: Range["n"], f: Body["r"]):
 def one_element_twice(x: Tensor["n"], n: Size, i: Value[index], j: Value[index]):
     given(i >= 0, i < n, i == j)
     return x.index(i) // 3, x.index(j) // 3
+
+
+@rule(dtypes=[float32])
+def last_apart(n: Size, r: Range["n"], f: Body["r"]):
+    given(n > 1)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + f(n - 1)
+
+
+@rule(dtypes=[float32])
+def sum_of_zeros(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return sum_over(r, where(c, f(r), 0)), where(c, sum_over(r, f(r)), 0)
+
+
+@rule(dtypes=[index])
+def quotient_of_max(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c > 0)
+    return max_over(r, f(r) // c * 2 + 1), max_over(r, f(r)) // c * 2 + 1
+
+
+@rule(dtypes=[index])
+def max_scaled_weakly(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c >= 0)
+    return max_over(r, c * f(r)), c * max_over(r, f(r))
+
+
+@rule(dtypes=[index])
+def max_of_chosen(n: Size, r: Range["n"], f: Body["r"], b: Body["r", bool_]):
+    return max_over(r, where(b(r), f(r), 0) + 5), max_over(r, where(b(r), f(r), 0)) + 5
+
+
+@rule(dtypes=[int32])
+def rounded_max(x: Tensor["n"], n: Size):
+    given(n > 0)
+    return x.cast(float32).max(0), x.max(0).cast(float32)
+
+
+@rule(dtypes=[index])
+def fourth_powers(n: Size, r: Range["n"]):
+    return 30 * sum_over(r, r * r * r * r), n * (n - 1) * (2 * n - 1) * (3 * n * n - 3 * n - 1)
+
+
+@rule(dtypes=[index, int8])
+def product_of_pieces(n: Size, r: Range["n"], f: Body["r"], g: Body["r"], k: Size):
+    given(k <= n)
+    s, t = fresh(k), fresh(n - k)
+    return prod_over(r, where(r < k, f(r), g(r))), prod_over(s, f(s)) * prod_over(t, g(t + k))

@@ -25,6 +25,7 @@ from soundline.verify import (
     Value,
     bool_,
     disjoint,
+    float8_e4m3fn,
     float32,
     fresh,
     given,
@@ -594,3 +595,52 @@ def rows_of_products(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
 @rule(dtypes=[int8])
 def gauss_that_wraps(n: Size, r: Range["n"]):
     return sum_over(r, r.cast(int8)), n.cast(int8) * (n - 1).cast(int8) // 2
+
+
+@rule(dtypes=[float32])
+def last_of_one_apart(n: Size, r: Range["n"], f: Body["r"]):
+    given(n > 0)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + f(n - 1)
+
+
+@rule(dtypes=[float32])
+def sum_of_ones(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return sum_over(r, where(c, f(r), 1)), where(c, sum_over(r, f(r)), 1)
+
+
+@rule(dtypes=[float32])
+def product_of_zeros_or_none(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return prod_over(r, where(c, f(r), 0)), where(c, prod_over(r, f(r)), 0)
+
+
+@rule(dtypes=[index])
+def quotient_of_max_by_any(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(n > 0)
+    return max_over(r, f(r) // c), max_over(r, f(r)) // c
+
+
+@rule(dtypes=[index])
+def max_of_chosen_and_more(n: Size, r: Range["n"], f: Body["r"], b: Body["r", bool_]):
+    return max_over(r, where(b(r), f(r), 0) + 5), max_over(r, where(b(r), f(r), 0))
+
+
+@rule(dtypes=[index])
+def max_of_chosen_twice(n: Size, r: Range["n"], f: Body["r"], p: Bool):
+    return max_over(r, where(p, f(r), 0) * 2), max_over(r, where(p, f(r), 0))
+
+
+@rule(dtypes=[index])
+def max_of_maybe_invalid_and_more(x: Tensor["n"], n: Size, r: Range["n"], k: Value[index]):
+    return max_over(r, x.index(k) + 5), max_over(r, x.index(k))
+
+
+@rule(dtypes=[int32])
+def rounded_max_of_maybe_none(x: Tensor["n"], n: Size):
+    return x.cast(float32).max(0), x.max(0).cast(float32)
+
+
+@rule(dtypes=[int32])
+def rounded_to_nan(x: Tensor["n"], n: Size):
+    given(n > 0)
+    return x.cast(float8_e4m3fn).max(0), x.max(0).cast(float8_e4m3fn)

@@ -214,7 +214,7 @@ def test_an_inner_fold_keeps_its_own_index() -> None:
 
 @pytest.mark.parametrize("low", range(-3, 4))
 @pytest.mark.parametrize("high", range(-3, 4))
-@pytest.mark.parametrize("power", range(4))
+@pytest.mark.parametrize("power", range(6))
 def test_the_sum_of_powers_between_bounds(low: int, high: int, power: int) -> None:
     """Σ r^power for 0 ≤ r < 3 and low ≤ r < high, as pieces without an index."""
     pieces = Pieces(a_reader(), counting=True, signed=True)

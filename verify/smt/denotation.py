@@ -70,6 +70,8 @@ class Reader:
         """All elements of dtype ``index`` that stand behind atoms."""
         self.maxima: dict[str, tuple[Poly, Poly]] = {}
         """The operands of the maxima that stand as atoms."""
+        self.quotients: dict[str, tuple[Poly, Poly]] = {}
+        """The operands of the quotients that stand as atoms, rounded down."""
         self.by_law = False
         """Whether what a dtype is was made use of, so that the elements mean nothing at another dtype."""
         self.licences: frozenset[str] = frozenset()
@@ -430,6 +432,7 @@ def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
 def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
     """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it."""
     q = _defined(reader, f"({a} // {b})", (a, b), _quotient)
+    reader.quotients[f"({a} // {b})"] = a, b
     rest = a - b * q
     below = conjunction((at_least_zero(rest), less(rest, b)))
     above = conjunction((at_most(rest, ZERO), less(b, rest)))

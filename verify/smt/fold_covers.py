@@ -16,7 +16,7 @@ from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Reader, quotient
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
@@ -30,7 +30,7 @@ from soundline.verify.smt.elements import (
 )
 from soundline.verify.smt.fold_bijections import Bijections, Proves
 from soundline.verify.smt.fold_sums import speaks_of_elements, without
-from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjuncts, less, negation
+from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, conjuncts, less, negation
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import MOST_PIECES, Piece, Pieces, opened
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
@@ -87,26 +87,54 @@ class Covers:
                 yield piece.under((case,))
 
     def _number(self, poly: Poly, path: Path) -> Iterator[Piece]:
-        """A polynomial grows with each of its atoms whose factor is not negative."""
+        """A polynomial grows with each of its atoms whose factor is not negative, if only weakly."""
         for atom in sorted(poly.atoms):
-            behind = self.reader.behind.get(atom)
-            made = atom in self.reader.maxima or isinstance(behind, Choice)
-            if not made and not (isinstance(behind, Fold) and behind.op is Op.Max):
-                continue
             factor, rest = _split(poly, atom)
-            if factor is None or not (factor == ONE or self.space.shows(path, less(ZERO, factor))):
+            if factor is None or not (factor == ONE or self.space.shows(path, at_least_zero(factor))):
                 continue
-            ways = [Piece(factors=(Number(index, p),)) for p in self.reader.maxima.get(atom, ())]
-            for piece in ways or (self.of(behind, path) if behind is not None else []):
+            made = self._made(atom, path)
+            if made is None:
+                continue
+            pieces, divisor = made
+            for piece in pieces:
                 (inner,) = piece.factors
-                if not isinstance(inner, Number):  # one that is invalid
-                    yield piece
-                    continue
                 inside = path | piece.region
-                for found in self.of(Number(index, rest + factor * inner.poly), inside):
+                moved = self._moved(inner, rest, factor, divisor, inside)
+                for found in (
+                    self.of(moved, inside) if isinstance(moved, Number) else [Piece(factors=(moved,))]
+                ):
                     yield replace(found, bound=piece.bound + found.bound, guard=piece.guard | found.guard)
             return
         yield Piece(factors=(Number(index, poly),))
+
+    def _made(self, atom: str, path: Path) -> tuple[list[Piece], Poly] | None:
+        """The pieces of which an atom is the maximum, and by what that is divided; None where it is no maximum.
+
+        There is at least one piece with an element: the maximum of no indices is invalid. What is divided by a
+        positive number and rounded down grows with it.
+        """
+        if atom in self.reader.quotients:
+            dividend, divisor = self.reader.quotients[atom]
+            parts = list(self._number(dividend, path))
+            alone = len(parts) == 1 and not parts[0].bound and not parts[0].guard
+            return None if alone or not self.space.shows(path, less(ZERO, divisor)) else (parts, divisor)
+        if atom in self.reader.maxima:
+            return [Piece(factors=(Number(index, p),)) for p in self.reader.maxima[atom]], ONE
+        behind = self.reader.behind.get(atom)
+        if isinstance(behind, Choice) or (isinstance(behind, Fold) and behind.op is Op.Max):
+            return self.of(behind, path), ONE
+        return None
+
+    def _moved(self, inner: Element, rest: Poly, factor: Poly, divisor: Poly, path: Path) -> Element:
+        """rest + factor · ⌊inner / divisor⌋, in each way of a choice."""
+        if isinstance(inner, Bottom):
+            return inner
+        if isinstance(inner, Choice):
+            ways = (self._moved(e, rest, factor, divisor, path) for e in (inner.then, inner.otherwise))
+            return Choice(index, inner.condition, *ways)
+        number = self.reader.number(inner)
+        part = number if divisor == ONE else quotient(self.reader, number, divisor, path)
+        return Number(index, self.space.equations.reduce(rest + factor * part))
 
     def _true(self, condition: Formula, path: Path) -> Iterator[Piece]:
         """The ways in which a condition holds."""
@@ -174,7 +202,7 @@ class Covers:
             if any(self.pieces.depends((s,), name) for _, s in piece.bound):
                 continue
             around = self.pieces.around(piece, name, path)
-            grows = self.space.shows(around, less(ZERO, factor))
+            grows = self.space.shows(around, at_least_zero(factor))
             if not grows and not self.space.shows(around, less(factor, ZERO)):
                 continue
             ends = self.pieces.bounds(piece, name, size, path)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from soundline.spec.arrays import Invalid
-from soundline.spec.dtypes import DType, bool_, index
+from soundline.spec.dtypes import DType, bool_, ieee_floats, index
 from soundline.spec.op_schema import Op
 from soundline.spec.values import identity
 from soundline.verify.smt.denotation import Reader
@@ -65,7 +65,8 @@ class Homomorphisms:
         a, b = (Read(inner.dtype, f"{name} of {inner.key}", (), ()) for name in ("first", "second"))
         joined = self._op(inner.op, inner.dtype, a, b)
         outside = self._op(op, element.dtype, _with(element, inner, a), _with(element, inner, b))
-        if not self.proves(_with(element, inner, joined), outside, path):
+        known = _rounds_integers(element, inner) and inner.op is op is Op.Max
+        if not known and not self.proves(_with(element, inner, joined), outside, path):
             return False
         filled = conjunction(less(ZERO, size) for _, size in inner.bound)
         if self.reader.space.shows(path, filled):
@@ -103,6 +104,16 @@ class Homomorphisms:
             joined = Apply(bool_, op, (a, b))
             return self.reader.bools.element(self.reader.bools.formula(joined))
         return self.reader.operation(op, dtype, (a, b))
+
+
+def _rounds_integers(element: Apply, inner: Fold) -> bool:
+    """Whether an element is a cast of integers to floats with infinities: to round keeps what is greater."""
+    return (
+        element.op is Op.Cast
+        and element.operands == (inner,)
+        and inner.dtype.is_int
+        and element.dtype in ieee_floats
+    )
 
 
 def _only_fold(element: Element) -> Fold | None:

@@ -18,7 +18,7 @@ from itertools import product
 from soundline.spec.dtypes import same_value
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.denotation import Reader
-from soundline.verify.smt.elements import Choice, Constant, Element, Fold, choice, constant
+from soundline.verify.smt.elements import Apply, Choice, Constant, Element, Fold, choice, constant
 from soundline.verify.smt.fold_bijections import Bijections, Image, Proves
 from soundline.verify.smt.fold_sums import speaks_of_elements
 from soundline.verify.smt.formulas import (
@@ -33,7 +33,7 @@ from soundline.verify.smt.formulas import (
 )
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import Bound, Piece, Pieces, opened
-from soundline.verify.smt.polynomials import ZERO, Poly
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 from soundline.verify.smt.replacing import Replacement, within
 
 NEUTRAL = {Op.Add: -0.0, Op.Mul: 1.0}
@@ -124,10 +124,31 @@ class Orders:
             found = each if found is None else self.reader.operation(self.op, element.dtype, (found, each))
         return found
 
+    def repeated(self, element: Element, _path: Path) -> Element | None:
+        """A fold of one element over and over that joins with itself to itself; None for any other.
+
+        The sum of any number of +0.0, none included, is +0.0; that of infinities is one, if there are any.
+        """
+        if (
+            not isinstance(element, Fold)
+            or element.op is not self.op
+            or not isinstance(element.body, Constant)
+        ):
+            return None
+        body, nothing = element.body, constant(element.dtype, OF_NOTHING[self.op])
+        if self.reader.operation(self.op, element.dtype, (body, body)) != body:
+            return None
+        self.reader.by_law = True
+        if body == nothing:
+            return body
+        return choice(_is_filled(element.bound), body, nothing) if _are_apart(element.bound) else None
+
     # comparing --------------------------------------------------------------------------------------------------
 
     def same(self, left: Element, right: Element, path: Path) -> bool:
         """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
+        if self._same_with_last(left, right, path):
+            return True
         a, b = self.of(left, path), self.of(right, path)
         images = self.maps.common(a.piece, b.piece, path)
         if images is None or not all(
@@ -135,6 +156,31 @@ class Orders:
         ):
             return False
         return self._keeps_order(a.piece, b.piece, images[0], path) and self._as_empty(a, b, path)
+
+    def _same_with_last(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether one side is a fold, and the other the fold of all but the last element, joined with the last."""
+        for whole, parts in ((left, right), (right, left)):
+            if not isinstance(whole, Fold) or not isinstance(parts, Apply) or parts.op is not self.op:
+                continue
+            split = self._without_last(whole, path)
+            for rest, last in (parts.operands, parts.operands[::-1]) if split is not None else ():
+                if split is None or not isinstance(rest, Fold):
+                    continue
+                pairs = ((split[0], rest), (split[1], last))
+                (a, b), (x, y) = pairs if whole is left else [p[::-1] for p in pairs]
+                if self.same(a, b, path) and self.proves(x, y, path):
+                    return True
+        return False
+
+    def _without_last(self, fold: Fold, path: Path) -> tuple[Element, Element] | None:
+        """A fold without its last element, and that; something must be left, since 0.0 + -0.0 is no -0.0."""
+        if fold.op is not self.op or len(fold.bound) != 1:
+            return None
+        ((name, size),) = fold.bound
+        if not self.space.shows(path, less(ONE, size)):
+            return None
+        last = Replacement(self.reader, {name: size - 1}).element(fold.body, path)
+        return Fold(fold.dtype, fold.op, ((name, self.space.equations.reduce(size - 1)),), fold.body), last
 
     def _is_whole(self, piece: Piece, image: Image, path: Path) -> bool:
         """Whether a map takes every element of a piece to one of the other."""

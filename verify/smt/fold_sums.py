@@ -334,10 +334,8 @@ class Products(Sums):
         if n != 1:
             yield Piece(factors=(Number(index, Poly.of(n)),))
         for atom in monomial:
-            made = self.reader.behind.get(atom)
-            yield from (
-                [Piece(factors=(Number(index, Poly.of(atom)),))] if made is None else self.of(made, path)
-            )
+            known = atom in self.reader.behind
+            yield from self._behind(atom, path) if known else [Piece(factors=(Number(index, Poly.of(atom)),))]
 
     def _choice(self, element: Choice, path: Path) -> Iterator[Piece]:
         if speaks_of_elements(element.condition):

@@ -105,7 +105,8 @@ class Folds:
         if over_reals(self.reader, element.dtype):
             return element
         orders = Orders(self.reader, element.op, self.proves)
-        return orders.single(element, path) or orders.unrolled(element, path) or element
+        ways = (orders.single, orders.repeated, orders.unrolled)
+        return next((found for way in ways if (found := way(element, path)) is not None), element)
 
 
 def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:

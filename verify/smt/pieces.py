@@ -376,18 +376,20 @@ def _least_first(ends: list[Poly], end: Poly) -> list[Formula]:
     return [(less if k < place else at_most)(end, other) for k, other in enumerate(ends) if k != place]
 
 
-_DIVISOR = 12
+_DIVISOR = 60
 _SUMS = (
-    {1: 12},
-    {2: 6, 1: -6},
-    {3: 4, 2: -6, 1: 2},
-    {4: 3, 3: -6, 2: 3},
+    {1: 60},
+    {2: 30, 1: -30},
+    {3: 20, 2: -30, 1: 10},
+    {4: 15, 3: -30, 2: 15},
+    {5: 12, 4: -30, 3: 20, 1: -2},
+    {6: 10, 5: -30, 4: 25, 2: -5},
 )
-"""12 · Σ r^d for 0 ≤ r < x, as a polynomial in x, for d = 0, 1, 2, 3."""
+"""60 · Σ r^d for 0 ≤ r < x, as a polynomial in x, for d from 0 to 5."""
 
 
 def _sum_below(power: int, end: Poly) -> Poly:
-    """12 times the sum of the powers of all numbers from 0 to `end`, exclusive."""
+    """60 times the sum of the powers of all numbers from 0 to `end`, exclusive."""
     total = ZERO
     for exponent, n in _SUMS[power].items():
         term = Poly.of(n)
