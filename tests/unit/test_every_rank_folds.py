@@ -10,6 +10,7 @@ from soundline.verify import (
     Perm,
     Shape,
     Tensor,
+    Value,
     bool_,
     fits,
     float16,
@@ -203,6 +204,21 @@ def test_ops_that_are_none_do_not() -> None:
 
     refuted(wraps, of_nothing, not_of_these_axes, reversed_order, of_two_shapes)
     assert not is_planned(widened_sum)
+
+
+def test_a_choice_between_folds_folds_both() -> None:
+    @rule(dtypes=[int8])
+    def outside(c: Bool, x: Tensor, i: Value[index], j: Value[index], a: Axes):
+        """Where c holds, the left side does not read at j, and the right side does, if need be outside."""
+        return where(c, x.index(i), x.index(j)).sum(a), where(c, x.index(i).sum(a), x.index(j).sum(a))
+
+    @rule(dtypes=[int8])
+    def inside(c: Bool, x: Tensor, i: Value[index], j: Value[index], a: Axes):
+        given(x.index(i).shape == x.index(j).shape)
+        return where(c, x.index(i).sum(a), x.index(j).sum(a)), where(c, x.index(i), x.index(j)).sum(a)
+
+    assert prove_layer(outside, int8, derive=False).verdict == "refuted"
+    shown_at_every_rank(inside)
 
 
 def test_what_stands_outside_on_both_sides_is_taken_off_as_before() -> None:

@@ -14,6 +14,9 @@ take what ⊕ makes of nothing to what ⊗ makes of nothing, else it has to be k
 conditions that say so of each axis, which one axis shows. Where ⊕ and ⊗ are both the maximum of ``index``, nothing is
 valid there on either side; where only ⊕ is, a left side that is valid has elements.
 
+A choice between folds folds both. Where one of them may fold what is invalid, the choice is left as it is on the right
+side: with the choice inside, what is invalid could be left out.
+
 The elements of a maximum are elements of what is folded, and so are the maxima of some of them. So what ``fits`` says
 of these elements it says of both operands of the law.
 """
@@ -30,7 +33,7 @@ from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import goals, is_about_shapes
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, variables_in
-from soundline.spec.terms import Term, UnaryOp, Value, Variable, Vector, show, value
+from soundline.spec.terms import Term, UnaryOp, Value, Variable, Vector, show, subterms, value
 from soundline.spec.values import identity
 from soundline.verify.advice.trial import failure, is_pointwise
 from soundline.verify.smt import scalars
@@ -72,7 +75,7 @@ class _Moves:
         if any(new is not old for new, old in zip(args, term.args, strict=True)):
             term = type(term)(term.head, args)
         folds = self._folds(term)
-        if not folds:
+        if not folds or (not left and self._may_leave_out(term, folds)):
             return term
         inner, axes = folds[0].args[1:]
         into = self._with(term, [f.args[0] for f in folds])
@@ -90,6 +93,13 @@ class _Moves:
             return []
         same = len({(show(t.args[1]), show(t.args[2])) for t in tensors}) == 1
         return tensors if same and self.shapes.one_shape([t.args[0] for t in tensors]) else []
+
+    def _may_leave_out(self, term: Value, folds: list[Value]) -> bool:
+        """Whether an op may leave out a fold of invalid elements, which makes the right side invalid all the same."""
+        if term.head is not Op.Where:
+            return False
+        heads = {t.head for f in folds for t in subterms(f.args[0])}
+        return bool(heads & {Op.Index, Op.Reduce, "body", "over"})
 
     def _has_axes(self, arg: Any) -> bool:
         return isinstance(arg, Value) and class_of(arg, self.classes) is not None

@@ -245,7 +245,9 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     for term in _values(rule.left):
         inside = dtype_inside(term, rule) if term.head is op else None
         rank_class = class_of(term, classes)
-        if show(term) in on_the_right and inside is not None and isinstance(rank_class, str):
+        if not isinstance(rank_class, str) or SHIFT in rank_class:
+            continue
+        if show(term) in on_the_right and inside is not None:
             names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
             classes = {**classes, input_.args[0]: rank_class}
             kinds[input_.args[0]] = Variable("Tensor", inside)
