@@ -25,6 +25,7 @@ from soundline.verify import (
     int32,
     ints,
     lossless,
+    max_over,
     sum_over,
     uint8,
     uint32,
@@ -150,6 +151,13 @@ def sum_of_floats_narrowed_before_it(x: Tensor["n"]):
     return x.sum(0).cast(float16), x.cast(float16).sum(0)
 
 
+@wrong(dtypes=[float32, float64])
+def max_of_floats_as_integers(x: Tensor["n"]):
+    """tinygrad 862: a NaN makes the Max a NaN, and a NaN becomes 0."""
+    given(x.shape[0] >= 1)
+    return x.max(0).cast(int32), x.cast(int32).max(0)
+
+
 @right(dtypes=[int8, uint8])
 def max_of_integers_as_floats(x: Tensor["n"]):
     """Quantization: small integers are exact as floats; there must be one."""
@@ -161,6 +169,13 @@ def max_of_integers_as_floats(x: Tensor["n"]):
 def sum_of_integers_as_floats(x: Tensor["n"]):
     """Integers are added exactly, floats are not."""
     return x.cast(float32).sum(0), x.sum(0).cast(float32)
+
+
+@wrong(dtypes=[int32])
+def max_of_integers_with_another_sign(x: Tensor["n"]):
+    """An order that changes with the sign."""
+    given(x.shape[0] >= 1)
+    return x.cast(uint32).max(0), x.max(0).cast(uint32)
 
 
 @right(dtypes=[int32])
@@ -176,6 +191,19 @@ def sum_of_integers_with_another_sign(x: Tensor["n"]):
 def any_of_the_greatest(x: Tensor, a: Axes):
     """numpy and tinygrad, any as a Max, of naturals."""
     return x.cast(bool_).max(a), x.max(a).cast(bool_)
+
+
+@wrong(dtypes=[int8, int32])
+def any_of_the_greatest_of_integers(x: Tensor["n"]):
+    """Below zero is true as well: the Max of -1 and 0 is false."""
+    given(x.shape[0] >= 1)
+    return x.cast(bool_).max(0), x.max(0).cast(bool_)
+
+
+@wrong(dtypes=[uint8])
+def all_of_the_product(x: Tensor["n"]):
+    """numpy, all as a product: 16 times 16 is 0 in a byte."""
+    return x.cast(bool_).prod(0), x.prod(0).cast(bool_)
 
 
 @right()
@@ -200,6 +228,12 @@ def any_of_padded(x: Tensor[bool_, "n"], k: Size, m: Size):
 def all_of_padded(x: Tensor[bool_, "n"], k: Size, m: Size):
     """tinygrad, PADTO of an all: what is padded is false."""
     return x.pad((k,), (m,)).prod(0), x.prod(0)
+
+
+@wrong(dtypes=[int8])
+def count_in_bytes(x: Tensor[bool_, "n"]):
+    """xtensor 283, dpctl 2017: a sum of flags keeps a narrow dtype."""
+    return x.cast(int8).sum(0).cast(int32), x.cast(int32).sum(0)
 
 
 @right(dtypes=[index])
@@ -268,6 +302,19 @@ def rounded_twice(x: Tensor[float64]):
 def sum_of_a_counter_in_bytes(r: Range["n"], n: Size):
     """The low bits of a closed form are those of the sum."""
     return sum_over(r, r.cast(uint8)), (n * (n - 1) // 2).cast(uint8)
+
+
+@wrong()
+def sum_of_a_counter_halved_in_bytes(r: Range["n"], n: Size):
+    """The closed form computed in the narrow dtype: halving needs the high bits."""
+    return sum_over(r, r.cast(uint8)), n.cast(uint8) * (n - 1).cast(uint8) // 2
+
+
+@wrong()
+def last_of_a_counter_in_bytes(r: Range["n"], n: Size):
+    """tinygrad 11975: an arange that leaves its dtype has its greatest element elsewhere."""
+    given(n > 0)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)
 
 
 @right()

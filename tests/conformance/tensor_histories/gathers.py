@@ -182,6 +182,12 @@ def sum_of_gathered_by_gathered_indices(x: Tensor["n"], i: Tensor[index, "k"], j
     return x.index(i.index(j)).sum(0), x.index(i).sum(0)
 
 
+@wrong()
+def gather_of_gather_in_the_wrong_order(x: Tensor["n"], i: Tensor[index, "n"], j: Tensor[index, "n"]):
+    """Compositions of permutations of tokens, as mixtures of experts have them, the wrong way round."""
+    return x.index(i).index(j), x.index(j.index(i))
+
+
 @right(dtypes=[int8, float32])
 def gather_of_op(f: BinaryOp, x: Tensor["n"], y: Tensor["n"], i: Tensor[index, "k"]):
     """OpenVINO and XLA: gathers move above elementwise ops."""
@@ -216,6 +222,12 @@ def gather_of_flipped(x: Tensor["n"], n: Size, i: Tensor[index, "k"]):
 def flip_of_gathered(x: Tensor["n"], i: Tensor[index, "k"]):
     """A flip of the rows that were gathered gathers in reverse."""
     return x.index(i).flip((True,)), x.index(i.flip((True,)))
+
+
+@wrong()
+def flip_of_gathered_data(x: Tensor["n"], i: Tensor[index, "k"]):
+    """The result is flipped, not the table."""
+    return x.index(i).flip((True,)), x.flip((True,)).index(i)
 
 
 @right(dtypes=[int8, float32])

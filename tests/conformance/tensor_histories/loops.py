@@ -115,6 +115,31 @@ def split_twice_with_both_guards(r: Range["n"], n: Size, f: Body["r"]):
     return sum_over(r, f(r)), sum_over((o, i, j), where(i * 4 + j < 6, f(o * 6 + i * 4 + j), 0))
 
 
+@wrong(dtypes=FEW)
+def split_twice_with_the_outer_guard(r: Range["n"], n: Size, f: Body["r"]):
+    """TVM 2249: only the end of the whole loop was guarded, so points were visited twice."""
+    given(n % 6 == 0)
+    o, i, j = fresh(n // 6), fresh(2), fresh(4)
+    at = o * 6 + i * 4 + j
+    return sum_over(r, f(r)), sum_over((o, i, j), where(at < n, f(at), 0))
+
+
+@wrong(dtypes=FEW)
+def last_tile_shifted_inwards_in_a_sum(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide forbids ShiftInwards for updates: elements near the end would be added twice."""
+    given(n >= 8)
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), f(minimum(i * 8, n - 8) + j))
+
+
+@wrong(dtypes=[float32])
+def split_into_two_sums_of_floats(r: Range["n"], n: Size, f: Body["r"]):
+    """tinygrad, GROUP; TVM, rfactor: partial sums are rounded in another order."""
+    given(n % 8 == 0)
+    i, j = fresh(n // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over(i, sum_over(j, f(i * 8 + j)))
+
+
 @right(dtypes=[float32], licences="reassociate")
 def split_into_two_sums_licensed(r: Range["n"], n: Size, f: Body["r"]):
     """TVM, rfactor, for a compiler that may reassociate."""
@@ -456,6 +481,13 @@ def max_of_negated_floats(r: Range["n"], n: Size, f: Body["r"]):
     return max_over(r, f(r) * -1.0), max_over(r, f(r)) * -1.0
 
 
+@wrong(dtypes=[float32])
+def max_of_floats_with_any_scale(r: Range["n"], f: Body["r"], c: Value):
+    """The scale may be infinity, and 0 times infinity is NaN."""
+    given(c > 0)
+    return max_over(r, f(r) * c), max_over(r, f(r)) * c
+
+
 # Bounds -----------------------------------------------------------------------------------------------------------
 
 
@@ -485,6 +517,12 @@ def not_any_is_all_not(r: Range["n"], b: Body["r", bool_]):
 def not_any_is_any_not(r: Range["n"], b: Body["r", bool_]):
     """De Morgan, forgotten."""
     return ~max_over(r, b(r)), max_over(r, ~b(r))
+
+
+@wrong()
+def any_by_counting_in_bytes(r: Range["n"], b: Body["r", bool_]):
+    """cumo 224 and others: 256 of them count as none."""
+    return sum_over(r, b(r).cast(uint8)) > 0, max_over(r, b(r))
 
 
 @right(dtypes=[int8, int32])
