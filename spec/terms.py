@@ -204,7 +204,9 @@ class Value(Term):
     def flip(self, flags: Flags | tuple[bool, ...]) -> Value:
         """Reverse the flagged axes; those of a set, where Axes are given."""
         if isinstance(flags, tuple) and not all(isinstance(f, bool) for f in flags):
-            raise RuleError(f"flip takes a bool for each axis, not {show(flags)}", hint="x.flip((True, False))")
+            raise RuleError(
+                f"flip takes a bool for each axis, not {show(flags)}", hint="x.flip((True, False))"
+            )
         return Value(Op.Flip, (self, flags))
 
     def reshape(self, shape: Vector | tuple[Any, ...]) -> Value:

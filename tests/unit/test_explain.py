@@ -88,4 +88,4 @@ def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:
     )
     assert "idle    a procedure" in explanation(f"{file}::idle")
     with pytest.raises(UsageError, match="did you mean idle"):
-        explanation(f"{file}::idel")
+        explanation(f"{file}::idles")
