@@ -585,3 +585,14 @@ def product_of_pieces(n: Size, r: Range["n"], f: Body["r"], g: Body["r"], k: Siz
     given(k <= n)
     s, t = fresh(k), fresh(n - k)
     return prod_over(r, where(r < k, f(r), g(r))), prod_over(s, f(s)) * prod_over(t, g(t + k))
+
+
+@rule(dtypes=[index, int8, float16])
+def product_of_zeros(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return prod_over(r, where(c, f(r), 0)), where(c, prod_over(r, f(r)), where(n > 0, 0, 1))
+
+
+@rule(dtypes=[int8])
+def folds_of_padding(o: Monoid, a: Size, s: Size, m: Size, n: Size, x: Tensor["m", "n"]):
+    given(n > 0)
+    return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))

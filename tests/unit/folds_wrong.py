@@ -644,3 +644,18 @@ def rounded_max_of_maybe_none(x: Tensor["n"], n: Size):
 def rounded_to_nan(x: Tensor["n"], n: Size):
     given(n > 0)
     return x.cast(float8_e4m3fn).max(0), x.max(0).cast(float8_e4m3fn)
+
+
+@rule(dtypes=[index, int8, float16])
+def product_of_zeros_is_zero(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return prod_over(r, where(c, f(r), 0)), where(c, prod_over(r, f(r)), 0)
+
+
+@rule(dtypes=[int8])
+def folds_of_no_padding(o: Monoid, a: Size, s: Size, m: Size, n: Size, x: Tensor["m", "n"]):
+    return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
+
+
+@rule(dtypes=[int8])
+def product_of_minus_ones(n: Size, r: Range["n"], f: Body["r"], c: Bool):
+    return prod_over(r, where(c, f(r), -1)), where(c, prod_over(r, f(r)), -1)

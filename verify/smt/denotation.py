@@ -173,7 +173,8 @@ class Reader:
         made = Fold(dtype, op, bound, body)
         if not (dtype is index and op is Op.Max):
             return made
-        if any(atom in size.atoms for atom, _ in bound for _, size in bound):
+        below = frozenset[str]().union(*(self.space.base(a) for _, size in bound for a in size.atoms))
+        if not below.isdisjoint(atom for atom, _ in bound):
             raise Unsupported("Max of index over a range whose size depends on another has no meaning yet")
         condition, _ = self.guarded(conjunction(less(ZERO, size) for _, size in bound), path)
         return choice(condition, made, Bottom(dtype))

@@ -31,7 +31,7 @@ from soundline.verify.smt.formulas import (
     less,
     negation,
 )
-from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.indexing import Path, Space
 from soundline.verify.smt.pieces import Bound, Piece, Pieces, opened
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 from soundline.verify.smt.replacing import Replacement, within
@@ -102,11 +102,11 @@ class Orders:
         """A fold of at most one element as a choice; None where there may be more."""
         sequence = self.of(element, path)
         piece = sequence.piece
-        if not isinstance(element, Fold) or piece.bound or not _are_apart(sequence.whole):
+        if not isinstance(element, Fold) or piece.bound or not are_apart(self.space, sequence.whole):
             return None
         self.reader.by_law = True
         nothing, neutral = (constant(element.dtype, of[self.op]) for of in (OF_NOTHING, NEUTRAL))
-        some = self.space.reduced(_is_filled(sequence.whole))
+        some = self.space.reduced(is_filled(sequence.whole))
         guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
         return choice(guard, piece.factors[0], choice(some, neutral, nothing))
 
@@ -123,25 +123,6 @@ class Orders:
             each = Replacement(self.reader, values).element(element.body, path)
             found = each if found is None else self.reader.operation(self.op, element.dtype, (found, each))
         return found
-
-    def repeated(self, element: Element, _path: Path) -> Element | None:
-        """A fold of one element over and over that joins with itself to itself; None for any other.
-
-        The sum of any number of +0.0, none included, is +0.0; that of infinities is one, if there are any.
-        """
-        if (
-            not isinstance(element, Fold)
-            or element.op is not self.op
-            or not isinstance(element.body, Constant)
-        ):
-            return None
-        body, nothing = element.body, constant(element.dtype, OF_NOTHING[self.op])
-        if self.reader.operation(self.op, element.dtype, (body, body)) != body:
-            return None
-        self.reader.by_law = True
-        if body == nothing:
-            return body
-        return choice(_is_filled(element.bound), body, nothing) if _are_apart(element.bound) else None
 
     # comparing --------------------------------------------------------------------------------------------------
 
@@ -190,9 +171,9 @@ class Orders:
         """Whether what is left out does not matter: there was something on both sides, or on none."""
         if self.op is not Op.Add or not (a.thinned or b.thinned):
             return True
-        if not (_are_apart(a.whole) and _are_apart(b.whole)):
+        if not (are_apart(self.space, a.whole) and are_apart(self.space, b.whole)):
             return False
-        one, other = _is_filled(a.whole), _is_filled(b.whole)
+        one, other = is_filled(a.whole), is_filled(b.whole)
         return self.space.shows(path, conjunction((implies(one, other), implies(other, one))))
 
     def _keeps_order(self, a: Piece, b: Piece, image: Image, path: Path) -> bool:
@@ -222,14 +203,15 @@ class Orders:
         return self.space.shows(inside, implies(before, after))
 
 
-def _is_filled(bound: Bound) -> Formula:
+def is_filled(bound: Bound) -> Formula:
     """That indices have values at all, where their sizes do not depend on each other."""
     return conjunction(less(ZERO, size) for _, size in bound)
 
 
-def _are_apart(bound: Bound) -> bool:
+def are_apart(space: Space, bound: Bound) -> bool:
     """Whether no size depends on another index."""
-    return not any(name in size.atoms for name, _ in bound for _, size in bound)
+    below = frozenset[str]().union(*(space.base(a) for _, size in bound for a in size.atoms))
+    return below.isdisjoint(name for name, _ in bound)
 
 
 def _is_before(a: list[Poly], b: list[Poly]) -> Formula:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from soundline.spec.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.op_schema import Op
+from soundline.spec.values import identity
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import (
     Apply,
@@ -23,11 +25,14 @@ from soundline.verify.smt.elements import (
     Number,
     Truth,
     Unsupported,
+    choice,
+    constant,
+    known,
 )
 from soundline.verify.smt.fold_bijections import Proves
 from soundline.verify.smt.fold_covers import Covers
 from soundline.verify.smt.fold_homomorphisms import Homomorphisms
-from soundline.verify.smt.fold_orders import Orders
+from soundline.verify.smt.fold_orders import Orders, are_apart, is_filled
 from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
 from soundline.verify.smt.formulas import Formula
 from soundline.verify.smt.indexing import Path
@@ -99,14 +104,31 @@ class Folds:
         return found
 
     def simpler(self, element: Element, path: Path) -> Element:
-        """A fold of floats that runs through at most one element as a choice; any other element as it is."""
+        """A fold of what is always the same, or of at most one float, as a choice; any other element as it is."""
+        again = self._repeated(element)
+        if again is not None:
+            return again
         if not isinstance(element, Fold) or element.op is Op.Max or not element.dtype.is_float:
             return element
         if over_reals(self.reader, element.dtype):
             return element
         orders = Orders(self.reader, element.op, self.proves)
-        ways = (orders.single, orders.repeated, orders.unrolled)
-        return next((found for way in ways if (found := way(element, path)) is not None), element)
+        return orders.single(element, path) or orders.unrolled(element, path) or element
+
+    def _repeated(self, element: Element) -> Element | None:
+        """A fold of one known element over and over that joins with itself to itself; None for any other.
+
+        The product of any zeros is zero, if there are any; the sum of any number of +0.0, none included, is +0.0.
+        """
+        if not isinstance(element, Fold) or known(element.body) is None:
+            return None
+        nothing = identity(element.op, element.dtype)
+        if isinstance(nothing, Invalid) or not are_apart(self.reader.space, element.bound):
+            return None
+        if self.reader.operation(element.op, element.dtype, (element.body,) * 2) != element.body:
+            return None
+        self.reader.by_law = True
+        return choice(is_filled(element.bound), element.body, constant(element.dtype, nothing))
 
 
 def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:
