@@ -26,6 +26,7 @@ from soundline.verify import (
     bool_,
     disjoint,
     float8_e4m3fn,
+    float16,
     float32,
     fresh,
     given,
