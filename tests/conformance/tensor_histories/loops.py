@@ -246,6 +246,14 @@ def first_iteration_peeled_of_none(r: Range["n"], n: Size, f: Body["r"]):
     return sum_over(r, f(r)), f(0) + sum_over(s, f(s + 1))
 
 
+@right(dtypes=[float32])
+def last_iteration_of_floats_peeled(r: Range["n"], n: Size, f: Body["r"]):
+    """The last summand is added last, so an epilogue keeps the order."""
+    given(n > 1)
+    s = fresh(n - 1)
+    return sum_over(r, f(r)), sum_over(s, f(s)) + f(n - 1)
+
+
 @wrong(dtypes=[float32])
 def only_iteration_of_floats_peeled(r: Range["n"], n: Size, f: Body["r"]):
     """The sum of nothing is 0.0, and 0.0 plus -0.0 is not -0.0."""
@@ -333,6 +341,12 @@ def guard_from_below(r: Range["n"], n: Size, k: Size, f: Body["r"]):
     given(k <= n)
     s = fresh(n - k)
     return sum_over(r, where(r < k, 0, f(r))), sum_over(s, f(s + k))
+
+
+@right(dtypes=[int8, float32])
+def guard_hoisted(c: Value[bool_], r: Range["n"], f: Body["r"]):
+    """LLVM, loop unswitching."""
+    return sum_over(r, where(c, f(r), 0)), where(c, sum_over(r, f(r)), 0)
 
 
 @wrong(dtypes=[int8, float32])
@@ -452,6 +466,13 @@ def sum_of_quotients(r: Range["n"], f: Body["r"], c: Const):
     """A mean of integers: floor does not distribute over a sum."""
     given(c > 1)
     return sum_over(r, f(r) // c), sum_over(r, f(r)) // c
+
+
+@right(dtypes=[index, int8])
+def max_of_quotients(r: Range["n"], n: Size, f: Body["r"], c: Const):
+    """Halide, bounds of a division by a positive constant: floor is monotone."""
+    given(n > 0, c > 0)
+    return max_over(r, f(r) // c), max_over(r, f(r)) // c
 
 
 @wrong(dtypes=[int8])
