@@ -200,6 +200,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/every_rank_words.py", *_RANKS),
     _target("verify/smt/exhaustive.py", *_SCALARS),
     _target("verify/smt/fold_bijections.py", *_FOLDS),
+    _target("verify/smt/fold_bounds.py", *_FOLDS),
     _target("verify/smt/fold_covers.py", *_FOLDS),
     _target("verify/smt/fold_guesses.py", *_FOLDS),
     _target("verify/smt/fold_homomorphisms.py", *_FOLDS),

@@ -24,6 +24,7 @@ from soundline.verify import (
     Tensor,
     Value,
     bool_,
+    claim,
     disjoint,
     float16,
     float32,
@@ -596,3 +597,16 @@ def product_of_zeros(n: Size, r: Range["n"], f: Body["r"], c: Bool):
 def folds_of_padding(o: Monoid, a: Size, s: Size, m: Size, n: Size, x: Tensor["m", "n"]):
     given(n > 0)
     return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
+
+
+@rule(dtypes=[index])
+def count_within_bounds(n: Size, r: Range["n"], b: Body["r", bool_]):
+    s = sum_over(r, where(b(r), 1, 0))
+    return claim(s >= 0, s <= n)
+
+
+@rule(dtypes=[index])
+def remainders_within_bounds(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c > 0)
+    s = sum_over(r, f(r) % c)
+    return claim(s >= 0, s <= n * (c - 1))

@@ -24,6 +24,7 @@ from soundline.verify import (
     Tensor,
     Value,
     bool_,
+    claim,
     disjoint,
     float8_e4m3fn,
     float16,
@@ -660,3 +661,26 @@ def folds_of_no_padding(o: Monoid, a: Size, s: Size, m: Size, n: Size, x: Tensor
 @rule(dtypes=[int8])
 def product_of_minus_ones(n: Size, r: Range["n"], f: Body["r"], c: Bool):
     return prod_over(r, where(c, f(r), -1)), where(c, prod_over(r, f(r)), -1)
+
+
+@rule(dtypes=[index])
+def count_below_all(n: Size, r: Range["n"], b: Body["r", bool_]):
+    given(n > 0)
+    return claim(sum_over(r, where(b(r), 1, 0)) < n)
+
+
+@rule(dtypes=[index])
+def signs_add_up(n: Size, r: Range["n"], b: Body["r", bool_]):
+    return claim(sum_over(r, where(b(r), 1, -1)) >= 0)
+
+
+@rule(dtypes=[index])
+def remainders_by_zero(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c >= 0)
+    return claim(sum_over(r, f(r) % c) <= n * (c - 1))
+
+
+@rule(dtypes=[index])
+def indices_below_their_end(n: Size, r: Range["n"]):
+    given(n > 0)
+    return claim(sum_over(r, r) < n)

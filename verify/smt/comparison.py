@@ -28,6 +28,7 @@ from soundline.verify.smt.elements import (
     atoms_of_condition,
     conditions,
 )
+from soundline.verify.smt.fold_bounds import learn_of_sums
 from soundline.verify.smt.folds import Folds, folds_of
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjunction, equal, implies, negation
 from soundline.verify.smt.indexing import Path
@@ -147,6 +148,7 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
         return equal(reduce(left.poly), reduce(right.poly))
     if left.dtype is bool_ and right.dtype is bool_ and not isinstance(right, Bottom):
         a, b = (reader.space.reduced(reader.bools.formula(e)) for e in (left, right))
+        learn_of_sums(reader, (a, b), path)
         return TRUE if a == b else conjunction((implies(a, b), implies(b, a)))
     return FALSE
 

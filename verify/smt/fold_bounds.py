@@ -1,0 +1,88 @@
+"""
+Bounds of sums
+==============
+
+Where every summand of a sum of indices lies between two numbers that are the same for all of them, the sum lies between
+these numbers times the number of summands. Which numbers these may be is guessed from the summand: the constants in it,
+zero, and for a remainder its divisor less one. That they bound it is asked of the solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from soundline.spec.dtypes import index
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.elements import Bottom, Choice, Element, Fold, Number
+from soundline.verify.smt.fold_orders import are_apart
+from soundline.verify.smt.formulas import Formula, at_least_zero, at_most, conjunction, implies, negation
+from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.pieces import opened
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
+
+MOST_GUESSES = 6
+"""How many numbers are tried as bounds of a summand."""
+
+
+def learn_of_sums(reader: Reader, conditions: Iterable[Formula], path: Path) -> None:
+    """Learn the bounds of the sums that stand in conditions."""
+    atoms = {a for c in conditions for p in c.polys for atom in p.atoms for a in reader.space.base(atom)}
+    for atom in sorted(atoms):
+        fold = reader.behind.get(atom)
+        if isinstance(fold, Fold) and fold.op is Op.Add and fold.dtype is index:
+            _learn(reader, Poly.of(atom), fold, path)
+
+
+def _learn(reader: Reader, total: Poly, fold: Fold, path: Path) -> None:
+    if not are_apart(reader.space, fold.bound):
+        return
+    bound, body, inside = opened(reader, fold, path)
+    sizes = [size for _, size in bound]
+    count = product(sizes)
+    found: list[Formula] = []
+    for guess in list(_guesses(reader, body))[:MOST_GUESSES]:
+        below = frozenset[str]().union(*(reader.space.base(a) for a in guess.atoms))
+        if not below.isdisjoint(name for name, _ in bound):
+            continue
+        if _holds(reader, body, inside, partial(at_most, guess)):
+            found.append(at_most(guess * count, total))
+        if _holds(reader, body, inside, partial(_at_least, guess)):
+            found.append(at_most(total, guess * count))
+    if found:
+        reader.space.learn(path, implies(conjunction(map(at_least_zero, sizes)), conjunction(found)))
+
+
+def _at_least(a: Poly, b: Poly) -> Formula:
+    return at_most(b, a)
+
+
+def _guesses(reader: Reader, body: Element) -> Iterator[Poly]:
+    """Numbers that may bound a summand, each once."""
+    found: dict[str, Poly] = {ZERO.key: ZERO}
+    for poly in _numbers(body):
+        if poly.constant is not None:
+            found[poly.key] = poly
+        for atom in sorted(poly.atoms & reader.quotients.keys()):
+            last = reader.quotients[atom][1] - ONE
+            found[last.key] = last
+    yield from found.values()
+
+
+def _numbers(body: Element) -> Iterator[Poly]:
+    if isinstance(body, Number):
+        yield body.poly
+    elif isinstance(body, Choice):
+        yield from _numbers(body.then)
+        yield from _numbers(body.otherwise)
+
+
+def _holds(reader: Reader, body: Element, path: Path, wanted: Callable[[Poly], Formula]) -> bool:
+    """Whether a condition holds of a summand, whichever way its choices go."""
+    if isinstance(body, Number):
+        return reader.space.shows(path, wanted(body.poly))
+    if isinstance(body, Choice):
+        ways = ((body.condition, body.then), (negation(body.condition), body.otherwise))
+        return all(_holds(reader, way, path | {case}, wanted) for case, way in ways)
+    return isinstance(body, Bottom)
