@@ -34,6 +34,8 @@ PATIENCE = 30.0
 """Seconds after which a cluster that has lost all its workers is given up."""
 GLANCE = 2.0
 """Seconds between two looks at the cluster."""
+GIVEN_UP = 20
+"""How many tasks a scheduler that answers may give up, with a worker that dies for example; each is sent again."""
 AHEAD = 4
 """How many tasks the cluster holds for each of its threads."""
 _FINGERPRINT = "__import__('soundline.verify.sameness', fromlist=['_']).fingerprint()"
@@ -65,6 +67,7 @@ class ClusterPool(Pool):
         self.suspects: deque[Job] = deque()
         """Proofs of which a worker died: each is tried alone."""
         self._tasks: dict[Any, Job] = {}
+        self._given_up = 0
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._texts: dict[tuple[str, ...], tuple[dict[str, bytes], str]] = {}
         self._client = _connected(executor)
@@ -182,7 +185,8 @@ class ClusterPool(Pool):
         """Take the end of a task in."""
         job = self._tasks.pop(future)
         if future.status in ("cancelled", "lost"):
-            raise self._lost("its scheduler gave the tasks up")
+            self._again(job)
+            return
         if future.status == "error":
             self._ready.append(self._failed(job, future.exception()))
             return
@@ -190,8 +194,16 @@ class ClusterPool(Pool):
         if "other" in said:
             raise _other_version(self.executor, 1)
         if "unwanted" in said:
-            raise self._lost("its scheduler gave the tasks up")
+            self._again(job)
+            return
         self._ready.append(Outcome(job, **said))
+
+    def _again(self, job: Job) -> None:
+        """Send a proof again that the scheduler gave up. Raises ``ClusterLost`` where it does so without end."""
+        self._given_up += 1
+        if self._client.status != "running" or self._given_up > GIVEN_UP:
+            raise self._lost("its scheduler gave the tasks up")
+        self.submit(job, first=True)
 
     def _failed(self, job: Job, error: BaseException | None) -> Outcome:
         from distributed.scheduler import KilledWorker

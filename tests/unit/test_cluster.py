@@ -8,8 +8,10 @@ import socket
 import sys
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,12 +21,13 @@ from soundline.verify import cluster as cluster_module
 from soundline.verify.cache import Cache
 from soundline.verify.campaign import Settings, verify
 from soundline.verify.cli import main
-from soundline.verify.cluster import address_of
+from soundline.verify.cluster import GIVEN_UP, ClusterLost, ClusterPool, address_of
 from soundline.verify.effort import Effort
 from soundline.verify.report import INTERRUPTED, Report, Silence
 from soundline.verify.report_json import as_json
 from soundline.verify.rule_files import named
 from soundline.verify.verdicts import RuleReport
+from soundline.verify.workers import Job
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -179,13 +182,13 @@ def test_a_goal_that_kills_its_workers_is_undecided_and_costs_no_other(
 ) -> None:
     file = write("deadly.py", rule("killsworker_a"), *(rule(f"slow_{n}") for n in range(6)))
     report = verify(named([file]), settings(cluster))
+    assert not report.interrupted, report.problems
     deadly, *others = report.rules
-    assert [r.verdict for r in others] == ["proved"] * 6
+    assert [(r.verdict, r.layers[0].detail) for r in others] == [("proved", "")] * 6
     assert deadly.verdict == "unknown"
     assert (
         deadly.layers[0].detail == "the prover's process died 4 times (and with it a worker of the cluster)"
     )
-    assert not report.interrupted
 
 
 def test_a_lost_scheduler_costs_what_was_not_decided(tmp_path: Path, write: Callable[..., str]) -> None:
@@ -363,3 +366,33 @@ def test_the_command_proves_on_the_cluster(
     file = write("r.py", rule("add_zero"))
     assert main(["verify", file, "--executor", cluster.address, "--no-cache", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["rules"][0]["verdict"] == "proved"
+
+
+class GivenUp:
+    """A future of which there will be no result."""
+
+    def __init__(self, status: str) -> None:
+        self.status = status
+
+    def result(self) -> dict[str, bool]:
+        return {"unwanted": True}
+
+
+def test_what_a_scheduler_gives_up_is_sent_again_but_not_for_ever() -> None:
+    """A worker that dies may take with it what had been decided on it, which the scheduler then calls lost."""
+    job = Job({"do": "prove"}, 1.0, 1.0, None)
+    pool = object.__new__(ClusterPool)
+    pool.proofs, pool.suspects, pool._given_up = deque(), deque(), 0
+    pool._client = SimpleNamespace(status="running")
+    for future in (GivenUp("lost"), GivenUp("cancelled"), GivenUp("finished")):
+        pool._tasks = {future: job}
+        pool._collect(future)
+        assert pool.proofs.popleft() is job
+    pool._tasks = {(future := GivenUp("lost")): job}
+    pool._given_up = GIVEN_UP
+    with pytest.raises(ClusterLost):
+        pool._collect(future)
+    pool._tasks, pool._given_up = {future: job}, 0
+    pool._client.status = "closed"
+    with pytest.raises(ClusterLost):
+        pool._collect(future)
