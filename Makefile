@@ -22,7 +22,7 @@ help: ## Show this list
 verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="--filter pad" to choose)
 	@$(BIN)/soundline verify --jobs $(JOBS) $(ARGS)
 
-verify-deep: $(CONFORMANCE_STAMP) ## Ask other interpreters, put the abstract machine on trial, and change law and prover to see that tests notice (MINUTES=10)
+verify-deep: $(CONFORMANCE_STAMP) ## Ask other interpreters, put abstract machine and prover on trial, and change law and prover to see that tests notice (MINUTES=10)
 	@$(BIN)/python -m soundline.verify.deep --minutes $(MINUTES) $(ARGS)
 
 test: $(STAMP) ## Run every test and every example in the documentation strings

@@ -3,10 +3,10 @@ The deep checks, in turn
 ========================
 
 ``python -m soundline.verify.deep`` (``make verify-deep``) runs the checks that have no natural end: the interpreters of
-others asked about random programs, the abstract machine on trial, slips of the machine, and changes of the law that
-tests should notice. Each is a *stage*, and stages take turns: the next turn goes to the stage that has had the least
-time, so that every one gets its share however few the minutes are. A stage goes on where its last turn ended, in this
-run or an earlier one; at the end the totals that all runs have reached are shown.
+others asked about random programs, the abstract machine on trial, slips of the machine, random rules against the
+prover, and changes of the law that tests should notice. Each is a *stage*, and stages take turns: the next turn goes to
+the stage that has had the least time, so that every one gets its share however few the minutes are. A stage goes on
+where its last turn ended, in this run or an earlier one; at the end the totals that all runs have reached are shown.
 """
 
 from __future__ import annotations
@@ -89,6 +89,10 @@ def _slips(_turn: int, minutes: float) -> list[str]:
     return ["soundline.verify.machine", "--slips", "--minutes", f"{minutes:g}"]
 
 
+def _attack(_turn: int, minutes: float) -> list[str]:
+    return ["soundline.verify.attack", "--minutes", f"{minutes:g}"]
+
+
 def _mutation(_turn: int, minutes: float) -> list[str]:
     return ["soundline.verify.mutation", "--minutes", f"{minutes:g}"]
 
@@ -109,6 +113,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("tinygrad", _tinygrad, lambda turns: f"all families, {turns} times", settled=True),
     Stage("machine", _machine, lambda _: _kept("adequacy.json", "programs")),
     Stage("slips", _slips, lambda _: _kept("adequacy.json", "slips", "total")),
+    Stage("attack", _attack, lambda _: _kept("attack.json", "rules")),
     Stage("mutation", _mutation, lambda _: _kept("mutation.json", "total"), least=MUTATION_TURN),
 )
 """Every stage, in the order of their first turns."""

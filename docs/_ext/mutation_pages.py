@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ def rule_mutation() -> str:
         return "No result is committed; ``python -m soundline.verify.rule_mutation`` makes one.\n"
     result = json.loads(OF_RULES.read_text())
     total = result["total"]
-    score = "no" if total["score"] is None else f"{100 * total['score']:.1f} %"
+    score = (
+        "no" if total["score"] is None else f"{floor(1000 * total['score']) / 10} %"
+    )  # no better than it is
     said = (
         f"**{score} of {total['tried'] - total['as_true']:,} wrong mutants are not proved**; {total['as_true']:,} more "
         f"are as true as the rule. {total['tried']:,} of {total['possible']:,} possible mutants were tried.\n"

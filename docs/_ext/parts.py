@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import adequacy_pages
+import attack_pages
 import bounds_pages
 import chapter_pages
 import cli_pages
@@ -73,6 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "instructions": instruction_pages.instructions,
     "instruction-summary": instruction_pages.summary,
     "adequacy": adequacy_pages.adequacy,
+    "attack": attack_pages.attack,
     "synchronization-conditions": partial(spork_laws.conditions, "synchronization"),
     "tensor-cores": optop_pages.tensor_cores,
     "id-index": op_pages.index_of_ids,

@@ -2,17 +2,15 @@
 The prover against random rules
 ===============================
 
-Nothing that the prover calls proved has inputs on which the sides differ. The rules are drawn (`random_rules`): many
-are right, many are nearly right, and some are of forms that nobody had in mind. What is proved of them is evaluated by
-the law on inputs that are drawn as well (`rule_inputs`).
+Nothing that the prover calls proved has inputs on which the sides differ. The rules are drawn (`attack.random_rules`):
+many are right, many are nearly right, and some are of forms that nobody had in mind. What is proved of them is
+evaluated by the law on inputs that are drawn as well (`attack.inputs`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -22,12 +20,10 @@ from soundline.spec.dtypes import DType, float16, float32, index, int8, int32
 from soundline.spec.ranges import Body, Range, max_over, sum_over
 from soundline.spec.rules import Rule, Sides, disjoint, forall, fresh, given, inverse, rule, where
 from soundline.spec.terms import Axes, Flags, Perm, Size, Tensor, Value
+from soundline.verify.attack.inputs import difference
+from soundline.verify.attack.random_rules import random_rule
 from soundline.verify.layers import layers_of
 from soundline.verify.rules import prove_layer
-
-sys.path.insert(0, str(Path(__file__).parent))
-from random_rules import random_rule
-from rule_inputs import difference
 
 RULES = tuple(range(1034, 1070))
 """The numbers of the rules that are drawn: a row of them, in which all cost little."""

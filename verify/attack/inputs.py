@@ -81,7 +81,7 @@ def _inputs(goal: Goal, source: Random) -> dict[int, Array] | None:
         bound = {v.arg.slot: Array(index, (), (source.choice(pool),)) for v in numbers}
         try:
             shapes = [
-                tuple(s if isinstance(s, int) else int(evaluate(s, bound).item()) for s in v.shape)
+                tuple(s if isinstance(s, int) else int(evaluate(s, bound).item()) for s in v.shape or ())
                 for v in others
             ]
         except SoundlineError:

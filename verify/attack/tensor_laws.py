@@ -1,22 +1,17 @@
+# mypy: disable-error-code="misc, name-defined, no-any-return, no-untyped-call"
 """
-Random rules
-============
+Laws of tensors
+===============
 
-Rules that nobody wrote, for an attack on the prover. Over one random base two chains of ops are built, link by link: at
-each link a law of tensors or of loops is drawn, of which the one chain has the left side, and the other the right side
-or something that is nearly it: a bound that is off by one, the other permutation, a set of axes too many, a guard
-forgotten, a condition left out. Which of the rules are right, nobody says; `rule_inputs` looks for what shows that one
-is wrong.
+What a random rule may do to tensors of any rank and to matrices: each law has a left side, and a right side that is
+right or nearly so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
 from typing import Any
 
 from soundline.spec.dtypes import (
-    DType,
     bool_,
     float16,
     float32,
@@ -25,95 +20,22 @@ from soundline.spec.dtypes import (
     int32,
     uint8,
 )
-from soundline.spec.errors import RuleError
-from soundline.spec.notation import show
 from soundline.spec.op_schema import Op
-from soundline.spec.ranges import Body, Range, reduce_over
 from soundline.spec.rules import (
-    Rule,
     compose,
     disjoint,
-    forall,
-    fresh,
     given,
     identity,
     inverse,
     is_identity,
     maximum,
     no_axes,
-    rule,
     stack,
     subset,
     where,
 )
-from soundline.spec.terms import Axes, Const, Flags, Monoid, Offset, Perm, Shape, Size, Tensor, Value, axes
-
-Link = tuple[Any, Any]
-"""What a law makes of both chains."""
-
-DTYPES = (int8, int8, int32, uint8, index, float16, float32, bool_)
-
-MOST = {"p": 1, "f": 2, "a": 2, "m": 1, "y": 1, "b": 1, "c": 1}
-"""So many variables of a kind has a rule; where there are as many, one of them is taken again."""
-
-
-class Draw:
-    """What is drawn for one rule."""
-
-    def __init__(self, source: Random, dtype: DType) -> None:
-        self.source = source
-        self.dtype = dtype
-        self.had: dict[str, list[Any]] = {}
-
-    def any_of(self, *them: Any) -> Any:
-        """One of them."""
-        return self.source.choice(them)
-
-    def near(self, right: Any, *others: Any) -> Any:
-        """The first of them as often as all others."""
-        return right if not others or self.source.random() < 0.72 else self.source.choice(others)
-
-    def often(self, part: float) -> bool:
-        """Whether, in this part of all cases."""
-        return self.source.random() < part
-
-    def new(self, kind: Any, stem: str) -> Any:
-        """A variable of a kind, perhaps one that there is."""
-        had = self.had.setdefault(stem, [])
-        if len(had) >= MOST.get(stem, 3) or (had and self.often(0.3)):
-            return self.source.choice(had)
-        had.append(forall(kind, f"{stem}{len(had)}"))
-        return had[-1]
-
-    def perm(self) -> Any:
-        """A permutation."""
-        p = self.new(Perm, "p")
-        return self.any_of(p, p, inverse(p))
-
-    def axes(self) -> Any:
-        """A set of axes."""
-        a = self.new(Axes, "a")
-        return self.any_of(a, a, a, ~a) if len(self.had["a"]) == 1 else a
-
-    def fold(self) -> Any:
-        """What is folded with."""
-        if self.dtype is bool_:
-            return self.any_of(Op.Max, Op.Mul)
-        return self.any_of(Op.Add, Op.Add, Op.Max, Op.Mul, self.new(Monoid, "m"))
-
-    def beside(self, e: Any) -> Any:
-        """Another tensor of the shape of e."""
-        y = self.new(Tensor, "y")
-        given(y.shape == e.shape)
-        return y
-
-    def given(self, *conditions: Any) -> None:
-        """A condition, or perhaps none."""
-        if self.often(0.7):
-            given(self.source.choice(conditions))
-
-
-# laws of tensors of any rank --------------------------------------------------------------------------------------
+from soundline.spec.terms import Const, Flags, Offset, Shape, Tensor, Value, axes
+from soundline.verify.attack.drawing import Draw, Link, applied
 
 
 def fold_of_fold(d: Draw, e: Any, u: Any) -> Link:
@@ -465,162 +387,3 @@ def matrix_law(d: Draw, x: Any, m: Any, n: Any) -> Link:
             d.near(x.shrink((at, 0), (1, n)).reshape((n,)), x.shrink((1 - at, 0), (1, n)).reshape((n,))),
         ),
     )()
-
-
-# laws of loops ----------------------------------------------------------------------------------------------------
-
-
-def loop_law(d: Draw) -> Link:
-    """A law of one loop."""
-    n, r = forall(Size, "n"), forall(Range["n"], "r")  # type: ignore[misc, name-defined]
-    f, g = forall(Body["r"], "f"), forall(Body["r"], "g")  # type: ignore[misc, name-defined]
-    m, c = d.fold(), d.new(Const, "c")
-    k = forall(d.any_of(Size, Value[index]), "k")
-    none = d.near(identity(m), 0, identity(d.fold()))
-    h = d.any_of(
-        f,
-        f,
-        lambda i: applied(Op.Max, f(i), g(i)),
-        lambda i: where(i < k, f(i), g(i)),
-        lambda i: where(i % 2 == 0, f(i), none),
-        lambda i: applied(Op.Mul, f(i), c),
-    )
-
-    def over(size: Any, e: Callable[[Any], Any]) -> Any:
-        i = fresh(size)
-        return reduce_over(m, i, e(i))
-
-    left = reduce_over(m, r, h(r))
-    two = d.any_of(2, 3)
-    less = d.any_of(1, 1, 2)
-    if d.often(0.3):
-        d.given(n >= 1, n % two == 0, n > 1)
-    return d.any_of(
-        lambda: (left, d.near(over(n, lambda i: h(n - 1 - i)), over(n, lambda i: h(n - i)))),
-        lambda: _split(d, m, h, left, n, two, none),
-        lambda: (
-            left,
-            d.near(
-                applied(m, over(maximum(n - 1, 0), h), h(n - less)),
-                applied(m, h(0), over(maximum(n - 1, 0), lambda i: h(i + less))),
-                over(maximum(n - 1, 0), h),
-            ),
-        ),
-        lambda: (
-            reduce_over(m, r, where(r < k, h(r), none)),
-            d.near(
-                over(where(k < n, maximum(k, 0), n), h), over(where(k < n, k, n), h), where(k < n, left, left)
-            ),
-        ),
-        lambda: (
-            reduce_over(m, r, where(d.any_of(r == k, r == n - 1 - k), h(r), none)),
-            d.near(where((k >= 0) & (k < n), h(k), none), h(k), where(k < n, h(k), none)),
-        ),
-        lambda: (left, over(n, lambda i: h((i + d.any_of(1, k)) % n))),
-        lambda: (
-            applied(m, left, reduce_over(m, r, g(r))),
-            d.near(reduce_over(m, r, applied(m, h(r), g(r))), reduce_over(m, r, applied(m, g(r), f(r)))),
-        ),
-        lambda: (
-            reduce_over(m, r, applied(Op.Mul, h(r), c)),
-            d.near(applied(Op.Mul, left, c), left),
-        ),
-        lambda: (
-            reduce_over(m, r, where(r < k, f(r), g(r))),
-            applied(
-                m,
-                over(where(k < n, maximum(k, 0), n), f),
-                over(maximum(n - k, 0), lambda i: g(i + d.near(k, k - 1, maximum(k, 0)))),
-            ),
-        ),
-    )()
-
-
-def _split(d: Draw, m: Any, h: Any, left: Any, n: Any, by: int, none: Any) -> Link:
-    up = d.near((n + by - 1) // by, n // by, n // by + 1)
-    i, j = fresh(up), fresh(by)
-    at = d.near(i * by + j, j * up + i, i * (by - 1) + j)
-    guarded = d.near(where(at < n, h(at), none), h(at), where(at <= n - 1, h(at), none))
-    folded = reduce_over(m, (i, j), guarded)
-    return left, d.near(
-        folded, reduce_over(m, i, reduce_over(m, j, guarded)), reduce_over(m, (j, i), guarded)
-    )
-
-
-def nest_law(d: Draw) -> Link:
-    """A law of one loop in another."""
-    m, n = forall(Size, "m"), forall(Size, "n")
-    r, s = forall(Range["m"], "r"), forall(Range["n"], "s")  # type: ignore[misc, name-defined]
-    f = forall(Body["r", "s"], "f")  # type: ignore[misc, name-defined]
-    op = d.fold()
-    outer = op if d.often(0.85) else d.fold()
-    guard = d.any_of(None, lambda i, j: i < j, lambda i, j: j <= i, lambda i, j: i == j)
-    none = d.near(identity(op), 0)
-
-    def body(i: Any, j: Any) -> Any:
-        return f(i, j) if guard is None else where(guard(i, j), f(i, j), none)
-
-    left = reduce_over(outer, r, reduce_over(op, s, body(r, s)))
-    t = fresh(m * n)
-    return left, d.near(
-        reduce_over(op, s, reduce_over(outer, r, body(r, s))),
-        reduce_over(op, (r, s), body(r, s)),
-        reduce_over(op, (s, r), body(r, s)),
-        reduce_over(op, t, body(t // n, t % n)),
-        reduce_over(op, t, body(t % m, t // m)),
-        reduce_over(op, t, body(t // m, t % m)),
-        reduce_over(op, r, reduce_over(op, s, body(s, r))),
-    )
-
-
-# rules ------------------------------------------------------------------------------------------------------------
-
-
-def applied(op: Any, x: Any, y: Any) -> Any:
-    """An op of two operands, or a Monoid, on terms."""
-    if not isinstance(op, Op):
-        return op(x, y)
-    return {Op.Add: lambda: x + y, Op.Mul: lambda: x * y, Op.Max: lambda: maximum(x, y)}[op]()
-
-
-def _base(d: Draw) -> Any:
-    x = forall(Tensor, "x")
-    f, c = d.new(Flags, "f"), d.new(Const, "c")
-    return d.any_of(
-        lambda: x,
-        lambda: x,
-        lambda: x.flip(f),
-        lambda: maximum(x, c),
-        lambda: where(d.new(Tensor[bool_], "b"), x, 0) if d.dtype is not bool_ else ~x,
-    )()
-
-
-def _sides(d: Draw) -> Link:
-    kind = d.source.random()
-    if kind < 0.2:
-        return loop_law(d)
-    if kind < 0.28:
-        return nest_law(d)
-    if kind < 0.4:
-        m, n = forall(Size, "m"), forall(Size, "n")
-        x = forall(Tensor["m", "n"], "x")  # type: ignore[misc, name-defined]
-        return matrix_law(d, d.any_of(x, x, maximum(x, x.flip((True, False)))), m, n)
-    left = right = _base(d)
-    for _ in range(d.any_of(1, 1, 1, 2, 2, 3)):
-        left, right = d.any_of(*TENSOR_LAWS)(d, left, right)
-    return left, right
-
-
-def random_rule(seed: int) -> Rule | None:
-    """The rule of a number; None where what was drawn is no rule."""
-    source = Random(seed)  # repeatable, and no secret
-    dtype = source.choice(DTYPES)
-
-    def drawn() -> Link:
-        return _sides(Draw(source, dtype))
-
-    try:
-        stated = rule(dtypes=[dtype], id=f"drawn_{seed}")(drawn)
-    except RuleError:
-        return None
-    return None if show(stated.left) == show(stated.right) else stated

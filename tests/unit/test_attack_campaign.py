@@ -1,0 +1,119 @@
+"""The campaign against the prover: one that lies is caught, one that dawdles is left, and nothing is done twice."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from soundline.spec.rules import Rule
+from soundline.verify.attack import campaign as trial
+from soundline.verify.attack.campaign import (
+    LATE,
+    MISSED,
+    NO_RULE,
+    WRONGLY_PROVED,
+    campaign,
+    main,
+    totals,
+    tried,
+)
+from soundline.verify.attack.random_rules import random_rule
+from soundline.verify.machine_ledger import Entry, Ledger
+from soundline.verify.rules import prove_layer
+from soundline.verify.verdicts import LayerResult
+
+REFUTED = next(n for n in range(1034, 1070) if tried(n).outcome == "refuted")
+
+
+def lying(stated: Rule, dtype: Any) -> LayerResult:
+    return replace(prove_layer(stated, dtype, derive=False), verdict="proved")
+
+
+def giving_up(stated: Rule, dtype: Any) -> LayerResult:
+    return replace(prove_layer(stated, dtype, derive=False), verdict="unknown")
+
+
+def dawdling(_stated: Rule, _dtype: Any) -> LayerResult:
+    while True:
+        pass
+
+
+def test_what_is_wrongly_proved_is_shown_with_its_inputs() -> None:
+    entry = tried(REFUTED, lying)
+    assert entry.outcome == WRONGLY_PROVED
+    assert str(random_rule(REFUTED)) in entry.reason
+    assert tried(REFUTED, giving_up).outcome == MISSED
+
+
+def test_a_prover_that_does_not_end_is_left() -> None:
+    assert tried(REFUTED, dawdling, patience=0.2).outcome == LATE
+
+
+def test_what_is_no_rule_is_not_asked_about() -> None:
+    number = next(n for n in range(500) if random_rule(n) is None)
+    assert tried(number, dawdling, patience=0.2).outcome == NO_RULE
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    kept = Ledger(tmp_path / "ledger.sqlite")
+    yield kept
+    kept.close()
+
+
+def test_no_rule_is_tried_twice(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def noted(number: int) -> Entry:
+        asked.append(number)
+        return Entry(number, "rule", outcome=WRONGLY_PROVED if number == 3 else "proved", reason="shown")
+
+    monkeypatch.setattr(trial, "tried", noted)
+    silent = Console(quiet=True)
+    assert [e.seed for e in campaign(ledger, 1.0, silent, most=25)] == [3]
+    assert campaign(ledger, 1.0, silent, most=5) == []
+    assert asked == list(range(30))
+    found = totals(ledger)
+    assert found["rules"] == {"total": 30, "proved": 29, WRONGLY_PROVED: 1}
+    assert found["wrongly_proved"] == [{"number": 3, "shown": "shown"}]
+
+
+def test_the_exit_code_says_whether_a_rule_was_wrongly_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path / "cache"))
+    outcome = "proved"
+    monkeypatch.setattr(trial, "tried", lambda number: Entry(number, "rule", outcome=outcome))
+    kept = tmp_path / "attack.json"
+    assert main(["--minutes", "0.001", "--output", str(kept)]) == 0
+    outcome = WRONGLY_PROVED
+    assert main(["--minutes", "0.001", "--output", str(kept)]) == 1
+    assert json.loads(kept.read_text())["wrongly_proved"]
+    assert main(["--number", "5"]) == 1
+    assert str(random_rule(5)) in capsys.readouterr().out
+
+
+def test_the_page_shows_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "docs" / "_ext"))
+    pages = importlib.import_module("attack_pages")
+    kept = tmp_path / "attack.json"
+    monkeypatch.setattr(pages, "RESULT", kept)
+    assert "No result" in pages.attack()
+    wrong = [{"number": 3, "shown": "x → y at int8: x = 1"}]
+    kept.write_text(
+        json.dumps(
+            {"rules": {"total": 5, "proved": 4, WRONGLY_PROVED: 1}, "wrongly_proved": wrong, "missed": []}
+        )
+    )
+    text = pages.attack()
+    assert "Of 5 random rules 4 were proved, and inputs against 1 of these were found" in text
+    assert "``x → y at int8: x = 1``" in text
+    kept.write_text(json.dumps({"rules": {"total": 5, "proved": 5}, "wrongly_proved": [], "missed": []}))
+    assert "against none of these" in pages.attack()

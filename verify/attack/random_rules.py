@@ -1,0 +1,76 @@
+# mypy: disable-error-code="misc, name-defined, no-any-return, no-untyped-call"
+"""
+Random rules
+============
+
+Rules that nobody wrote, for an attack on the prover. Over one random base two chains of ops are built, link by link: at
+each link a law of tensors or of loops is drawn, of which the one chain has the left side, and the other the right side
+or something that is nearly it: a bound that is off by one, the other permutation, a set of axes too many, a guard
+forgotten, a condition left out. Which of the rules are right, nobody says; `inputs` looks for what shows that one
+is wrong.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from soundline.spec.dtypes import bool_, float16, float32, index, int8, int32, uint8
+from soundline.spec.errors import RuleError
+from soundline.spec.notation import show
+from soundline.spec.rules import (
+    Rule,
+    forall,
+    maximum,
+    rule,
+    where,
+)
+from soundline.spec.terms import Const, Flags, Size, Tensor
+from soundline.verify.attack.drawing import Draw, Link
+from soundline.verify.attack.loop_laws import loop_law, nest_law
+from soundline.verify.attack.tensor_laws import TENSOR_LAWS, matrix_law
+
+DTYPES = (int8, int8, int32, uint8, index, float16, float32, bool_)
+
+
+def _base(d: Draw) -> Any:
+    x = forall(Tensor, "x")
+    f, c = d.new(Flags, "f"), d.new(Const, "c")
+    return d.any_of(
+        lambda: x,
+        lambda: x,
+        lambda: x.flip(f),
+        lambda: maximum(x, c),
+        lambda: where(d.new(Tensor[bool_], "b"), x, 0) if d.dtype is not bool_ else ~x,
+    )()
+
+
+def _sides(d: Draw) -> Link:
+    kind = d.source.random()
+    if kind < 0.2:
+        return loop_law(d)
+    if kind < 0.28:
+        return nest_law(d)
+    if kind < 0.4:
+        m, n = forall(Size, "m"), forall(Size, "n")
+        x = forall(Tensor["m", "n"], "x")
+        return matrix_law(d, d.any_of(x, x, maximum(x, x.flip((True, False)))), m, n)
+    left = right = _base(d)
+    for _ in range(d.any_of(1, 1, 1, 2, 2, 3)):
+        left, right = d.any_of(*TENSOR_LAWS)(d, left, right)
+    return left, right
+
+
+def random_rule(seed: int) -> Rule | None:
+    """The rule of a number; None where what was drawn is no rule."""
+    source = Random(seed)  # noqa: S311  # repeatable, and no secret
+    dtype = source.choice(DTYPES)
+
+    def drawn() -> Link:
+        return _sides(Draw(source, dtype))
+
+    try:
+        stated = rule(dtypes=[dtype], id=f"drawn_{seed}")(drawn)
+    except RuleError:
+        return None
+    return None if show(stated.left) == show(stated.right) else stated
