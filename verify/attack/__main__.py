@@ -1,7 +1,13 @@
-"""Run the campaign: ``python -m soundline.verify.attack``."""
+"""
+Starting the attack
+===================
+
+``python -m soundline.verify.attack``; see `campaign`.
+"""
 
 import sys
 
 from soundline.verify.attack.campaign import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
