@@ -46,6 +46,7 @@ TOLD = 30.0
 NO_RULE, LATE, WRONGLY_PROVED = "no rule", "late", "wrongly proved"
 MISSED = "unknown, though wrong"
 
+
 class Late(BaseException):
     """The prover takes too long. Whoever catches every mistake of a prover lets this one through."""
 
