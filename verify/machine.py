@@ -17,7 +17,6 @@ import argparse
 import json
 import math
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,43 +28,33 @@ from soundline.spec.programs import Proc
 from soundline.verify.cache import default_folder
 from soundline.verify.machine_generator import Drawn, drawn
 from soundline.verify.machine_judge import BAD, Judgement, Outcome, judge
-from soundline.verify.machine_ledger import Entry, Ledger, version
+from soundline.verify.machine_ledger import Ledger, version
 from soundline.verify.machine_report import SCHEMA, show, totals
 from soundline.verify.machine_shrink import shrunk
+from soundline.verify.numbered import trial
 
 RESULT = Path(__file__).resolve().parents[1] / "benchmarks/results/adequacy.json"
 FOUND, USAGE, INTERRUPTED = 1, 2, 130
 BATCH = 50
 """How many programs are judged between two writings of the ledger."""
-TOLD = 30.0
-"""Seconds between two lines of progress."""
 SHOWN = 3
 """How many disagreements are made small in one run."""
 
 
 def campaign(ledger: Ledger, minutes: float, console: Console, most: int | None = None) -> list[int]:
     """Judge programs that the ledger does not know, until the time is up; the seeds of the bad ones."""
-    known = {entry.seed for entry in ledger.entries(version())}
-    deadline, told = time.monotonic() + 60 * minutes, time.monotonic()
-    bad: list[int] = []
-    batch: list[Entry] = []
-    seed = judged = 0
-    try:
-        while time.monotonic() < deadline and (most is None or judged < most):
-            if seed not in known:
-                batch.append(judge(drawn(seed)).entry)
-                judged += 1
-                bad += [seed] if Outcome[batch[-1].outcome] in BAD else []
-            if len(batch) == BATCH:
-                ledger.put(version(), batch)
-                batch.clear()
-            if time.monotonic() > told + TOLD:
-                told = time.monotonic()
-                console.print(f"{judged:,} programs in this run, {len(bad)} disagreements", highlight=False)
-            seed += 1
-    finally:
-        ledger.put(version(), batch)
-    return bad
+    bad = trial(
+        ledger,
+        version(),
+        lambda seed: judge(drawn(seed)).entry,
+        lambda entry: Outcome[entry.outcome] in BAD,
+        minutes=minutes,
+        most=most,
+        batch=BATCH,
+        told=lambda count, bad: f"{count:,} programs in this run, {bad} disagreements",
+        console=console,
+    )
+    return [entry.seed for entry in bad]
 
 
 def explained(seed: int) -> str:

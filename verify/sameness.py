@@ -45,6 +45,7 @@ _BYSTANDERS = frozenset(
         *(
             "loader",
             "metering",
+            "numbered",
             "problems",
             "progress",
             "programs",

@@ -32,6 +32,7 @@ from soundline.verify.attack.random_rules import random_rule
 from soundline.verify.cache import default_folder
 from soundline.verify.layers import layers_of
 from soundline.verify.machine_ledger import Entry, Ledger, meaning
+from soundline.verify.numbered import trial
 from soundline.verify.rules import prove_layer
 from soundline.verify.sameness import digest, fingerprint
 from soundline.verify.verdicts import LayerResult
@@ -41,8 +42,6 @@ FOUND, INTERRUPTED = 1, 130
 PATIENCE = 10.0
 """Seconds of processor time after which a rule is given up."""
 BATCH = 20
-TOLD = 30.0
-"""Seconds between two lines of progress."""
 NO_RULE, LATE, WRONGLY_PROVED = "no rule", "late", "wrongly proved"
 MISSED = "unknown, though wrong"
 
@@ -109,29 +108,24 @@ def version() -> str:
 
 def campaign(ledger: Ledger, minutes: float, console: Console, most: int | None = None) -> list[Entry]:
     """Try rules that the ledger does not know, until the time is up; those that are wrongly proved."""
-    known = {entry.seed for entry in ledger.entries(version())}
-    deadline, told = time.monotonic() + 60 * minutes, time.monotonic()
-    wrong: list[Entry] = []
-    batch: list[Entry] = []
-    number = count = 0
-    try:
-        while time.monotonic() < deadline and (most is None or count < most):
-            if number not in known:
-                batch.append(tried(number))
-                count += 1
-                if batch[-1].outcome == WRONGLY_PROVED:
-                    wrong.append(batch[-1])
-                    console.print(f"WRONGLY PROVED, rule {number}: {batch[-1].reason}", markup=False)
-            if len(batch) == BATCH:
-                ledger.put(version(), batch)
-                batch.clear()
-            if time.monotonic() > told + TOLD:
-                told = time.monotonic()
-                console.print(f"{count:,} rules in this run, {len(wrong)} wrongly proved", highlight=False)
-            number += 1
-    finally:
-        ledger.put(version(), batch)
-    return wrong
+
+    def judged(number: int) -> Entry:
+        entry = tried(number)
+        if entry.outcome == WRONGLY_PROVED:
+            console.print(f"WRONGLY PROVED, rule {number}: {entry.reason}", markup=False)
+        return entry
+
+    return trial(
+        ledger,
+        version(),
+        judged,
+        lambda entry: entry.outcome == WRONGLY_PROVED,
+        minutes=minutes,
+        most=most,
+        batch=BATCH,
+        told=lambda count, wrong: f"{count:,} rules in this run, {wrong} wrongly proved",
+        console=console,
+    )
 
 
 def totals(ledger: Ledger) -> dict[str, Any]:
