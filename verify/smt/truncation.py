@@ -19,26 +19,24 @@ import z3
 if TYPE_CHECKING:
     from soundline.verify.smt.integers import Integers, Quotient
 
-Term = Any
-
 
 @dataclass(frozen=True, slots=True)
 class Signed:
     """An Int as -size where `below` holds, else as size; `below` is None where it never does."""
 
-    term: Term
-    size: Term
-    below: Term | None
+    term: Any
+    size: Any
+    below: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
     """a = q·b + r, rounded toward zero, and the floor quotient of the magnitudes."""
 
-    a: Term
-    b: Term
-    q: Term
-    r: Term
+    a: Any
+    b: Any
+    q: Any
+    r: Any
     sizes: Quotient
 
 
@@ -51,9 +49,9 @@ class Truncations:
         """The quotients of operands that are not both natural."""
         self._signed: dict[int, Signed] = {}
         """By the id of an Int, which is kept, so that its id stays its own."""
-        self._results: dict[tuple[int, int], tuple[Term, Term]] = {}
+        self._results: dict[tuple[int, int], tuple[Any, Any]] = {}
 
-    def is_natural(self, x: Term) -> None:
+    def is_natural(self, x: Any) -> None:
         """Take note that an Int is never negative where the premises hold."""
         self._signed[x.get_id()] = Signed(x, x, None)
 
@@ -61,7 +59,7 @@ class Truncations:
         """Take note of a quotient that leaves no remainder where the premises hold: rounding makes no difference."""
         self._results[quotient.a.get_id(), quotient.b.get_id()] = quotient.q, quotient.r
 
-    def signed(self, x: Term) -> Signed:
+    def signed(self, x: Any) -> Signed:
         """An Int by its magnitude and sign."""
         if x.get_id() in self._signed:
             return self._signed[x.get_id()]
@@ -72,7 +70,7 @@ class Truncations:
             return self._product(x)
         return Signed(x, z3.If(x < 0, -x, x), x < 0)
 
-    def _product(self, x: Term) -> Signed:
+    def _product(self, x: Any) -> Signed:
         """|a·b| = |a|·|b|, and below 0 where one of them is and the other is not."""
         factors = [self.signed(factor) for factor in x.children()]
         size, signs = factors[0].size, [f.below for f in factors if f.below is not None]
@@ -84,14 +82,14 @@ class Truncations:
             self.algebra.facts.append(x == z3.If(found.below, -size, size))
         return found
 
-    def __call__(self, a: Term, b: Term) -> tuple[Term, Term]:
+    def __call__(self, a: Any, b: Any) -> tuple[Any, Any]:
         """The quotient rounded toward zero, and its remainder, which has the sign of a."""
         key = a.get_id(), b.get_id()
         if key not in self._results:
             self._results[key] = self._divided(a, b)
         return self._results[key]
 
-    def _divided(self, a: Term, b: Term) -> tuple[Term, Term]:
+    def _divided(self, a: Any, b: Any) -> tuple[Any, Any]:
         for known in list(self.algebra.exact):
             self._exact_magnitude(known, (a, b))
         over, by = self.signed(a), self.signed(b)
@@ -102,13 +100,13 @@ class Truncations:
             self.found.append(Truncated(a, b, q, r, sizes))
         return q, r
 
-    def _with_sign(self, size: Term, below: Term | None) -> Term:
+    def _with_sign(self, size: Any, below: Any) -> Any:
         term = size if below is None else z3.If(below, -size, size)
         self.is_natural(size)
         self._signed[term.get_id()] = Signed(term, size, below)
         return term
 
-    def _exact_magnitude(self, known: Quotient, operands: tuple[Term, Term]) -> None:
+    def _exact_magnitude(self, known: Quotient, operands: tuple[Any, Any]) -> None:
         """Of a = q·b also |a| = |q|·|b|, where a or a multiple of it is divided, or divides."""
         a, b, q = (self.signed(x) for x in (known.a, known.b, known.q))
         factors = [f for x in operands for f in (x, *(x.children() if z3.is_mul(x) else ()))]
@@ -116,7 +114,7 @@ class Truncations:
             self.algebra.divide_exactly(a.size, b.size, q.size)
 
 
-def _odd(signs: list[Term]) -> Term | None:
+def _odd(signs: list[Any]) -> Any:
     """Whether an odd number of factors is negative; None where there are no signs."""
     if len(signs) < 2:
         return signs[0] if signs else None
