@@ -13,7 +13,7 @@ from soundline.spec.dtypes import index, int8, int32, ints
 from soundline.spec.instances import goals
 from soundline.spec.rules import Rule, given, rule
 from soundline.spec.terms import BinaryOp, Bool, Const, Interval, Perm, Tensor, Value
-from soundline.spec.uop import Op, const, param
+from soundline.spec.uop import Op, RangeArg, ReduceArg, const, param
 from soundline.verify.advice.loops import NOT_WITH_ALL, text_of
 from soundline.verify.advice.measures import CONSTANT, Measure, oriented
 from soundline.verify.advice.telling import lines_about_order
@@ -289,3 +289,8 @@ def test_nodes_are_told_in_the_notation_of_rules() -> None:
     assert text_of(Op.Add(param(7, int8), const(3, int8)), names) == "(x7 + 3)"
     (flat,) = list(goals(permute_of_op, int32, max_rank=0))[:1]
     assert "permute(())" in text_of(flat.left, {node: name for name, node in flat.variables.items()})
+    x = param(7, int32, (2, 3))
+    assert text_of(Op.Reduce(x, arg=ReduceArg(Op.Add, (0,))), names) == "x7.sum((0,))"
+    r = Op.Range(const(3, index), arg=RangeArg(0))
+    body = Op.Add(r, const(1, index))
+    assert text_of(Op.Reduce(body, r, arg=ReduceArg(Op.Max, ())), {r: "r"}) == "max_over(r, (r + 1))"

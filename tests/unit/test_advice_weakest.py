@@ -175,6 +175,22 @@ def test_a_prover_that_decides_nothing_leads_to_no_proposal(monkeypatch: pytest.
     assert missing.tried == searching.MOST_UNKNOWN
 
 
+def test_a_rule_whose_fault_no_point_shows_needs_a_condition_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Rule] = []
+
+    def wrong(rule: Rule, _budget: Budget) -> tuple[str, None]:
+        asked.append(rule)
+        return "refuted", None
+
+    monkeypatch.setattr(searching, "_verdict", wrong)
+    stated = replace(BY_ID["mul_div_cancel"], dtypes=(index,))
+    assert weakest(stated, QUICK)[0] == ()
+    assert asked
+    assert all(len(r.given) > len(stated.given) for r in asked)
+
+
 def test_a_layer_that_refutes_is_enough_to_drop_a_proposal() -> None:
     x, c = (cancel.variables[n] for n in "xc")
     assert isinstance(x, Value)

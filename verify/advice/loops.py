@@ -159,6 +159,10 @@ def _term(node: UOp, names: dict[UOp, str]) -> Value:
     if node.op in (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink):
         vectors = [Vector("entries", _entries(s, names)) for s in node.src[1:]]
         return Value(node.op, (_term(node.src[0], names), *vectors))
+    if node.op is Op.Reduce:
+        folded, *ranges = (_term(s, names) for s in node.src)
+        op, axes = node.arg.op, node.arg.axes
+        return Value("over", (op, folded, *ranges)) if ranges else Value(Op.Reduce, (folded, op, axes))
     extra = () if node.arg is None else (node.arg,)
     return Value(node.op, (*(_term(s, names) for s in node.src), *extra))
 

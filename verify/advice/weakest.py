@@ -76,9 +76,11 @@ class _Hunt:
             said = [(c, self.table.says(c)) for c in self.grammar]
             choices = [Choice(c, holds, cost(c, self.stated)) for c, holds in said if holds is not None]
             good = self.table.good & ~self._covered()
+            # no condition at all does not help either, though no point may show it
+            wrong = self.wrong if self.table.bad else {*self.wrong, frozenset[str]()}
             found = [
                 c
-                for c in conjunctions(choices, good, self.table.bad, self.wrong)
+                for c in conjunctions(choices, good, self.table.bad, wrong)
                 if _key(c) not in self.seen and not self._gains_little(c)
             ]
             if not found or self.tried >= MOST_PROOFS or self.unknown >= MOST_UNKNOWN:
