@@ -28,6 +28,9 @@ INSTANCES = 40
 """Instances of a rule that are tried at one dtype."""
 INPUTS = 60
 """Inputs that are tried for one instance."""
+ATTEMPTS = 2400
+"""Inputs that are tried for all instances at all dtypes, but for the few that each has anyway."""
+FEW = 10
 LARGEST_ARRAY = 200
 
 Inputs = dict[int, Array]
@@ -36,9 +39,11 @@ Inputs = dict[int, Array]
 def difference(stated: Rule, dtypes: tuple[DType, ...], seed: int = 0) -> str | None:
     """An instance and inputs at which the sides of a rule differ, in words; None where none was found."""
     random = Random(seed)  # noqa: S311  (inputs of a test, not secrets)
+    part = max(FEW, ATTEMPTS // len(dtypes)) if dtypes else 0
     for dtype in dtypes:
-        for goal in islice(_spread(stated, dtype, random), INSTANCES):
-            for _ in range(INPUTS):
+        tried = list(islice(_spread(stated, dtype, random), min(INSTANCES, part // FEW)))
+        for goal in tried:
+            for _ in range(min(INPUTS, part // len(tried))):
                 inputs = _inputs(goal, random)
                 if inputs is not None and _differs(goal, inputs):
                     values = {name: inputs[n.arg.slot].elements for name, n in goal.variables.items()}
@@ -56,7 +61,7 @@ def _spread(stated: Rule, dtype: DType, random: Random) -> Iterator[Goal]:
 def _inputs(goal: Goal, random: Random) -> Inputs | None:
     """Inputs that meet the conditions, if this attempt found some."""
     found: Inputs = {}
-    sizes = _sizes(goal)
+    sizes = _sizes(goal) | {n for name, n in goal.variables.items() if _is_size(goal.rule, name)}
     for node in goal.variables.values():
         if node.shape == ():
             small = node in sizes or (node.dtype is index and "[" in "".join(goal.variables))
@@ -70,6 +75,11 @@ def _inputs(goal: Goal, random: Random) -> Inputs | None:
     except (SoundlineError, OverflowError):
         return None
     return found if holds else None
+
+
+def _is_size(stated: Rule, name: str) -> bool:
+    """Whether a variable is a size by its kind: of a range, whose body no tensor need have."""
+    return name in stated.kinds and stated.kinds[name].kind == "Size"
 
 
 def _sizes(goal: Goal) -> set[UOp]:

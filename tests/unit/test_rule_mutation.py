@@ -13,7 +13,8 @@ from rich.console import Console
 
 from soundline.spec.choices import Axes
 from soundline.spec.dtypes import bool_, index, int8, int16
-from soundline.spec.ranges import Body, Range, max_over
+from soundline.spec.instances import dtypes_of
+from soundline.spec.ranges import Body, Range, max_over, sum_over
 from soundline.spec.rules import given, rule
 from soundline.spec.terms import Bool, DTypeVar, Size, Tensor, Value
 from soundline.verify import mutation_rules, rule_mutation
@@ -210,7 +211,21 @@ def greatest_of_scaled(r: Range["n"], n: Size, f: Body["r"], c: Value):  # type:
     return max_over(r, f(r) * c), max_over(r, f(r)) * c
 
 
+@rule(dtypes=[int8])
+def sum_of_same(r: Range["n"], n: Size, x: Value):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    return sum_over(r, x), x
+
+
+@rule
+def greatest_of_same(r: Range["n"], n: Size, x: Value):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    given(n > 1)
+    return max_over(r, x), x
+
+
 def test_a_trial_chooses_sizes_that_there_are() -> None:
+    """Also those of ranges whose sizes no tensor has: a loop of 2^60 iterations would never end."""
+    assert difference(greatest_of_same, dtypes_of(greatest_of_same)) is None
+    assert difference(sum_of_same, (int8,)) is not None
     assert difference(greatest_of_shifted, (index,)) is None
     shown = difference(greatest_of_scaled, (index,))
     assert shown is not None
