@@ -7,13 +7,20 @@ from itertools import product
 import pytest
 import z3
 
-from soundline.spec.dtypes import index, int32, uint8, wrap
+from soundline.spec.dtypes import index, int32, int64, uint8, wrap
 from soundline.spec.instances import goals
 from soundline.spec.op_schema import Op
 from soundline.verify import Const, Value, cmod, fits, given, int8, rule
 from soundline.verify.rules import prove
 from soundline.verify.smt import division
-from soundline.verify.smt.divisibility import divisible, odd, polynomial, powers_of_two, without_odd_factors
+from soundline.verify.smt.divisibility import (
+    divisible,
+    odd,
+    polynomial,
+    powers_of_two,
+    without_common_bits,
+    without_odd_factors,
+)
 from soundline.verify.smt.integers import Integers, Quotient
 from soundline.verify.smt.obligations import obligation_of
 from soundline.verify.smt.polynomials import Poly
@@ -144,13 +151,27 @@ def test_who_is_odd(condition, found):
         (lambda x, c: (c & (c - 1)) == 0, {"c"}),
         (lambda x, c: ((c - 1) & c) == 0, {"c"}),
         (lambda x, c: (c & (x - 1)) == 0, set()),
-        (lambda x, c: (c & (c - 2)) == 0, set()),
+        (lambda x, c: (c & (c - 2)) == 0, {"c"}),
+        (lambda x, c: (c & (c + (-16))) == 0, {"c"}),
+        (lambda x, c: ((-4 + c) & c) == 0, {"c"}),
+        (lambda x, c: (c & (c - 3)) == 0, set()),
+        (lambda x, c: (c & (c - 0)) == 0, set()),
+        (lambda x, c: (c & (c + 2)) == 0, set()),
+        (lambda x, c: (c & (2 - c)) == 0, set()),
         (lambda x, c: (c & -c) == 0, set()),
         (lambda x, c: (c & (c - 1)) == 1, set()),
     ],
 )
 def test_who_is_a_power_of_two(condition, found):
     assert read(powers_of_two, condition) == found
+
+
+@pytest.mark.parametrize("k", range(8))
+def test_who_has_no_bit_in_common_with_the_number_below_by_a_power_of_two(k):
+    """Such a number is 0, a power of two, or the least value, whatever the power."""
+    for dtype in (int8, uint8):
+        found = {p for p in range(int(dtype.min), int(dtype.max) + 1) if p & wrap(dtype, p - (1 << k)) == 0}
+        assert found <= {0, int(dtype.min), *(1 << n for n in range(8))}
 
 
 def test_masks_of_powers_of_two():
@@ -162,6 +183,21 @@ def test_masks_of_powers_of_two():
                 rest = (x if x >= 0 else x + half) if p == -half else x % p if p else x
                 assert wrap(dtype, x & wrap(dtype, p - 1)) == rest
                 assert wrap(dtype, x & wrap(dtype, -p)) == x - rest
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        (lambda x, c: (c & x) == 0, True),
+        (lambda x, c: ((c & x) == 0) & (c > 0), True),
+        (lambda x, c: (c & x) != 0, False),
+        (lambda x, c: (c & x) == 1, False),
+        (lambda x, c: (c | x) == 0, False),
+        (lambda x, c: ((c & x) == 0) | (c > 0), False),
+    ],
+)
+def test_who_has_no_bits_in_common(condition, found):
+    assert bool(read(without_common_bits, condition)) == found
 
 
 # Rules, with their twins ------------------------------------------------------------------------------------------
@@ -215,6 +251,18 @@ def remainder_under_a_mask_of_the_least(x: Value, c: Const):
     return (x + 5) % c, (x + 5) & (c - 1)
 
 
+@rule(dtypes=[int64])
+def remainder_by_an_even_power(x: Value, c: Const):
+    given(c > 0, (c & (c - 2)) == 0)
+    return x % c, x & (c - 1)
+
+
+@rule(dtypes=[int64])
+def remainder_by_what_shares_a_bit_with_no_third_below(x: Value, c: Const):
+    given(c > 0, (c & (c - 3)) == 0)
+    return x % c, x & (c - 1)
+
+
 @rule(dtypes=[index])
 def products_of_three_neighbours(x: Value):
     return (x * (x + 1) * (x + 2)) % 6, 0
@@ -230,6 +278,7 @@ TWINS = [
     (rest_of_a_ramp, rest_of_a_ramp_that_is_too_wide),
     (equal_odd_products, equal_products),
     (remainder_under_a_mask, remainder_under_a_mask_of_the_least),
+    (remainder_by_an_even_power, remainder_by_what_shares_a_bit_with_no_third_below),
     (products_of_three_neighbours, products_of_three_odd_neighbours),
 ]
 
@@ -269,7 +318,16 @@ def test_a_condition_that_is_never_met_is_no_proof():
         given((x * (x + 1)) % 2 == 1)
         return x // 2, x
 
-    for stated in (remainder_is_its_divisor, neighbours_without_an_even_product):
+    @rule(dtypes=[int32])
+    def remainder_by_what_has_no_bits(x: Value, c: Value):
+        given(c > 0, (c & c) == 0)
+        return (x % c) % c, x % c
+
+    for stated in (
+        remainder_is_its_divisor,
+        neighbours_without_an_even_product,
+        remainder_by_what_has_no_bits,
+    ):
         assert {layer.verdict for layer in prove(stated).layers} == {"vacuous"}
 
 

@@ -8,7 +8,7 @@ residues: an odd factor has an inverse modulo 2^w, so it may be cancelled where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import gcd
 from typing import Any
 
@@ -48,14 +48,39 @@ def odd(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
 
 
 def powers_of_two(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
-    """The nodes p of which p & (p - 1) = 0 is said: 0, the powers of two, and the least value."""
+    """The nodes p of which p & (p - 2^k) = 0 is said for some k: 0, the powers of two, and the least value.
+
+    Both have the same k low bits, so these are 0; and of p = 2^k·m it says that m & (m - 1) = 0.
+    """
     found = set()
     for op, x, n in filter(None, map(_compared, conjuncts(hypotheses))):
         if op is Op.CmpEq and n == 0 and x.op is Op.And:
             for p, mask in (x.src, x.src[::-1]):
-                if mask_of(mask) == (p, True):
+                if any(x is p and _is_power(n, p) for x, n in _differences(mask)):
                     found.add(p)
     return frozenset(found)
+
+
+def without_common_bits(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
+    """The conjunctions of bits that are said to be 0."""
+    equal = [pair for pair in map(_compared, conjuncts(hypotheses)) if pair and pair[0] is Op.CmpEq]
+    return frozenset(x for _, x, n in equal if x.op is Op.And and n == 0)
+
+
+def _differences(node: UOp) -> Iterator[tuple[UOp, int]]:
+    """The x and the numbers n of which a node is x - n."""
+    if node.op in (Op.Sub, Op.Add):
+        sign = 1 if node.op is Op.Sub else -1
+        for x, n in (node.src, node.src[::-1])[: 2 if node.op is Op.Add else 1]:
+            number = _number(n)
+            if number is not None:
+                yield x, sign * number
+
+
+def _is_power(number: int, node: UOp) -> bool:
+    """Whether a number is a power of two, modulo 2^w where the dtype of a node has w bits."""
+    bits = number % (1 << node.dtype.bits) if node.dtype.is_int else number
+    return bits > 0 and bits & (bits - 1) == 0
 
 
 def mask_of(node: UOp) -> tuple[UOp, bool] | None:

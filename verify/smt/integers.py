@@ -30,6 +30,7 @@ from soundline.verify.smt.divisibility import (
     odd,
     polynomial,
     powers_of_two,
+    without_common_bits,
     without_odd_factors,
 )
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
@@ -72,6 +73,7 @@ class Integers(Algebra):
         self.divisible = divisible(obligation.hypotheses)
         self._odd = odd(obligation.hypotheses)
         self.powers = powers_of_two(obligation.hypotheses)
+        self.without_common_bits = without_common_bits(obligation.hypotheses)
 
     # elements -----------------------------------------------------------------------------------------------------
 
@@ -388,7 +390,10 @@ def _shr(algebra: Integers, node: UOp) -> Residue:
 
 
 def _and(algebra: Integers, node: UOp) -> Residue:
-    """A mask of low bits is a remainder; also of a power of two that is not known, less one."""
+    """A mask of low bits is a remainder; also of a power of two that is not known, less one.
+
+    What the hypotheses say to be 0 is so, and that is all that is said of its operands here.
+    """
     for mask, other in (node.src, node.src[::-1]):
         power = mask_of(mask)
         if power is not None and power[0] in algebra.powers:
@@ -398,6 +403,9 @@ def _and(algebra: Integers, node: UOp) -> Residue:
             bits = int(mask.arg.value) % (1 << node.dtype.bits) + 1
             if bits & (bits - 1) == 0 and bits.bit_length() <= node.dtype.bits + (not node.dtype.signed):
                 return Residue(algebra.divide(algebra.value(other), algebra.int(bits)).r, True)
+    if node in algebra.without_common_bits:
+        algebra.spurious = True
+        return Residue(algebra.int(0), True)
     raise Outside("And of variables among the integers")
 
 
