@@ -62,8 +62,7 @@ def count_below(r: Range["n"], n: Size, k: Value[index]) -> Sides:
 
 @rule(dtypes=[index])
 def max_of_range(r: Range["n"], n: Size) -> Sides:
-    """The last iteration."""
-    given(n > 0)
+    """The last iteration; where there is none, the greatest of no indices has no value."""
     return max_over(r, r), n - 1
 
 
@@ -94,5 +93,4 @@ def maxima_over_one_range(r: Range["n"], n: Size, f: Body["r"], g: Body["r"]) ->
 @rule(dtypes=[index])
 def max_of_shifted_body(r: Range["n"], n: Size, f: Body["r"], c: Value) -> Sides:
     """What is added in every iteration is added to the greatest."""
-    given(n > 0)
     return max_over(r, f(r) + c), max_over(r, f(r)) + c

@@ -37,7 +37,6 @@ def count_below_wrong(r: Range["n"], n: Size, k: Value[index]):
 @rule(dtypes=[index])
 def max_of_range_wrong(r: Range["n"], n: Size):
     """The size is in no iteration."""
-    given(n > 0)
     return max_over(r, r), n
 
 
@@ -79,6 +78,5 @@ def maxima_over_one_range_wrong(r: Range["n"], n: Size, f: Body["r"], g: Body["r
 
 @rule(dtypes=[int8])
 def max_of_shifted_body_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value):
-    """Added again in every iteration of a sum."""
-    given(n > 0)
-    return sum_over(r, f(r) + c), sum_over(r, f(r)) + c
+    """A fixed width has a greatest of nothing, and wraps."""
+    return max_over(r, f(r) + c), max_over(r, f(r)) + c
