@@ -382,16 +382,6 @@ def test_known_ranks_that_clash_are_an_error_at_the_rule() -> None:
     assert prove(two_axes_of_two).verdict == "proved"
 
 
-def test_what_has_no_denotation_is_unknown_and_named() -> None:
-    @rule
-    def bytes_of(m: Size, x: Tensor[int32, "m"]):  # noqa: F821
-        return x.flip((False,)).bitcast(int8), x.bitcast(int8)
-
-    result = only(prove(bytes_of))
-    assert result.verdict == "unknown"
-    assert "Bitcast" in result.detail
-
-
 def test_bytes_that_a_bitcast_takes_together_must_be_known_to_suffice() -> None:
     """The elements of neither side are asked for, because there are none: the form alone decides."""
 

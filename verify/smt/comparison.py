@@ -9,7 +9,7 @@ a condition on sizes and positions that must follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,7 @@ from soundline.verify.smt.elements import (
     Read,
     Unsupported,
     assuming,
+    atoms,
     atoms_of_condition,
     conditions,
 )
@@ -143,7 +144,7 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
     if isinstance(left, Read) and isinstance(right, Read) and left.name == right.name:
         return reader.space.same(left.at, right.at, left.shape, path)
     if isinstance(left, Number) and isinstance(right, Number):
-        _learn_of_reads(reader, left, right, path)
+        _learn_of_reads(reader, _base(reader, left.poly.atoms), _base(reader, right.poly.atoms), path)
         reduce = reader.space.equations.reduce
         return equal(reduce(left.poly), reduce(right.poly))
     if left.dtype is bool_ and right.dtype is bool_ and not isinstance(right, Bottom):
@@ -153,16 +154,26 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
     return FALSE
 
 
-def _learn_of_reads(reader: Reader, left: Number, right: Number, path: Path) -> None:
+def learn_of_indices(reader: Reader, leaf: Leaf) -> bool:
+    """Learn which indices in a leaf are one number, as far as they are elements of one input; whether there are any."""
+    behind = reader.bools.elements
+    own = [atoms(side, behind) for side in (leaf.left, leaf.right)]
+    told = (atoms_of_condition(c, behind) for c in (leaf.required, *leaf.path))
+    met = _base(reader, frozenset().union(*own, *told))
+    return _learn_of_reads(reader, met, met, leaf.path)
+
+
+def _learn_of_reads(reader: Reader, left: Iterable[str], right: Iterable[str], path: Path) -> bool:
     """Learn that elements of dtype ``index`` that are read at one position of one input are one number."""
-    here, there = (
-        [reader.numbers[a] for a in sorted(_base(reader, e)) if a in reader.numbers] for e in (left, right)
-    )
-    pairs = [(a, b) for a in here for b in there if a.name == b.name and a != b]
-    for a, b in pairs[:MOST_PAIRS]:
+    here, there = ([reader.numbers[a] for a in sorted(side) if a in reader.numbers] for side in (left, right))
+    pairs = {
+        tuple(sorted((a.key, b.key))): (a, b) for a in here for b in there if a.name == b.name and a != b
+    }
+    for a, b in list(pairs.values())[:MOST_PAIRS]:
         same = reader.space.same(a.at, b.at, a.shape, path)
         reader.space.learn(path, implies(same, equal(Poly.of(a.key), Poly.of(b.key))))
+    return bool(pairs)
 
 
-def _base(reader: Reader, number: Number) -> frozenset[str]:
-    return frozenset[str]().union(*(reader.space.base(a) for a in number.poly.atoms))
+def _base(reader: Reader, met: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*(reader.space.base(a) for a in met))

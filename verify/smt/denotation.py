@@ -15,12 +15,16 @@ from functools import partial
 from typing import Any
 
 from soundline.spec.arrays import Invalid
-from soundline.spec.dtypes import DType, bool_, index, zero_of
+from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.node import Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import sizes_of
 from soundline.spec.values import identity
+from soundline.verify.smt.denotation_bits import BIT_LAWS
+from soundline.verify.smt.denotation_folds import FOLD_LAWS
+from soundline.verify.smt.denotation_movement import MOVEMENT_LAWS
+from soundline.verify.smt.denotation_numbers import INDEX_LAWS
 from soundline.verify.smt.elements import (
     CONNECTIVES,
     Bools,
@@ -43,9 +47,7 @@ from soundline.verify.smt.formulas import (
     TRUE,
     Formula,
     at_least_zero,
-    at_most,
     conjunction,
-    disjunction,
     equal,
     implies,
     is_zero,
@@ -53,7 +55,7 @@ from soundline.verify.smt.formulas import (
     negation,
 )
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
-from soundline.verify.smt.origins import Origin, made_of
+from soundline.verify.smt.origins import Origin
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 
 
@@ -243,121 +245,6 @@ def _const(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return constant(node.dtype, node.arg.value)
 
 
-# movement ---------------------------------------------------------------------------------------------------------
-
-
-def _permute(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    return reader.element(node.src[0], tuple(at[node.arg.index(k)] for k in range(len(at))), path)
-
-
-def _flip(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    rows = zip(at, reader.shape(node), node.arg, strict=True)
-    return reader.element(node.src[0], tuple(size - 1 - i if flag else i for i, size, flag in rows), path)
-
-
-def _reshape(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = reader.space.unflatten(at, reader.shape(node), reader.shape(source), path)
-    return reader.element(source, moved, path)
-
-
-def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    sizes = reader.shape(source)
-    rows = zip(at, sizes, reader.shape(node), strict=True)
-    moved = tuple(reader.space.chosen(i, size, new, path) for i, size, new in rows)
-    reader.space.inside(path, moved, sizes)
-    return reader.element(source, moved, path)
-
-
-def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = tuple(i - o for i, o in zip(at, reader.named(node.src[1]), strict=True))
-    rows = zip(moved, reader.shape(source), strict=True)
-    inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
-    condition, within = reader.guarded(inside, path)
-    return choice(condition, reader.element(source, moved, within), constant(node.dtype, zero_of(node.dtype)))
-
-
-def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = tuple(i + o for i, o in zip(at, reader.named(node.src[1]), strict=True))
-    reader.space.inside(path, moved, reader.shape(source))
-    return reader.element(source, moved, path)
-
-
-def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source, indices = node.src[0], node.src[1:]
-    sizes = reader.shape(source)
-    elements: list[Element] = []
-    rest = at
-    for i in indices:
-        here, rest = rest[: len(i.shape or ())], rest[len(i.shape or ()) :]
-        elements.append(reader.element(i, here, path))
-
-    def chosen(valid: tuple[Element, ...], path: Path) -> Element:
-        place = tuple(map(reader.number, valid))
-        rows = zip(place, sizes, strict=False)
-        inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
-        condition, within = reader.guarded(inside, path)
-        return choice(condition, reader.element(source, (*place, *rest), within), Bottom(node.dtype))
-
-    return reader.strict(node.dtype, tuple(elements), path, chosen)
-
-
-def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    first = reader.space.equations.reduce(at[0])
-    if first.constant is not None and 0 <= first.constant < len(node.src):
-        return reader.element(node.src[first.constant], at[1:], path)
-    if first.constant is not None or not node.src:
-        return Bottom(node.dtype)
-    found = reader.element(node.src[-1], at[1:], path)  # a position that is read lies inside
-    for k in reversed(range(len(node.src) - 1)):
-        condition, within = reader.guarded(equal(first, Poly.of(k)), path)
-        found = choice(condition, reader.element(node.src[k], at[1:], within), found)
-    return found
-
-
-def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    """A fold over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
-    with reader.inside_fold():
-        indices, sizes, inside = (_bound_ranges if len(node.src) > 1 else _bound_axes)(reader, node, path)
-        if ZERO in sizes:
-            body: Element = Bottom(node.dtype)
-        else:
-            own = dict(zip(sorted(node.arg.axes), indices, strict=False))
-            body = reader.element(node.src[0], tuple(own.get(k, i) for k, i in enumerate(at)), inside)
-    return reader.folded(node.arg.op, node.dtype, indices, sizes, body, path)
-
-
-def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
-    """Indices along the folded axes, their sizes, and the path on which they lie inside."""
-    shape = reader.shape(node.src[0])
-    sizes = tuple(shape[k] for k in sorted(node.arg.axes))
-    indices: list[Poly] = []
-    for number, size in enumerate(sizes):
-        found, path = reader.bind(number, size, path)
-        indices.append(found)
-    return tuple(indices), sizes, path
-
-
-def _bound_ranges(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
-    """The same of ranges; the bound of one may depend on those before it."""
-    indices: list[Poly] = []
-    sizes: list[Poly] = []
-    for number, loop in enumerate(node.src[1:]):
-        sizes.append(reader.space.equations.reduce(reader.size(loop.src[0])))
-        reader.ranges[loop], path = reader.bind(number, sizes[-1], path)
-        indices.append(reader.ranges[loop])
-    return tuple(indices), tuple(sizes), path
-
-
-def _range(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    if node not in reader.ranges:
-        raise Unsupported("a Range that no Reduce closes has no meaning for the prover")
-    return Number(index, reader.ranges[node])
-
-
 # elementwise ------------------------------------------------------------------------------------------------------
 
 
@@ -405,107 +292,6 @@ def _cast_of(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Pat
     return Number(index, reader.number(cast)) if node.arg is index else cast
 
 
-def _bitcast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    if node.src[0].dtype.itemsize != node.arg.itemsize:
-        raise Unsupported("Bitcast between item sizes has no meaning for the prover yet")
-    return operation(Op.Bitcast, node.arg, (reader.element(node.src[0], at, path),))
-
-
-# arithmetic of indices --------------------------------------------------------------------------------------------
-
-
-def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
-    """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
-
-    def again(a: Poly, b: Poly, path: Path) -> Poly:
-        return quotient(reader, a, b, path) if law is _quotient else law(reader, a, b)
-
-    reader.space.origins.setdefault(name, made_of(parts, again))
-    return Poly.of(name)
-
-
-def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
-    """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom."""
-    found = reader.space.division(a, b, path)[0]
-    return _quotient(reader, a, b) if found is None else found
-
-
-def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
-    """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it."""
-    q = _defined(reader, f"({a} // {b})", (a, b), _quotient)
-    reader.quotients[f"({a} // {b})"] = a, b
-    rest = a - b * q
-    below = conjunction((at_least_zero(rest), less(rest, b)))
-    above = conjunction((at_most(rest, ZERO), less(b, rest)))
-    for sign, law in ((less(ZERO, b), below), (less(b, ZERO), above), (is_zero(b), is_zero(q))):
-        reader.space.learn(ALWAYS, implies(sign, law))
-    return q
-
-
-def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
-    """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
-    q = _defined(reader, f"({a} ÷ {b})", (a, b), _truncated)
-    rest = a - b * q
-    small = disjunction(
-        (
-            conjunction(
-                (at_least_zero(a), at_least_zero(rest), disjunction((less(rest, b), less(rest, -b))))
-            ),
-            conjunction(
-                (at_most(a, ZERO), at_most(rest, ZERO), disjunction((less(-rest, b), less(-rest, -b))))
-            ),
-        )
-    )
-    reader.space.learn(ALWAYS, implies(negation(is_zero(b)), small))
-    reader.space.learn(ALWAYS, implies(is_zero(b), is_zero(q)))
-    return q
-
-
-def _maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
-    m = _defined(reader, f"max({a}, {b})", (a, b), _maximum)
-    reader.maxima[f"max({a}, {b})"] = a, b
-    reader.space.learn(
-        ALWAYS, conjunction((at_most(a, m), at_most(b, m), disjunction((equal(a, m), equal(b, m)))))
-    )
-    return m
-
-
-def _shifted(reader: Reader, a: Poly, b: Poly) -> Poly:
-    """2^b for the constant count b."""
-    assert b.constant is not None
-    return Poly.of(1 << b.constant)
-
-
-def _number(law: Callable[..., Poly]) -> Callable[..., Element]:
-    return lambda reader, *operands: Number(index, law(reader, *operands))
-
-
-def _comparison(law: Callable[[Poly, Poly], Formula]) -> Callable[..., Element]:
-    return lambda reader, a, b: reader.bools.element(law(a, b))
-
-
-INDEX_LAWS: dict[Op, Callable[..., Element]] = {
-    Op.Add: _number(lambda reader, a, b: a + b),
-    Op.Sub: _number(lambda reader, a, b: a - b),
-    Op.Mul: _number(lambda reader, a, b: a * b),
-    Op.Neg: _number(lambda reader, a: -a),
-    Op.Mulacc: _number(lambda reader, a, b, c: a * b + c),
-    Op.Max: _number(_maximum),
-    Op.Idiv: _number(_quotient),
-    Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),
-    Op.CDiv: _number(_truncated),
-    Op.CMod: _number(lambda reader, a, b: a - b * _truncated(reader, a, b)),
-    Op.Shl: _number(lambda reader, a, b: a * _shifted(reader, a, b)),
-    Op.Shr: _number(lambda reader, a, b: _quotient(reader, a, _shifted(reader, a, b))),
-    Op.CmpEq: _comparison(equal),
-    Op.CmpNe: _comparison(lambda a, b: negation(equal(a, b))),
-    Op.CmpLt: _comparison(less),
-    Op.CmpLe: _comparison(at_most),
-    Op.CmpGt: _comparison(lambda a, b: less(b, a)),
-    Op.CmpGe: _comparison(lambda a, b: at_most(b, a)),
-}
-"""Arithmetic on ``index``: sums and products are polynomials, what is not becomes an atom with its definition."""
-
 _ELEMENTWISE = (*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)
 
 LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
@@ -513,18 +299,10 @@ LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
     **dict.fromkeys(group_of("marker"), Reader.at_same),
     Op.Param: _param,
     Op.Const: _const,
-    Op.Permute: _permute,
-    Op.Flip: _flip,
-    Op.Reshape: _reshape,
-    Op.Expand: _expand,
-    Op.Pad: _pad,
-    Op.Shrink: _shrink,
-    Op.Index: _index,
-    Op.Stack: _stack,
-    Op.Reduce: _reduce,
-    Op.Range: _range,
     Op.Where: _where,
     Op.Cast: _cast,
-    Op.Bitcast: _bitcast,
+    **MOVEMENT_LAWS,
+    **FOLD_LAWS,
+    **BIT_LAWS,
 }
 """The denotation of every op that has one on symbolic positions."""

@@ -23,10 +23,11 @@ from the other; two accesses where they are shown to be at one position. What is
 holds on each axis by itself.
 
 An axis that the rule names by a number (``s[0]``, ``x.sum(-1)``) is kept besides, and so are the axes before it, or,
-where it is counted from the right, behind it. The positions that a fold binds are positions like others, in what the
-folds of both sides read at one of them; that they read the same elements equally often is `every_rank_folds`. ``fits``
-speaks of all elements of its inputs at once, so accesses of different inputs in it must be told apart as well, and one
-axis more is kept on which an empty input is empty.
+where it is counted from the right, behind it. So is the last axis, where a Bitcast makes items of another size: to all
+others it does nothing, so that what it takes together differs on the axis that is kept. The positions that a fold binds
+are positions like others, in what the folds of both sides read at one of them; that they read the same elements equally
+often is `every_rank_folds`. ``fits`` speaks of all elements of its inputs at once, so accesses of different inputs in
+it must be told apart as well, and one axis more is kept on which an empty input is empty.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from soundline.spec.terms import Flags, Tensor, Term, Value, Vector, show, subte
 from soundline.verify.smt.every_rank_conditions import stated
 from soundline.verify.smt.every_rank_folds import Needs
 from soundline.verify.smt.every_rank_leading import LEADING, Leading
-from soundline.verify.smt.every_rank_shapes import Class, class_of, is_elementwise
+from soundline.verify.smt.every_rank_shapes import Class, changes_items, class_of, is_elementwise
 from soundline.verify.smt.formulas import Formula, at_least_zero, conjunction, equal, less, negation
 from soundline.verify.smt.indexing import ALWAYS, Index
 from soundline.verify.smt.judging import Court, Instance
@@ -160,6 +161,8 @@ def named_axes(rule: Rule, classes: Mapping[str, str | int]) -> int:
             numbers = (term.args[1],)
         elif term.head == "axes":
             numbers = term.args
+        elif changes_items(term, rule) and isinstance(class_of(term, classes), str):
+            numbers = (-1,)
         left = max([left, *(n + 1 + leading.depth for n in numbers if n >= 0)])
         right = max([right, *(-n for n in numbers if n < 0)])
     return left + right

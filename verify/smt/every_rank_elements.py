@@ -20,7 +20,7 @@ from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, subterms
 from soundline.verify.smt.every_rank_conditions import stated
-from soundline.verify.smt.every_rank_shapes import Shapes, class_of, is_elementwise
+from soundline.verify.smt.every_rank_shapes import Shapes, changes_items, class_of, is_elementwise
 
 _PLAIN = ("var", "literal", "identity", *group_of("marker"))
 _SCALARS = ("Value", "Const", "Interval", "Bool", "Size", "DTypeVar", "Tensor")
@@ -33,9 +33,8 @@ def about_elements(rule: Rule) -> Rule | None:
         k.kind == "Tensor" for k in kinds.values()
     ):
         return None
-    if not all(
-        _is_plain(t) for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)
-    ):
+    values = [t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)]
+    if not all(map(_is_plain, values)) or any(changes_items(t, rule) for t in values):
         return None
     tensors = [Tensor("var", (n,)) for n, k in kinds.items() if k.kind == "Tensor"]
     shapes = Shapes(rule, rank_classes(rule))

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from soundline.spec.dtypes import DType, bool_
+from soundline.spec.dtypes import DType, all_dtypes, bool_
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
@@ -81,10 +81,26 @@ def is_elementwise(term: Term) -> bool:
     return term.head == "op" or term.head in ELEMENTWISE
 
 
+def changes_items(term: Term, rule: Rule, dtypes: Iterable[DType] = ()) -> bool:
+    """Whether a term may be a Bitcast between item sizes, so that its last axis is another; by default at any dtype."""
+    if term.head is not Op.Bitcast:
+        return False
+    stored = [d for d in dtypes or rule.dtypes or all_dtypes if d.is_int or d.is_float]
+    sizes = {(_item_size(term.args[0], rule, d), _item_size(term, rule, d)) for d in stored}
+    return any(source != target or source is None for source, target in sizes)
+
+
+def _item_size(term: Term, rule: Rule, dtype: DType) -> int | None:
+    """How many bytes an element of a value has at a dtype of the rule; None where that is not known."""
+    inside = dtype_inside(term, rule)
+    return None if inside is None else (inside[0] if inside else dtype).itemsize
+
+
 class Shapes:
     """The vectors of a rule, and which of them are one."""
 
     def __init__(self, rule: Rule, classes: Classes) -> None:
+        self.rule = rule
         self.classes = classes
         self._equal: dict[str, str] = {}
         self._products: dict[str, str] = {}
@@ -160,9 +176,12 @@ class Shapes:
             return self.shape(args[0])
         if head is Op.Reduce and (over := self._uniform.of(args[2])) is not None:
             return ONES if over else self.shape(args[0])
-        if is_elementwise(value):
+        if self._is_elementwise(value):
             return next(iter(self.operands(value)), f"shape of {show(value)}")
         return f"shape of {show(value)}"
+
+    def _is_elementwise(self, value: Term) -> bool:
+        return is_elementwise(value) and not changes_items(value, self.rule)
 
     def operands(self, value: Term) -> list[str]:
         """The shapes of the operands that have axes."""
@@ -203,7 +222,7 @@ class Shapes:
             return self._reshape(args[0], term.args[1], term, left=left)
         if term.head is Op.Permute and self.same(self.shape(args[0]), ONES):
             return args[0]
-        return self._pulled(term) if is_elementwise(term) else term
+        return self._pulled(term) if self._is_elementwise(term) else term
 
     def _reshape(self, source: Value, target: Vector, term: Value, *, left: bool) -> Value:
         while source.head is Op.Reshape and (

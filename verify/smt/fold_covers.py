@@ -16,7 +16,8 @@ from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader, quotient
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader, quotient
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth, reads
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, equal, is_zero, less
 from soundline.verify.smt.indexing import Path

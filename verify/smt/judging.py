@@ -23,12 +23,21 @@ from soundline.spec.op_schema import Op
 from soundline.spec.uop import obligations
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
-from soundline.verify.smt.comparison import Leaf, differences
+from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.fold_validity import folds_are_valid
-from soundline.verify.smt.formulas import FALSE, Formula, conjunction, disjunction, equal, less, negation
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    conjunction,
+    disjunction,
+    equal,
+    less,
+    negation,
+)
 from soundline.verify.smt.indexing import ALWAYS, Index, Space
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 from soundline.verify.smt.replays import licences_of
@@ -230,6 +239,8 @@ class Instance:
         """What is not shown about a leaf; None where it is proved."""
         if self.space.shows_with_equations(leaf.path, leaf.required):
             return None
+        if learn_of_indices(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):
+            return None
         denial, why = self._denial(leaf), f"not shown: {leaf.left} = {leaf.right}"
         if isinstance(leaf.left, Constant) and isinstance(leaf.right, Constant):  # they differ
             return _Missed(denial, why)
@@ -249,9 +260,11 @@ class Instance:
         if not self.court.refutes:
             return Outcome("unknown", why.replace("@", "i"))
         facts = [*self.premises, *self.space.known(ALWAYS), *denials]
-        chosen = smallest(Question(facts, self.court.budget), self.goal)
         why = why.replace("@", "i")
-        if chosen is not None:
+        for more in dict.fromkeys((TRUE, self._apart(missed))):
+            chosen = smallest(Question([*facts, more], self.court.budget), self.goal)
+            if chosen is None:
+                break
             hints = [*self._hints(chosen, missed)]
             shown = show_difference(self.goal, chosen.ints, hints, self.court.budget, self.court.tries)
             if shown is not None:
@@ -264,6 +277,12 @@ class Instance:
             if shown is not None:
                 return Outcome("refuted", why, shown)
         return Outcome("unknown", why)
+
+    def _apart(self, missed: Sequence[_Missed]) -> Formula:
+        """That the elements at which the laws of the dtype see a difference are at different positions."""
+        refuted = [m for m in missed if m.scalar is not None and m.scalar.finding.verdict == "refuted"]
+        told = [conjunction((m.denial, m.scalar.made.apart())) for m in refuted if m.scalar is not None]
+        return disjunction(told) if told else TRUE
 
     def _hints(self, chosen: Solution, missed: Sequence[_Missed]) -> Iterator[Hint]:
         """The elements of a counterexample, at the positions where the solver's solution reads them."""

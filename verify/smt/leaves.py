@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.node import UOp
@@ -31,7 +32,7 @@ from soundline.verify.smt.elements import (
     Unsupported,
     may_be_invalid,
 )
-from soundline.verify.smt.formulas import Formula, conjuncts
+from soundline.verify.smt.formulas import Formula, conjunction, conjuncts, negation
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.polynomials import Poly
@@ -90,6 +91,12 @@ class Scalars:
     def _same(self, a: Read, b: Read) -> bool:
         space = self.reader.space
         return a == b or space.shows(self.path, space.same(a.at, b.at, a.shape, self.path))
+
+    def apart(self) -> Formula:
+        """That no two variables stand for one element: reads of one input are at different positions."""
+        pairs = [(a, b) for a, b in combinations(self.reads.values(), 2) if a.name == b.name]
+        same = (self.reader.space.same(a.at, b.at, a.shape, self.path) for a, b in pairs)
+        return conjunction(map(negation, same))
 
     def _variable(self, name: str, dtype: DType) -> UOp:
         if name not in self.variables:

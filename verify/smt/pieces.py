@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_
-from soundline.verify.smt.denotation import Reader, quotient
+from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import Element, Fold, Unsupported, atoms, may_be_invalid
 from soundline.verify.smt.formulas import (
     FALSE,

@@ -1,0 +1,131 @@
+"""
+What arithmetic on indices denotes
+==================================
+
+Sums and products of elements of dtype ``index`` are polynomials. A quotient or a maximum is an atom, which the space is
+told the definition of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from soundline.spec.dtypes import index
+from soundline.spec.op_schema import Op
+from soundline.verify.smt.elements import Element, Number
+from soundline.verify.smt.formulas import (
+    Formula,
+    at_least_zero,
+    at_most,
+    conjunction,
+    disjunction,
+    equal,
+    implies,
+    is_zero,
+    less,
+    negation,
+)
+from soundline.verify.smt.indexing import ALWAYS, Path
+from soundline.verify.smt.origins import made_of
+from soundline.verify.smt.polynomials import ZERO, Poly, divide
+
+if TYPE_CHECKING:
+    from soundline.verify.smt.denotation import Reader
+
+
+def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
+    """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
+
+    def again(a: Poly, b: Poly, path: Path) -> Poly:
+        return quotient(reader, a, b, path) if law is _quotient else law(reader, a, b)
+
+    reader.space.origins.setdefault(name, made_of(parts, again))
+    return Poly.of(name)
+
+
+def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
+    """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom."""
+    found = reader.space.division(a, b, path)[0]
+    return _quotient(reader, a, b) if found is None else found
+
+
+def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it, but where a number divides a polynomial."""
+    if b.constant:
+        exact, rest = divide(a, b)
+        if not rest.terms:
+            return exact
+    q = _defined(reader, f"({a} // {b})", (a, b), _quotient)
+    reader.quotients[f"({a} // {b})"] = a, b
+    rest = a - b * q
+    below = conjunction((at_least_zero(rest), less(rest, b)))
+    above = conjunction((at_most(rest, ZERO), less(b, rest)))
+    for sign, law in ((less(ZERO, b), below), (less(b, ZERO), above), (is_zero(b), is_zero(q))):
+        reader.space.learn(ALWAYS, implies(sign, law))
+    return q
+
+
+def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
+    q = _defined(reader, f"({a} ÷ {b})", (a, b), _truncated)
+    rest = a - b * q
+    small = disjunction(
+        (
+            conjunction(
+                (at_least_zero(a), at_least_zero(rest), disjunction((less(rest, b), less(rest, -b))))
+            ),
+            conjunction(
+                (at_most(a, ZERO), at_most(rest, ZERO), disjunction((less(-rest, b), less(-rest, -b))))
+            ),
+        )
+    )
+    reader.space.learn(ALWAYS, implies(negation(is_zero(b)), small))
+    reader.space.learn(ALWAYS, implies(is_zero(b), is_zero(q)))
+    return q
+
+
+def _maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
+    m = _defined(reader, f"max({a}, {b})", (a, b), _maximum)
+    reader.maxima[f"max({a}, {b})"] = a, b
+    reader.space.learn(
+        ALWAYS, conjunction((at_most(a, m), at_most(b, m), disjunction((equal(a, m), equal(b, m)))))
+    )
+    return m
+
+
+def _shifted(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """2^b for the constant count b."""
+    assert b.constant is not None
+    return Poly.of(1 << b.constant)
+
+
+def _number(law: Callable[..., Poly]) -> Callable[..., Element]:
+    return lambda reader, *operands: Number(index, law(reader, *operands))
+
+
+def _comparison(law: Callable[[Poly, Poly], Formula]) -> Callable[..., Element]:
+    return lambda reader, a, b: reader.bools.element(law(a, b))
+
+
+INDEX_LAWS: dict[Op, Callable[..., Element]] = {
+    Op.Add: _number(lambda reader, a, b: a + b),
+    Op.Sub: _number(lambda reader, a, b: a - b),
+    Op.Mul: _number(lambda reader, a, b: a * b),
+    Op.Neg: _number(lambda reader, a: -a),
+    Op.Mulacc: _number(lambda reader, a, b, c: a * b + c),
+    Op.Max: _number(_maximum),
+    Op.Idiv: _number(_quotient),
+    Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),
+    Op.CDiv: _number(_truncated),
+    Op.CMod: _number(lambda reader, a, b: a - b * _truncated(reader, a, b)),
+    Op.Shl: _number(lambda reader, a, b: a * _shifted(reader, a, b)),
+    Op.Shr: _number(lambda reader, a, b: _quotient(reader, a, _shifted(reader, a, b))),
+    Op.CmpEq: _comparison(equal),
+    Op.CmpNe: _comparison(lambda a, b: negation(equal(a, b))),
+    Op.CmpLt: _comparison(less),
+    Op.CmpLe: _comparison(at_most),
+    Op.CmpGt: _comparison(lambda a, b: less(b, a)),
+    Op.CmpGe: _comparison(lambda a, b: at_most(b, a)),
+}
+"""Arithmetic on ``index``: sums and products are polynomials, what is not becomes an atom with its definition."""
