@@ -42,8 +42,11 @@ from soundline.verify.smt.elements import (
     constant,
     of_equals,
     operation,
+    valid_part,
+    valid_where,
 )
 from soundline.verify.smt.formulas import (
+    FALSE,
     TRUE,
     Formula,
     at_least_zero,
@@ -212,14 +215,13 @@ class Reader:
     ) -> Element:
         """What is made of operands where all of them are valid; else ⊥."""
         for k, operand in enumerate(operands):
-            if isinstance(operand, Bottom):
+            valid = valid_where(operand)
+            if valid == FALSE:
                 return Bottom(dtype)
-            if not (isinstance(operand, Choice) and Bottom in (type(operand.then), type(operand.otherwise))):
+            if valid == TRUE:
                 continue
-            first = isinstance(operand.otherwise, Bottom)
-            valid = operand.condition if first else negation(operand.condition)
             condition, within = self.guarded(valid, path)
-            rest = (*operands[:k], operand.then if first else operand.otherwise, *operands[k + 1 :])
+            rest = (*operands[:k], valid_part(operand), *operands[k + 1 :])
             return choice(condition, self.strict(dtype, rest, within, made), Bottom(dtype))
         return made(operands, path)
 

@@ -275,10 +275,26 @@ def valid_where(element: Element) -> Formula:
         case Apply():
             return conjunction(map(valid_where, element.operands))
         case Choice():
-            then = conjunction((element.condition, valid_where(element.then)))
-            otherwise = conjunction((negation(element.condition), valid_where(element.otherwise)))
-            return disjunction((then, otherwise))
+            then, otherwise = valid_where(element.then), valid_where(element.otherwise)
+            if then == otherwise:
+                return then
+            first = conjunction((element.condition, then))
+            return disjunction((first, conjunction((negation(element.condition), otherwise))))
     return TRUE
+
+
+def valid_part(element: Element) -> Element:
+    """What an element is where it is not ⊥, with no choice in it that could be."""
+    if isinstance(element, Apply):
+        operands = tuple(map(valid_part, element.operands))
+        return element if operands == element.operands else Apply(element.dtype, element.op, operands)
+    if not isinstance(element, Choice):
+        return element
+    if isinstance(element.then, Bottom):
+        return valid_part(element.otherwise)
+    if isinstance(element.otherwise, Bottom):
+        return valid_part(element.then)
+    return choice(element.condition, valid_part(element.then), valid_part(element.otherwise))
 
 
 def atoms(element: Element, behind: Mapping[str, Element]) -> frozenset[str]:

@@ -15,7 +15,8 @@ their products. What must be shown comes back: where an op asks for two equal sh
 known to be one vector at every rank (`every_rank_shapes`), not only to have one product.
 
 This breaks as soon as something tells two axes of the class apart: an offset, a permutation of axes whose size is not
-1, flags that may be set on some axes only, an entry of the shape, a comparison of sizes other than equality.
+1, flags that may be set on some axes only, an entry of the shape, a comparison of sizes other than equality; and where
+something counts the axes, as the number 2 does on each of them.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Check:
         if head is Op.Flip:
             return self._uniform(args[1]) or self._is_ones(args[0])
         if head is Op.Expand:
-            return shapes.is_shape_of(args[1], args[0]) or self._is_ones(args[0])
+            return shapes.is_shape_of(args[1], args[0]) or (self._is_ones(args[0]) and self._vector(args[1]))
         return (head is Op.Permute and self._is_ones(args[0])) or (
             head is Op.Reduce and self._uniform(args[2])
         )
@@ -125,5 +126,5 @@ class _Check:
             return False
         sides = [v for v in condition.args[1:] if self.concerns(v)]
         if condition.args[0] is Op.CmpEq:
-            return all(map(self._vector, sides))
+            return all(map(self._vector, condition.args[1:]))
         return show(condition) in {f"{show(v)} {sign}" for v in sides for sign in ("> 0", ">= 1")}

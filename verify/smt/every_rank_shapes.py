@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from soundline.spec.dtypes import DType, all_dtypes, bool_
+from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
@@ -256,15 +256,21 @@ class Shapes:
 def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     """The rule with an input in place of each Reshape, or Reduce, that stands on both sides; and the classes then.
 
-    This says more: a value that is valid on the left side may be any value of its shape and dtype.
+    This says more: a value that is valid on the left side may be any value of its shape and dtype. One that may have
+    invalid elements, which the left side may leave out, keeps them and its name.
     """
     on_the_right = {show(t) for t in _values(rule.right) if t.head is op}
+    leaves_out = any(t.head in (Op.Where, Op.Index, Op.Shrink) for t in subterms(rule.left))
     names: dict[str, Tensor] = {}
     kinds, given = dict(rule.kinds), list(rule.given)
     for term in _values(rule.left):
         inside = dtype_inside(term, rule) if term.head is op else None
         rank_class = class_of(term, classes)
-        if not isinstance(rank_class, str) or SHIFT in rank_class:
+        if (
+            not isinstance(rank_class, str)
+            or SHIFT in rank_class
+            or (leaves_out and _may_be_invalid(term, rule))
+        ):
             continue
         if show(term) in on_the_right and inside is not None:
             names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
@@ -284,6 +290,18 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
 
     left, right = named(rule.left), named(rule.right)
     return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
+
+
+def _may_be_invalid(term: Term, rule: Rule) -> bool:
+    """Whether a value may have invalid elements: of a gather, or of a maximum of nothing."""
+    for part in subterms(term):
+        if part.head in (Op.Index, "body", "over"):
+            return True
+        if part.head is Op.Reduce and part.args[1] not in (Op.Add, Op.Mul):
+            inside = dtype_inside(part, rule)
+            if inside is None or index in (inside or rule.dtypes or ()):
+                return True
+    return False
 
 
 def _values(term: Term) -> Iterator[Term]:

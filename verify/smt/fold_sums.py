@@ -166,10 +166,10 @@ class Sums:
     def _product(self, element: Apply, path: Path) -> Iterator[Piece]:
         a, b = element.operands
         own = self.of(a, path)
+        if any(may_be_invalid(other) and not self.of(one, path) for one, other in ((a, b), (b, a))):
+            raise Unsupported("zero times an element that may be invalid")
         for piece in own:
             yield from (piece.times(other) for other in self.of(b, path))
-        if not own and may_be_invalid(b):
-            raise Unsupported("zero times an element that may be invalid")
 
     def _product_and_sum(self, element: Apply, path: Path) -> Iterator[Piece]:
         a, b, c = element.operands
@@ -183,7 +183,10 @@ class Sums:
         if divisor == 0:
             yield Piece(factors=(element,))
             return
-        for piece in self.of(a, path):
+        own = self.of(a, path)
+        if not own and may_be_invalid(b):
+            raise Unsupported("zero divided by an element that may be invalid")
+        for piece in own:
             if divisor is not None:
                 yield replace(piece, scale=piece.scale / divisor)
             else:
@@ -230,7 +233,7 @@ class Sums:
         pending: list[Piece] = []
         for sign, side in ((1, left), (-1, right)):
             for piece in self.of(side, path):
-                signed = replace(piece, scale=piece.scale * sign)
+                signed = replace(piece, scale=piece.scale * sign, of_right=sign < 0)
                 pending += self.pieces.simplified(signed, path)
         return self._vanish(pending, dtype, path)
 
@@ -269,7 +272,10 @@ class Sums:
         return all(t.denominator == 1 and t.numerator % (1 << dtype.bits) == 0 for t in times)
 
     def _some_joined(self, pending: Sequence[Piece], dtype: DType, path: Path) -> list[Piece] | None:
-        """The pieces with two joined: first two of different signs."""
+        """The pieces with two joined: first two of different signs.
+
+        What may be invalid on the right is joined with what the left side has alone, for the left side is valid.
+        """
         pairs = [(a, b) for a in range(len(pending)) for b in range(a + 1, len(pending))]
         apart = [p for p in pairs if (pending[p[0]].scale > 0) != (pending[p[1]].scale > 0)]
         valid = [not self._may_be_invalid(p) for p in pending]
@@ -277,6 +283,10 @@ class Sums:
         for partly in (False, True):
             for x, y in (*apart, *alike):
                 a, b = (y, x) if pending[x].scale < 0 < pending[y].scale else (x, y)
+                if not (valid[a] and valid[b]):
+                    if pending[a].of_right and pending[b].of_right:
+                        continue
+                    a, b = (b, a) if pending[a].of_right else (a, b)
                 found = self._joined(pending[a], pending[b], dtype, path, partly=partly)
                 if found is not None:
                     return [*found, *(p for k, p in enumerate(pending) if k not in (a, b))]
@@ -293,7 +303,8 @@ class Sums:
         inside = a.under(first.conditions)
         found = [*without(a, first), *without(b, second)]
         if not self._vanishes(*both, dtype) and not self.space.shows(first.path, is_zero(both[0])):
-            found.insert(0, replace(inside, number=both[0], scale=both[1]))
+            either = a.of_right and b.of_right
+            found.insert(0, replace(inside, number=both[0], scale=both[1], of_right=either))
         return [q for p in found for q in self.pieces.simplified(p, path)]
 
     def _may_be_invalid(self, piece: Piece) -> bool:

@@ -4,7 +4,11 @@ Folds that must be valid
 
 An invalid element that reaches a Reduce is an error of the whole program, though nobody looks at the result (U-01). So
 of the right side it has to be shown that no Reduce meets one, even where a Where does not select it, or a Shrink or an
-Index leaves it out. Where every element of a fold is part of the result, the comparison of elements has shown it.
+Index leaves it out, and where an op may lose it: ``s - s`` and ``0 · s`` are 0 and ``s == s`` is True whatever s is,
+but not if s is invalid. Where every element of a fold is part of the result, and is taken there by movement, by folds
+and by ops of one operand, the comparison of elements has shown it.
+
+What the left side folds too is valid where that is valid, unless it stands in a loop, which may never be run.
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soundline.spec import closed
+from soundline.spec.dtypes import bool_, index
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, may_be_invalid
 from soundline.verify.smt.formulas import FALSE, negation
@@ -22,18 +28,33 @@ from soundline.verify.smt.pieces import opened
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 from soundline.verify.smt.replacing import within
 
-PARTIAL = {Op.Where: (1, 2), Op.Shrink: (0,), Op.Index: (0,)}
-"""The sources of which an op may not need every element."""
+_WHOLE = frozenset(
+    (Op.Permute, Op.Flip, Op.Reshape, Op.Expand, Op.Pad, Op.Stack, Op.Reduce, *group_of("marker"))
+)
+"""The ops that take every element of their sources into what they make."""
 
 
 def folds_are_valid(reader: Reader, left: UOp, right: UOp) -> bool:
     """Whether the right side folds no invalid element that it does not need, wherever the left side is valid."""
-    own = set(toposort(left))
+    own = set(_always_met(left))
     return all(_is_valid(reader, node) for node in _unneeded(right) if node not in own)
 
 
+def _always_met(root: UOp) -> Iterator[UOp]:
+    """The nodes that have a value wherever the root has one: not those that are met in a loop alone."""
+    seen: set[UOp] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        stack += node.src[1:] if node.op is Op.Reduce and len(node.src) > 1 else node.src
+
+
 def _unneeded(root: UOp) -> Iterator[UOp]:
-    """The Reduce nodes below a place from which not every element is needed."""
+    """The Reduce nodes below an op that may not need every element, or does not show that it had it."""
     seen: set[tuple[UOp, bool]] = set()
     stack = [(root, False)]
     while stack:
@@ -43,12 +64,16 @@ def _unneeded(root: UOp) -> Iterator[UOp]:
         seen.add((node, partial))
         if partial and node.op is Op.Reduce:
             yield node
-        places = PARTIAL.get(node.op, ())
-        stack += [(s, partial or k in places) for k, s in enumerate(node.src)]
+        stack += [(s, partial or not _takes_all(node)) for s in node.src]
+
+
+def _takes_all(node: UOp) -> bool:
+    """Whether what an op makes shows every element of its sources; nothing else does that of a bool."""
+    return node.op in _WHOLE or (len(node.src) == 1 and bool_ not in (node.dtype, node.src[0].dtype))
 
 
 def _is_valid(reader: Reader, node: UOp) -> bool:
-    if not any(n.op in (Op.Index, Op.Stack) for n in toposort(node)):
+    if not any(map(_may_be_invalid, toposort(node))):
         return True
     with reader.inside_fold():
         path: Path = frozenset()
@@ -64,6 +89,13 @@ def _is_valid(reader: Reader, node: UOp) -> bool:
         at = tuple(ZERO if size == ONE else Poly.of(name) for name, size in places)
         found = reader.element(node, at, path)
         return all(reader.space.shows(p, FALSE) for p in _invalid(reader, found, path))
+
+
+def _may_be_invalid(node: UOp) -> bool:
+    """Whether an op makes an invalid element of valid ones: what it reads lies outside, or there is no greatest."""
+    if node.op is Op.Reduce:
+        return node.dtype is index and node.arg.op is Op.Max
+    return node.op in (Op.Index, Op.Stack)
 
 
 def _invalid(reader: Reader, element: Element, path: Path) -> Iterator[Path]:

@@ -51,6 +51,8 @@ class Piece:
     factors: tuple[Element, ...] = ()
     number: Poly = ONE
     scale: Fraction = Fraction(1)
+    of_right: bool = False
+    """Whether it is known to be valid only where the piece is that it is compared with."""
 
     @property
     def region(self) -> Path:
@@ -65,6 +67,7 @@ class Piece:
             self.factors + tuple(f for f in other.factors if not (f in self.factors and _is_indicator(f))),
             self.number * other.number,
             self.scale * other.scale,
+            self.of_right or other.of_right,
         )
 
     def under(self, conditions: Iterable[Formula]) -> Piece:
@@ -138,6 +141,7 @@ class Pieces:
             tuple(change.element(f, inside) for f in piece.factors),
             change.poly(piece.number, inside),
             piece.scale,
+            piece.of_right,
         )
 
     def apart(self, piece: Piece, other: Piece, path: Path) -> Piece:
@@ -350,7 +354,7 @@ class Pieces:
         guard = frozenset(g for g in piece.guard if not self.depends(g, name))
         if not self.counting:
             there = (less(low, high) for low, high in combinations(*ends))
-            return [Piece(bound, guard, piece.factors).under(there)]
+            return [replace(piece, bound=bound, guard=guard, number=ONE, scale=Fraction(1)).under(there)]
         found: list[Piece] = []
         for low, high in combinations(*ends):
             conditions = [*_greatest_first(ends[0], low), *_least_first(ends[1], high)]
@@ -360,7 +364,8 @@ class Pieces:
             divisor = _DIVISOR if len(powers) > 1 else 1
             if divisor == 1:
                 number = powers[0] * (high - low)
-            case = Piece(bound, guard, piece.factors, number, piece.scale / divisor)
+            scale = piece.scale / divisor
+            case = replace(piece, bound=bound, guard=guard, number=number, scale=scale)
             found.append(case.under((*conditions, at_most(low, high))))
         return found
 

@@ -19,14 +19,15 @@ nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
+from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, Vector, show
+from soundline.spec.terms import Term, Vector, show, subterms
 from soundline.verify.metering import metered
 from soundline.verify.smt import scalars
 from soundline.verify.smt.elements import Unsupported
@@ -92,7 +93,8 @@ def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) 
     record = _Record(rule, layer)
     most = _highest(rule)
     for dtype in dtypes:
-        choices = goals(rule, dtype, most, skip=lambda chosen: _choices(rule, chosen) in record.proved)
+        known = _known_at(record, rule, dtype)
+        choices = goals(rule, dtype, most, skip=lambda chosen, known=known: _choices(rule, chosen) in known)
         result = _judge_all(record, choices, court)
         if result is not None:
             return result
@@ -135,11 +137,12 @@ def _at_every_rank(
         return None, str(missing)
     record = _Record(planned.rule, layer, every_rank=True)
     for dtype in dtypes:
+        known = _known_at(record, rule, dtype)
         chosen = goals(
             planned.rule,
             dtype,
             planned.max_rank,
-            skip=lambda c: planned.leaves_out(c) or _choices(rule, c) in record.proved,
+            skip=lambda c, known=known: planned.leaves_out(c) or _choices(rule, c) in known,
         )
         result = _judge_all(record, chosen, court)
         if result is not None and planned.is_exact and result.verdict == "refuted":
@@ -199,7 +202,7 @@ def _judge_all(record: _Record, instances: Iterable[Goal], court: Court) -> Laye
     for goal in metered(instances):
         _note(record, goal)
         choices = _choices(record.rule, goal.env.bound)
-        if choices in record.proved:
+        if choices in _known_at(record, record.rule, goal.env.dtype):
             continue
         outcome = _judged(record, goal, court)
         if outcome.verdict == "refuted":
@@ -223,6 +226,21 @@ def _speaks_for_all(record: _Record, goal: Goal) -> bool:
     Of the elements of ``index`` and bool more is. And a condition that nothing meets here may be met elsewhere.
     """
     return record.has_elements and goal.env.dtype not in (index, bool_)
+
+
+def _known_at(record: _Record, rule: Rule, dtype: DType) -> Collection[tuple[object, ...] | None]:
+    """The instances of which nothing is to be proved at a dtype any more.
+
+    At ``index`` a maximum of nothing is invalid, which it is at no other dtype.
+    """
+    return () if dtype is index and _has_maximum(rule) else record.proved
+
+
+def _has_maximum(rule: Rule) -> bool:
+    """Whether a fold in a rule is a maximum, or may be one."""
+    tops = (rule.left, rule.right)
+    folds = (t for top in tops for t in subterms(top) if t.head is Op.Reduce or t.head == "over")
+    return any(not {Op.Add, Op.Mul} & {a for a in t.args if isinstance(a, Op)} for t in folds)
 
 
 def _note(record: _Record, goal: Goal) -> None:
