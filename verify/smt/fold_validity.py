@@ -73,7 +73,7 @@ def _takes_all(node: UOp) -> bool:
 
 
 def _is_valid(reader: Reader, node: UOp) -> bool:
-    if not any(map(_may_be_invalid, toposort(node))):
+    if not any(_may_be_invalid(n) for n in toposort(node) if n is not node):
         return True
     with reader.inside_fold():
         path: Path = frozenset()
@@ -87,8 +87,26 @@ def _is_valid(reader: Reader, node: UOp) -> bool:
         places = tuple((f"~axis {k}", size) for k, size in enumerate(shape))
         path |= within(places)
         at = tuple(ZERO if size == ONE else Poly.of(name) for name, size in places)
-        found = reader.element(node, at, path)
+        found = _folded(reader.element(node, at, path), reader, node)
         return all(reader.space.shows(p, FALSE) for p in _invalid(reader, found, path))
+
+
+def _folded(element: Element, reader: Reader, node: UOp) -> Element:
+    """The element of a fold without the case that it has none: what is invalid then has not met a Reduce yet."""
+    loops = [loop.src[0] for loop in node.src[1:]]
+    if not all(closed.free_ranges(size) <= reader.ranges.keys() for size in loops):
+        return element
+    source = reader.shape(node.src[0])
+    sizes = [*(source[k] for k in node.arg.axes), *map(reader.size, loops)]
+    if all(reader.space.equations.reduce(size) == ONE for size in sizes):
+        return element  # which is the only one that is folded
+    if (
+        isinstance(element, Choice)
+        and isinstance(element.then, Fold)
+        and isinstance(element.otherwise, Bottom)
+    ):
+        return element.then
+    return element
 
 
 def _may_be_invalid(node: UOp) -> bool:

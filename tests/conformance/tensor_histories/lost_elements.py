@@ -190,3 +190,15 @@ def one_on_every_axis(x: Tensor, a: Axes):
     """A shape of ones has one element on any number of axes."""
     given(all_axes(a), x.shape == 1)
     return x.sum(a).reshape((1,)), maximum(x, x).reshape((1,))
+
+
+@right(dtypes=[index])
+def greatest_beside_the_greatest(x: Tensor["n"], y: Tensor["n"]):
+    """The greatest of none is invalid on both sides, and no fold meets it."""
+    return maximum(x, y).max(0), maximum(x.max(0), y.max(0))
+
+
+@wrong(dtypes=[index])
+def greatest_of_one_that_is_the_greatest_of_none(x: Tensor["n", 1], y: Tensor[1, 1], p: Bool):
+    """A fold of one element meets it."""
+    return y, where(p & ~p, x.max(0).max(1), y)
