@@ -200,6 +200,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/every_rank_frames.py", *_RANKS),
     _target("verify/smt/every_rank_homomorphisms.py", *_RANKS),
     _target("verify/smt/every_rank_leading.py", *_RANKS),
+    _target("verify/smt/every_rank_parts.py", "every_rank_parts", *_RANKS),
     _target("verify/smt/every_rank_shapes.py", *_RANKS),
     _target("verify/smt/every_rank_words.py", *_RANKS),
     _target("verify/smt/exhaustive.py", *_SCALARS),

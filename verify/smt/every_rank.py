@@ -40,6 +40,7 @@ from soundline.verify.smt.every_rank_folds import (
 from soundline.verify.smt.every_rank_frames import NoFrame, unpermuted
 from soundline.verify.smt.every_rank_homomorphisms import with_ops_inside
 from soundline.verify.smt.every_rank_leading import Leading, NotLeading
+from soundline.verify.smt.every_rank_parts import with_equal_folds_named
 from soundline.verify.smt.every_rank_shapes import (
     Class,
     Classes,
@@ -51,7 +52,7 @@ from soundline.verify.smt.every_rank_shapes import (
 )
 from soundline.verify.smt.judging import Court
 
-__all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_in", "plan"]
+__all__ = ["HIGHEST", "NotShown", "Plan", "free_classes", "named_in", "plan", "plans"]
 
 HIGHEST = 6
 """The highest rank up to which instances are proved so that every rank follows."""
@@ -112,13 +113,18 @@ def named_in(rule: Rule) -> int:
 
 def plan(rule: Rule, dtypes: Iterable[DType], court: Court) -> Plan:
     """What to prove so that the rule is shown at every rank. Raises ``NotShown``."""
+    return next(plans(rule, dtypes, court))
+
+
+def plans(rule: Rule, dtypes: Iterable[DType], court: Court) -> Iterator[Plan]:
+    """The same in several ways, each of which suffices. Raises ``NotShown`` where there is none, or no further one."""
     try:
-        return _plan(rule, tuple(dtypes), court)
+        yield from _plans(rule, tuple(dtypes), court)
     except (NoFrame, Mixed, NotLeading, NotPerAxis, NotWritten) as missing:
         raise NotShown(str(missing)) from None
 
 
-def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
+def _plans(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Iterator[Plan]:
     classes: Classes = rank_classes(rule)
     _refuse_bitcasts(rule, classes, dtypes)
     shapes = Shapes(rule, classes)
@@ -143,37 +149,60 @@ def _plan(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Plan:
     whole = _reshaped(simple, classes, dtypes)
     if whole:
         act_whole(simple, shapes, whole)
-    needed = 0
-    if _classes_in(simple, classes) - whole:
-        simple, classes, folds = _written_out(simple, classes, dtypes, court)
-        needed = axes_needed(simple, classes, dtypes, court, folds)
-    if needed > HIGHEST:
-        raise NotShown(f"instances up to rank {needed} would be needed")
-    told = _classes_in(simple, classes)
+    if not _classes_in(simple, classes) - whole:
+        yield Plan(simple, rule, _highest(simple, classes, whole, 0), permutations, apart)
+        return
+    for tried, more, folds in _written_out(simple, classes, dtypes, court):
+        needed = axes_needed(tried, more, dtypes, court, folds)
+        if needed > HIGHEST:
+            raise NotShown(f"instances up to rank {needed} would be needed")
+        yield Plan(tried, rule, _highest(tried, more, whole, needed), permutations, apart)
+
+
+def _highest(rule: Rule, classes: Classes, whole: frozenset[Class], needed: int) -> dict[str, int]:
+    """The rank up to which each variable with axes needs instances."""
+    told = _classes_in(rule, classes)
     free = {n: c for n, c in classes.items() if isinstance(c, str)}
-    highest = {n: 0 if c not in told else 1 if c in whole else needed for n, c in free.items()}
-    return Plan(simple, rule, highest, permutations, apart)
+    return {n: 0 if c not in told else 1 if c in whole else needed for n, c in free.items()}
 
 
 def _written_out(
     rule: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court
-) -> tuple[Rule, Classes, Needs]:
-    """A rule of which this one is a consequence, whose folds are terms; its classes, and what they need."""
+) -> Iterator[tuple[Rule, Classes, Needs]]:
+    """Rules of which this one is a consequence, whose folds are terms; their classes, and what they need."""
     try:
-        return rule, classes, axes_of_folds(rule, dtypes)
+        yield rule, classes, axes_of_folds(rule, dtypes)
+        return
     except NotWritten as missing:
         reason = missing
     plain = _erased(rule, classes)
     moved = with_ops_inside(plain, classes, dtypes, court)
     named = [with_one_name(tried, classes, Op.Reduce) for tried in dict.fromkeys((moved, plain))]
-    for most in (0, MOST_PEELED):
-        for simple, more in named:
-            for tried in _peeled(simple, most):
-                try:
-                    return tried, more, axes_of_folds(tried, dtypes)
-                except NotWritten as missing:
-                    reason = missing
-    raise reason
+    first = _first_written(
+        [(simple, more, most) for most in (0, MOST_PEELED) for simple, more in named], dtypes
+    )
+    if first is not None:
+        yield first
+    for simple, more in with_equal_folds_named(plain, classes, dtypes, court):
+        found = _first_written([(simple, more, MOST_PEELED)], dtypes)
+        if found is not None:
+            first = found
+            yield found
+    if first is None:
+        raise reason
+
+
+def _first_written(
+    rules: Iterable[tuple[Rule, Classes, int]], dtypes: tuple[DType, ...]
+) -> tuple[Rule, Classes, Needs] | None:
+    """The first of some rules that is written out, after as many ops as are said were taken off outside."""
+    for simple, classes, most in rules:
+        for tried in _peeled(simple, most):
+            try:
+                return tried, classes, axes_of_folds(tried, dtypes)
+            except NotWritten:
+                continue
+    return None
 
 
 def _peeled(rule: Rule, most: int) -> Iterator[Rule]:

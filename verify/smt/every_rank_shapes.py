@@ -276,7 +276,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
             names[show(term)] = input_ = Tensor("var", (f"<{show(term)}>",))
             classes = {**classes, input_.args[0]: rank_class}
             kinds[input_.args[0]] = Variable("Tensor", inside)
-            given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), _shape_made(term))))
+            given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), shape_made(term))))
 
     def named(term: Any) -> Any:
         if not isinstance(term, Value):
@@ -312,7 +312,7 @@ def _values(term: Term) -> Iterator[Term]:
             yield from _values(arg)
 
 
-def _shape_made(term: Term) -> Vector:
+def shape_made(term: Term) -> Vector:
     """The shape of a Reshape or a Reduce, as a vector."""
     if term.head is Op.Reshape:
         return term.args[1]  # type: ignore[no-any-return]  # its second argument is one

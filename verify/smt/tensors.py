@@ -31,7 +31,7 @@ from soundline.spec.terms import Term, Vector, show, subterms
 from soundline.verify.metering import metered
 from soundline.verify.smt import scalars
 from soundline.verify.smt.elements import Unsupported
-from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plan
+from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plans
 from soundline.verify.smt.every_rank_elements import about_elements
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
 from soundline.verify.smt.solving import Budget
@@ -131,10 +131,22 @@ def _at_every_rank(
     rule: Rule, dtypes: Sequence[DType], layer: str, court: Court
 ) -> tuple[LayerResult | None, str]:
     """The verdict of a layer by few instances that stand for all; None, and why, where they do not decide it."""
+    found, why = None, ""
     try:
-        planned = plan(rule, dtypes, court)
-    except NotShown as missing:
-        return None, str(missing)
+        for planned in plans(rule, dtypes, court):
+            found, missing = _as_planned(rule, planned, dtypes, layer, court)
+            why = why or missing
+            if found is not None:
+                return found, ""
+    except NotShown as none:
+        why = why or str(none)
+    return None, why
+
+
+def _as_planned(
+    rule: Rule, planned: Plan, dtypes: Sequence[DType], layer: str, court: Court
+) -> tuple[LayerResult | None, str]:
+    """The verdict of a layer by a rule of which this one is a consequence; None, and why, where it is not proved."""
     record = _Record(planned.rule, layer, every_rank=True)
     for dtype in dtypes:
         known = _known_at(record, rule, dtype)
