@@ -17,6 +17,9 @@ from soundline.spec.rules import Rule
 OVER_REALS = ("reassociate", "contract", "reciprocal", "approx", "tensor_core", "tf32")
 """Licences that admit another rounding: what needs them is proved over the real numbers (U-09)."""
 
+OF_SIDES = ("no_nan", "no_signed_zero")
+"""Licences that speak of the values of the sides alone, not of what is inside an op."""
+
 SYMBOLIC = "symbolic shapes"
 
 _ORDER = {d: n for n, d in enumerate((bool_, index, *ints, *(d for d in all_dtypes if d.is_float)))}

@@ -610,3 +610,55 @@ def remainders_within_bounds(n: Size, r: Range["n"], f: Body["r"], c: Value):
     given(c > 0)
     s = sum_over(r, f(r) % c)
     return claim(s >= 0, s <= n * (c - 1))
+
+
+@rule(dtypes=[float16], licences="no_signed_zero")
+def sum_of_shifted_by_zero(n: Size, r: Range["n"], f: Body["r"]):
+    return sum_over(r, f(r) + 0), sum_over(r, f(r))
+
+
+@rule(dtypes=[float16], licences="no_signed_zero")
+def sum_of_gated(n: Size, r: Range["n"], f: Body["r"], k: Size):
+    given(k <= n)
+    i = fresh(k)
+    return sum_over(r, where(r < k, f(r), 0)), sum_over(i, f(i))
+
+
+@rule(dtypes=[index, int8])
+def rotated(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    return sum_over(r, f((r + k) % n)), sum_over(r, f(r))
+
+
+@rule(dtypes=[int8])
+def last_tile_inwards(n: Size, r: Range["n"], t: Size, f: Body["r"]):
+    given(n >= t, t > 0)
+    i, j = fresh((n + t - 1) // t), fresh(t)
+    return max_over(r, f(r)), max_over((i, j), f(where(i * t < n - t, i * t, n - t) + j))
+
+
+@rule(dtypes=[index, int8])
+def element_of_a_maximum(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r)))
+
+
+@rule(dtypes=[index])
+def some_by_count(n: Size, r: Range["n"], b: Body["r", bool_]):
+    return sum_over(r, where(b(r), 1, 0)) > 0, max_over(r, b(r))
+
+
+@rule(dtypes=[int8])
+def some_by_count_that_fits(n: Size, r: Range["n"], b: Body["r", bool_]):
+    given(n <= 127)
+    return sum_over(r, where(b(r), 1, 0)) >= 1, max_over(r, b(r))
+
+
+@rule(dtypes=[int8])
+def all_by_product(n: Size, r: Range["n"], b: Body["r", bool_]):
+    return prod_over(r, where(b(r), 1, 0)) == 1, prod_over(r, b(r))
+
+
+@rule()
+def last_of_bytes(n: Size, r: Range["n"]):
+    given(n > 0, n <= 128)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)

@@ -684,3 +684,84 @@ def remainders_by_zero(n: Size, r: Range["n"], f: Body["r"], c: Value):
 def indices_below_their_end(n: Size, r: Range["n"]):
     given(n > 0)
     return claim(sum_over(r, r) < n)
+
+
+@rule(dtypes=[float16], licences="no_signed_zero")
+def reciprocal_of_sum_of_shifted(n: Size, r: Range["n"], f: Body["r"]):
+    return 1 / sum_over(r, f(r) + 0), 1 / sum_over(r, f(r))
+
+
+@rule(dtypes=[float16], licences="no_signed_zero")
+def choice_by_a_reciprocal(n: Size, r: Range["n"], f: Body["r"]):
+    below = 1 / sum_over(r, f(r) + 0) < 0, 1 / sum_over(r, f(r)) < 0
+    return where(below[0], 1.0, 0.0), where(below[1], 1.0, 0.0)
+
+
+@rule(dtypes=[float16], licences="no_signed_zero")
+def reciprocal_of_gated_sum(n: Size, r: Range["n"], f: Body["r"]):
+    return 1 / sum_over(r, where(r > 0, f(r), 0)), 1 / sum_over(r, where(r > 0, f(r), -0.0))
+
+
+@rule(dtypes=[float16], licences="no_nan")
+def folds_of_the_right_side(n: Size, r: Range["n"], f: Body["r"], g: Body["r", int8], x: Value):
+    """NaN on the right side alone is not promised away."""
+    a, b = max_over(r, f(r) * 0 + 0), max_over(r, (g(r) * 0).cast(float16))
+    above = max_over(r, f(r)) < max_over(r, g(r).cast(float16))
+    return where(above, x, x), where(a.bitcast(int16) == b.bitcast(int16), x, x + 1)
+
+
+@rule(dtypes=[float16], licences="no_nan")
+def difference_with_itself_on_the_right(n: Size, r: Range["n"], f: Body["r"]):
+    return max_over(r, f(r)), max_over(r, f(r) - f(r) + f(r))
+
+
+@rule(dtypes=[float16])
+def rotated_floats(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    return sum_over(r, f((r + k) % n)), sum_over(r, f(r))
+
+
+@rule(dtypes=[int8])
+def rotated_with_a_stride(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    return sum_over(r, f((2 * r + k) % n)), sum_over(r, f(r))
+
+
+@rule(dtypes=[int8])
+def last_tile_too_far_inwards(n: Size, r: Range["n"], t: Size, f: Body["r"]):
+    given(n > t, t > 0)
+    i, j = fresh((n + t - 1) // t), fresh(t)
+    return max_over(r, f(r)), max_over((i, j), f(where(i * t < n - t - 1, i * t, n - t - 1) + j))
+
+
+@rule(dtypes=[int8])
+def element_below_a_maximum(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(k >= 0, k < n)
+    return claim(f(k) < max_over(r, f(r)))
+
+
+@rule(dtypes=[float16])
+def float_of_a_maximum(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r)))
+
+
+@rule(dtypes=[int8])
+def some_by_count_that_wraps(n: Size, r: Range["n"], b: Body["r", bool_]):
+    given(n <= 128)
+    return sum_over(r, where(b(r), 1, 0)) >= 1, max_over(r, b(r))
+
+
+@rule(dtypes=[int8])
+def exactly_one_by_count(n: Size, r: Range["n"], b: Body["r", bool_]):
+    given(n <= 127)
+    return sum_over(r, where(b(r), 1, 0)) == 1, max_over(r, b(r))
+
+
+@rule(dtypes=[int8])
+def all_by_product_of_signs(n: Size, r: Range["n"], b: Body["r", bool_]):
+    return prod_over(r, where(b(r), 1, -1)) == 1, prod_over(r, b(r))
+
+
+@rule()
+def last_of_bytes_that_wrap(n: Size, r: Range["n"]):
+    given(n > 0, n <= 129)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)

@@ -5,6 +5,11 @@ Comparing elements
 Two elements are equal for all positions where, in every case that their choices distinguish, the same input is read at
 the same position, or the same op is applied to equal operands. What that takes is collected as *leaves*: under a path,
 a condition on sizes and positions that must follow.
+
+What a licence says of the values of a rule it says of the sides: that the sign of a zero does not matter there, and
+that no NaN is met on the left one. It says nothing of what is inside an op: 1/0 and 1/-0 differ, and what stands on the
+right side alone may be NaN. So inside of ops elements are compared without these licences; the elements of a fold at
+which the sides arrive are the outer ones still, since Add, Mul and Max pass on no more than the sign of a zero.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from soundline.verify.smt.elements import (
     conditions,
 )
 from soundline.verify.smt.fold_bounds import learn_of_sums
+from soundline.verify.smt.fold_comparisons import learn_of_maxima
 from soundline.verify.smt.folds import Folds, folds_of
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjunction, equal, implies, negation
 from soundline.verify.smt.indexing import Path
@@ -50,21 +56,23 @@ class Leaf:
     left: Element
     right: Element
     required: Formula
+    outer: bool = False
+    """Whether these are the elements of the sides themselves, so that all that a licence says holds of them."""
 
 
 def differences(reader: Reader, left: Element, right: Element, path: Path) -> list[Leaf]:
     """The leaves of a comparison that are not plainly equal. What an invalid left element is, nothing has to be."""
     leaves: list[Leaf] = []
-    for cases, leaf in enumerate(_leaves(reader, left, right, path)):
+    for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=True)):
         if cases >= MOST_CASES:
             raise Unsupported("the sides distinguish too many cases")
         leaves.append(leaf)
     return leaves
 
 
-def proved(reader: Reader, left: Element, right: Element, path: Path) -> bool:
+def proved(reader: Reader, left: Element, right: Element, path: Path, *, outer: bool = False) -> bool:
     """Whether two elements are shown to be equal wherever the left one is valid."""
-    for cases, leaf in enumerate(_leaves(reader, left, right, path)):
+    for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=outer)):
         if cases >= MOST_CASES:
             return False
         if isinstance(leaf.left, Fold) or isinstance(
@@ -77,34 +85,34 @@ def proved(reader: Reader, left: Element, right: Element, path: Path) -> bool:
     return True
 
 
-def _leaves(reader: Reader, left: Element, right: Element, path: Path) -> Iterator[Leaf]:
+def _leaves(reader: Reader, left: Element, right: Element, path: Path, *, outer: bool) -> Iterator[Leaf]:
     left, right = (assuming(side, path, reader.operation) for side in (left, right))
     if left == right or isinstance(left, Bottom):
         return
     if any(folds_of(reader, left)) or any(folds_of(reader, right)):
         folds = Folds(reader, partial(proved, reader))
-        if folds.same(left, right, path):
+        if folds.same(left, right, path, partial(proved, reader, outer=True) if outer else None):
             return
         simpler = folds.simpler(left, path), folds.simpler(right, path)
         if simpler != (left, right):
-            yield from _leaves(reader, *simpler, path)
+            yield from _leaves(reader, *simpler, path, outer=outer)
             return
     chosen = [*_conditions(reader, left), *_conditions(reader, right)]
     if isinstance(left, Apply) and isinstance(right, Apply) and _alike(left, right):
         pairs = zip(left.operands, right.operands, strict=True)
-        nested = [leaf for a, b in pairs for leaf in _leaves(reader, a, b, path)]
+        nested = [leaf for a, b in pairs for leaf in _leaves(reader, a, b, path, outer=False)]
         if not chosen and nested:
-            yield Leaf(path, left, right, conjunction(leaf.required for leaf in nested))
+            yield Leaf(path, left, right, conjunction(leaf.required for leaf in nested), outer)
         if not chosen or all(leaf.required != FALSE for leaf in nested):
             yield from nested if chosen else ()
             return
     if not chosen:
         required = _required(reader, left, right, path)
         if not reader.space.plainly(path, required):
-            yield Leaf(path, left, right, required)
+            yield Leaf(path, left, right, required, outer)
         return
     for case in _cases(reader, chosen[0], path):
-        yield from _leaves(reader, left, right, path | {case})
+        yield from _leaves(reader, left, right, path | {case}, outer=outer)
 
 
 def _conditions(reader: Reader, element: Element) -> list[Formula]:
@@ -150,6 +158,7 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
     if left.dtype is bool_ and right.dtype is bool_ and not isinstance(right, Bottom):
         a, b = (reader.space.reduced(reader.bools.formula(e)) for e in (left, right))
         learn_of_sums(reader, (a, b), path)
+        learn_of_maxima(reader, Folds(reader, partial(proved, reader)).same, (a, b), path)
         return TRUE if a == b else conjunction((implies(a, b), implies(b, a)))
     return FALSE
 

@@ -24,7 +24,7 @@ from soundline.spec.values import identity
 from soundline.verify.smt.denotation_bits import BIT_LAWS
 from soundline.verify.smt.denotation_folds import FOLD_LAWS
 from soundline.verify.smt.denotation_movement import MOVEMENT_LAWS
-from soundline.verify.smt.denotation_numbers import INDEX_LAWS
+from soundline.verify.smt.denotation_numbers import INDEX_LAWS, rounded_down
 from soundline.verify.smt.elements import (
     CONNECTIVES,
     Bools,
@@ -89,7 +89,7 @@ class Reader:
         """How many indices of folds were given a name of their own."""
         self.folds_compared: int | None = None
         """How many folds the comparison contains that is going on; one inside it must have fewer."""
-        self.compared: dict[tuple[str, str, Path], bool] = {}
+        self.compared: dict[tuple[str, str, Path, bool], bool] = {}
         """Whether elements with folds were shown to be equal along a path."""
         self.settled: Callable[[Any], bool] = self._settled
         """Whether a leaf of a comparison is shown; a court knows more ways to show it."""
@@ -258,7 +258,10 @@ def _elementwise(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 def _of_operands(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
     """The element of an elementwise op of which every operand is valid."""
     if node.src[0].dtype is index and node.op in INDEX_LAWS:
-        return INDEX_LAWS[node.op](reader, *(reader.number(o) for o in operands))
+        numbers = [reader.number(o) for o in operands]
+        if node.op in (Op.Idiv, Op.Mod):
+            rounded_down(reader, numbers[0], numbers[1], path)
+        return INDEX_LAWS[node.op](reader, *numbers)
     if any(isinstance(o, Truth) for o in operands) and node.op in CONNECTIVES:
         return reader.bools.element(CONNECTIVES[node.op](*map(reader.bools.formula, operands)))
     return reader.operation(node.op, node.dtype, operands)

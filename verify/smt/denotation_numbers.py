@@ -45,9 +45,23 @@ def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[
 
 
 def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
-    """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom."""
+    """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom and what is a multiple of b in a."""
     found = reader.space.division(a, b, path)[0]
-    return _quotient(reader, a, b) if found is None else found
+    if found is not None:
+        return found
+    often, rest = divide(a, b)
+    if not often.terms or not reader.space.plainly(path, less(ZERO, b)):
+        often, rest = ZERO, a
+    return often + rounded_down(reader, rest, b, path)
+
+
+def rounded_down(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
+    """⌊a/b⌋ as an atom; where b is plainly positive, the remainder is plainly below it along the path."""
+    found = _quotient(reader, a, b)
+    if b.constant is None and reader.space.plainly(path, less(ZERO, b)):
+        rest = a - b * found
+        reader.space.learn(path, conjunction((at_least_zero(rest), less(rest, b))))
+    return found
 
 
 def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
@@ -85,8 +99,9 @@ def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
     return q
 
 
-def _maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
-    m = _defined(reader, f"max({a}, {b})", (a, b), _maximum)
+def maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
+    """The greater of two numbers: an atom with what defines it."""
+    m = _defined(reader, f"max({a}, {b})", (a, b), maximum)
     reader.maxima[f"max({a}, {b})"] = a, b
     reader.space.learn(
         ALWAYS, conjunction((at_most(a, m), at_most(b, m), disjunction((equal(a, m), equal(b, m)))))
@@ -114,7 +129,7 @@ INDEX_LAWS: dict[Op, Callable[..., Element]] = {
     Op.Mul: _number(lambda reader, a, b: a * b),
     Op.Neg: _number(lambda reader, a: -a),
     Op.Mulacc: _number(lambda reader, a, b, c: a * b + c),
-    Op.Max: _number(_maximum),
+    Op.Max: _number(maximum),
     Op.Idiv: _number(_quotient),
     Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),
     Op.CDiv: _number(_truncated),

@@ -49,7 +49,7 @@ from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, show, subterms
 from soundline.spec.values import identity
-from soundline.verify.layers import OVER_REALS
+from soundline.verify.layers import OF_SIDES, OVER_REALS
 from soundline.verify.smt.every_rank_shapes import dtype_inside, may_be_float
 
 MOST_ALIKE = 3
@@ -143,14 +143,17 @@ def _makes_floats(rule: Rule, dtype: DType) -> bool:
 def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
     """The rule without licences to round in another way, if it makes no floats but has floats inside.
 
-    Parts of it are proved by themselves, and there a licence must not say more than it said of the whole.
+    Parts of it are proved by themselves, and there a licence must not say more than it said of the whole. So where
+    something is folded, those go as well that speak of the values of whole sides.
     """
     idle = set(OVER_REALS) & set(rule.licences)
     values = [t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)]
     inside = [d for d in dtypes if not _makes_floats(rule, d)]
-    if not idle or not any(may_be_float(t, rule, [d]) for d in inside for t in values if has_dtype(t)):
-        return rule
-    return replace(rule, licences=tuple(n for n in rule.licences if n not in idle))
+    if not any(may_be_float(t, rule, [d]) for d in inside for t in values if has_dtype(t)):
+        idle = set()
+    if any(map(has_fold, (rule.left, rule.right))):
+        idle |= set(OF_SIDES) & set(rule.licences)
+    return replace(rule, licences=tuple(n for n in rule.licences if n not in idle)) if idle else rule
 
 
 def _zero_is_nothing(op: object, value: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:

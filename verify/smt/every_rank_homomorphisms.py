@@ -18,7 +18,9 @@ A choice between folds folds both. Where one of them may fold what is invalid, t
 side: with the choice inside, what is invalid could be left out.
 
 The elements of a maximum are elements of what is folded, and so are the maxima of some of them. So what ``fits`` says
-of these elements it says of both operands of the law.
+of these elements it says of both operands of the law. Likewise a product or a maximum of zeros and ones is zero or one,
+and a sum of them that does not wrap is not negative: of such operands alone the law has to hold, as it is for *any* and
+*all*.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from dataclasses import replace
 from typing import Any
 
 from soundline.spec.arrays import Invalid
-from soundline.spec.dtypes import DType
+from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import goals, is_about_shapes
 from soundline.spec.op_schema import Op
@@ -36,6 +38,7 @@ from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Term, UnaryOp, Value, Variable, Vector, show, subterms, value
 from soundline.spec.values import identity
 from soundline.verify.advice.trial import failure, is_pointwise
+from soundline.verify.layers import OF_SIDES
 from soundline.verify.smt import scalars
 from soundline.verify.smt.elements import Unsupported
 from soundline.verify.smt.every_rank_conditions import stated
@@ -128,6 +131,8 @@ class _Moves:
         firsts, seconds = ([Value("var", (f"{name}{k}",)) for k in range(len(folds))] for name in NAMES)
         joined = [_joined(inner, a, b) for a, b in zip(firsts, seconds, strict=True)]
         given = [*self._of_scalars(), *self._fitting(folds, (firsts, seconds))]
+        for fold, *elements in zip(folds, firsts, seconds, strict=True):
+            given += [said for element in elements for said in self._of_ones(fold, element)]
         right = _joined(outer, self._with(term, firsts), self._with(term, seconds))
         return self._about(folds, self._with(term, joined), right, given)
 
@@ -148,7 +153,8 @@ class _Moves:
         left, right, *given = (self._of_dtypes(t, kinds) for t in (left, right, *given))
         met = {n for term in (left, right, *given) for n in variables_in(term)}
         kinds = {n: k for n, k in kinds.items() if n in met}
-        return replace(self.rule, kinds=kinds, given=tuple(given), left=left, right=right)
+        licences = tuple(n for n in self.rule.licences if n not in OF_SIDES)
+        return replace(self.rule, kinds=kinds, given=tuple(given), left=left, right=right, licences=licences)
 
     def _of_dtypes(self, term: Any, kinds: dict[str, Variable]) -> Any:
         """A term that names no tensor to speak of its dtype; the scalars that it names instead are added to `kinds`."""
@@ -177,6 +183,28 @@ class _Moves:
                     said = _replaced(said, show(fold.args[0]), element)
                 if not any(n in self.classes for n in variables_in(said)):
                     yield said
+
+    def _of_ones(self, fold: Value, element: Value) -> Iterator[Term]:
+        """What is known of what is folded, and of what folds of it are, where all elements are 0 or 1."""
+        if not self._is_one_or_zero(fold.args[0]):
+            return
+        if fold.args[1] in (Op.Mul, Op.Max):
+            ends = (Value(Op.CmpEq, (element, value(n))) for n in (0, 1))
+            yield Value(Op.Or, tuple(ends))
+        elif fold.args[1] is Op.Add and dtype_inside(fold.args[0], self.rule) == (index,):
+            yield Value(Op.CmpGe, (element, value(0)))
+
+    def _is_one_or_zero(self, term: Any) -> bool:
+        """Whether a value is 0 or 1 at every element: a cast of a bool, a choice of such numbers, or a product."""
+        if not isinstance(term, Value):
+            return False
+        if term.head == "literal":
+            return term.args[0] in (0, 1)
+        if term.head is Op.Where:
+            return all(map(self._is_one_or_zero, term.args[1:]))
+        if term.head is Op.Mul:
+            return all(map(self._is_one_or_zero, term.args))
+        return term.head is Op.Cast and dtype_inside(term.args[0], self.rule) == (bool_,)
 
     def _is_proved(self, law: Rule) -> bool:
         """Whether a rule about elements is proved at every dtype."""

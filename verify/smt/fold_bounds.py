@@ -46,9 +46,9 @@ def _learn(reader: Reader, total: Poly, fold: Fold, path: Path) -> None:
         below = frozenset[str]().union(*(reader.space.base(a) for a in guess.atoms))
         if not below.isdisjoint(name for name, _ in bound):
             continue
-        if _holds(reader, body, inside, partial(at_most, guess)):
+        if holds_of(reader, body, inside, partial(at_most, guess)):
             found.append(at_most(guess * count, total))
-        if _holds(reader, body, inside, partial(_at_least, guess)):
+        if holds_of(reader, body, inside, partial(_at_least, guess)):
             found.append(at_most(total, guess * count))
     if found:
         reader.space.learn(path, implies(conjunction(map(at_least_zero, sizes)), conjunction(found)))
@@ -78,11 +78,11 @@ def _numbers(body: Element) -> Iterator[Poly]:
         yield from _numbers(body.otherwise)
 
 
-def _holds(reader: Reader, body: Element, path: Path, wanted: Callable[[Poly], Formula]) -> bool:
+def holds_of(reader: Reader, body: Element, path: Path, wanted: Callable[[Poly], Formula]) -> bool:
     """Whether a condition holds of a summand, whichever way its choices go."""
     if isinstance(body, Number):
         return reader.space.shows(path, wanted(body.poly))
     if isinstance(body, Choice):
         ways = ((body.condition, body.then), (negation(body.condition), body.otherwise))
-        return all(_holds(reader, way, path | {case}, wanted) for case, way in ways)
+        return all(holds_of(reader, way, path | {case}, wanted) for case, way in ways)
     return isinstance(body, Bottom)

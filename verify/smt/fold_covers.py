@@ -28,13 +28,26 @@ from soundline.verify.smt.elements import (
     Number,
     Truth,
     Unsupported,
+    may_be_invalid,
 )
 from soundline.verify.smt.fold_bijections import Bijections, Proves
 from soundline.verify.smt.fold_sums import speaks_of_elements, without
-from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, conjuncts, less, negation
+from soundline.verify.smt.fold_tests import as_any_or_all
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    at_least_zero,
+    conjunction,
+    conjuncts,
+    disjunction,
+    less,
+    negation,
+)
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import MOST_PIECES, Piece, Pieces, opened
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.replacing import Replacement
 
 MOST_STEPS = 200
 """How often a part of a piece is covered before a comparison is given up."""
@@ -151,9 +164,31 @@ class Covers:
                     raise Unsupported("a condition falls into too many cases")
             yield from found
         elif not condition.name:
-            yield from () if condition == FALSE else [Piece(guard=frozenset(conjuncts(condition)))]
+            cases = self._cases(condition, path)
+            if cases is not None:
+                yield from self._true(cases, path)
+            elif condition != FALSE:
+                yield Piece(guard=frozenset(conjuncts(condition)))
         else:
             yield from self._true_of_element(condition, path)
+
+    def _cases(self, condition: Formula, path: Path) -> Formula | None:
+        """A condition on a number that is a choice by elements as one in each way of it; None where there is none."""
+        for atom in sorted(condition.poly.atoms) if condition.poly is not None else ():
+            behind = self.reader.behind.get(atom)
+            if not isinstance(behind, Choice) or may_be_invalid(behind):
+                continue
+            if not speaks_of_elements(behind.condition):
+                continue
+            ways = []
+            for case, way in (
+                (behind.condition, behind.then),
+                (negation(behind.condition), behind.otherwise),
+            ):
+                change = Replacement(self.reader, {atom: self.reader.number(way)})
+                ways.append(conjunction((case, change.condition(condition, path))))
+            return self.space.reduced(disjunction(ways))
+        return None
 
     def _true_of_element(self, condition: Formula, path: Path) -> Iterator[Piece]:
         holds = condition.kind == "opaque"
@@ -173,7 +208,10 @@ class Covers:
         """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
         if left.dtype is not bool_:
             return self._same(self.of(left, path), self.of(right, path), path)
-        a, b = (self.space.reduced(self.reader.bools.formula(e)) for e in (left, right))
+        a, b = (
+            as_any_or_all(self.reader, self.space.reduced(self.reader.bools.formula(e)), path)
+            for e in (left, right)
+        )
         for x, y in ((a, b), (negation(a), negation(b))):
             self.found_folds = False
             ways = list(self._true(x, path)), list(self._true(y, path))
@@ -183,8 +221,15 @@ class Covers:
 
     def _same(self, left: Sequence[Piece], right: Sequence[Piece], path: Path) -> bool:
         sides = [self._simple(left, path), self._simple(right, path)]
-        return all(self._covered(p, sides[1], path, of_right=False) for p in sides[0]) and all(
-            self._covered(p, sides[0], path, of_right=True) for p in sides[1]
+        if self._cover_each_other(sides, path):
+            return True
+        cases = [self.pieces.in_cases(side, path) for side in sides]
+        return cases != sides and self._cover_each_other([self._simple(c, path) for c in cases], path)
+
+    def _cover_each_other(self, sides: Sequence[Sequence[Piece]], path: Path) -> bool:
+        left, right = sides
+        return all(self._covered(p, right, path, of_right=False) for p in left) and all(
+            self._covered(p, left, path, of_right=True) for p in right
         )
 
     def _simple(self, pieces: Iterable[Piece], path: Path) -> list[Piece]:

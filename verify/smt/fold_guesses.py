@@ -20,7 +20,7 @@ from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, 
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, equal, is_zero, less
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import Bound, Piece, opened
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly, divide
 from soundline.verify.smt.polynomials import product as total
 
 MOST_CANDIDATES = 12
@@ -188,7 +188,12 @@ class Solver:
         """Values of as many indices as the equations fix."""
         pending = list(equations)
         while pending:
-            found = self._one(pending) or self._digits(pending) or self._eliminated(pending)
+            found = (
+                self._one(pending)
+                or self._digits(pending)
+                or self._rotated(pending)
+                or self._eliminated(pending)
+            )
             if not found:
                 break
         for name, value in list(self.values.items()):
@@ -250,6 +255,24 @@ class Solver:
         condition = self.space.reduced(condition)
         if condition != TRUE:
             self.needs.append(condition)
+
+    def _rotated(self, pending: list[Poly]) -> bool:
+        """Solve an equation for an index up to multiples of its size, where all else unknown is such a multiple."""
+        for k, equation in enumerate(pending):
+            poly = self._inserted(equation)
+            for atom in self._unknowns(poly):
+                sign, size = poly.terms.get((atom,), 0), self.sizes.get(atom)
+                if abs(sign) != 1 or size is None:
+                    continue
+                often, rest = divide(poly - Poly.of(atom) * sign, size)
+                if not often.terms or self._unknowns(size) or self._unknowns(rest):
+                    continue
+                number = -rest * sign
+                turns = quotient(self.reader, number, size, self.path)
+                self.values[atom] = self.space.equations.reduce(number - size * turns)
+                del pending[k]
+                return True
+        return False
 
     def _eliminated(self, pending: list[Poly]) -> bool:
         """Solve one equation for one of several unknowns."""

@@ -25,10 +25,10 @@ FLOATS = ("GoG", "oGg", "z", "i", "n", "MW", "MMmoGg", "ooGgo", "GMgom", "omMM",
 """o is 1 and n is -1; G and g are great numbers of both signs, M and W the greatest, m the inverse of M; z is -0.0,
 Z is 0.0, i and I are the infinities, and q is NaN."""
 
-WITH_SCALARS = (("Zo", "i"), ("Io", "i"), ("no", "I"))
+WITH_SCALARS = (("Zo", "i"), ("Io", "i"), ("no", "I"), ("io", "o"))
 """Elements of tensors, and of the scalars beside them."""
 
-WHOLE = ("n", "M", "W", "Mo", "oM", "nW", "nZ", "s", "Kook")
+WHOLE = ("n", "M", "W", "Mo", "oM", "nW", "nZ", "s", "Kook", "on")
 """The same of integers: o is 1, n is -1, M the greatest number, and W the least; s times s is out of range, and beside
 K and k an odd number is rounded where it becomes a float32."""
 

@@ -7,6 +7,9 @@ that starts at its first element, so two folds are equal only if they run throug
 nested folds are not joined. What may be left out is what the law of the scalars lets out: -0.0 where floats are added
 (not +0.0, since -0.0 + 0.0 = 0.0), and 1.0 where they are multiplied. The sum of nothing is +0.0 but that of several
 -0.0 is -0.0, so what is left out must not be all there is on one side alone.
+
+Where the sign of a zero does not matter in the end, every zero is neutral in a sum, and what is left out may be all
+there is: partial sums that differ in the sign of a zero alone do so after each further summand.
 """
 
 from __future__ import annotations
@@ -59,10 +62,12 @@ class Sequence:
 class Orders:
     """Compares folds of floats, exactly."""
 
-    def __init__(self, reader: Reader, op: Op, proves: Proves) -> None:
+    def __init__(self, reader: Reader, op: Op, proves: Proves, *, signed: bool = True) -> None:
         self.reader = reader
         self.space = reader.space
         self.op = op
+        self.signed = signed
+        """Whether the sign of a zero matters in the end."""
         self.proves = proves
         self.pieces = Pieces(reader, counting=False, signed=False)
         self.maps = Bijections(reader, proves)
@@ -88,7 +93,11 @@ class Orders:
         return Sequence(piece, bound, thinned=bool(conditions))
 
     def _is_neutral(self, element: Element) -> bool:
-        return isinstance(element, Constant) and same_value(element.dtype, element.value, NEUTRAL[self.op])
+        if not isinstance(element, Constant):
+            return False
+        if self.op is Op.Add and not self.signed:
+            return element.value == 0
+        return same_value(element.dtype, element.value, NEUTRAL[self.op])
 
     def _fixed(self, piece: Piece, path: Path) -> Piece:
         """The piece without the indices that equations fix."""
@@ -169,7 +178,7 @@ class Orders:
 
     def _as_empty(self, a: Sequence, b: Sequence, path: Path) -> bool:
         """Whether what is left out does not matter: there was something on both sides, or on none."""
-        if self.op is not Op.Add or not (a.thinned or b.thinned):
+        if self.op is not Op.Add or not self.signed or not (a.thinned or b.thinned):
             return True
         if not (are_apart(self.space, a.whole) and are_apart(self.space, b.whole)):
             return False

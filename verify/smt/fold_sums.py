@@ -235,7 +235,11 @@ class Sums:
             for piece in self.of(side, path):
                 signed = replace(piece, scale=piece.scale * sign, of_right=sign < 0)
                 pending += self.pieces.simplified(signed, path)
-        return self._vanish(pending, dtype, path)
+        if self._vanish(pending, dtype, path):
+            return True
+        cases = self.pieces.in_cases(pending, path)
+        simple = [q for p in cases for q in self.pieces.simplified(p, path)]
+        return cases != pending and self._vanish(simple, dtype, path)
 
     def _vanish(self, pending: list[Piece], dtype: DType, path: Path) -> bool:
         """Whether the pieces, counted with their signs, come to nothing."""

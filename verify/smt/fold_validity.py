@@ -88,7 +88,12 @@ def _is_valid(reader: Reader, node: UOp) -> bool:
         path |= within(places)
         at = tuple(ZERO if size == ONE else Poly.of(name) for name, size in places)
         found = _folded(reader.element(node, at, path), reader, node)
-        return all(reader.space.shows(p, FALSE) for p in _invalid(reader, found, path))
+        return is_valid(reader, found, path)
+
+
+def is_valid(reader: Reader, element: Element, path: Path) -> bool:
+    """Whether an element, and all that is folded for it, is shown to be valid along a path."""
+    return all(reader.space.shows(p, FALSE) for p in _invalid(reader, element, path))
 
 
 def _folded(element: Element, reader: Reader, node: UOp) -> Element:

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soundline.spec.arrays import Invalid
-from soundline.spec.dtypes import DType, bool_
+from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.op_schema import Op
 from soundline.spec.values import identity
+from soundline.verify.layers import OF_SIDES
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import (
     Apply,
@@ -34,8 +35,10 @@ from soundline.verify.smt.fold_covers import Covers
 from soundline.verify.smt.fold_homomorphisms import Homomorphisms
 from soundline.verify.smt.fold_orders import Orders, are_apart, is_filled
 from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
-from soundline.verify.smt.formulas import Formula
+from soundline.verify.smt.formulas import Formula, at_most, conjunction
 from soundline.verify.smt.indexing import Path
+from soundline.verify.smt.pieces import opened
+from soundline.verify.smt.polynomials import Poly
 
 
 class Folds:
@@ -45,8 +48,11 @@ class Folds:
         self.reader = reader
         self.proves = proves
 
-    def same(self, left: Element, right: Element, path: Path) -> bool:
-        """Whether two elements are shown to be equal by what their folds are."""
+    def same(self, left: Element, right: Element, path: Path, outer: Proves | None = None) -> bool:
+        """Whether two elements are shown to be equal by what their folds are.
+
+        `outer` shows that what the sides themselves fold is equal, where the elements are those of the sides.
+        """
         found = [fold for side in (left, right) for fold in folds_of(self.reader, side)]
         size = sum(1 + _folds_inside(self.reader, fold) for fold in found)
         before = self.reader.folds_compared
@@ -54,11 +60,14 @@ class Folds:
             before is not None and size >= before
         ):  # nothing was gained by the comparison around
             return False
-        question = (left.key, right.key, path)
+        question = (left.key, right.key, path, outer is not None)
         if question not in self.reader.compared:
             self.reader.folds_compared = size
             try:
-                self.reader.compared[question] = self._same(left, right, path, {fold.op for fold in found})
+                ops = {fold.op for fold in found}
+                self.reader.compared[question] = self._same(left, right, path, ops) or (
+                    outer is not None and self._same_outside(left, right, path, ops, outer)
+                )
             finally:
                 self.reader.folds_compared = before
         return self.reader.compared[question]
@@ -67,6 +76,17 @@ class Folds:
         if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
             return True
         return self._inside(left, right, ops, path)
+
+    def _same_outside(self, left: Element, right: Element, path: Path, ops: set[Op], proves: Proves) -> bool:
+        """The same up to what a licence ignores of the sides, which a fold of floats passes on."""
+        if not left.dtype.is_float or self.reader.licences.isdisjoint(OF_SIDES):
+            return False
+        if over_reals(self.reader, left.dtype):
+            return False
+        ways: list[Covers | Orders] = [Covers(self.reader, proves)] if Op.Max in ops else []
+        signed = "no_signed_zero" not in self.reader.licences
+        ways += [Orders(self.reader, op, proves, signed=signed) for op in (Op.Add, Op.Mul) if op in ops]
+        return any(self._by(way, left, right, path) for way in ways)
 
     def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
         """Whether the elements are equal once what is done to folds is done to their elements."""
@@ -105,7 +125,7 @@ class Folds:
 
     def simpler(self, element: Element, path: Path) -> Element:
         """A fold of what is always the same, or of at most one float, as a choice; any other element as it is."""
-        again = self._repeated(element)
+        again = self._repeated(element) or self._as_number(element, path)
         if again is not None:
             return again
         if not isinstance(element, Fold) or element.op is Op.Max or not element.dtype.is_float:
@@ -114,6 +134,26 @@ class Folds:
             return element
         orders = Orders(self.reader, element.op, self.proves)
         return orders.single(element, path) or orders.unrolled(element, path) or element
+
+    def _as_number(self, element: Element, path: Path) -> Element | None:
+        """The maximum of some indices cast to a dtype in which all of them fit: their maximum, cast; else None."""
+        if not isinstance(element, Fold) or element.op is not Op.Max or not element.dtype.is_int:
+            return None
+        body, space = element.body, self.reader.space
+        if not isinstance(body, Apply) or body.op is not Op.Cast or body.operands[0].dtype is not index:
+            return None
+        if not are_apart(space, element.bound) or not space.shows(path, is_filled(element.bound)):
+            return None
+        _, each, inside = opened(self.reader, element, path)
+        if not isinstance(each, Apply):
+            return None
+        number, (least, most) = self.reader.number(each.operands[0]), (element.dtype.min, element.dtype.max)
+        ends = at_most(Poly.of(int(least)), number), at_most(number, Poly.of(int(most)))
+        if not space.shows(inside, conjunction(ends)):
+            return None
+        self.reader.by_law = True
+        greatest = self.reader.number(Fold(index, Op.Max, element.bound, body.operands[0]))
+        return self.reader.operation(Op.Cast, element.dtype, (Number(index, greatest),))
 
     def _repeated(self, element: Element) -> Element | None:
         """A fold of one known element over and over that joins with itself to itself; None for any other.

@@ -21,6 +21,7 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import obligations
+from soundline.verify.layers import OF_SIDES
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
@@ -89,8 +90,9 @@ class Court:
 
     def scalar(self, reader: Reader, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
         """Whether the laws of the dtype make the elements of a leaf equal."""
-        obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences_of(goal))
-        question = (obligation.left, obligation.right, obligation.hypotheses, obligation.fits)
+        licences = licences_of(goal) if leaf.outer else licences_of(goal) - set(OF_SIDES)
+        obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences)
+        question = (obligation.left, obligation.right, obligation.hypotheses, obligation.fits, licences)
         if question not in self.findings:
             self.findings[question] = scalars.decide(obligation, self.budget)
         return _Scalar(self.findings[question], made)
@@ -134,7 +136,7 @@ class Instance:
             return False
         if not any(leaves.is_about_elements(f) for f in self.space.known(ALWAYS)):
             return True
-        question = Leaf(ALWAYS, Constant(bool_, False), Constant(bool_, True), FALSE)
+        question = Leaf(ALWAYS, Constant(bool_, False), Constant(bool_, True), FALSE, outer=True)
         return self.court.scalar(self.reader, question, (), self.goal).finding.verdict != "vacuous"
 
     def applies_to_elements(self) -> bool:

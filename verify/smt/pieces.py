@@ -10,7 +10,7 @@ that an equation fixes goes away, and an index on which nothing depends leaves a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product as combinations
@@ -18,7 +18,7 @@ from itertools import product as combinations
 from soundline.spec.dtypes import bool_
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.denotation_numbers import quotient
-from soundline.verify.smt.elements import Element, Fold, Unsupported, atoms, may_be_invalid
+from soundline.verify.smt.elements import Choice, Element, Fold, Unsupported, atoms, may_be_invalid
 from soundline.verify.smt.formulas import (
     FALSE,
     TRUE,
@@ -288,6 +288,50 @@ class Pieces:
             if solved is not None:
                 return self._without(piece, condition, *solved, path)[0]
         return None
+
+    # cases ------------------------------------------------------------------------------------------------------
+
+    def in_cases(self, pieces: Sequence[Piece], path: Path) -> list[Piece]:
+        """The pieces, each in the cases of the choices between indices in it; the same pieces where there are none."""
+        done: list[Piece] = []
+        pending = list(pieces)
+        while pending:
+            piece = pending.pop(0)
+            atom = self._chosen(piece)
+            if atom is None:
+                done.append(piece)
+            else:
+                pending = [*self._cases(piece, atom, path), *pending]
+            if len(pending) + len(done) > MOST_PIECES:
+                raise Unsupported("a fold falls into too many pieces")
+        return done
+
+    def _chosen(self, piece: Piece) -> str | None:
+        """An atom of a piece that stands for a choice by what one of its indices is, or for the greater of two."""
+        parts: list[Iterable[Poly] | Element | Formula] = [*piece.factors, *piece.guard, (piece.number,)]
+        seen = frozenset[str]().union(*(self._base(part) for part in parts))
+        names = {name for name, _ in piece.bound}
+        for atom in sorted(seen):
+            if not names.isdisjoint(self.space.base(atom)) and self._ways(atom) is not None:
+                return atom
+        return None
+
+    def _ways(self, atom: str) -> tuple[Formula, Poly, Poly] | None:
+        """What decides which of two numbers an atom is, and these."""
+        if atom in self.reader.maxima:
+            a, b = self.reader.maxima[atom]
+            return at_most(a, b), b, a
+        behind = self.reader.behind.get(atom)
+        if not isinstance(behind, Choice) or may_be_invalid(behind):
+            return None
+        return behind.condition, self.reader.number(behind.then), self.reader.number(behind.otherwise)
+
+    def _cases(self, piece: Piece, atom: str, path: Path) -> Iterator[Piece]:
+        ways = self._ways(atom)
+        assert ways is not None
+        condition, then, otherwise = ways
+        for case, value in ((condition, then), (negation(condition), otherwise)):
+            yield self.replaced(piece, {atom: value}, path, (case,))
 
     # counting ---------------------------------------------------------------------------------------------------
 

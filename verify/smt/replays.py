@@ -19,7 +19,7 @@ from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
-from soundline.spec.node import Size, UOp, toposort
+from soundline.spec.node import ReduceArg, Size, UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.verify.layers import OVER_REALS
 from soundline.verify.smt.obligations import wrapping_nodes
@@ -111,9 +111,17 @@ def _agree(goal: Goal, left: Array, right: Array, bound: Mapping[int, Array]) ->
 
 
 def _has_nan(node: UOp, bound: Mapping[int, Array]) -> bool:
+    """Whether a value has a NaN, in a loop at any iteration; what has no value at some, may have one."""
     if not node.dtype.is_float:
         return False
-    return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+    open_loops = sorted(free_ranges(node), key=lambda r: (len(free_ranges(r.src[0])), r.arg.id))
+    if not open_loops:
+        return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+    differs = UOp(Op.CmpNe, (node, node))
+    try:
+        return any(evaluate(UOp(Op.Reduce, (differs, *open_loops), ReduceArg(Op.Max)), bound).elements)
+    except SoundlineError:
+        return True
 
 
 def _are_plain(bound: Mapping[int, Array]) -> bool:

@@ -330,6 +330,51 @@ def count_in_a_wide_dtype_and_cast(r: Range["n"], b: Body["r", bool_]):
     return sum_over(r, b(r).cast(int32)).cast(int8), sum_over(r, b(r).cast(int8))
 
 
+@right()
+def last_of_a_counter_that_fits(r: Range["n"], n: Size):
+    """The same where it does not leave it."""
+    given(n > 0, n <= 128)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)
+
+
+@wrong()
+def last_of_a_counter_one_too_long(r: Range["n"], n: Size):
+    """One more, and the last is the least."""
+    given(n > 0, n <= 129)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)
+
+
+@wrong()
+def last_of_a_counter_that_may_be_empty(r: Range["n"], n: Size):
+    """The greatest of nothing is the least of the dtype."""
+    given(n <= 128)
+    return max_over(r, r.cast(int8)), (n - 1).cast(int8)
+
+
+@right(dtypes=[index])
+def all_of_the_product_of_integers(x: Tensor["n"]):
+    """Without wrapping a product is 0 only where a factor is."""
+    return x.cast(bool_).prod(0), x.prod(0).cast(bool_)
+
+
+@wrong(dtypes=[int8])
+def all_of_the_product_of_bytes(x: Tensor["n"]):
+    """With it 16 * 16 is 0 as well."""
+    return x.cast(bool_).prod(0), x.prod(0).cast(bool_)
+
+
+@wrong(dtypes=[index])
+def any_of_the_sum_of_integers(x: Tensor["n"]):
+    """A sum is 0 where a number and its negative meet."""
+    return x.cast(bool_).max(0), x.sum(0).cast(bool_)
+
+
+@wrong(dtypes=[int32])
+def sum_of_sum_of_converted(x: Tensor, a: Axes, b: Axes):
+    """Integers near 2 ** 24 are rounded as floats are, in an order."""
+    return x.cast(float32).sum(a).sum(b), x.cast(float32).sum(a | b)
+
+
 # Rules that say nothing -------------------------------------------------------------------------------------------
 
 

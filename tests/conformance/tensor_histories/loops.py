@@ -560,6 +560,235 @@ def any_above(r: Range["n"], n: Size, f: Body["r"], c: Value):
     return max_over(r, f(r) < c), max_over(r, f(r)) < c
 
 
+# Rotations ---------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=SOME)
+def loop_rotated(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """Halide, storage folding: a circular buffer is summed from any start."""
+    return sum_over(r, f((r + k) % n)), sum_over(r, f(r))
+
+
+@right(dtypes=[int8, float16])
+def maximum_rotated_backwards(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """The greatest is found whichever way the buffer is gone round."""
+    return max_over(r, f((k - r) % n)), max_over(r, f(r))
+
+
+@right(dtypes=FEW)
+def loops_rotated_together(r: Range["n"], k: Value[index], n: Size, f: Body["r"], g: Body["r"]):
+    """Two circular buffers in step."""
+    return sum_over(r, f((r + k) % n) * g((r + k) % n)), sum_over(r, f(r) * g(r))
+
+
+@right(dtypes=FEW)
+def loop_rotated_by_two_amounts(r: Range["n"], j: Value[index], k: Value[index], n: Size, f: Body["r"]):
+    """From one start as from another."""
+    return sum_over(r, f((r + j) % n)), sum_over(r, f((r + k) % n))
+
+
+@right(dtypes=FEW)
+def loop_of_eight_rotated(r: Range[8], f: Body["r"]):
+    """A known number of elements."""
+    return sum_over(r, f((r + 3) % 8)), sum_over(r, f(r))
+
+
+@right(dtypes=[int8])
+def loop_rotated_by_a_choice(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """The remainder as a comparison and a difference."""
+    given(k >= 0, k <= n)
+    return sum_over(r, f(where(r + k < n, r + k, r + k - n))), sum_over(r, f(r))
+
+
+@wrong(dtypes=[float16])
+def float_loop_rotated(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """Floats are summed in another order then."""
+    return sum_over(r, f((r + k) % n)), sum_over(r, f(r))
+
+
+@wrong(dtypes=FEW)
+def loop_rotated_in_a_smaller_buffer(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """One place is met twice and one never."""
+    given(n > 1)
+    return sum_over(r, f((r + k) % (n - 1))), sum_over(r, f(r))
+
+
+@wrong(dtypes=FEW)
+def loop_rotated_with_a_stride(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """A stride of two goes round twice where the extent is even."""
+    return sum_over(r, f((2 * r + k) % n)), sum_over(r, f(r))
+
+
+@wrong(dtypes=FEW)
+def loops_rotated_apart(r: Range["n"], k: Value[index], n: Size, f: Body["r"], g: Body["r"]):
+    """Only one of two buffers is turned."""
+    return sum_over(r, f((r + k) % n) * g(r)), sum_over(r, f(r) * g(r))
+
+
+@wrong(dtypes=FEW)
+def loop_rotated_without_its_last(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
+    """The last iteration is left out."""
+    given(n > 0)
+    i = fresh(n - 1)
+    return sum_over(r, f((r + k) % n)), sum_over(i, f(i))
+
+
+# Tiles that overlap -----------------------------------------------------------------------------------------------
+
+
+@right(dtypes=WRAPPING)
+def last_tile_shifted_inwards(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide, TailStrategy::ShiftInwards: what is computed twice does no harm to a Max."""
+    given(n >= 8)
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return max_over(r, f(r)), max_over((i, j), f(minimum(i * 8, n - 8) + j))
+
+
+@right(dtypes=[int8, float16])
+def last_tile_of_any_size_shifted_inwards(r: Range["n"], n: Size, t: Size, f: Body["r"]):
+    """The same of a symbolic factor."""
+    given(n >= t, t > 0)
+    i, j = fresh((n + t - 1) // t), fresh(t)
+    return max_over(r, f(r)), max_over((i, j), f(minimum(i * t, n - t) + j))
+
+
+@wrong(dtypes=[int8])
+def sum_of_a_tile_shifted_inwards(r: Range["n"], n: Size, f: Body["r"]):
+    """Halide refuses it for updates: what is summed twice counts twice."""
+    given(n >= 8)
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return sum_over(r, f(r)), sum_over((i, j), f(minimum(i * 8, n - 8) + j))
+
+
+@wrong(dtypes=[int8])
+def last_tile_shifted_but_left_out(r: Range["n"], n: Size, f: Body["r"]):
+    """The number of tiles is rounded down."""
+    given(n >= 8)
+    i, j = fresh(n // 8), fresh(8)
+    return max_over(r, f(r)), max_over((i, j), f(minimum(i * 8, n - 8) + j))
+
+
+@wrong(dtypes=[int8])
+def last_tile_shifted_by_one_too_many(r: Range["n"], n: Size, f: Body["r"]):
+    """The last element is not reached."""
+    given(n >= 9)
+    i, j = fresh((n + 7) // 8), fresh(8)
+    return max_over(r, f(r)), max_over((i, j), f(minimum(i * 8, n - 9) + j))
+
+
+@wrong(dtypes=[int8])
+def halves_that_do_not_meet(r: Range["n"], n: Size, k: Size, f: Body["r"]):
+    """One element may lie between them."""
+    given(k <= n, n <= 2 * k + 1)
+    i = fresh(k)
+    return max_over(r, f(r)), maximum(max_over(i, f(i)), max_over(i, f(n - k + i)))
+
+
+# Bounds of a maximum ----------------------------------------------------------------------------------------------
+
+
+@right(dtypes=SOME)
+def max_is_reached_from_above(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """Bounds of a Max: no element exceeds it."""
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r)), max_over(r, f(r)) >= f(k), ~(max_over(r, f(r)) < f(k)))
+
+
+@right(dtypes=[int8])
+def max_of_a_part_is_no_greater(r: Range["n"], s: Range["m"], n: Size, m: Size, f: Body["r"]):
+    """Nor does the maximum of some of them."""
+    given(m <= n)
+    return claim(max_over(s, f(s)) <= max_over(r, f(r)))
+
+
+@right(dtypes=[int8])
+def max_of_one_is_no_greater_than_that_of_two(r: Range["n"], f: Body["r"], g: Body["r"]):
+    """Nor that of what is joined with something."""
+    return claim(max_over(r, f(r)) <= max_over(r, maximum(f(r), g(r))))
+
+
+@wrong(dtypes=[int8])
+def max_is_never_reached(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """The greatest element is as great as the maximum."""
+    given(k >= 0, k < n)
+    return claim(f(k) < max_over(r, f(r)))
+
+
+@wrong(dtypes=[float16])
+def float_max_is_reached_from_above(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """A NaN is at most nothing."""
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r)))
+
+
+@wrong(dtypes=[int8])
+def max_of_fewer_is_as_great(r: Range["n"], s: Range["m"], n: Size, m: Size, f: Body["r"]):
+    """The greatest may be among the others."""
+    given(m <= n)
+    return claim(max_over(r, f(r)) <= max_over(s, f(s)))
+
+
+@wrong(dtypes=[int8])
+def max_lowered_is_reached(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """Each element one less."""
+    given(k >= 0, k < n)
+    return claim(f(k) <= max_over(r, f(r) - 1))
+
+
+@wrong(dtypes=[int8])
+def sum_is_reached_from_above(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """What holds of a maximum does not hold of a sum."""
+    given(k >= 0, k < n)
+    return claim(f(k) <= sum_over(r, f(r)))
+
+
+# Counts -----------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=[index])
+def any_by_counting(r: Range["n"], b: Body["r", bool_]):
+    """numpy and tinygrad: a count that is not 0."""
+    return sum_over(r, where(b(r), 1, 0)) > 0, max_over(r, b(r))
+
+
+@right(dtypes=[index])
+def none_by_counting(r: Range["n"], b: Body["r", bool_]):
+    """A count that is 0."""
+    return sum_over(r, where(b(r), 1, 0)) == 0, ~max_over(r, b(r))
+
+
+@right(dtypes=[int8])
+def any_by_counting_few(r: Range["n"], n: Size, b: Body["r", bool_]):
+    """A count that fits its dtype."""
+    given(n <= 127)
+    return sum_over(r, where(b(r), 1, 0)) >= 1, max_over(r, b(r))
+
+
+@wrong(dtypes=[int8])
+def any_by_counting_too_many(r: Range["n"], n: Size, b: Body["r", bool_]):
+    """A count that does not: 128 of them are less than none."""
+    given(n <= 128)
+    return sum_over(r, where(b(r), 1, 0)) >= 1, max_over(r, b(r))
+
+
+@wrong(dtypes=[index])
+def two_by_counting(r: Range["n"], b: Body["r", bool_]):
+    """More than one."""
+    return sum_over(r, where(b(r), 1, 0)) > 1, max_over(r, b(r))
+
+
+@wrong(dtypes=[index])
+def any_by_counting_with_signs(r: Range["n"], b: Body["r", bool_], c: Body["r", bool_]):
+    """What is taken off may make it nothing."""
+    return sum_over(r, where(b(r), 1, 0) - where(c(r), 1, 0)) != 0, max_over(r, b(r))
+
+
+@wrong(dtypes=[index])
+def any_by_adding_up(r: Range["n"], b: Body["r", bool_], f: Body["r", index]):
+    """Numbers of both signs may cancel."""
+    return sum_over(r, where(b(r), f(r), 0)) != 0, max_over(r, where(b(r), f(r) != 0, False))
+
+
 # Rules that say nothing -------------------------------------------------------------------------------------------
 
 

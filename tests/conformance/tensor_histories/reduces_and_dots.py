@@ -366,6 +366,43 @@ def reduce_of_nothing_beside_pad(x: Tensor["m", "n"], o: Monoid, n: Size, a: Siz
     return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
 
 
+@right(dtypes=[float16], licences="no_signed_zero")
+def float_sum_of_pad_without_signs_of_zero(x: Tensor["m", "n"], m: Size, b: Size, t: Size):
+    """XLA: the zeros of a pad change a sum of -0.0 alone, in its sign."""
+    return x.pad((0, b), (m, t)).sum(1), x.sum(1)
+
+
+@wrong(dtypes=[float16], licences="no_signed_zero")
+def reciprocal_of_a_sum_without_signs_of_zero(x: Tensor, a: Axes):
+    """Inside an op the sign of a zero matters still: 1 / 0.0 is not 1 / -0.0."""
+    return 1 / (x + 0).sum(a), 1 / x.sum(a)
+
+
+@wrong(dtypes=[float16], licences="no_signed_zero")
+def reciprocal_of_a_sum_of_pad(x: Tensor["m", "n"], m: Size, b: Size, t: Size):
+    """The same of a pad."""
+    return 1 / x.pad((0, b), (m, t)).sum(1), 1 / x.sum(1)
+
+
+@wrong(dtypes=[float16], licences="no_signed_zero")
+def float_product_of_pad(x: Tensor["m", "n"], m: Size, b: Size, t: Size):
+    """Zeros are something to a product."""
+    return x.pad((0, b), (m, t)).prod(1), x.prod(1)
+
+
+@wrong(dtypes=[float16], licences="no_signed_zero")
+def float_sum_of_reversed_without_signs_of_zero(x: Tensor["n"]):
+    """The order of a sum matters all the same."""
+    return x.flip((True,)).sum(0), x.sum(0)
+
+
+@right(dtypes=[int8])
+def reduce_beside_pad(x: Tensor["m", "n"], o: Monoid, m: Size, n: Size, a: Size, s: Size):
+    """XLA: a pad of other axes moves out of a fold of something."""
+    given(n > 0)
+    return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
+
+
 # Reductions of ops ------------------------------------------------------------------------------------------------
 
 
@@ -488,6 +525,30 @@ def sum_of_masked(c: Tensor[bool_], x: Tensor, y: Tensor, a: Axes):
 def any_as_sum(p: Tensor[bool_], a: Axes):
     """NumPy: any of them, as a sum that wraps when there are many."""
     return p.cast(int8).sum(a) != 0, p.max(a)
+
+
+@right()
+def all_as_product(p: Tensor[bool_], a: Axes):
+    """NumPy: all of them, as a product of zeros and ones; a maximum of bools is an or."""
+    return p.cast(int8).prod(a) != 0, ~((~p).max(a))
+
+
+@wrong()
+def any_as_product(p: Tensor[bool_], a: Axes):
+    """A product is of all, not of any."""
+    return p.cast(int8).prod(a) != 0, p.max(a)
+
+
+@right()
+def any_as_unbounded_sum(p: Tensor[bool_], a: Axes):
+    """PyTorch: any of them, as a count that does not wrap."""
+    return p.cast(index).sum(a) > 0, p.max(a)
+
+
+@wrong()
+def any_as_unbounded_sum_of_two(p: Tensor[bool_], a: Axes):
+    """The same of more than one."""
+    return p.cast(index).sum(a) > 1, p.max(a)
 
 
 # Reductions of casts ----------------------------------------------------------------------------------------------
