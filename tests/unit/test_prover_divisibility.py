@@ -21,7 +21,8 @@ from soundline.verify.smt.divisibility import (
     without_common_bits,
     without_odd_factors,
 )
-from soundline.verify.smt.integers import Integers, Quotient
+from soundline.verify.smt.integer_terms import Quotient
+from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.obligations import obligation_of
 from soundline.verify.smt.polynomials import Poly
 from soundline.verify.smt.residues import cases

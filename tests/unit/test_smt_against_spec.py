@@ -47,7 +47,9 @@ from soundline.verify.smt.algebras import SMT, UNINTERPRETED
 from soundline.verify.smt.bits import BIT_LAWS
 from soundline.verify.smt.division import reflected, shifted, unique
 from soundline.verify.smt.ieee import COMMUTATIVE, FLOAT_LAWS, ODD
-from soundline.verify.smt.integers import EXACT, INTEGER_LAWS, Integers, Quotient
+from soundline.verify.smt.integer_laws import EXACT, INTEGER_LAWS
+from soundline.verify.smt.integer_terms import Quotient
+from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine
 from soundline.verify.smt.minimal import BOXES
 from soundline.verify.smt.obligations import Obligation, may_wrap

@@ -11,7 +11,7 @@ from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import BOOL_LAWS
 from soundline.verify.smt.bits import BIT_LAWS
 from soundline.verify.smt.ieee import FLOAT_LAWS, uninterpreted
-from soundline.verify.smt.integers import INTEGER_LAWS
+from soundline.verify.smt.integer_laws import INTEGER_LAWS
 
 FAMILIES = {"bool": BOOL_LAWS, "Int": INTEGER_LAWS, "bit vectors": BIT_LAWS, "IEEE": FLOAT_LAWS}
 """The laws of each algebra, by the sort of Z3 that it uses."""

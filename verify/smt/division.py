@@ -31,7 +31,8 @@ from typing import Any
 import z3
 
 from soundline.verify.smt.divisibility import name_of, polynomial
-from soundline.verify.smt.integers import Integers, Quotient
+from soundline.verify.smt.integer_terms import Quotient
+from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.polynomials import Poly, divide
 
 MOST_QUOTIENTS = 8

@@ -14,8 +14,6 @@ and remainders of the same a and b; a div 0 = 0 and a mod 0 = a (U-03).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import z3
@@ -26,33 +24,16 @@ from soundline.spec.op_schema import Op
 from soundline.verify.smt.algebra import Algebra, Law, Outside
 from soundline.verify.smt.divisibility import (
     divisible,
-    mask_of,
     odd,
     polynomial,
     powers_of_two,
     without_common_bits,
     without_odd_factors,
 )
+from soundline.verify.smt.integer_laws import EXACT, INTEGER_LAWS
+from soundline.verify.smt.integer_terms import Quotient, Residue, number_of
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
 from soundline.verify.smt.truncation import Truncations
-
-
-@dataclass(frozen=True, slots=True)
-class Residue:
-    """An Int term and whether it is the element itself, not just congruent to it."""
-
-    term: Any
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Quotient:
-    """a = q·b + r, the floor division."""
-
-    a: Any
-    b: Any
-    q: Any
-    r: Any
 
 
 class Integers(Algebra):
@@ -134,7 +115,7 @@ class Integers(Algebra):
 
     def _reduced(self, dtype: DType, e: Any) -> Any:
         """The integer congruent to e in the range of the dtype."""
-        literal = _literal(e)
+        literal = number_of(e)
         if literal is not None:
             low = int(dtype.min)
             return self.int((literal - low) % (1 << dtype.bits) + low)
@@ -248,7 +229,7 @@ class Integers(Algebra):
         return self._quotients[key]
 
     def _divided(self, a: Any, b: Any) -> Quotient:
-        number = _literal(b)
+        number = number_of(b)
         if number == 0:
             return Quotient(a, b, self.int(0), a)
         found = Quotient(a, b, self.fresh("quotient"), self.fresh("remainder"))
@@ -274,218 +255,3 @@ def _lower_bound(hypothesis: UOp) -> tuple[UOp, Any]:
         if low.op is Op.Const:
             return x, low.arg.value + (hypothesis.op in (Op.CmpLt, Op.CmpGt))
     return hypothesis, False
-
-
-def _literal(term: Any) -> int | None:
-    """The number that an Int term is."""
-    return int(term.as_long()) if z3.is_int_value(term) else None
-
-
-# Laws -------------------------------------------------------------------------------------------------------------
-
-
-def _ring(function: Callable[..., Any]) -> Law:
-    """A sum or product: of residues where the dtype wraps."""
-
-    def law(algebra: Integers, node: UOp) -> Residue:
-        if node.dtype is index:
-            return Residue(function(*(algebra.value(s) for s in node.src)), True)
-        return Residue(function(*(algebra.residue(s) for s in node.src)), False)
-
-    return law
-
-
-def _exactly(function: Callable[..., Any]) -> Callable[[Integers, UOp], Any]:
-    """The exact result, from the elements of the operands."""
-    return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
-
-
-def _comparison(function: Callable[..., Any]) -> Law:
-    return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
-
-
-def _maximum(algebra: Integers, node: UOp) -> Residue:
-    a, b = (algebra.value(s) for s in node.src)
-    return Residue(z3.If(a > b, a, b), True)
-
-
-def _where(algebra: Integers, node: UOp) -> Any:
-    return algebra.choice(algebra.value(node.src[0]), *(algebra.found(s) for s in node.src[1:]))
-
-
-def _idiv(algebra: Integers, node: UOp) -> Residue:
-    return _quotient(algebra, node, algebra.divide(*(algebra.value(s) for s in node.src)).q)
-
-
-def _cdiv(algebra: Integers, node: UOp) -> Residue:
-    return _quotient(algebra, node, _truncated(algebra, node)[0])
-
-
-def _truncated(algebra: Integers, node: UOp) -> tuple[Any, Any]:
-    """The truncating quotient of the sources of a node, and its remainder."""
-    for source in node.src:
-        if algebra.least(source) >= 0:
-            algebra.truncated.is_natural(algebra.value(source))
-    return algebra.truncated(*(algebra.value(s) for s in node.src))
-
-
-def _quotient(algebra: Integers, node: UOp, q: Any) -> Residue:
-    """A quotient leaves the range only as the least value by -1."""
-    divisor = node.src[1]
-    literal = divisor.op is Op.Const and divisor.arg.value != -1
-    return Residue(q, not node.dtype.signed or node.dtype is index or literal or algebra.least(divisor) >= 0)
-
-
-def _mod(algebra: Integers, node: UOp) -> Residue:
-    a, b = (algebra.value(s) for s in node.src)
-    if node in algebra.divisible:
-        algebra.divide_exactly(a, b)
-    return Residue(algebra.divide(a, b).r, True)
-
-
-def _cmod(algebra: Integers, node: UOp) -> Residue:
-    a, b = (algebra.value(s) for s in node.src)
-    if node in algebra.divisible:
-        algebra.divide_exactly(a, b)
-    return Residue(_truncated(algebra, node)[1], True)
-
-
-def _shift_count(node: UOp) -> int:
-    """The constant count of a shift, read as unsigned and at most the width."""
-    count = node.src[1]
-    if count.op is not Op.Const:
-        raise Outside("a shift by a variable among the integers")
-    n = int(count.arg.value)
-    return n if node.dtype is index else min(n % (1 << node.dtype.bits), node.dtype.bits)
-
-
-def _shl(algebra: Integers, node: UOp) -> Residue:
-    if node.src[1].op is not Op.Const and node.dtype is not index:
-        return Residue(algebra.residue(node.src[0]) * _power(algebra, node), False)
-    scale = algebra.int(1 << _shift_count(node))
-    if node.dtype is index:
-        return Residue(algebra.value(node.src[0]) * scale, True)
-    return Residue(algebra.residue(node.src[0]) * scale, False)
-
-
-def _power(algebra: Integers, node: UOp) -> Any:
-    """By what a shift of a variable count multiplies: a number that depends on the count alone, 0 from the width on.
-
-    That it is a power of two is not said, so that a model of this may have one that is none.
-    """
-    algebra.spurious = True
-    count, width = algebra.value(node.src[1]), node.dtype.bits
-    power = z3.Function(f"power:{node.dtype}", z3.IntSort(algebra.ctx), z3.IntSort(algebra.ctx))(count)
-    algebra.facts += [power >= 0, power <= 1 << (width - 1), z3.Implies(count == 0, power == 1)]
-    return power
-
-
-def _exact_shl(algebra: Integers, node: UOp) -> Any:
-    return algebra.value(node.src[0]) * algebra.int(1 << _shift_count(node))
-
-
-def _shr(algebra: Integers, node: UOp) -> Residue:
-    scale = algebra.int(1 << _shift_count(node))
-    return Residue(algebra.divide(algebra.value(node.src[0]), scale).q, True)
-
-
-def _and(algebra: Integers, node: UOp) -> Residue:
-    """A mask of low bits is a remainder; also of a power of two that is not known, less one.
-
-    What the hypotheses say to be 0 is so, and that is all that is said of its operands here.
-    """
-    for mask, other in (node.src, node.src[::-1]):
-        power = mask_of(mask)
-        if power is not None and power[0] in algebra.powers:
-            return _masked(algebra, algebra.value(other), node.dtype, *power)
-    for mask, other in (node.src, node.src[::-1]):
-        if mask.op is Op.Const:
-            bits = int(mask.arg.value) % (1 << node.dtype.bits) + 1
-            if bits & (bits - 1) == 0 and bits.bit_length() <= node.dtype.bits + (not node.dtype.signed):
-                return Residue(algebra.divide(algebra.value(other), algebra.int(bits)).r, True)
-    if node in algebra.without_common_bits:
-        algebra.spurious = True
-        return Residue(algebra.int(0), True)
-    raise Outside("And of variables among the integers")
-
-
-def _masked(algebra: Integers, x: Any, dtype: DType, power: UOp, is_low: bool) -> Residue:
-    """x under p - 1, or under -p, for a p that the hypotheses say to be 0, a power of two, or the least value.
-
-    Nothing else is said of p here, so that a model of this may have a p that is none.
-    """
-    algebra.spurious = True
-    p, span = algebra.value(power), 1 << (dtype.bits - 1)
-    low = algebra.divide(x, p).r
-    if dtype.signed:
-        low = z3.If(p == -span, z3.If(x < 0, x + span, x), low)
-    return Residue(low, True) if is_low else Residue(x - low, True)
-
-
-def _cast(algebra: Integers, node: UOp) -> Any:
-    (source,) = node.src
-    if node.arg is bool_:
-        return algebra.value(source) != 0
-    if node.arg.is_float or not is_whole(source.dtype):
-        raise Outside("casts of floats among the integers")
-    if _contains(node.arg, source.dtype):
-        return Residue(algebra.value(source), True)
-    if source.dtype is not index and node.arg.bits > source.dtype.bits:
-        return Residue(algebra.value(source), False)
-    return Residue(algebra.residue(source), False)
-
-
-def _contains(target: DType, source: DType) -> bool:
-    if target is index:
-        return True
-    return source is not index and target.min <= source.min and source.max <= target.max
-
-
-def _bitcast(algebra: Integers, node: UOp) -> Residue:
-    (source,) = node.src
-    if not (source.dtype.is_int and node.arg.is_int):
-        raise Outside("bitcasts of floats among the integers")
-    return Residue(algebra.residue(source), False)
-
-
-def _mulacc(a: Any, b: Any, c: Any) -> Any:
-    return a * b + c
-
-
-INTEGER_LAWS: dict[Op, Law] = {
-    Op.Add: _ring(lambda a, b: a + b),
-    Op.Sub: _ring(lambda a, b: a - b),
-    Op.Mul: _ring(lambda a, b: a * b),
-    Op.Neg: _ring(lambda x: -x),
-    Op.Mulacc: _ring(_mulacc),
-    Op.Max: _maximum,
-    Op.Idiv: _idiv,
-    Op.Mod: _mod,
-    Op.CDiv: _cdiv,
-    Op.CMod: _cmod,
-    Op.Shl: _shl,
-    Op.Shr: _shr,
-    Op.And: _and,
-    Op.CmpLt: _comparison(lambda a, b: a < b),
-    Op.CmpGt: _comparison(lambda a, b: a > b),
-    Op.CmpLe: _comparison(lambda a, b: a <= b),
-    Op.CmpGe: _comparison(lambda a, b: a >= b),
-    Op.CmpEq: lambda algebra, node: algebra.equal(*node.src),
-    Op.CmpNe: lambda algebra, node: z3.Not(algebra.equal(*node.src)),
-    Op.Where: _where,
-    Op.Cast: _cast,
-    Op.Bitcast: _bitcast,
-}
-
-EXACT: dict[Op, Callable[[Integers, UOp], Any]] = {
-    Op.Add: _exactly(lambda a, b: a + b),
-    Op.Sub: _exactly(lambda a, b: a - b),
-    Op.Mul: _exactly(lambda a, b: a * b),
-    Op.Neg: _exactly(lambda x: -x),
-    Op.Mulacc: _exactly(_mulacc),
-    Op.Shl: _exact_shl,
-    Op.Idiv: lambda algebra, node: algebra.divide(*(algebra.value(s) for s in node.src)).q,
-    Op.CDiv: lambda algebra, node: _truncated(algebra, node)[0],
-    Op.Cast: _exactly(lambda x: x),
-}
-"""The exact result of every operation that may wrap; inside `fits` it is the element."""

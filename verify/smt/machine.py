@@ -19,7 +19,9 @@ from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt import bits, ieee
 from soundline.verify.smt.algebra import Law
-from soundline.verify.smt.integers import INTEGER_LAWS, Integers, Residue
+from soundline.verify.smt.integer_laws import INTEGER_LAWS
+from soundline.verify.smt.integer_terms import Residue
+from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.points import not_nan
 
 

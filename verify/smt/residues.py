@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.integers import Integers, Residue
+from soundline.verify.smt.integer_terms import Residue
+from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.obligations import Obligation, is_whole
 
 GREATEST = 48

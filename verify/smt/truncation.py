@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.integers import Integers, Quotient
+    from soundline.verify.smt.integer_terms import Quotient
+    from soundline.verify.smt.integers import Integers
 
 
 @dataclass(frozen=True, slots=True)

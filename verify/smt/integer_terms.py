@@ -1,0 +1,36 @@
+"""
+Terms of integers
+=================
+
+What stands for a whole number among the integers: a residue, and a quotient with its remainder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """An Int term and whether it is the element itself, not just congruent to it."""
+
+    term: Any
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """a = q·b + r, the floor division."""
+
+    a: Any
+    b: Any
+    q: Any
+    r: Any
+
+
+def number_of(term: Any) -> int | None:
+    """The number that an Int term is."""
+    return int(term.as_long()) if z3.is_int_value(term) else None
