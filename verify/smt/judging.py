@@ -28,6 +28,7 @@ from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
+from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
 from soundline.verify.smt.fold_validity import folds_are_valid
 from soundline.verify.smt.formulas import (
     FALSE,
@@ -47,6 +48,9 @@ from soundline.verify.verdicts import Counterexample, Verdict
 
 MOST_REPLAYS = 1500
 """Inputs tried by evaluation for all instances of a rule, where the solver cannot decide."""
+
+MOST_FIRST = 6
+"""So many instances of a rule are tried at first inputs before anything is proved of them."""
 
 FEW_FILLS = 6
 """How many inputs are tried for each choice of small sizes then."""
@@ -76,6 +80,8 @@ class Court:
     tries: Tries = field(default_factory=Tries)
     refutes: bool = True
     """Whether a counterexample is looked for where there is no proof."""
+    tried_first: int = 0
+    """How many instances were tried at first inputs."""
     evaluations: int = 0
     """How many inputs of small sizes were evaluated where the solver could not decide."""
 
@@ -174,7 +180,7 @@ class Instance:
         ):
             if not same:
                 return self._refused(f"the sides have different {what}")
-        return self._form(right) or self._values(right)
+        return self._form(right) or self._at_first_inputs() or self._values(right)
 
     def _refused(self, why: str) -> Outcome:
         """An instance whose right side is wrong whatever the sizes; right only where the left side does not exist."""
@@ -196,6 +202,20 @@ class Instance:
         if not missed:
             return None
         return self._refute([disjunction(negation(f) for _, f in missed)], f"not shown: {missed[0][0]}")
+
+    def _at_first_inputs(self) -> Outcome | None:
+        """What a few small inputs show of sides that fold; None where they show no difference."""
+        if self.court.tried_first >= MOST_FIRST or not is_worth_trying(self.goal):
+            return None
+        self.court.tried_first += 1
+        chosen = differing_sizes(self.goal)
+        if chosen is None:
+            return None
+        why = "the sides differ at small inputs"
+        if not self.court.refutes:
+            return Outcome("unknown", why)
+        shown = show_difference(self.goal, chosen, (), self.court.budget, self.court.tries, FEW_FILLS)
+        return None if shown is None else Outcome("refuted", why, shown)
 
     def _values(self, right: UOp) -> Outcome:
         """At every position of the shape, the elements are equal, and nothing invalid is folded."""
