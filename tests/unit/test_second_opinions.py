@@ -232,6 +232,21 @@ def test_over_the_reals_cvc5_has_an_answer_and_floats_have_none() -> None:
     assert the_opinion(regrouped, float32, "floats").answer == "open"
 
 
+def test_a_licensed_rounding_of_a_short_format_contradicts_nothing() -> None:
+    """2 / 384 and 2 · (1 / 384) differ by a third at float8_e4m3fn, where 1 / 384 is less than every normal number."""
+
+    @rule(dtypes=[float8_e4m3fn], licences=["reciprocal"])
+    def by_reciprocal(x: Value, y: Value):
+        return x / y, x * y.recip()
+
+    @rule(dtypes=[float8_e4m3fn])
+    def by_reciprocal_unlicensed(x: Value, y: Value):
+        return x / y, x * y.recip()
+
+    assert the_opinion(by_reciprocal, float8_e4m3fn, "operands").answer == "open"
+    assert the_opinion(by_reciprocal_unlicensed, float8_e4m3fn, "operands").answer == "agrees"
+
+
 # a prover that lies -----------------------------------------------------------------------------------------------
 
 

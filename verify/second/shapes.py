@@ -31,8 +31,8 @@ from soundline.verify.smt.sampling import directed
 from soundline.verify.verdicts import Counterexample, Opinion
 
 FIRST_INSTANCES, DRAWN_INSTANCES = 16, 16
-MOST_SIZES = 8
-FILLS = 3
+MOST_SIZES = 6
+FILLS = 2
 """So many instances are evaluated, each at so many choices of sizes, with so many inputs."""
 
 MOST_ELEMENTS = 40
