@@ -19,7 +19,7 @@ nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,8 +93,7 @@ def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) 
     record = _Record(rule, layer)
     most = _highest(rule)
     for dtype in dtypes:
-        known = _known_at(record, rule, dtype)
-        choices = goals(rule, dtype, most, skip=lambda chosen, known=known: _choices(rule, chosen) in known)
+        choices = goals(rule, dtype, most, skip=_to_skip(record, rule, dtype))
         result = _judge_all(record, choices, court)
         if result is not None:
             return result
@@ -149,13 +148,7 @@ def _as_planned(
     """The verdict of a layer by a rule of which this one is a consequence; None, and why, where it is not proved."""
     record = _Record(planned.rule, layer, every_rank=True)
     for dtype in dtypes:
-        known = _known_at(record, rule, dtype)
-        chosen = goals(
-            planned.rule,
-            dtype,
-            planned.max_rank,
-            skip=lambda c, known=known: planned.leaves_out(c) or _choices(rule, c) in known,
-        )
+        chosen = goals(planned.rule, dtype, planned.max_rank, skip=_to_skip(record, rule, dtype, planned))
         result = _judge_all(record, chosen, court)
         if result is not None and planned.is_exact and result.verdict == "refuted":
             return result, ""
@@ -238,6 +231,16 @@ def _speaks_for_all(record: _Record, goal: Goal) -> bool:
     Of the elements of ``index`` and bool more is. And a condition that nothing meets here may be met elsewhere.
     """
     return record.has_elements and goal.env.dtype not in (index, bool_)
+
+
+def _to_skip(
+    record: _Record, rule: Rule, dtype: DType, planned: Plan | None = None
+) -> Callable[[dict[str, Any]], bool]:
+    """Which instances need no proof of their own at a dtype."""
+    known = _known_at(record, rule, dtype)
+    return lambda chosen: (
+        (planned is not None and planned.leaves_out(chosen)) or _choices(rule, chosen) in known
+    )
 
 
 def _known_at(record: _Record, rule: Rule, dtype: DType) -> Collection[tuple[object, ...] | None]:
