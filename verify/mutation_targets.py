@@ -182,6 +182,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/closing.py", *_FOLDS),
     _target("verify/smt/comparison.py", *_TENSORS),
     _target("verify/smt/counterexamples.py", *_SCALARS),
+    _target("verify/smt/counterexamples_sizes.py", *_TENSORS),
     _target("verify/smt/counterexamples_tensors.py", *_TENSORS),
     _target("verify/smt/denotation.py", *_TENSORS),
     _target("verify/smt/denotation_bits.py", "prover_bitcasts"),

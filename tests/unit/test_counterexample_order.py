@@ -35,7 +35,7 @@ from soundline.verify import (
     where,
 )
 from soundline.verify.rules import prove, prove_layer
-from soundline.verify.smt import counterexamples_tensors
+from soundline.verify.smt import counterexamples_sizes, counterexamples_tensors
 from soundline.verify.smt.exhaustive import elements
 from soundline.verify.smt.obligations import obligation_of
 from soundline.verify.smt.order import counted, elements_key, largest_first, simplicity, sizes_key
@@ -235,9 +235,9 @@ FEW = {
 def smaller_or_equal(goal: Goal) -> Iterator[tuple[Any, dict[str, Array]]]:
     """Every choice of sizes up to 3 and of a few elements, with its place in the order."""
     names = sizes(goal)
-    natural = [counterexamples_tensors._is_size(goal, n) for n in names]
+    natural = [counterexamples_sizes._is_size(goal, n) for n in names]
     for chosen in product(*(range(4) if n else range(-1, 2) for n in natural)):
-        place = counterexamples_tensors._key(chosen, natural)
+        place = counterexamples_sizes._key(chosen, natural)
         given_sizes = {n: number(v) for n, v in zip(names, chosen, strict=True)}
         nodes = {n: v for n, v in goal.variables.items() if n not in given_sizes}
         try:

@@ -21,12 +21,11 @@ from soundline.verify.rules import prove
 from soundline.verify.smt import comparison, replays
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, _required, differences
+from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples_tensors import (
     Tries,
     array_text,
     show_difference,
-    small_sizes,
-    smallest,
 )
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.denotation_numbers import INDEX_LAWS

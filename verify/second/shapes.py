@@ -20,10 +20,10 @@ from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import Goal, goals
 from soundline.verify.layers import OVER_REALS, dtypes_in_layer
 from soundline.verify.second.asked import Asked, instances
+from soundline.verify.smt.counterexamples_sizes import small_sizes
 from soundline.verify.smt.counterexamples_tensors import (
     Tries,
     show_difference,
-    small_sizes,
     told_counterexample,
 )
 from soundline.verify.smt.replays import concrete, licences_of, number, replay, sizes

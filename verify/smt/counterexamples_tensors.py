@@ -2,9 +2,9 @@
 Counterexamples with shapes
 ===========================
 
-From a condition that should follow and does not: the smallest sizes that break it, inputs that show it, and both
-sides as the evaluator has them. What is smaller, `order` says. The solver gives sizes below which there is nothing;
-where that is not sure, all smaller ones are tried.
+From a condition that should follow and does not: at the sizes that break it (`counterexamples_sizes`), inputs that
+show it, as plain as can be, and both sides as the evaluator has them. The solver gives sizes below which there is
+nothing; where that is not sure, all smaller ones are tried.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
-from soundline.spec.node import UOp, toposort
+from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import element_of
-from soundline.verify.smt.arithmetic import Question, Solution
 from soundline.verify.smt.closing import case_of
+from soundline.verify.smt.counterexamples_sizes import smaller_sizes
 from soundline.verify.smt.fold_inputs import telling
-from soundline.verify.smt.formulas import at_most, equal, less
 from soundline.verify.smt.gather_inputs import gathering
-from soundline.verify.smt.order import Key, counted, elements_key, simplicity, sizes_key
-from soundline.verify.smt.polynomials import ZERO, Poly
+from soundline.verify.smt.order import Key, counted, elements_key, simplicity
 from soundline.verify.smt.python_text import literal, paste_ready
 from soundline.verify.smt.replays import CONFIRMED, Inputs, Shown, concrete, number, replay, sizes, slots
 from soundline.verify.smt.sampling import directed
@@ -40,178 +38,17 @@ from soundline.verify.verdicts import Counterexample, Difference
 MOST_ELEMENTS = 4096
 """Inputs with more elements than this are not tried."""
 
-MOST_SMALLER = 40
-"""So many smaller sizes are tried again, where the solver might have overlooked them."""
-
 FEW_FILLS = 3
-"""With so many inputs each."""
+"""So many inputs are tried at each of the smaller sizes."""
 
 PLAIN_ELEMENTS = (24, 12, 6, 4, 3, 2, 2)
 """How many plain elements are combined, by the number of elements in all inputs."""
-
-LARGER = (4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 128, 129, 256)
-"""Sizes at which something new may show in a fold."""
-
-MOST_FOLDED = 300
-"""Over so many elements a side may fold at such sizes."""
-
-MANY = 32
-"""Above this the sizes beside the largest are small."""
 
 MOST_DIFFERENCES = 4
 """So many of the elements that differ are told one by one."""
 
 Hint = tuple[str, tuple[int, ...], Element]
 """An element that is believed to show the difference: (variable, position, element)."""
-
-
-# sizes ------------------------------------------------------------------------------------------------------------
-
-
-def smallest(question: Question, goal: Goal) -> Solution | None:
-    """A solution with the smallest sizes and then the smallest offsets; None where no solution is found."""
-    names = sizes(goal)
-    natural = [n for n in names if _is_size(goal, n)]
-    found = question.solution()
-    if found is None:
-        return None
-    filled = question.solution(*(less(ZERO, Poly.of(n)) for n in natural))
-    if filled is not None:
-        found = filled
-        for name in natural:
-            question.add(less(ZERO, Poly.of(name)))
-    total = sum((Poly.of(n) for n in natural), ZERO)
-    found = _least(question, total, found)
-    for name in natural:
-        found = _least(question, Poly.of(name), found)
-    for name in names:
-        if name not in natural:
-            found = _nearest_zero(question, name, found)
-    return found
-
-
-def _is_size(goal: Goal, name: str) -> bool:
-    """Whether a variable is never negative: a Size, an entry of a Shape, or an axis of a Tensor."""
-    kind = goal.rule.kinds.get(name.partition("[")[0].partition(".")[0])
-    return kind is not None and kind.kind in ("Size", "Shape", "Tensor")
-
-
-def _least(question: Question, poly: Poly, found: Solution) -> Solution:
-    """A solution with the least value ≥ 0 of a polynomial, which is then demanded."""
-    low, high = 0, _value(poly, found)
-    while low < high:
-        middle = low + min((high - low) // 2, max(low, 4))
-        better = question.solution(at_most(poly, Poly.of(middle)))
-        if better is None:
-            low = middle + 1
-        else:
-            found, high = better, _value(poly, better)
-    question.add(at_most(poly, Poly.of(high)))
-    return question.solution() or found
-
-
-def _nearest_zero(question: Question, name: str, found: Solution) -> Solution:
-    """A solution with an index nearest to zero, the positive one first."""
-    index = Poly.of(name)
-    for bound in range(abs(_value(index, found)) + 1):
-        for value in dict.fromkeys((bound, -bound)):
-            better = question.solution(equal(index, Poly.of(value)))
-            if better is not None:
-                question.add(equal(index, Poly.of(value)))
-                return better
-    return found
-
-
-def _value(poly: Poly, solution: Solution) -> int:
-    return poly.value({atom: solution.ints.get(atom, 0) for atom in poly.atoms})
-
-
-def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
-    """Small sizes and offsets, the smallest first, for goals on which the solver has nothing to say."""
-    names = sizes(goal)
-    natural = [_is_size(goal, n) for n in names]
-    seen: set[tuple[int, ...]] = set()
-    for most in range(1, 4):
-        offsets = (0, 1, -1, 2, -2)[: 2 * most - 1]
-        choices = [range(most, -1, -1) if is_size else offsets for is_size in natural]
-        for chosen in sorted(islice(product(*choices), 2000), key=lambda c: _key(c, natural)):
-            if chosen not in seen:
-                seen.add(chosen)
-                yield dict(zip(names, chosen, strict=True))
-    yield from _larger_sizes(goal, names, natural)
-
-
-def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[dict[str, int]]:
-    """Sizes at which a fold wraps or a tile is not full; only for goals with folds and one or two sizes."""
-    if not 0 < sum(natural) <= 2 or not _folds(goal):
-        return
-    for largest in LARGER:
-        others = (1, 2) if largest > MANY else (1, 2, largest - 1, largest)
-        choices = [{0} if not is_size else {largest, *others} for is_size in natural]
-        for chosen in product(*(sorted(c) for c in choices)):
-            found = dict(zip(names, chosen, strict=True))
-            if max(chosen) == largest and _meets_conditions(goal, found):
-                yield found
-
-
-def _folds(goal: Goal) -> bool:
-    return any(n.op is Op.Reduce for side in _sides(goal) for n in toposort(side))
-
-
-def _sides(goal: Goal) -> list[UOp]:
-    return [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
-
-
-def _folded(goal: Goal, chosen: Mapping[str, int]) -> int:
-    """Over how many elements a side folds, those of a fold inside another as often as that is made."""
-    given = {name: number(n) for name, n in chosen.items()}
-    found: dict[UOp, int] = {}
-    for node in (n for side in _sides(goal) for n in toposort(side)):
-        own = 1
-        if node.op is Op.Reduce:
-            source, *ranges = node.src
-            axes = (source.shape[k] for k in node.arg.axes) if source.shape else ()
-            lengths = concrete((*axes, *(r.src[0] for r in ranges)), goal, given)
-            own = math.prod(lengths)
-        found[node] = own * max((found[s] for s in node.src), default=1)
-    return max(found[side] for side in _sides(goal))
-
-
-def _meets_conditions(goal: Goal, chosen: Mapping[str, int]) -> bool:
-    """Whether the conditions that speak of sizes alone hold of these, and the sides do not fold too much."""
-    bound = {node.arg.slot: number(chosen[name]) for name, node in goal.variables.items() if name in chosen}
-    own = [
-        h for h in goal.hypotheses if {n.arg.slot for n in toposort(h) if n.op is Op.Param} <= bound.keys()
-    ]
-    try:
-        return all(evaluate(h, bound).item() for h in own) and _folded(goal, chosen) <= MOST_FOLDED
-    except SoundlineError:
-        return False
-
-
-def _key(chosen: Sequence[int], natural: Sequence[bool]) -> Key:
-    """The place of sizes and offsets in the order of counterexamples."""
-    return sizes_key(
-        [n for n, is_size in zip(chosen, natural, strict=True) if is_size],
-        [n for n, is_size in zip(chosen, natural, strict=True) if not is_size],
-    )
-
-
-def _smaller_sizes(goal: Goal, chosen: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The sizes and offsets that are smaller than these, the smallest first, as far as there are few."""
-    names = sizes(goal)
-    natural = [_is_size(goal, n) for n in names]
-    here = [chosen.get(n, 0) for n in names]
-    limit = _key(here, natural)
-    is_empty, total = limit[:2]
-    most = 3 if is_empty else min(total, 3)
-    near = min(1, max((abs(n) for n, is_size in zip(here, natural, strict=True) if not is_size), default=0))
-    choices = [
-        range(0 if is_empty else 1, most + 1) if is_size else range(-near, near + 1) for is_size in natural
-    ]
-    few = [c for c in islice(product(*choices), 4000) if _key(c, natural) < limit]
-    for smaller in sorted(few, key=lambda c: _key(c, natural))[:MOST_SMALLER]:
-        yield dict(zip(names, smaller, strict=True))
 
 
 # inputs -----------------------------------------------------------------------------------------------------------
@@ -237,7 +74,7 @@ def show_difference(
     found = _shown_at(goal, chosen, list(hints), budget, tries, most)
     if found is None:
         return None
-    for smaller in _smaller_sizes(goal, chosen):
+    for smaller in smaller_sizes(goal, chosen):
         place = (goal.label, tuple(smaller.items()))
         if place not in tries.seen:
             better = _shown_at(goal, smaller, (), budget, tries, FEW_FILLS)

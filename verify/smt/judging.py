@@ -25,7 +25,8 @@ from soundline.verify.layers import OF_SIDES
 from soundline.verify.smt import leaves, scalars
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
-from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference, small_sizes, smallest
+from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
+from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
