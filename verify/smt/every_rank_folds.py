@@ -50,7 +50,7 @@ from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, show, subterms
 from soundline.spec.values import identity
 from soundline.verify.layers import OF_SIDES, OVER_REALS
-from soundline.verify.smt.every_rank_shapes import dtype_inside, may_be_float
+from soundline.verify.smt.every_rank_shapes import LEAVES_OUT, dtype_inside, may_be_float, may_be_invalid
 
 MOST_ALIKE = 3
 """How often a term may read one input."""
@@ -249,8 +249,13 @@ def _reads(term: Term, trail: str) -> Iterator[tuple[str, str]]:
 
 
 def peeled(rule: Rule) -> Rule | None:
-    """The rule without an op that stands outside on both sides with equal operands but one; None where none does."""
+    """The rule without an op that stands outside on both sides with equal operands but one; None where none does.
+
+    An op that may leave out invalid elements stays: what the left side then has is not known to be valid.
+    """
     left, right = rule.left, rule.right
+    if left.head in LEAVES_OUT and any(may_be_invalid(side, rule) for side in (left, right)):
+        return None
     if left.head != right.head or left.head in ("var", "literal") or len(left.args) != len(right.args):
         return None
     pairs = [(a, b) for a, b in zip(left.args, right.args, strict=True) if show(a) != show(b)]

@@ -41,6 +41,9 @@ ONES = "1"
 _MARKERS = frozenset(group_of("marker"))
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod, Op.Bitcast))
 
+LEAVES_OUT = (Op.Where, Op.Index, Op.Shrink)
+"""The ops that do not need every element of what they take."""
+
 Class = str | int | None
 Classes = Mapping[str, str | int]
 
@@ -260,7 +263,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     invalid elements, which the left side may leave out, keeps them and its name.
     """
     on_the_right = {show(t) for t in _values(rule.right) if t.head is op}
-    leaves_out = any(t.head in (Op.Where, Op.Index, Op.Shrink) for t in subterms(rule.left))
+    leaves_out = any(t.head in LEAVES_OUT for t in subterms(rule.left))
     names: dict[str, Tensor] = {}
     kinds, given = dict(rule.kinds), list(rule.given)
     for term in _values(rule.left):
@@ -269,7 +272,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
         if (
             not isinstance(rank_class, str)
             or SHIFT in rank_class
-            or (leaves_out and _may_be_invalid(term, rule))
+            or (leaves_out and may_be_invalid(term, rule))
         ):
             continue
         if show(term) in on_the_right and inside is not None:
@@ -292,7 +295,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
 
 
-def _may_be_invalid(term: Term, rule: Rule) -> bool:
+def may_be_invalid(term: Term, rule: Rule) -> bool:
     """Whether a value may have invalid elements: of a gather, or of a maximum of nothing."""
     for part in subterms(term):
         if part.head in (Op.Index, "body", "over"):

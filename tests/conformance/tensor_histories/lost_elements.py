@@ -11,6 +11,7 @@ from soundline.verify import (
     Range,
     Size,
     Tensor,
+    Value,
     all_axes,
     bool_,
     float32,
@@ -116,6 +117,19 @@ def sum_of_a_loop_that_may_not_run(
     """LICM: what a loop computes, computed before it."""
     s = sum_over(r, y.index(f(r)))
     return sum_over(q, s), s * m.cast(int8)
+
+
+@wrong(dtypes=[int8])
+def element_that_is_not_chosen_folded(x: Tensor, i: Value[index], c: Bool, y: Tensor, a: Axes):
+    """A fold along no axis changes nothing, but meets what is invalid."""
+    return where(c, x.index(i), y), where(c, x.index(i).sum(a - a), y)
+
+
+@right(dtypes=[int8])
+def sum_of_gathered_beside_a_sum(x: Tensor["n"], y: Tensor["m"], i: Tensor[index, "k"], c: Bool):
+    """The choice of two sums is the choice of what was summed before, and after."""
+    s, t = x.sum(0), y.index(i).sum(0)
+    return where(c, s, t), where(~c, t, s)
 
 
 # A choice by what may lie outside ---------------------------------------------------------------------------------
