@@ -53,7 +53,7 @@ def prove_layer(
     if found.counterexample is not None and found.counterexample.note:
         return found  # a side that does not exist, or has another shape, does so whatever its elements are
     part = budget.share(FOR_CONDITIONS)
-    missing = overflow.derived(rule, dtype, lambda r: _judged(r, dtype, part).verdict == "proved")
+    missing = overflow.derived(rule, dtype, lambda r: _is_proved(r, dtype, part))
     return replace(found, holds_when=tuple(condition_text(c) for c in missing))
 
 
@@ -62,6 +62,16 @@ def _with_opinions(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     from soundline.verify.second.opinions import with_opinions
 
     return with_opinions(rule, dtype, budget, lambda: _judged(rule, dtype, budget))
+
+
+def _is_proved(rule: Rule, dtype: DType, budget: Budget) -> bool:
+    """Whether a rule is proved at the layer of one dtype; a rule about shapes is not evaluated for that."""
+    if not is_about_shapes(rule):
+        return _judged(rule, dtype, budget).verdict == "proved"
+    from soundline.verify.smt import tensors
+
+    layer, dtypes = layer_name(rule, dtype), dtypes_in_layer(rule, dtype)
+    return tensors.prove_rule(rule, dtypes, layer, budget, refutes=False).verdict == "proved"
 
 
 def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:

@@ -76,11 +76,16 @@ class _Record:
     """Whether these instances stand for those of every rank."""
 
 
-def prove_rule(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) -> LayerResult:
-    """The verdict of one layer: proved if the instances of the rule at all these dtypes are."""
+def prove_rule(
+    rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget, *, refutes: bool = True
+) -> LayerResult:
+    """The verdict of one layer: proved if the instances of the rule at all these dtypes are.
+
+    Where it need not be refuted, nothing is evaluated, and the first instance that is not proved is the last.
+    """
     if show(rule.left) == show(rule.right) and _has_instances(rule, dtypes):
         return LayerResult(layer, "vacuous", "", None, SAME_TERM)
-    court, why = Court(budget), ""
+    court, why = Court(budget, refutes=refutes), ""
     elements = about_elements(rule) if rule.dtypes is not None else None
     if elements is not None:
         found = _by_elements(rule, elements, dtypes, layer, court)
@@ -215,6 +220,8 @@ def _judge_all(record: _Record, instances: Iterable[Goal], court: Court) -> Laye
             return LayerResult(record.layer, "refuted", count, outcome.counterexample, outcome.detail)
         if outcome.verdict == "unknown":
             record.unknown.append(f"{outcome.detail}, at {goal.label}")
+            if not court.refutes:
+                return _result(record)
         record.by_law |= outcome.by_law
         record.tried = court.tries.in_vain
         if outcome == PROVED and choices is not None and _speaks_for_all(record, goal):
