@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from soundline.spec.rules import Rule
+from soundline.spec.dtypes import float16, int8
+from soundline.spec.rules import Rule, fits, forall, given, rule
+from soundline.spec.terms import Const, Value
 from soundline.verify.attack import campaign as trial
 from soundline.verify.attack.campaign import (
     LATE,
@@ -24,6 +27,7 @@ from soundline.verify.attack.campaign import (
     totals,
     tried,
 )
+from soundline.verify.attack.inputs import difference
 from soundline.verify.attack.random_rules import random_rule
 from soundline.verify.machine_ledger import Entry, Ledger
 from soundline.verify.rules import prove_layer
@@ -45,7 +49,7 @@ def dawdling(_stated: Rule, _dtype: Any) -> LayerResult:
 
 @pytest.fixture(scope="module")
 def refuted() -> int:
-    return next(n for n in range(1034, 1070) if tried(n).outcome == "refuted")
+    return next(n for n in range(2004, 2040) if tried(n).outcome == "refuted")
 
 
 def test_what_is_wrongly_proved_is_shown_with_its_inputs(refuted: int) -> None:
@@ -67,6 +71,42 @@ def test_a_prover_that_catches_every_mistake_is_left_too(refuted: int) -> None:
             return giving_up(stated, dtype)
 
     assert tried(refuted, catching, patience=0.2).outcome == LATE
+
+
+def test_a_rule_of_which_no_instance_is_found_in_time_is_none(
+    refuted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "layers_of", lambda stated: dawdling(stated, None))
+    assert tried(refuted, giving_up, patience=0.2).outcome == NO_RULE
+
+
+def test_inputs_for_which_an_op_wraps_are_none_where_that_is_excluded() -> None:
+    def stated(*conditions: Callable[[Any, Any], Any]) -> Rule:
+        def sides() -> Any:
+            x, c = forall(Value, "x"), forall(Const, "c")
+            given(c > 0, *(condition(x, c) for condition in conditions))
+            return (x * c) // c, x
+
+        return rule(dtypes=[int8], id="drawn")(sides)
+
+    assert difference(stated(), int8, Random(1))
+    assert not difference(stated(lambda x, c: fits(x * c)), int8, Random(1))
+    assert not difference(stated(lambda x, c: fits(x * c + 1 - 1)), int8, Random(1))
+
+
+@pytest.mark.parametrize(
+    ("licences", "zero", "differs"),
+    [((), 0.0, True), ("no_signed_zero", 0.0, False), ("no_signed_zero", 1.0, True), ("no_nan", 0.0, True)],
+)
+def test_what_a_licence_tells_apart_is_told_apart(licences: Any, zero: float, differs: bool) -> None:
+    def sides() -> Any:
+        x = forall(Value, "x")
+        return x, x + zero
+
+    assert (
+        bool(difference(rule(dtypes=[float16], licences=licences, id="drawn")(sides), float16, Random(1)))
+        == differs
+    )
 
 
 def test_what_is_no_rule_is_not_asked_about() -> None:

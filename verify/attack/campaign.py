@@ -25,6 +25,7 @@ from typing import Any
 
 from rich.console import Console
 
+from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.rules import Rule
 from soundline.verify.attack.inputs import difference
@@ -61,7 +62,7 @@ def tried(number: int, prover: Prover = _asked, patience: float = PATIENCE) -> E
     """What becomes of the rule of a number."""
     began = time.process_time()
     stated, outcome, shown = random_rule(number), NO_RULE, ""
-    for _, dtype in _layers(stated):
+    for dtype in _dtypes(stated, patience):
         assert stated is not None
         try:
             with _at_most(patience):
@@ -77,10 +78,12 @@ def tried(number: int, prover: Prover = _asked, patience: float = PATIENCE) -> E
     return Entry(number, "rule", outcome=outcome, reason=shown, milliseconds=spent)
 
 
-def _layers(stated: Rule | None) -> Sequence[tuple[str, Any]]:
+def _dtypes(stated: Rule | None, patience: float) -> Sequence[DType]:
+    """The dtypes at which a rule is tried: none where no instance of it is found in time."""
     try:
-        return layers_of(stated) if stated else ()
-    except RuleError:
+        with _at_most(patience):
+            return [dtype for _, dtype in layers_of(stated)] if stated else ()
+    except (RuleError, Late):
         return ()
 
 

@@ -15,12 +15,14 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from soundline.spec import closed
 from soundline.spec.arrays import Array, Cell
 from soundline.spec.dtypes import DType, Element, bool_, index, largest_finite, round_to, same_value
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal, goals
-from soundline.spec.node import UOp
+from soundline.spec.node import UOp, toposort
+from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
 
 RANKS = 5
@@ -89,23 +91,48 @@ def _inputs(goal: Goal, source: Random) -> dict[int, Array] | None:
         if any(s < 0 for shape in shapes for s in shape) or sum(map(math.prod, shapes)) > MOST_ELEMENTS:
             continue
         for v, shape in zip(others, shapes, strict=True):
-            bound[v.arg.slot] = Array(v.dtype, shape, _elements(v.dtype, math.prod(shape), source))
+            among = _among(v.dtype, shape, goal)
+            bound[v.arg.slot] = Array(v.dtype, shape, _elements(among, math.prod(shape), source))
         try:
-            if all(evaluate(h, bound).item() for h in goal.hypotheses):
+            if all(evaluate(h, bound).item() for h in goal.hypotheses) and fits(goal, bound):
                 return bound
         except SoundlineError:
             continue
     return None
 
 
-def _number(size: int | UOp, bound: dict[int, Array]) -> int:
-    return size if isinstance(size, int) else int(evaluate(size, bound).item())
+def fits(goal: Goal, bound: dict[int, Array]) -> bool:
+    """Whether no op inside the expressions of `fits` wraps: at ``index`` it gives the same number."""
+    for node in toposort(*goal.fits):
+        if node.dtype.is_int and node.op in WRAPPING:
+            own = evaluate(UOp(Op.Cast, (node,), index), bound)
+            exact = UOp(node.op, tuple(UOp(Op.Cast, (s,), index) for s in node.src))
+            if own != evaluate(exact, bound):
+                return False
+    return True
 
 
-def _elements(dtype: DType, count: int, source: Random) -> tuple[Element, ...]:
-    among = special(dtype)
+WRAPPING = (Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Idiv, Op.CDiv)
+
+
+def _elements(among: list[Element], count: int, source: Random) -> tuple[Element, ...]:
     kept = source.sample(among, min(len(among), source.choice((2, 3, 5, 20))))
     return tuple(source.choice(kept) for _ in range(count))
+
+
+def _among(dtype: DType, shape: tuple[int, ...], goal: Goal) -> list[Element]:
+    """Elements to choose from: indices that often lie inside, and where floats stand for reals, such as are exact."""
+    if dtype is index and shape:
+        return [0, 1, 0, 1, 2, 3, -1]
+    if dtype.is_float and _over_reals(goal):
+        return [round_to(dtype, v) for v in (0.0, 1.0, -1.0, 2.0)]
+    if dtype.is_float and "no_nan" in goal.rule.licences:
+        return [e for e in special(dtype) if abs(float(e)) <= 4.0]
+    return special(dtype)
+
+
+def _over_reals(goal: Goal) -> bool:
+    return "reassociate" in goal.rule.licences
 
 
 def special(dtype: DType) -> list[Element]:
@@ -137,10 +164,24 @@ def _differs(goal: Goal, bound: dict[int, Array]) -> str:
     except SoundlineError as refusal:
         return f"{said}: {left}, but the right side has no value: {refusal}"
     alike = (left.dtype, left.shape) == (right.dtype, right.shape)
-    if alike and all(map(_same, (left.dtype,) * len(left.elements), left.elements, right.elements)):
+    if "no_nan" in goal.rule.licences and any(_has_nan(n, bound) for n in toposort(goal.left)):
+        return ""  # as is promised of every float on the way to the left side
+    rows = zip(left.elements, right.elements, strict=alike)
+    if alike and all(_same(goal, left.dtype, a, b) for a, b in rows):
         return ""
     return f"{said}: {left} is not {right}"
 
 
-def _same(dtype: DType, a: Cell, b: Cell) -> bool:
+def _has_nan(node: UOp, bound: dict[int, Array]) -> bool:
+    """Whether a float that is computed on the way is NaN; of one in a loop that is not said."""
+    if not node.dtype.is_float or closed.free_ranges(node):
+        return False
+    return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+
+
+def _same(goal: Goal, dtype: DType, a: Cell, b: Cell) -> bool:
+    """Whether two elements are one, as far as the licences tell them apart."""
+    licences = goal.rule.licences
+    if dtype.is_float and a == b == 0 and ("no_signed_zero" in licences or _over_reals(goal)):
+        return True
     return same_value(dtype, a, b)  # type: ignore[arg-type]  # a value that was evaluated has no invalid element

@@ -26,11 +26,17 @@ from soundline.spec.rules import (
     where,
 )
 from soundline.spec.terms import Const, Flags, Size, Tensor
+from soundline.verify.attack.cast_laws import CAST_LAWS
 from soundline.verify.attack.drawing import Draw, Link
+from soundline.verify.attack.gather_laws import gather_law
 from soundline.verify.attack.loop_laws import loop_law, nest_law
+from soundline.verify.attack.scalar_laws import scalar_law
 from soundline.verify.attack.tensor_laws import TENSOR_LAWS, matrix_law
 
 DTYPES = (int8, int8, int32, uint8, index, float16, float32, bool_)
+
+LICENCES = ((), (), (), "reassociate", "no_nan", "no_signed_zero", ("no_nan", "no_signed_zero"))
+"""The licences of rules about floats."""
 
 
 def _base(d: Draw) -> Any:
@@ -46,31 +52,39 @@ def _base(d: Draw) -> Any:
 
 
 def _sides(d: Draw) -> Link:
-    kind = d.source.random()
-    if kind < 0.2:
-        return loop_law(d)
-    if kind < 0.28:
-        return nest_law(d)
-    if kind < 0.4:
-        m, n = forall(Size, "m"), forall(Size, "n")
-        x = forall(Tensor["m", "n"], "x")
-        return matrix_law(d, d.any_of(x, x, maximum(x, x.flip((True, False)))), m, n)
+    family = d.any_of(*FAMILIES)
+    if family is not None:
+        return family(d)
     left = right = _base(d)
     for _ in range(d.any_of(1, 1, 1, 2, 2, 3)):
-        left, right = d.any_of(*TENSOR_LAWS)(d, left, right)
+        left, right = d.any_of(*LAWS)(d, left, right)
     return left, right
+
+
+def _of_matrices(d: Draw) -> Link:
+    m, n = forall(Size, "m"), forall(Size, "n")
+    x = forall(Tensor["m", "n"], "x")
+    return matrix_law(d, d.any_of(x, x, maximum(x, x.flip((True, False)))), m, n)
+
+
+LAWS = (*TENSOR_LAWS, *CAST_LAWS)
+"""The laws of which one follows another."""
+
+FAMILIES = (*(None,) * 10, *(loop_law,) * 3, nest_law, _of_matrices, *(gather_law,) * 4, *(scalar_law,) * 4)
+"""What a rule is about: a chain of laws of tensors of any rank, or one law of something else."""
 
 
 def random_rule(seed: int) -> Rule | None:
     """The rule of a number; None where what was drawn is no rule."""
     source = Random(seed)  # noqa: S311  # repeatable, and no secret
     dtype = source.choice(DTYPES)
+    licences = source.choice(LICENCES) if dtype.is_float else ()
 
     def drawn() -> Link:
         return _sides(Draw(source, dtype))
 
     try:
-        stated = rule(dtypes=[dtype], id=f"drawn_{seed}")(drawn)
+        stated = rule(dtypes=[dtype], licences=licences, id=f"drawn_{seed}")(drawn)
     except RuleError:
         return None
     return None if show(stated.left) == show(stated.right) else stated
