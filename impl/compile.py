@@ -31,7 +31,8 @@ from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import shape_of
 from soundline.impl.operands import array_of
-from soundline.impl.runtime import cpu, memory
+from soundline.impl.runtime import cpu
+from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, to_numpy
 from soundline.spec.errors import UsageError
@@ -39,7 +40,6 @@ from soundline.spec.text import program_text
 from soundline.spec.uop import Op, UOp, toposort
 
 Arrays = npt.NDArray[Any]
-_BYTES = np.dtype(np.uint8)
 
 PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "exact": (),
@@ -114,10 +114,9 @@ class Program:
     outputs: tuple[Signature, ...]
     device: str
     _lowered: Lowered
-    _captured: tuple[Arrays, ...]
     _arena: int
     _single: bool
-    _library: cpu.Library
+    _commands: CommandBuffer
 
     def __repr__(self) -> str:
         takes, gives = (", ".join(map(str, signatures)) for signatures in (self.inputs, self.outputs))
@@ -162,12 +161,13 @@ class Program:
         """Run the program; raises `UsageError` where the arguments are not what it was compiled for."""
         if len(arguments) != len(self.inputs):
             raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
-        given = [_checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
-        made = [memory.empty(s.size, s.storage) for s in self.outputs]
-        arena = [memory.empty(self._arena, _BYTES)] if self._arena else []
-        self._library.run([*given, *self._captured, *made, *arena])
-        results = [a.reshape(s.shape) for a, s in zip(made, self.outputs, strict=True)]
-        return results[0] if self._single else tuple(results)
+        results = self._commands.run(arguments)
+        if results is None:
+            results = self._commands.run_checked(self._given(arguments))
+        return results[0] if self._single else results
+
+    def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
+        return [_checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
 
 
 def _checked(argument: Any, wanted: Signature, position: int) -> Arrays:
@@ -240,16 +240,23 @@ def _compiled(
     function = callify(outputs, arguments)
     captured = tuple(_contents_of(b) for b in function.src[1 + len(arguments) :])
     lowered = lower(_renumbered(function), profile)
+    arena = _arena_size(lowered.stages["plan"], len(function.src) - 1 + len(outputs))
+    made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
     return Program(
         name=name,
         inputs=tuple(inputs),
-        outputs=tuple(Signature(o.dtype, shape_of(o)) for o in outputs),
+        outputs=made,
         device=device,
         _lowered=lowered,
-        _captured=captured,
-        _arena=_arena_size(lowered.stages["plan"], len(function.src) - 1 + len(outputs)),
+        _arena=arena,
         _single=single,
-        _library=_library(lowered.source),
+        _commands=CommandBuffer(
+            _library(lowered.source).commands,
+            [(s.storage, s.shape) for s in inputs],
+            captured,
+            [(s.storage, s.shape) for s in made],
+            arena,
+        ),
     )
 
 

@@ -2,8 +2,9 @@
 C
 =
 
-Render a linear program as one C file: a function per kernel, and one entry that runs them all in order over a table of
-pointers, so that a whole program is one foreign call.
+Render a linear program as one C file: a function per kernel, and one entry that runs the kernel of a number over a
+table of pointers; the runtime walks the numbers in order, so that a whole program is one foreign call. The iterations
+of a Range of axis type THREAD are dealt out to cores: a kernel with one takes the number of its core, and of how many.
 
 A value with a shape is a set of *lanes*: it is never stored as such, but computed lane by lane where a Store needs it,
 in loops of known length that the C compiler unrolls or vectorizes.
@@ -24,21 +25,22 @@ from soundline.impl.lower.views import shape_of
 from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 ENTRY = "soundline_run"
+COMMANDS = "soundline_commands"
+"""What a library tells of itself: the number of its kernels, and over how many cores each may be spread."""
+MOST_CORES = 256
 _SHRINKING = (Op.CDiv, Op.CMod)
 """Ops whose value is never further from 0 than their dividend is."""
 _INLINE = 64
 """An expression that is used once and is no longer than this is written where it is used."""
 
 _ENTRY_HEAD = f"""
-void {ENTRY}(void **slot) {{
-    fenv_t environment; /* round to nearest, subnormals kept, whatever the caller's thread does */
-    fegetenv(&environment);
-    fesetenv(FE_DFL_ENV);
+void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores) {{
+    switch (command) {{
 """
-_ENTRY_TAIL = """    fesetenv(&environment);
+_ENTRY_TAIL = """    }
 }
 """
 
@@ -47,8 +49,10 @@ def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
     kernels = [Rendering(k, f"kernel_{n}") for n, k in enumerate(program.src)]
     functions = "".join(k.text() for k in kernels)
-    calls = "".join(k.call() for k in kernels)
-    return HEADERS + helpers_for(functions) + functions + _ENTRY_HEAD + calls + _ENTRY_TAIL
+    calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
+    counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
+    table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
+    return HEADERS + helpers_for(functions) + functions + table + _ENTRY_HEAD + calls + _ENTRY_TAIL
 
 
 def storage_of(place: UOp) -> UOp:
@@ -115,14 +119,44 @@ class Rendering:
     def parameters(self) -> str:
         """The parameter list."""
         written = self.written()
-        return ", ".join(
+        storages = [
             f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}"
             for s in self.storages()
-        )
+        ]
+        return ", ".join(storages + ["uint32_t core", "uint32_t cores"] * bool(self.threads()))
 
     def call(self) -> str:
         """The statement that runs the kernel on the slots."""
-        return f"    {self.name}({', '.join(_pointer(s) for s in self.storages())});\n"
+        storages = [_pointer(s) for s in self.storages()]
+        return f"{self.name}({', '.join(storages + ['core', 'cores'] * bool(self.threads()))});"
+
+    def threads(self) -> list[UOp]:
+        """The Ranges whose iterations are dealt out to cores."""
+        return [n for n in self.linear.src if n.op is Op.Range and n.arg.type is AxisType.THREAD]
+
+    def cores(self) -> int:
+        """Over how many cores the kernel may be spread: its one outermost THREAD Range says it, which holds all that
+        is stored, so that no core waits for another.
+        """
+        threads = self.threads()
+        if not threads:
+            return 1
+        opened: list[UOp] = []
+        spread = True
+        for node in self.linear.src:
+            if node.op is Op.Range:
+                opened.append(node)
+                spread = len(threads) == 1 and opened[0] is threads[0]
+            elif node.op is Op.End:
+                opened.pop()
+            elif node.op is Op.Store and not is_register(storage_of(node.src[0])):
+                spread = bool(opened) and spread
+            if not spread:
+                raise CompileError(
+                    "a kernel with a THREAD Range is one nest around which it is", where="render"
+                )
+        bound = threads[0].src[0]
+        return min(int(bound.arg.value), MOST_CORES) if bound.op is Op.Const else MOST_CORES
 
     def line(self, text: str) -> None:
         """Add a line at the present depth."""
@@ -136,7 +170,7 @@ class Rendering:
             case Op.Range:
                 bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
                 self.texts[node] = name
-                self.line(f"for (idx {name} = 0; {name} < {bound}; {name}++) {{")
+                self.line(_loop(node, name, bound))
                 self.depth += 1
                 self.nests = [*(True for _ in self.nests), False]
             case Op.End:
@@ -212,6 +246,14 @@ class Rendering:
         text = value if is_register(storage) else c.stored(node.src[1].dtype, value)
         statement = f"{self.place(node.src[0])} = {text};"
         self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
+
+
+def _loop(loop: UOp, name: str, bound: str) -> str:
+    """The head of a loop; of a THREAD Range each core takes a part in one piece."""
+    if loop.arg.type is not AxisType.THREAD:
+        return f"for (idx {name} = 0; {name} < {bound}; {name}++) {{"
+    first, end = (f"(idx)((int64_t){bound} * {core} / cores)" for core in ("core", "(core + 1)"))
+    return f"for (idx {name} = {first}, {name}_end = {end}; {name} < {name}_end; {name}++) {{"
 
 
 def _fits(known: Bounds, dtype: DType) -> bool:

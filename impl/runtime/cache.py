@@ -4,27 +4,35 @@ Compile cache
 
 A library is stored under the hash of everything that decides what it does: the source, the flags, the compiler and the
 machine. An entry appears by one atomic rename, so that processes may build the same program at once; each entry carries
-a checksum, so that a damaged one is found and built again. A folder that cannot be written is replaced, with one
-warning, by a private temporary one.
+a checksum, so that a damaged one is found and built again. A folder that cannot be written, that is full, or from which
+nothing can be loaded is replaced, with one warning, by a private temporary one.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
+import errno
 import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import platformdirs
 
 from soundline.impl.runtime.toolchain import Compiler, machine
+from soundline.spec.errors import ToolchainError
 
 VARIABLE = "SOUNDLINE_CACHE_DIR"
+_LITTLE = 1 << 16
+"""With fewer free bytes than this, a compiler that fails may have failed for want of them."""
+_ROOM = f"make room, or set {VARIABLE} and TMPDIR to folders that have some"
+Loaded = TypeVar("Loaded")
 
 
 def cache_folder() -> Path:
@@ -40,36 +48,95 @@ def key_of(source: str, compiler: Compiler) -> str:
 
 
 def library_for(source: str, compiler: Compiler) -> Path:
-    """The shared library of a C source, built now or taken from the cache."""
-    folder = _usable(cache_folder())
-    library = folder / f"{key_of(source, compiler)}.so"
-    if not _intact(library):
-        _build(source, compiler, library)
-    return library
+    """The shared library of a C source, built now or taken from the cache. Where the folder of the cache cannot be
+    written or is full, it is built in a temporary folder.
+    """
+    folder = cache_folder()
+    kept = folder / f"{key_of(source, compiler)}.so"
+    if _intact(kept):
+        return kept
+    spare = _SPARE.get(folder)
+    if spare is None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _build(source, compiler, kept)
+            return kept
+        except (OSError, _NoRoom) as error:
+            spare = _spare_for(folder, str(error))
+    return _in_spare(spare, source, compiler)
 
 
-def _usable(folder: Path) -> Path:
-    """`folder`, or a private temporary one where it cannot be written."""
+def loaded(source: str, compiler: Compiler, load: Callable[[Path], Loaded]) -> Loaded:
+    """What `load` makes of the library of a source. An entry that has vanished by then is built once more; where one
+    that is whole cannot be loaded, as from a file system that executes nothing, a temporary folder is tried.
+    """
+    library = library_for(source, compiler)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
+        return load(library)
+    except ToolchainError as failure:
+        folder = cache_folder()
+        if not _intact(library):
+            return load(library_for(source, compiler))
+        if library.parent != folder:
+            raise
+        return load(_in_spare(_spare_for(folder, failure.message), source, compiler))
+
+
+class _NoRoom(Exception):
+    """The compiler failed on a full disk."""
+
+    def __init__(self, failure: ToolchainError) -> None:
+        super().__init__(os.strerror(errno.ENOSPC))
+        self.failure = failure
+
+
+def _is_full(folder: Path, failure: ToolchainError) -> bool:
+    """Whether a compiler failed for want of room, and not because of what it was given."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(folder).free < _LITTLE:
+            return True
+    return any(os.strerror(code) in failure.stderr for code in (errno.ENOSPC, errno.EDQUOT))
+
+
+_SPARE: dict[Path, Path] = {}
+"""The temporary folders that stand for folders which cannot be used, in this process."""
+_LOCK = threading.Lock()
+
+
+def _spare_for(folder: Path, reason: str) -> Path:
+    """The temporary folder that stands for another from now on, made and announced once."""
+    with _LOCK:
+        if folder in _SPARE:
+            return _SPARE[folder]
+        warnings.warn(
+            f"the compile cache {folder} cannot be used ({reason}); compiling into a temporary folder. "
+            f"Set {VARIABLE} to a folder that can be written and has room.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        try:
+            made = _SPARE[folder] = Path(tempfile.mkdtemp(prefix="soundline-"))
+        except OSError as error:
+            raise ToolchainError(f"there is no folder for libraries: {error}", hint=_ROOM) from error
+        atexit.register(_remove, made, os.getpid())
+        return made
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and not a child of it that was forked
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_spare(folder: Path, source: str, compiler: Compiler) -> Path:
+    library = folder / f"{key_of(source, compiler)}.so"
+    try:
+        if not _intact(library):
+            _build(source, compiler, library)
     except OSError as error:
-        return _replacement(str(folder), str(error))
-
-
-@functools.cache
-def _replacement(folder: str, reason: str) -> Path:
-    """A temporary folder for this process, made and announced once."""
-    warnings.warn(
-        f"the compile cache {folder} cannot be used ({reason}); compiling into a temporary folder. "
-        f"Set {VARIABLE} to a folder that can be written.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    made = tempfile.mkdtemp(prefix="soundline-")
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+        raise ToolchainError(f"the library cannot be written: {error}", hint=_ROOM) from error
+    except _NoRoom as error:
+        raise error.failure from None
+    return library
 
 
 def _checksum_file(library: Path) -> Path:
@@ -92,7 +159,12 @@ def _build(source: str, compiler: Compiler, library: Path) -> None:
             Path(scratch) / name for name in ("program.c", "program.so", "program.sha256")
         )
         text.write_text(source, encoding="utf-8")
-        compiler.build(text, built)
+        try:
+            compiler.build(text, built)
+        except ToolchainError as failure:
+            if _is_full(library.parent, failure):
+                raise _NoRoom(failure) from None
+            raise
         checksum.write_text(hashlib.sha256(built.read_bytes()).hexdigest(), encoding="ascii")
         text.replace(library.with_suffix(".c"))
         built.replace(library)

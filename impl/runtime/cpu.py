@@ -2,51 +2,59 @@
 CPU
 ===
 
-Load a compiled library and run it: a table of pointers, and one foreign call, during which other Python threads run.
+Compile and load the library of a program: its kernels, behind one entry that runs any of them over a table of pointers.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from soundline.impl.codegen.c import ENTRY
-from soundline.impl.runtime.cache import library_for
+from soundline.impl.codegen.c import COMMANDS, ENTRY
+from soundline.impl.runtime import cache
+from soundline.impl.runtime.commands import Command
+from soundline.impl.runtime.host import ffi, host
 from soundline.impl.runtime.toolchain import find_compiler
-from soundline.spec.errors import ToolchainError
+from soundline.spec.errors import SoundlineError, ToolchainError
 
 Bytes = npt.NDArray[Any]
 
 
-@functools.cache
-def _ffi() -> Any:
-    import cffi  # only programs that run need it
-
-    ffi = cffi.FFI()
-    ffi.cdef(f"void {ENTRY}(void **slot);")
-    return ffi
-
-
 class Library:
-    """A loaded program."""
+    """The loaded kernels of a program; `commands` runs them in order."""
 
     def __init__(self, path: Path) -> None:
         try:
-            self._library = _ffi().dlopen(str(path))
-        except OSError as error:
+            self._library = ffi().dlopen(str(path))
+            entry = ffi().addressof(self._library, ENTRY)
+            cores = getattr(self._library, COMMANDS)
+        except (OSError, AttributeError) as error:
             raise ToolchainError(f"the compiled library cannot be loaded: {error}") from error
-        self._entry = getattr(self._library, ENTRY)
+        self.commands = [Command(entry, k, 0, int(cores[1 + k])) for k in range(int(cores[0]))]
 
     def run(self, slots: Sequence[Bytes]) -> None:
         """Run all kernels of the program on these arrays, which must be C-contiguous and aligned."""
-        new, cast = _ffi().new, _ffi().cast
-        self._entry(new("void *[]", [cast("void *", a.ctypes.data) for a in slots]))
+        rows = [(c.run, c.number, c.first, c.cores) for c in self.commands]
+        table = ffi().new("void *[]", [ffi().cast("void *", a.ctypes.data) for a in slots])
+        host().execute(ffi().new("struct command[]", rows), len(rows), table)
 
 
 def build(source: str) -> Library:
     """Compile and load a program, or load it from the cache."""
-    return Library(library_for(source, find_compiler()))
+    compiler = find_compiler()
+    hosted = threading.Thread(target=_host_beside, daemon=True)  # its first compilation runs beside this one
+    hosted.start()
+    try:
+        return cache.loaded(source, compiler, Library)
+    finally:
+        hosted.join()
+
+
+def _host_beside() -> None:
+    with contextlib.suppress(SoundlineError):  # who runs the program asks for it again, and gets the error
+        host()

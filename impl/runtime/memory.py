@@ -9,6 +9,9 @@ block: the block goes back to the pool when the array and all views of it are go
 
 from __future__ import annotations
 
+import contextlib
+import math
+import mmap
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +24,9 @@ SMALL: Final = 1 << 16
 """Blocks below this many bytes are not worth keeping."""
 KEPT: Final = 1 << 28
 """Free blocks are kept up to this many bytes in all."""
+HUGE: Final = 1 << 21
+"""Blocks from this many bytes on lie on huge pages where the system has them, and are there before they are used."""
+_POPULATE_WRITE: Final = 23  # Linux's MADV_POPULATE_WRITE, which Python does not name
 
 
 class Pool:
@@ -36,13 +42,27 @@ class Pool:
         try:
             return self.free[rounded].pop()
         except (KeyError, IndexError):
-            return np.empty(rounded + ALIGNMENT, np.uint8)
+            return _fresh(rounded + ALIGNMENT)
 
     def give(self, block: Bytes) -> None:
         """Keep a block for later, unless the pool is full."""
         size = block.nbytes - ALIGNMENT
         if sum(b * len(blocks) for b, blocks in list(self.free.items())) + size <= self.kept:
             self.free.setdefault(size, []).append(block)
+
+
+def _fresh(size: int) -> Bytes:
+    """Memory from the system: for a large block pages that begin at a multiple of `HUGE`, present from the start."""
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if size < HUGE or advice is None:
+        return np.empty(size, np.uint8)
+    whole = mmap.mmap(-1, size + HUGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    block = np.frombuffer(whole, np.uint8)
+    start = -block.ctypes.data % HUGE
+    with contextlib.suppress(OSError):  # a system without them has small pages, and gives them one by one
+        whole.madvise(advice, start, size)
+        whole.madvise(_POPULATE_WRITE, start, size)
+    return block[start : start + size]
 
 
 def _rounded(size: int) -> int:
@@ -74,3 +94,8 @@ def empty(count: int, dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
     if size < SMALL:
         return np.empty(count, dtype)
     return np.asarray(_Lease(pool, pool.take(size), size)).view(dtype)
+
+
+def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
+    """The same as an array of several axes."""
+    return empty(math.prod(shape), dtype, pool).reshape(shape)

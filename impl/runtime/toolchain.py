@@ -27,6 +27,7 @@ FLAGS = (
     "-O3",
     "-fPIC",
     "-shared",
+    "-pthread",  # the host has threads
     "-ffp-contract=off",  # no operation of the program is merged with another
     "-fno-fast-math",
     "-fno-math-errno",
@@ -51,8 +52,12 @@ class Compiler:
     def build(self, source: Path, library: Path) -> None:
         """Compile one C file to a shared library; raises `ToolchainError` with what the compiler printed."""
         command = (*self.command, *self.flags, "-o", str(library), str(source), "-lm")
+        # Its own temporary files lie beside the library, and its messages can be read on every machine.
+        environment = {**os.environ, "TMPDIR": str(library.parent), "LC_ALL": "C"}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, env=environment
+            )
         except OSError as error:
             raise ToolchainError(f"cannot be started: {error}", command=command, hint=_INSTALL) from error
         if done.returncode != 0:

@@ -16,7 +16,7 @@ import pytest
 
 from soundline.impl import elementary, storage
 from soundline.impl.codegen import c_prelude
-from soundline.impl.codegen.c import ENTRY, render
+from soundline.impl.codegen.c import COMMANDS, ENTRY, render
 from soundline.impl.codegen.c_expressions import RENDER, literal
 from soundline.impl.compile import computed, lower
 from soundline.impl.lower.callify import callify
@@ -483,7 +483,7 @@ def test_indices_that_fit_are_32_bits_wide_and_others_64() -> None:
 # Undefined behaviour ----------------------------------------------------------------------------------------------
 
 SANITIZE = (
-    "-fsanitize=undefined,float-cast-overflow",
+    "-fsanitize=undefined,float-cast-overflow,address",
     "-fno-sanitize-recover=all",
     "-O1",
     "-g",
@@ -499,7 +499,8 @@ def sanitized(source: str, arrays: list[np.ndarray], folder: Path) -> subprocess
         data = ",".join(str(b) for b in array.tobytes()) or "0"
         rows.append(f"static _Alignas(64) unsigned char data_{k}[] = {{{data}}};")
     slots = ", ".join(f"data_{k}" for k in range(len(arrays)))
-    main = f"int main(void) {{ void *slot[] = {{{slots}}}; {ENTRY}(slot); return 0; }}\n"
+    walk = f"for (uint32_t k = 0; k < {COMMANDS}[0]; k++) {ENTRY}(slot, k, 0, 1);"
+    main = f"int main(void) {{ void *slot[] = {{{slots}}}; {walk} return 0; }}\n"
     (folder / "program.c").write_text(source + "\n".join(rows) + "\n" + main, encoding="utf-8")
     command = (*find_compiler().command, *SANITIZE, "program.c", "-o", "program", "-lm")
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -537,7 +538,9 @@ def everything(dtype: DType) -> tuple[str, list[np.ndarray]]:
 
 @pytest.mark.parametrize("dtype", [*ints, float32, float16], ids=repr)
 def test_no_undefined_behaviour_on_special_values(dtype: DType, tmp_path: Path) -> None:
-    assert can_sanitize(tmp_path), "the C compiler lacks -fsanitize=undefined (install libubsan)"
+    assert can_sanitize(tmp_path), (
+        "the C compiler lacks -fsanitize=undefined,address (install libubsan and libasan)"
+    )
     done = sanitized(*everything(dtype), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 

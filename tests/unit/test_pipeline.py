@@ -279,7 +279,8 @@ BROKEN: dict[str, list[Callable[[], Lowering]]] = {
     "stage-render-c2": [
         lambda: given_of("render", source=re.sub(r"    kernel_0\(.*\n", "", GOOD.source)),
         lambda: given_of(
-            "render", source=re.sub(r"(    kernel_0\(.*\n)(    kernel_1\(.*\n)", r"\2\1", GOOD.source)
+            "render",
+            source=re.sub(r"( kernel_0\(.*\n)((?:.*\n){2})( +kernel_1\(.*\n)", r"\3\2\1", GOOD.source),
         ),
     ],
     "stage-render-c3": [lambda: given_of("render", source=GOOD.source.replace("slot[0]", "slot[1]"))],

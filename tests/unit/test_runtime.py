@@ -16,13 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.c import ENTRY
+from soundline.impl.codegen.c import COMMANDS, ENTRY
 from soundline.impl.compile import compile  # noqa: A004
 from soundline.impl.runtime import cache, cpu, memory, toolchain
 from soundline.impl.tensor import Tensor
 from soundline.spec.errors import CompileError, ToolchainError
 
-SOURCE = f"void {ENTRY}(void **slot) {{ *(int *)slot[0] += 1; }}\n"
+SOURCE = f"""#include <stdint.h>
+const uint32_t {COMMANDS}[] = {{1, 1}};
+void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores) {{ *(int *)slot[0] += 1; }}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -236,7 +239,7 @@ def test_processes_may_build_the_same_programs_at_once(fresh_cache: Path) -> Non
         assert worker.stdout is not None
         assert json.loads(worker.stdout.read()) == [True] * 6
         assert worker.wait() == 0
-    assert len(entries(fresh_cache)) == 3
+    assert len(entries(fresh_cache)) == 4, "three programs, and the host"
     assert [counted(cpu.build(f"/* {k} */{SOURCE}")) for k in range(3)] == [42] * 3
     assert not [p for p in fresh_cache.iterdir() if p.is_dir()]
 

@@ -1,0 +1,325 @@
+/*
+ * The host: what runs programs.
+ *
+ * A program is a command buffer: a table of commands, each a kernel of a compiled library, the place in the table of
+ * pointers from which the kernel counts its slots, and the number of cores that may share the work. One call walks the
+ * table. A command for several cores is shared with the workers of one pool; the next command starts when all have
+ * ended. Kernels that are given `cores` do the same work whatever it is, so a command may always run on fewer.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#if defined(__linux__) && !defined(SOUNDLINE_PORTABLE)
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define FUTEX 1
+#endif
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+typedef void kernel_function(void **slot, uint32_t command, uint32_t core, uint32_t cores);
+
+struct command {
+    kernel_function *run;
+    uint32_t number; /* of the kernel in its library */
+    uint32_t first;  /* the slot that the kernel calls its slot 0 */
+    uint32_t cores;  /* over how many it may be spread; 0 and 1 run it where the call is */
+};
+
+/* The floating-point environment of kernels: round to nearest, subnormals kept, whatever the caller's thread does. */
+
+#if defined(__x86_64__)
+typedef uint32_t environment; /* kernels use SSE alone */
+#define FLAGS 0x3fu
+static environment entered(void) {
+    const uint32_t found = _mm_getcsr();
+    if ((found & ~FLAGS) != 0x1f80u) _mm_setcsr(0x1f80u);
+    return found;
+}
+static void left_again(environment found) { _mm_setcsr(found); }
+#else
+typedef fenv_t environment;
+static environment entered(void) {
+    fenv_t found;
+    fegetenv(&found);
+    fesetenv(FE_DFL_ENV);
+    return found;
+}
+static void left_again(environment found) { fesetenv(&found); }
+#endif
+
+/* A word that one thread waits for: it spins for a while, since what it waits for is often near, and then sleeps. */
+
+#define SPIN_NANOSECONDS 30000
+
+struct word {
+    _Alignas(64) _Atomic uint32_t value;
+    _Atomic uint32_t asleep;
+#ifndef FUTEX
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+#endif
+};
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void word_new(struct word *w, uint32_t value) {
+    atomic_store(&w->value, value);
+    atomic_store(&w->asleep, 0);
+#ifndef FUTEX
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+#endif
+}
+
+static void sleep_until(struct word *w, uint32_t wanted) {
+#ifdef FUTEX
+    for (;;) {
+        atomic_store(&w->asleep, 1); /* before the value is read: who changes it later sees this */
+        const uint32_t found = atomic_load(&w->value);
+        if (found == wanted) break;
+        syscall(SYS_futex, &w->value, FUTEX_WAIT_PRIVATE, found, NULL, NULL, 0);
+    }
+#else
+    pthread_mutex_lock(&w->lock);
+    atomic_store(&w->asleep, 1);
+    while (atomic_load(&w->value) != wanted) pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+#endif
+    atomic_store(&w->asleep, 0);
+}
+
+static void wait_until(struct word *w, uint32_t wanted) {
+    int64_t end = 0;
+    for (uint32_t tries = 1;; tries++) {
+        if (atomic_load_explicit(&w->value, memory_order_acquire) == wanted) return;
+        pause_briefly();
+        if (tries % 64) continue;
+        const int64_t now = nanoseconds();
+        if (!end) end = now + SPIN_NANOSECONDS;
+        if (now >= end) break;
+    }
+    sleep_until(w, wanted);
+}
+
+/* After the value was changed: wake the thread that sleeps on it. */
+static void word_changed(struct word *w) {
+    if (!atomic_load(&w->asleep)) return;
+#ifdef FUTEX
+    syscall(SYS_futex, &w->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+#else
+    pthread_mutex_lock(&w->lock);
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+#endif
+}
+
+/* The pool: one for the process, started by the first command that asks for it. */
+
+#define MOST_WORKERS 255
+
+static struct {
+    pthread_mutex_t door;   /* held by the call whose command the workers run */
+    uint32_t limit;         /* cores in use at most, the caller's among them */
+    uint32_t workers;       /* that were started: numbers 1 to this */
+    uint32_t turns[MOST_WORKERS + 1];
+    const struct command *command;
+    void **slot;
+    uint32_t cores;
+    struct word working;    /* how many workers have not ended */
+    struct word turn[MOST_WORKERS + 1]; /* of each worker: counts the commands that it was given */
+} pool = {.door = PTHREAD_MUTEX_INITIALIZER, .limit = 1};
+
+static void *worker(void *number) {
+    const uint32_t core = (uint32_t)(uintptr_t)number;
+    fesetenv(FE_DFL_ENV);
+    for (uint32_t turn = 1;; turn++) {
+        wait_until(&pool.turn[core], turn);
+        const struct command *c = pool.command;
+        c->run(pool.slot, c->number, core, pool.cores);
+        if (atomic_fetch_sub(&pool.working.value, 1) == 1) word_changed(&pool.working);
+    }
+    return NULL;
+}
+
+/* With the door held: have workers up to this number, or as many as the system gives. */
+static void hire(uint32_t wanted) {
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    if (wanted <= pool.workers) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of Python */
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+    if (!pool.workers) word_new(&pool.working, 0);
+    while (pool.workers < wanted) {
+        const uint32_t number = pool.workers + 1;
+        pthread_t made;
+        word_new(&pool.turn[number], 0);
+        pool.turns[number] = 0;
+        if (pthread_create(&made, &attributes, worker, (void *)(uintptr_t)number)) break;
+        pool.workers = number;
+    }
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void spread(const struct command *c, void **slot) {
+    if (pool.limit < 2 || pthread_mutex_trylock(&pool.door)) {
+        c->run(slot, c->number, 0, 1); /* the workers are busy with another call */
+        return;
+    }
+    const uint32_t wanted = c->cores < pool.limit ? c->cores : pool.limit;
+    hire(wanted - 1);
+    const uint32_t cores = wanted - 1 < pool.workers ? wanted : pool.workers + 1;
+    pool.command = c;
+    pool.slot = slot;
+    pool.cores = cores;
+    if (cores > 1) atomic_store(&pool.working.value, cores - 1);
+    for (uint32_t k = 1; k < cores; k++) {
+        atomic_store(&pool.turn[k].value, ++pool.turns[k]);
+        word_changed(&pool.turn[k]);
+    }
+    c->run(slot, c->number, 0, cores);
+    if (cores > 1) wait_until(&pool.working, 0);
+    pthread_mutex_unlock(&pool.door);
+}
+
+/* Use so many cores at most; the number in use. */
+uint32_t soundline_limit(uint32_t cores) {
+    pthread_mutex_lock(&pool.door);
+    pool.limit = cores < 1 ? 1 : cores > MOST_WORKERS + 1 ? MOST_WORKERS + 1 : cores;
+    const uint32_t limit = pool.limit;
+    pthread_mutex_unlock(&pool.door);
+    return limit;
+}
+
+/* How many workers there are. */
+uint32_t soundline_workers(void) { return pool.workers; }
+
+/* In the child of a fork, which has the forking thread alone. */
+void soundline_forked(void) {
+    pthread_mutex_init(&pool.door, NULL);
+    pool.workers = 0;
+}
+
+/* Run commands one after the other. */
+void soundline_execute(const struct command *commands, uint32_t count, void **slot) {
+    const environment found = entered();
+    for (const struct command *c = commands; c != commands + count; c++) {
+        if (c->cores < 2) c->run(slot + c->first, c->number, 0, 1);
+        else spread(c, slot + c->first);
+    }
+    left_again(found);
+}
+
+/* The same, and the nanoseconds that each took. */
+void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken) {
+    int64_t began = nanoseconds();
+    for (uint32_t k = 0; k < count; k++) {
+        soundline_execute(commands + k, 1, slot);
+        const int64_t ended = nanoseconds();
+        taken[k] = ended - began;
+        began = ended;
+    }
+}
+
+/*
+ * A call from Python, without a step of Python per argument: the arguments and the results are tuples of arrays, whose
+ * fields are read where they lie. Python tells where that is (`struct layout`), and has checked it on arrays that it
+ * knows. An argument that is not exactly what the program takes is refused before anything runs; Python then looks at
+ * it again, to convert it or to say what is wrong.
+ */
+
+struct layout {
+    uint32_t type, items, data, rank, shape, dtype, flags;
+    const void *array; /* the type of arrays */
+};
+
+struct argument {
+    const void *dtype;
+    uint32_t rank;
+    const intptr_t *shape;
+};
+
+/* A slot that points where another does: a kernel that runs at several sites has slots of its own at each. */
+struct alias {
+    uint32_t to, from;
+};
+
+struct program {
+    const struct layout *layout;
+    const struct command *commands;
+    uint32_t count;
+    uint32_t aliased;
+    const struct alias *aliases;
+    uint32_t taken;
+    const struct argument *arguments;
+    uint32_t made;
+    uint32_t first_made; /* the slot of the first result */
+};
+
+#define FIELD(type, object, offset) (*(type const *)((object) + (offset)))
+#define C_CONTIGUOUS 0x0001
+#define ALIGNED 0x0100
+
+/* Whether an object is an array of this dtype and shape that kernels can use as it is. */
+static int is_plain(const struct layout *at, const char *object, const struct argument *wanted) {
+    if (FIELD(void *, object, at->type) != at->array) return 0;
+    if (FIELD(void *, object, at->dtype) != wanted->dtype) return 0;
+    if ((uint32_t)FIELD(int, object, at->rank) != wanted->rank) return 0;
+    if ((FIELD(int, object, at->flags) & (C_CONTIGUOUS | ALIGNED)) != (C_CONTIGUOUS | ALIGNED)) return 0;
+    const intptr_t *shape = FIELD(intptr_t *, object, at->shape);
+    for (uint32_t k = 0; k < wanted->rank; k++)
+        if (shape[k] != wanted->shape[k]) return 0;
+    return 1;
+}
+
+/* Whether a tuple's item is such an array. */
+int soundline_is_plain(const struct layout *at, uintptr_t tuple, uint32_t item, const struct argument *wanted) {
+    return is_plain(at, FIELD(char *, (const char *)tuple + at->items, item * sizeof(char *)), wanted);
+}
+
+/* Where the elements of a tuple's item lie. */
+uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t item) {
+    return (uintptr_t)FIELD(void *, FIELD(char *, (const char *)tuple + at->items, item * sizeof(char *)), at->data);
+}
+
+/* Run a program; the number of the first argument that is refused, or -1. */
+int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results) {
+    const struct layout *at = p->layout;
+    const char *const *given = (const char *const *)(arguments + at->items);
+    const char *const *made = (const char *const *)(results + at->items);
+    for (uint32_t k = 0; k < p->taken; k++) {
+        if (!is_plain(at, given[k], p->arguments + k)) return (int32_t)k;
+        slot[k] = FIELD(void *, given[k], at->data);
+    }
+    for (uint32_t k = 0; k < p->made; k++) slot[p->first_made + k] = FIELD(void *, made[k], at->data);
+    for (uint32_t k = 0; k < p->aliased; k++) slot[p->aliases[k].to] = slot[p->aliases[k].from];
+    soundline_execute(p->commands, p->count, slot);
+    return -1;
+}

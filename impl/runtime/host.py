@@ -1,0 +1,186 @@
+"""
+Host
+====
+
+The C library that runs programs (``host.c``): it walks the commands of a program, and shares a command that several
+cores may run with the workers of one pool. It is compiled once for a machine and kept in the compile cache.
+
+The number of cores in use at most is ``$SOUNDLINE_THREADS``, or else the number that this process may run on.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from soundline.impl.codegen.c import COMMANDS, ENTRY
+from soundline.impl.runtime import cache
+from soundline.impl.runtime.toolchain import find_compiler
+from soundline.spec.errors import ToolchainError, UsageError
+
+VARIABLE: Final = "SOUNDLINE_THREADS"
+MOST: Final = 256
+Made = TypeVar("Made")
+
+DECLARATIONS: Final = """
+typedef void kernel_function(void **slot, uint32_t command, uint32_t core, uint32_t cores);
+struct command { kernel_function *run; uint32_t number, first, cores; };
+struct alias { uint32_t to, from; };
+struct layout { uint32_t type, items, data, rank, shape, dtype, flags; const void *array; };
+struct argument { const void *dtype; uint32_t rank; const intptr_t *shape; };
+struct program {
+    const struct layout *layout;
+    const struct command *commands;
+    uint32_t count;
+    uint32_t aliased;
+    const struct alias *aliases;
+    uint32_t taken;
+    const struct argument *arguments;
+    uint32_t made;
+    uint32_t first_made;
+};
+uint32_t soundline_limit(uint32_t cores);
+uint32_t soundline_workers(void);
+void soundline_forked(void);
+void soundline_execute(const struct command *commands, uint32_t count, void **slot);
+void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken);
+int soundline_is_plain(const struct layout *at, uintptr_t tuple, uint32_t item, const struct argument *wanted);
+uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t item);
+int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results);
+"""
+PROGRAM: Final = f"""
+void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores);
+extern const uint32_t {COMMANDS}[];
+"""
+
+
+_LOCK: Final = threading.RLock()
+"""Held while what there is once in a process is made."""
+
+
+def once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """A function that makes its result at the first call, even where several threads call at once."""
+    made: list[Made] = []
+
+    @functools.wraps(make)
+    def get() -> Made:
+        if not made:
+            with _LOCK:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get
+
+
+@once
+def ffi() -> Any:
+    """The foreign functions of hosts and of programs."""
+    import cffi  # only programs that run need it
+
+    made = cffi.FFI()
+    made.cdef(DECLARATIONS + PROGRAM)
+    return made
+
+
+def cores() -> int:
+    """How many cores programs may use: ``$SOUNDLINE_THREADS``, or else as many as this process may run on."""
+    named = os.environ.get(VARIABLE, "").strip()
+    if not named:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return min(len(affinity(0)) if affinity else os.cpu_count() or 1, MOST)
+    if not named.isdecimal() or not 1 <= int(named) <= MOST:
+        raise UsageError(f"{VARIABLE} is {named!r}, which is no number of threads from 1 to {MOST}")
+    return int(named)
+
+
+class Host:
+    """The loaded library, and how it reads arrays."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        try:
+            self.library = ffi().dlopen(str(path))
+        except OSError as error:
+            raise ToolchainError(f"the library that runs programs cannot be loaded: {error}") from error
+        self.call = self.library.soundline_call
+        self.execute = self.library.soundline_execute
+        self.limit = self.library.soundline_limit(limit)
+        self._array = np.ndarray
+        self.layout = self._layout()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.library.soundline_forked)
+
+    def use(self, cores: int) -> None:
+        """Use so many cores at most from now on."""
+        self.limit = self.library.soundline_limit(cores)
+
+    def workers(self) -> int:
+        """How many threads the pool has beside those that call."""
+        return int(self.library.soundline_workers())
+
+    def argument(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
+        """What an argument must be, for C, and what must be kept alive with it."""
+        sizes = ffi().new("intptr_t[]", list(shape))
+        wanted = ffi().new("struct argument *", (ffi().cast("void *", id(dtype)), len(shape), sizes))
+        return wanted, [dtype, sizes]
+
+    def _layout(self) -> Any:
+        """Where the fields of arrays lie, or None where that is not as expected: then each is asked in Python."""
+        if sys.implementation.name != "cpython":
+            return None
+        head, pointer = object.__basicsize__, ffi().sizeof("void *")
+        fields = {
+            "type": head - pointer,
+            "items": tuple.__basicsize__,
+            "data": head,
+            "rank": head + pointer,
+            "shape": head + 2 * pointer,
+            "dtype": head + 5 * pointer,
+            "flags": head + 6 * pointer,
+            "array": ffi().cast("void *", id(self._array)),
+        }
+        if np.ndarray.__basicsize__ < head + 7 * pointer:
+            return None
+        found = ffi().new("struct layout *", fields)
+        return found if self._reads(found) else None
+
+    def _reads(self, layout: Any) -> bool:
+        """Whether arrays of every kind are read as what they are."""
+        base = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        unaligned = np.zeros(9, np.uint8)[1:].view(np.float32)
+        examples = (
+            *(base, base[1], base[:, 1], base.T, base[..., :0], base.astype(">f4"), base.view(np.int32)),
+            *(unaligned, base.view(_Subclass), np.zeros((), np.int8), np.zeros((1, 1, 1, 7), np.complex128)),
+            *(np.zeros(3, bool), np.zeros(3, np.int64), np.zeros(2, object)),
+        )
+        for k, array in enumerate(examples):
+            if self.library.soundline_address(layout, id(examples), k) != array.ctypes.data:
+                return False
+            for dtype, shape in {(a.dtype, a.shape) for a in examples}:
+                wanted, _kept = self.argument(dtype, shape)
+                flags = array.flags
+                truth = type(array) is self._array and array.dtype is dtype and array.shape == shape
+                truth = truth and flags.c_contiguous and flags.aligned
+                if bool(self.library.soundline_is_plain(layout, id(examples), k, wanted)) != truth:
+                    return False
+        return True
+
+
+class _Subclass(np.ndarray[Any, Any]):
+    """Arrays that are not plain."""
+
+
+@once
+def host() -> Host:
+    """The host of this process."""
+    source = files(__package__).joinpath("host.c").read_text(encoding="utf-8")
+    limit = cores()
+    return cache.loaded(source, find_compiler(), lambda path: Host(path, limit))
