@@ -59,12 +59,12 @@ def array_of(data: Any, *, exact: bool = False) -> npt.NDArray[Any]:
     """Data as an array. Python numbers get the default dtypes of the Tensor layer, or if `exact` 64 bits."""
     if isinstance(data, np.ndarray):
         return data
-    if not hasattr(data, "__array__") and hasattr(data, "__dlpack__"):
-        return np.from_dlpack(data)
     try:
+        if not hasattr(data, "__array__") and hasattr(data, "__dlpack__"):
+            return np.from_dlpack(data)
         array = np.asarray(data)
-    except ValueError as error:
-        raise UsageError(f"this is no tensor: {error}") from None
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
+        raise UsageError(f"this is no tensor, or none in this machine's memory: {error}") from None
     if exact or _holds_arrays(data):
         return array
     if array.dtype == np.float64:

@@ -18,6 +18,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,14 @@ from soundline.spec.errors import ToolchainError
 VARIABLE = "SOUNDLINE_CACHE_DIR"
 _LITTLE = 1 << 16
 """With fewer free bytes than this, a compiler that fails may have failed for want of them."""
+_SCRATCH = "build-"
+_ABANDONED = 3600
+"""Seconds after which nobody builds in a scratch folder any more."""
 _ROOM = f"make room, or set {VARIABLE} and TMPDIR to folders that have some"
+_ATTEMPTS = 8
+"""How often an entry may vanish before it is loaded, until that is an error."""
+_BELIEVED = 3
+"""After so many times it is no accident that an entry which is whole cannot be loaded."""
 Loaded = TypeVar("Loaded")
 
 
@@ -67,19 +75,24 @@ def library_for(source: str, compiler: Compiler) -> Path:
 
 
 def loaded(source: str, compiler: Compiler, load: Callable[[Path], Loaded]) -> Loaded:
-    """What `load` makes of the library of a source. An entry that has vanished by then is built once more; where one
+    """What `load` makes of the library of a source. An entry that has vanished by then is built again; where one
     that is whole cannot be loaded, as from a file system that executes nothing, a temporary folder is tried.
     """
+    folder = cache_folder()
     library = library_for(source, compiler)
-    try:
-        return load(library)
-    except ToolchainError as failure:
-        folder = cache_folder()
-        if not _intact(library):
-            return load(library_for(source, compiler))
-        if library.parent != folder:
-            raise
-        return load(_in_spare(_spare_for(folder, failure.message), source, compiler))
+    though_whole = 0
+    for _ in range(_ATTEMPTS):
+        try:
+            return load(library)
+        except ToolchainError as failure:
+            though_whole += _intact(library)  # or whole again, because another process has built it since
+            if though_whole < _BELIEVED:
+                library = library_for(source, compiler)
+            elif library.parent == folder:
+                library = _in_spare(_spare_for(folder, failure.message), source, compiler)
+            else:
+                raise
+    return load(library)
 
 
 class _NoRoom(Exception):
@@ -154,7 +167,7 @@ def _intact(library: Path) -> bool:
 
 def _build(source: str, compiler: Compiler, library: Path) -> None:
     """Build beside the entry and rename into place; the checksum comes last, so that an entry with one is whole."""
-    with tempfile.TemporaryDirectory(dir=library.parent, prefix="build-") as scratch:
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=_SCRATCH) as scratch:
         text, built, checksum = (
             Path(scratch) / name for name in ("program.c", "program.so", "program.sha256")
         )
@@ -172,11 +185,15 @@ def _build(source: str, compiler: Compiler, library: Path) -> None:
 
 
 def clear() -> int:
-    """Remove every entry of the cache; the number of files removed."""
+    """Remove every entry of the cache, and what killed processes left there; the number of entries' files removed."""
     removed = 0
     for entry in cache_folder().glob("*.*"):
         if entry.suffix in (".so", ".c", ".sha256"):
             with contextlib.suppress(OSError):
                 entry.unlink()
                 removed += 1
+    for left in cache_folder().glob(f"{_SCRATCH}*"):  # of a process that was killed
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left)
     return removed

@@ -39,6 +39,7 @@ _INSTALL = (
     "install a C compiler (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
     "anywhere: pip install ziglang), or name one in the environment variable CC"
 )
+_OPTIONS = "the compiler must accept C11 and GCC's options; name another in the environment variable CC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,14 @@ class Compiler:
                 f"exit status {done.returncode} from: {shlex.join(command)}\n{done.stderr.strip()}",
                 command=command,
                 stderr=done.stderr,
-                hint="the compiler must accept C11 and GCC's options; name another in the environment variable CC",
+                hint=_OPTIONS,
+            )
+        if not library.is_file():
+            raise ToolchainError(
+                f"nothing was written by: {shlex.join(command)}",
+                command=command,
+                stderr=done.stderr,
+                hint=_OPTIONS,
             )
 
 

@@ -59,7 +59,9 @@ def test_commands_wait_for_each_other_and_threads_do_not_race(
 )
 def test_the_sanitizer_sees_a_pool_that_does_not_wait(tmp_path: Path, line: str, without: str) -> None:
     assert line in TEXT
-    weaker = TEXT.replace(line, without).replace("    pthread_mutex_unlock(&pool.door);\n}\n\n/* Use", "}\n/* Use")
+    weaker = TEXT.replace(line, without).replace(
+        "    pthread_mutex_unlock(&pool.door);\n}\n\n/* Use", "}\n/* Use"
+    )
     done = ran(built(tmp_path, "-fsanitize=thread", text=weaker), 4)
     assert done.returncode != 0
 
@@ -117,7 +119,9 @@ def test_the_number_of_threads_is_that_of_the_variable_or_of_the_processor() -> 
     show = "print(run(), host.host().workers())"
     assert python(show, SOUNDLINE_THREADS="1") == "[0] 0"
     assert python(show, SOUNDLINE_THREADS="3") == "[0, 1, 2] 2"
-    assert python(show, SOUNDLINE_THREADS="200") == "[0, 1, 2, 3, 4, 5, 6, 7] 7", "no more than the kernel can use"
+    assert python(show, SOUNDLINE_THREADS="200") == "[0, 1, 2, 3, 4, 5, 6, 7] 7", (
+        "no more than the kernel can use"
+    )
     if hasattr(os, "sched_setaffinity"):
         one = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
         assert python(show, before=one, SOUNDLINE_THREADS="") == "[0] 0"
