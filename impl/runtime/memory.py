@@ -29,22 +29,34 @@ HUGE: Final = 1 << 21
 _POPULATE_WRITE: Final = 23  # Linux's MADV_POPULATE_WRITE, which Python does not name
 
 
+class Block:
+    """Memory from the system, and the first address in it that is a multiple of `ALIGNMENT`."""
+
+    __slots__ = ("memory", "nbytes", "start")
+
+    def __init__(self, size: int) -> None:
+        self.memory = _fresh(size + ALIGNMENT)
+        self.nbytes = size + ALIGNMENT
+        address = self.memory.ctypes.data
+        self.start = address + -address % ALIGNMENT
+
+
 class Pool:
     """Free blocks by size, shared by all threads: taking one and giving one back are single steps of Python."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self.kept = kept
-        self.free: dict[int, list[Bytes]] = {}
+        self.free: dict[int, list[Block]] = {}
 
-    def take(self, size: int) -> Bytes:
+    def take(self, size: int) -> Block:
         """A block of at least `size` bytes, its contents unspecified."""
         rounded = _rounded(size)
         try:
             return self.free[rounded].pop()
         except (KeyError, IndexError):
-            return _fresh(rounded + ALIGNMENT)
+            return Block(rounded)
 
-    def give(self, block: Bytes) -> None:
+    def give(self, block: Block) -> None:
         """Keep a block for later, unless the pool is full."""
         size = block.nbytes - ALIGNMENT
         if sum(b * len(blocks) for b, blocks in list(self.free.items())) + size <= self.kept:
@@ -77,12 +89,17 @@ POOL: Final = Pool()
 class _Lease:
     """The right to a block: it ends, and the block goes back, when nothing refers to the lease any more."""
 
-    def __init__(self, pool: Pool, block: Bytes, size: int) -> None:
+    __slots__ = ("__array_interface__", "block", "pool")
+
+    def __init__(self, pool: Pool, block: Block, shape: tuple[int, ...], typestr: str) -> None:
         self.pool = pool
         self.block = block
-        address = block.ctypes.data
-        start = address + -address % ALIGNMENT
-        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (start, False), "version": 3}
+        self.__array_interface__ = {
+            "shape": shape,
+            "typestr": typestr,
+            "data": (block.start, False),
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         self.pool.give(self.block)
@@ -90,12 +107,15 @@ class _Lease:
 
 def empty(count: int, dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
     """An uninitialized flat array; a large one begins at a multiple of 64 bytes, in a block that is used again."""
-    size = count * dtype.itemsize
-    if size < SMALL:
-        return np.empty(count, dtype)
-    return np.asarray(_Lease(pool, pool.take(size), size)).view(dtype)
+    return shaped((count,), dtype, pool)
 
 
 def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
     """The same as an array of several axes."""
-    return empty(math.prod(shape), dtype, pool).reshape(shape)
+    size = math.prod(shape) * dtype.itemsize
+    if size < SMALL:
+        return np.empty(shape, dtype)
+    block = pool.take(size)
+    if dtype.isbuiltin == 1:
+        return np.asarray(_Lease(pool, block, shape, dtype.str))
+    return np.asarray(_Lease(pool, block, (size,), "|u1")).view(dtype).reshape(shape)

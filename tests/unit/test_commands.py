@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import ml_dtypes
@@ -38,11 +37,11 @@ def kernels() -> list[Command]:
 
 
 @pytest.fixture(params=["read where they lie", "asked in Python"])
-def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways in which a call finds its arguments."""
     if request.param == "asked in Python":
         monkeypatch.setattr(host(), "layout", None)
-    yield request.param
+    return str(request.param)
 
 
 def one(value: float) -> np.ndarray:
@@ -268,7 +267,8 @@ def test_results_are_fresh_at_each_call(road: str) -> None:
 
 
 def test_captured_arrays_stay_alive_with_the_program(road: str) -> None:
-    program = compile(lambda a, c=Tensor(np.arange(5, dtype=np.float32)): a + c, np.ones(5, np.float32))
+    captured = Tensor(np.arange(5, dtype=np.float32))
+    program = compile(lambda a: a + captured, np.ones(5, np.float32))
     junk = [np.full(5, 9, np.float32) for _ in range(50)]
     np.testing.assert_array_equal(program(junk[0]), np.arange(5) + 9)
 

@@ -1,4 +1,4 @@
-"""The compile cache among real processes: full disks, damage while others read, builders that are killed, bad compilers."""
+"""The compile cache among real processes: full disks, damage, builders that are killed, bad compilers."""
 
 from __future__ import annotations
 
@@ -179,9 +179,10 @@ def test_a_compiler_on_a_full_disk_is_told_from_one_that_fails(
     monkeypatch.setattr(cache, "_SPARE", {})
     with pytest.warns(RuntimeWarning, match=os.strerror(errno.ENOSPC)):
         assert counted(cpu.build(SOURCE)) == 42
-    with pytest.raises(ToolchainError), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cpu.build("no C\n")
+        with pytest.raises(ToolchainError):
+            cpu.build("no C\n")
 
 
 def nowhere(*_: object, **__: object) -> str:

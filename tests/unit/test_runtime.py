@@ -416,3 +416,57 @@ def test_small_arrays_are_plain_numpy() -> None:
     pool = memory.Pool()
     assert memory.empty(3, np.dtype(np.int8), pool).flags.owndata
     assert pool.free == {}
+
+
+def resident(array: np.ndarray) -> int:
+    """How many bytes of an array's memory are there, by what the system says of this process."""
+    first, last = address(array) // 4096, -(-(address(array) + array.nbytes) // 4096)
+    with Path("/proc/self/pagemap").open("rb") as pages:
+        pages.seek(first * 8)
+        entries = np.frombuffer(pages.read((last - first) * 8), np.uint64)
+    return int((entries >> np.uint64(63)).sum()) * 4096
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/pagemap").exists(), reason="this system does not show what is resident"
+)
+def test_large_blocks_are_there_before_they_are_used() -> None:
+    pool = memory.Pool()
+    block = memory.empty(3 * memory.HUGE + 5, np.dtype(np.uint8), pool)
+    assert address(block) % memory.ALIGNMENT == 0
+    assert resident(block) >= 3 * memory.HUGE
+    block[:] = 7
+    del block
+    gc.collect()
+    assert sum(len(free) for free in pool.free.values()) == 1
+
+
+def test_large_blocks_are_had_without_the_systems_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(22, "Invalid argument")
+
+    class Refusing(memory.mmap.mmap):
+        madvise = refuse  # type: ignore[assignment]
+
+    for name, value in (("mmap", Refusing), ("MADV_HUGEPAGE", None)):
+        monkeypatch.setattr(memory.mmap, name, value)
+        block = memory.empty(2 * memory.HUGE, np.dtype(np.float32), memory.Pool())
+        block[:] = 7.0
+        assert block.sum() == 7.0 * block.size
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_has_large_blocks_of_its_own() -> None:
+    code = """
+import os, numpy as np
+from soundline.impl.runtime import memory
+block = memory.empty(2 * memory.HUGE, np.dtype(np.uint8))
+block[:] = 1
+if os.fork() == 0:
+    block[:] = 2
+    os._exit(0)
+os.wait()
+print(set(block[::4096].tolist()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{1}"
