@@ -103,17 +103,26 @@ def _nothing(count: int, cores: int) -> Callable[[], object]:
 
 def further(repeats: int) -> dict[str, Any]:
     """What a thousand commands more cost, for each."""
-    one, many = interleaved([_nothing(1, 1), _nothing(1001, 1)], repeats)
-    return {"nanoseconds_per_further_command": round((many - one) * 1e6, 2)}
+    calls = [_nothing(1, 1), _nothing(1001, 1)]
+    one, many = interleaved(calls, repeats)
+    return {
+        "nanoseconds_per_further_command": round((many - one) * 1e6, 2),
+        "least_nanoseconds": round((least(calls[1], count=5) - least(calls[0])) * 1e6, 2),
+    }
 
 
 def shared(repeats: int) -> dict[str, Any]:
     """What it costs to share a command with a worker that is awake, beside running it alone."""
     before = host().limit
     host().use(2)
-    alone, together = interleaved([_nothing(1001, 1), _nothing(1001, 2)], repeats)
+    calls = [_nothing(101, 1), _nothing(101, 2)]
+    alone, together = interleaved(calls, repeats)
+    undisturbed = least(calls[1], count=1) - least(calls[0])
     host().use(before)
-    return {"microseconds_per_shared_command": round((together - alone) * 1e3, 3)}
+    return {
+        "microseconds_per_shared_command": round((together - alone) * 1e4, 3),
+        "least_microseconds": round(undisturbed * 1e4, 3),
+    }
 
 
 # Compiling --------------------------------------------------------------------------------------------------------
