@@ -76,19 +76,37 @@ def _is_valid(reader: Reader, node: UOp) -> bool:
     if not any(_may_be_invalid(n) for n in toposort(node) if n is not node):
         return True
     with reader.inside_fold():
-        path: Path = frozenset()
-        for loop in toposort(node):
-            if loop.op is Op.Range and loop in closed.free_ranges(node):
-                name = f"~loop {loop.arg.id}"
-                size = reader.space.equations.reduce(reader.size(loop.src[0]))
-                reader.ranges[loop] = Poly.of(name)
-                path |= within(((name, size),))
+        path = _loops_around(reader, node)
         shape = reader.shape(node)
         places = tuple((f"~axis {k}", size) for k, size in enumerate(shape))
         path |= within(places)
         at = tuple(ZERO if size == ONE else Poly.of(name) for name, size in places)
         found = _folded(reader.element(node, at, path), reader, node)
         return is_valid(reader, found, path)
+
+
+def _loops_around(reader: Reader, node: UOp) -> Path:
+    """That the loops run in which a node stands, whose indices get names."""
+    path: Path = frozenset()
+    for loop in toposort(node):
+        if loop.op is Op.Range and loop in closed.free_ranges(node):
+            name = f"~loop {loop.arg.id}"
+            size = reader.space.equations.reduce(reader.size(loop.src[0]))
+            reader.ranges[loop] = Poly.of(name)
+            path |= within(((name, size),))
+    return path
+
+
+def is_in_loops(condition: UOp) -> bool:
+    """Whether a condition depends on the indices of loops, so that it is one at every iteration."""
+    return bool(closed.free_ranges(condition))
+
+
+def holds_in_loops(reader: Reader, condition: UOp) -> bool:
+    """Whether a condition is shown at every iteration of the loops in which it stands."""
+    with reader.inside_fold():
+        path = _loops_around(reader, condition)
+        return reader.space.shows(path, reader.condition(condition))
 
 
 def is_valid(reader: Reader, element: Element, path: Path) -> bool:

@@ -30,7 +30,7 @@ from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_diffe
 from soundline.verify.smt.denotation import Reader
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
-from soundline.verify.smt.fold_validity import folds_are_valid
+from soundline.verify.smt.fold_validity import folds_are_valid, holds_in_loops, is_in_loops
 from soundline.verify.smt.formulas import (
     FALSE,
     TRUE,
@@ -131,7 +131,7 @@ class Instance:
         self.reader.licences = licences_of(goal)
         self.reader.settled = lambda leaf: self._missed(leaf) is None
         conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))
-        self.premises = [self.reader.condition(c) for c in conditions]
+        self.premises = [self.reader.condition(c) for c in conditions if not is_in_loops(c)]
         self.space.assume(self.premises)
         self.at: Index = ()
 
@@ -193,9 +193,11 @@ class Instance:
         """The right side is valid and has the shape of the left side; None where that is so."""
         shapes = zip(self.reader.shape(self.goal.left), self.reader.shape(right), strict=True)
         wanted = [("the shapes are equal", equal(a, b)) for a, b in shapes]
-        wanted += [
-            (f"the right side meets {name}", self.reader.condition(c)) for name, c in obligations(right)
-        ]
+        needed = [(f"the right side meets {name}", c) for name, c in obligations(right)]
+        wanted += [(what, self.reader.condition(c)) for what, c in needed if not is_in_loops(c)]
+        for what, condition in needed:
+            if is_in_loops(condition) and not holds_in_loops(self.reader, condition):
+                return self._refute([], f"not shown: {what} at every iteration")
         open_goals = [(what, f) for what, f in wanted if not self.space.plainly(ALWAYS, f)]
         if not open_goals or self.space.shows(ALWAYS, conjunction(f for _, f in open_goals)):
             return None

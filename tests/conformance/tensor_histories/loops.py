@@ -789,6 +789,69 @@ def any_by_adding_up(r: Range["n"], b: Body["r", bool_], f: Body["r", index]):
     return sum_over(r, where(b(r), f(r), 0)) != 0, max_over(r, where(b(r), f(r) != 0, False))
 
 
+# Triangles --------------------------------------------------------------------------------------------------------
+
+
+@right(dtypes=FEW)
+def guard_as_an_inner_bound(i: Range["n"], j: Range["n"], f: Body["i", "j"]):
+    """Halide and polyhedral compilers: a guard becomes the bound of the inner loop."""
+    k = fresh(i + 1)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), 0))), sum_over(i, sum_over(k, f(i, k)))
+
+
+@right(dtypes=FEW)
+def triangle_by_columns(i: Range["n"], j: Range["n"], n: Size, f: Body["i", "j"]):
+    """Loop interchange in a triangle: the column first, then what lies below its diagonal."""
+    c = fresh(n)
+    d = fresh(n - c)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), 0))), sum_over(c, sum_over(d, f(c + d, c)))
+
+
+@right(dtypes=[float16])
+def float_guard_as_an_inner_bound(i: Range["n"], j: Range["n"], f: Body["i", "j"]):
+    """What is neutral is left out of each row, in order."""
+    k = fresh(i + 1)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), -0.0))), sum_over(i, sum_over(k, f(i, k)))
+
+
+@right(dtypes=[index])
+def triangular_number(i: Range["n"]):
+    """A loop that only counts."""
+    k = fresh(i + 1)
+    return sum_over(i, i + 1), sum_over(i, sum_over(k, 1))
+
+
+@wrong(dtypes=FEW)
+def triangle_without_its_diagonal(i: Range["n"], j: Range["n"], f: Body["i", "j"]):
+    """The bound of the inner loop is one too small."""
+    k = fresh(i)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), 0))), sum_over(i, sum_over(k, f(i, k)))
+
+
+@wrong(dtypes=FEW)
+def triangle_by_columns_turned(i: Range["n"], j: Range["n"], n: Size, f: Body["i", "j"]):
+    """The other triangle."""
+    c = fresh(n)
+    d = fresh(n - c)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), 0))), sum_over(c, sum_over(d, f(c, c + d)))
+
+
+@wrong(dtypes=FEW)
+def triangle_by_columns_too_long(i: Range["n"], j: Range["n"], n: Size, f: Body["i", "j"]):
+    """One row too many is read."""
+    c = fresh(n)
+    d = fresh(n - c + 1)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), 0))), sum_over(c, sum_over(d, f(c + d, c)))
+
+
+@wrong(dtypes=[float16])
+def float_triangle_by_columns(i: Range["n"], j: Range["n"], n: Size, f: Body["i", "j"]):
+    """Floats are summed in another order then."""
+    c = fresh(n)
+    d = fresh(n - c)
+    return sum_over(i, sum_over(j, where(j <= i, f(i, j), -0.0))), sum_over(c, sum_over(d, f(c + d, c)))
+
+
 # Rules that say nothing -------------------------------------------------------------------------------------------
 
 
