@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from soundline.impl import storage
 from soundline.impl.lower.views import shape_of
 from soundline.impl.tensor import Tensor
+from soundline.impl.tensors import history
 from soundline.spec.closed import own_nodes
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, param, reshape, substitute
@@ -65,9 +66,18 @@ def _function(bodies: Sequence[UOp], places: Sequence[tuple[UOp, UOp]], argument
         replacements[Op.Load(buffer)] = reshape(own, shape_of(buffer))  # as a nested function captured it
         replacements[value] = own
     closed = substitute(whole, replacements)
-    outside = [n for n in own_nodes(closed) if n.op is Op.Load and n.src[0].op is Op.Buffer]
-    lifted = {n: param(len(places) + k, n.dtype, shape_of(n)) for k, n in enumerate(outside)}
-    return Op.Function(substitute(closed, lifted), *arguments, *outside)
+    outside: list[UOp] = []
+    for is_outside in (history.is_leaf, history.is_result, _is_stored):  # what a derivative passes comes first
+        found = [n for n in own_nodes(closed) if is_outside(n)]
+        lifted = {n: param(len(places) + len(outside) + k, n.dtype, shape_of(n)) for k, n in enumerate(found)}
+        closed = substitute(closed, lifted)
+        outside += found
+    return Op.Function(closed, *arguments, *outside)
+
+
+def _is_stored(node: UOp) -> bool:
+    """Whether a value is read from storage."""
+    return node.op is Op.Load and node.src[0].op is Op.Buffer
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

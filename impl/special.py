@@ -10,30 +10,39 @@ once at the end.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any, TypeVar, cast
 
+from soundline.impl import elementary
 from soundline.impl.operands import broadcast
 from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import float64
+from soundline.impl.tensors.arithmetic import Arithmetic
+from soundline.spec.dtypes import DType, float64
 from soundline.spec.uop import Op
 
-Real = Callable[[Tensor], Tensor]
+T = TypeVar("T", bound=Arithmetic)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _in_home_format(fn: Real) -> Real:
+def home_of(dtype: DType) -> DType:
+    """The dtype in which a function on `dtype` is computed."""
+    return accumulated(dtype)
+
+
+def _in_home_format(fn: F) -> F:
     """A function that computes in float32 or float64, on every float."""
 
-    def wrapped(x: Tensor) -> Tensor:
-        return fn(x.cast(accumulated(x.dtype))).cast(x.dtype)
+    @functools.wraps(fn)
+    def wrapped(x: Any) -> Any:
+        return fn(x.cast(home_of(x.dtype))).cast(x.dtype)
 
-    wrapped.__doc__ = fn.__doc__
-    return wrapped
+    return cast(F, wrapped)
 
 
-def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+def polynomial(x: T, coefficients: Sequence[float]) -> T:
     """c₀ + x·(c₁ + x·(c₂ + …))."""
     total = constant(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -41,24 +50,24 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     return total
 
 
-def constant(x: Tensor, value: bool | int | float) -> Tensor:
+def constant(x: T, value: bool | int | float) -> T:
     """A tensor like x with one value everywhere."""
-    return Tensor(value, x.dtype).expand(x.shape)
+    return x.constant(value)
 
 
-def with_sign_of(magnitude: Tensor, x: Tensor) -> Tensor:
+def with_sign_of(magnitude: T, x: T) -> T:
     """The magnitude, negative where x is below 0; x itself where it is a zero."""
-    return (x < 0.0).where(-magnitude, (x == 0.0).where(x, magnitude))
+    return (x < 0.0).where(-magnitude, x.eq(0.0).where(x, magnitude))
 
 
-def _terms(x: Tensor, single: int, double: int) -> int:
+def _terms(x: T, single: int, double: int) -> int:
     return double if x.dtype is float64 else single
 
 
 # Rounding ---------------------------------------------------------------------------------------------------------
 
 
-def floor(x: Tensor) -> Tensor:
+def floor(x: T) -> T:
     """The greatest integer that is at most x."""
     if not x.dtype.is_float:
         return x
@@ -66,7 +75,7 @@ def floor(x: Tensor) -> Tensor:
     return (t > x).where(t - 1.0, t)
 
 
-def ceil(x: Tensor) -> Tensor:
+def ceil(x: T) -> T:
     """The least integer that is at least x."""
     if not x.dtype.is_float:
         return x
@@ -74,18 +83,18 @@ def ceil(x: Tensor) -> Tensor:
     return (t < x).where(t + 1.0, t)
 
 
-def round_half_even(x: Tensor) -> Tensor:
+def round_half_even(x: T) -> T:
     """The integer nearest to x; of two, the even one."""
     if not x.dtype.is_float:
         return x
     t = x.trunc()
-    rest = abs(x - t)
+    rest = (x - t).abs()
     odd = (t * 0.5).trunc() * 2.0 != t
-    away = (rest > 0.5) | ((rest == 0.5) & odd)
+    away = (rest > 0.5) | (rest.eq(0.5) & odd)
     return away.where((x < 0.0).where(t - 1.0, t + 1.0), t)
 
 
-def sign(x: Tensor) -> Tensor:
+def sign(x: T) -> T:
     """-1, 0 or 1; a zero and NaN are kept."""
     if not x.dtype.signed:
         return (x > 0).cast(x.dtype)
@@ -93,127 +102,135 @@ def sign(x: Tensor) -> Tensor:
     return (x > zero).where(one, (x < zero).where(-one, x))
 
 
-def remainder_truncated(x: Tensor, y: Tensor) -> Tensor:
+def remainder_truncated(x: T, y: T) -> T:
     """x - y·trunc(x/y), with the sign of x.
 
     Floats up to float32 are computed in float64, where the product is exact as long as the quotient is below 2^29.
     """
     if not x.dtype.is_float:
-        return Tensor.of(Op.CMod(*broadcast(x.uop, y.uop)))
+        return x.of(Op.CMod(*broadcast(x.uop, y.uop)))
     a, b = x.cast(float64), y.cast(float64)
     rest = a - b * (a / b).trunc()
-    size = abs(b)
+    size = b.abs()
     rest = ((a < 0.0) & (rest > 0.0)).where(rest - size, ((a > 0.0) & (rest < 0.0)).where(rest + size, rest))
-    whole = (size == math.inf) & (abs(a) < math.inf)
-    return whole.where(a, (rest == 0.0).where(a * 0.0, rest)).cast(x.dtype)
+    whole = size.eq(math.inf) & (a.abs() < math.inf)
+    return whole.where(a, rest.eq(0.0).where(a * 0.0, rest)).cast(x.dtype)
+
+
+def _exp(x: T) -> T:
+    return x.of(elementary.exp(x.uop))
+
+
+def _log(x: T) -> T:
+    return x.of(elementary.log(x.uop))
 
 
 # Exponentials -----------------------------------------------------------------------------------------------------
 
 
 @_in_home_format
-def log1p(x: Tensor) -> Tensor:
+def log1p(x: T) -> T:
     """ln(1 + x): the logarithm of the rounded sum, corrected by what the rounding made of x."""
     total = x + 1.0
     seen = total - 1.0
-    exact = (seen == 0.0) | (total == math.inf)
-    return exact.where((total == math.inf).where(total, x), total.log() * (x / exact.where(1.0, seen)))
+    exact = seen.eq(0.0) | total.eq(math.inf)
+    return exact.where(total.eq(math.inf).where(total, x), _log(total) * (x / exact.where(1.0, seen)))
 
 
 @_in_home_format
-def expm1(x: Tensor) -> Tensor:
+def expm1(x: T) -> T:
     """e^x - 1: the Taylor series where |x| ≤ ½."""
     count = _terms(x, 9, 16)
     small = x * polynomial(x, [float(Fraction(1, math.factorial(k))) for k in range(1, count)])
-    return (abs(x) <= 0.5).where(small, x.exp() - 1.0)
+    return (x.abs() <= 0.5).where(small, _exp(x) - 1.0)
 
 
 @_in_home_format
-def sinh(x: Tensor) -> Tensor:
+def sinh(x: T) -> T:
     """(e^x - e^-x) / 2: the Taylor series where |x| ≤ 1; e^(x/2)² / 2 where e^x may overflow."""
     count = _terms(x, 6, 11)
     small = x * polynomial(x * x, [float(Fraction(1, math.factorial(2 * k + 1))) for k in range(count)])
-    half = (abs(x) * 0.5).exp()
-    large = half * (half * 0.5) - (-abs(x)).exp() * 0.5
-    return (abs(x) <= 1.0).where(small, with_sign_of(large, x))
+    half = _exp(x.abs() * 0.5)
+    large = half * (half * 0.5) - _exp(-x.abs()) * 0.5
+    return (x.abs() <= 1.0).where(small, with_sign_of(large, x))
 
 
 @_in_home_format
-def cosh(x: Tensor) -> Tensor:
+def cosh(x: T) -> T:
     """(e^x + e^-x) / 2."""
-    half = (abs(x) * 0.5).exp()
-    return half * (half * 0.5) + (-abs(x)).exp() * 0.5
+    half = _exp(x.abs() * 0.5)
+    return half * (half * 0.5) + _exp(-x.abs()) * 0.5
 
 
 @_in_home_format
-def tanh(x: Tensor) -> Tensor:
+def tanh(x: T) -> T:
     """sinh x / cosh x; beyond 20 it is ±1."""
     near = x.maximum(-20.0).minimum(20.0)
     return sinh(near) / cosh(near)
 
 
 @_in_home_format
-def asinh(x: Tensor) -> Tensor:
+def asinh(x: T) -> T:
     """±ln(a + √(a² + 1)) of a = |x|, as ln(1 + (a + a²/(1 + √(a² + 1))))."""
-    a = abs(x)
+    a = x.abs()
     square = a * a
     near = log1p(a + square / ((square + 1.0).sqrt() + 1.0))
-    return with_sign_of((a < 2.0**28).where(near, a.log() + math.log(2.0)), x)
+    return with_sign_of((a < 2.0**28).where(near, _log(a) + math.log(2.0)), x)
 
 
 @_in_home_format
-def acosh(x: Tensor) -> Tensor:
+def acosh(x: T) -> T:
     """ln(x + √(x² - 1)), as ln(1 + (t + √(2t + t²))) of t = x - 1."""
     t = x - 1.0
-    return (x < 2.0**28).where(log1p(t + (t * 2.0 + t * t).sqrt()), x.log() + math.log(2.0))
+    return (x < 2.0**28).where(log1p(t + (t * 2.0 + t * t).sqrt()), _log(x) + math.log(2.0))
 
 
 @_in_home_format
-def atanh(x: Tensor) -> Tensor:
+def atanh(x: T) -> T:
     """±½·ln(1 + 2a/(1 - a)) of a = |x|."""
-    a = abs(x)
+    a = x.abs()
     return with_sign_of(log1p(a * 2.0 / (1.0 - a)) * 0.5, x)
 
 
 @_in_home_format
-def logistic(x: Tensor) -> Tensor:
+def logistic(x: T) -> T:
     """1 / (1 + e^-x), without overflow on either side."""
-    power = (-abs(x)).exp()
+    power = _exp((x < 0.0).where(x, -x))  # not by |x|, whose derivative at 0 would be shared
     return (x < 0.0).where(power, 1.0) / (power + 1.0)
 
 
 @_in_home_format
-def softplus(x: Tensor) -> Tensor:
+def softplus(x: T) -> T:
     """ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."""
-    return x.maximum(0.0) + log1p((-abs(x)).exp())
+    return x.maximum(0.0) + log1p(_exp(-x.abs()))
 
 
 # Angles -----------------------------------------------------------------------------------------------------------
 
 
 @_in_home_format
-def sin(x: Tensor) -> Tensor:
+def sin(x: T) -> T:
     """sin x."""
-    return Tensor.of(Op.Sin(x.uop))
+    return x.of(Op.Sin(x.uop))
 
 
 @_in_home_format
-def cos(x: Tensor) -> Tensor:
+def cos(x: T) -> T:
     """1 - 2·sin²(x/2)."""
-    half = Tensor.of(Op.Sin((x * 0.5).uop))
+    half = x.of(Op.Sin((x * 0.5).uop))
     return 1.0 - half * half * 2.0
 
 
 @_in_home_format
-def tan(x: Tensor) -> Tensor:
+def tan(x: T) -> T:
     """sin x / cos x."""
     return sin(x) / cos(x)
 
 
 @_in_home_format
-def atan(x: Tensor) -> Tensor:
+def atan(x: T) -> T:
     """The angle of (1, x): π/2 minus that of 1/x beyond 1, halved twice, then the Taylor series."""
-    a = abs(x)
+    a = x.abs()
     beyond = a > 1.0
     t = beyond.where(1.0 / a, a)
     for _ in range(2):
@@ -224,13 +241,13 @@ def atan(x: Tensor) -> Tensor:
 
 
 @_in_home_format
-def asin(x: Tensor) -> Tensor:
+def asin(x: T) -> T:
     """The angle of (√(1 - x²), x)."""
     return atan(x / ((1.0 - x) * (x + 1.0)).sqrt())
 
 
 @_in_home_format
-def acos(x: Tensor) -> Tensor:
+def acos(x: T) -> T:
     """Twice the angle of (√(1 + x), √(1 - x))."""
     return atan(((1.0 - x) / (x + 1.0)).sqrt()) * 2.0
 
@@ -239,16 +256,38 @@ def acos(x: Tensor) -> Tensor:
 
 
 @_in_home_format
-def erf(x: Tensor) -> Tensor:
+def erf(x: T) -> T:
     """(2/√π)·∫₀ˣ e^-t² dt = (2x/√π)·e^-x²·Σ (2x²)^k / (1·3·…·(2k+1)), whose terms are all positive.
 
     Beyond 4 in float32, 6 in float64, the result rounds to ±1.
     """
     end, count = (6.0, 130) if x.dtype is float64 else (4.0, 56)
-    a = abs(x).minimum(end)
-    doubled = a * a * 2.0
+    near = x.maximum(-end).minimum(end)
+    square = near * near
+    doubled = square * 2.0
     total = constant(x, 1.0)
     for k in reversed(range(1, count)):
         total = total * doubled * (1.0 / (2 * k + 1)) + 1.0
-    value = a * (2.0 / math.sqrt(math.pi)) * (-(a * a)).exp() * total
-    return with_sign_of(value.minimum(1.0), x)
+    value = near * (2.0 / math.sqrt(math.pi)) * _exp(-square) * total
+    return value.maximum(-1.0).minimum(1.0)
+
+
+# Activations ------------------------------------------------------------------------------------------------------
+
+
+@_in_home_format
+def silu(x: T) -> T:
+    """x / (1 + e^-x)."""
+    return x * logistic(x)
+
+
+@_in_home_format
+def gelu(x: T) -> T:
+    """x·Φ(x), with Φ by erf."""
+    return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
+
+
+@_in_home_format
+def gelu_by_tanh(x: T) -> T:
+    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)) + 1.0)

@@ -11,7 +11,6 @@ What a translation does not read it does not understand: an attribute that nobod
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -255,21 +254,6 @@ def filled(value: bool | int | float, shape: Sequence[int], dtype: DType) -> Ten
     """One value everywhere."""
     exact = bool(value) if dtype is bool_ else float(value) if dtype.is_float else int(value)
     return Tensor(exact, dtype).expand(tuple(shape))
-
-
-def padded(x: Tensor, widths: Sequence[tuple[int, int]], value: bool | int | float | Tensor) -> Tensor:
-    """x with a border of one value; a negative width cuts."""
-    cut = [(max(-a, 0), s - max(-b, 0)) for (a, b), s in zip(widths, x.shape, strict=True)]
-    if any((a, b) != (0, s) for (a, b), s in zip(cut, x.shape, strict=True)):
-        x = x.shrink(cut)
-    border = [(max(a, 0), max(b, 0)) for a, b in widths]
-    if not any(a or b for a, b in border):
-        return x
-    if not isinstance(value, Tensor) and value == 0 and math.copysign(1.0, float(value)) > 0:
-        return x.pad(border)
-    inside = Tensor(True).expand(x.shape).pad(border)
-    outside = value if isinstance(value, Tensor) else Tensor(value, x.dtype)
-    return inside.where(x.pad(border), outside)
 
 
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from soundline.impl.importers.onnx import ImportedModel as ImportedModel
     from soundline.impl.importers.onnx import from_onnx as from_onnx
     from soundline.impl.tensor import Tensor as Tensor
+    from soundline.impl.tensors.history import no_grad as no_grad
+    from soundline.impl.tensors.randomness import manual_seed as manual_seed
     from soundline.spec.dtypes import DType as DType
     from soundline.spec.dtypes import bfloat16 as bfloat16
     from soundline.spec.dtypes import bool_ as bool_
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
     from soundline.spec.errors import EvaluationError as EvaluationError
+    from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
     from soundline.spec.errors import RuleError as RuleError
     from soundline.spec.errors import SoundlineError as SoundlineError
@@ -64,6 +67,8 @@ _HOMES = {
     "soundline.impl.importers.errors": ("ExtraMissing", "UnsupportedModel"),
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
     "soundline.impl.tensor": ("Tensor",),
+    "soundline.impl.tensors.history": ("no_grad",),
+    "soundline.impl.tensors.randomness": ("manual_seed",),
     "soundline.spec.dtypes": (
         "DType",
         "bfloat16",
@@ -86,6 +91,7 @@ _HOMES = {
     "soundline.spec.errors": (
         "CompileError",
         "EvaluationError",
+        "GradientError",
         "IllFormed",
         "RuleError",
         "SoundlineError",

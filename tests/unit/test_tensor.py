@@ -160,7 +160,7 @@ def test_values_come_out_in_every_form() -> None:
     assert repr(x) == "Tensor(shape=(3, 4), dtype=float32)"
     assert x.realize() is x
     with pytest.raises(ValueError, match="share"):
-        np.asarray(x, copy=False)
+        np.asarray(x, dtype=np.float64, copy=False)
 
 
 class _OnlyDlpack:
@@ -436,7 +436,7 @@ def test_basic_indexing() -> None:
     all_same({repr(which): (Tensor(X)[which], X[which]) for which in INDICES})
 
 
-@pytest.mark.parametrize("which", [2, (0, 0, 0, 0), (0, 3), [0], True, 1.0, (..., ...), "a"], ids=repr)
+@pytest.mark.parametrize("which", [2, (0, 0, 0, 0), (0, 3), [2], True, 1.0, (..., ...), "a"], ids=repr)
 def test_other_indices_are_refused(which: Any) -> None:
     with pytest.raises(UsageError):
         Tensor(X)[which]

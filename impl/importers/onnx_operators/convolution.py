@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 
-from soundline.impl.importers.node import Node, Refusal, operator, padded
+from soundline.impl.importers.node import Node, Refusal, operator
 from soundline.impl.importers.onnx_operators.quantisation import quantized, zero_point_of
-from soundline.impl.importers.onnx_operators.windows import Window, bordered, spread, unfolded, windows_of
+from soundline.impl.importers.onnx_operators.windows import windows_of
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.windows import Window, bordered, padded, spread, unfolded
 from soundline.spec.dtypes import float32, int32
 
 

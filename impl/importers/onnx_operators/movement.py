@@ -22,11 +22,11 @@ from soundline.impl.importers.node import (
     joined,
     number_line,
     operator,
-    padded,
     selected,
     stored,
 )
 from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.windows import padded
 from soundline.spec.dtypes import bool_
 
 

@@ -22,9 +22,10 @@ from soundline.impl.importers.node import (
     selected,
     stored,
 )
-from soundline.impl.importers.onnx_operators.windows import Window, bordered, unfolded, windows_of
+from soundline.impl.importers.onnx_operators.windows import windows_of
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.windows import Window, bordered, unfolded
 from soundline.spec.dtypes import int64
 from soundline.spec.uop import Op
 

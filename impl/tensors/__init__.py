@@ -1,0 +1,1 @@
+"""The parts of `Tensor`, by subject: each is a class of thin methods over graphs."""

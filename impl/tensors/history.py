@@ -1,0 +1,155 @@
+"""
+Histories
+=========
+
+What gradients need to know of lazy tensors. A tensor that asks for gradients is a *leaf*: its graph begins with a
+``Detach`` that carries the number of the leaf as its tag, so that two leaves of equal value are two nodes and what made
+the value is left behind. A value that was computed and stored keeps, if it depends on a leaf, the graph that made it:
+it is used like any stored value, and a derivative passes through the graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from soundline.spec import gradients as law
+from soundline.spec.uop import Op, UOp, substitute
+
+_MADE_BY: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
+_TRACKED: WeakKeyDictionary[UOp, bool] = WeakKeyDictionary()
+_NUMBERS = itertools.count()
+_PAUSED: ContextVar[bool] = ContextVar("paused", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The tag of a leaf."""
+
+    number: int
+
+
+def leaf(value: UOp) -> UOp:
+    """A fresh leaf of this value."""
+    return Op.Detach(value, tag=Leaf(next(_NUMBERS)))
+
+
+def is_leaf(node: UOp) -> bool:
+    """Whether this is the node of a leaf."""
+    return node.op is Op.Detach and isinstance(node.tag, Leaf)
+
+
+def is_result(node: UOp) -> bool:
+    """Whether this is a stored value that remembers the graph that made it."""
+    return node in _MADE_BY
+
+
+def without_marks(node: UOp) -> UOp:
+    """The node below those that only say that no gradient passes."""
+    while node.op is Op.Detach:
+        node = node.src[0]
+    return node
+
+
+def tracked(root: UOp) -> bool:
+    """Whether a value depends on a leaf in a way that a derivative may follow."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in _TRACKED:
+            stack.pop()
+            continue
+        before = () if node.op is Op.Detach else node.src
+        waiting = [s for s in before if s not in _TRACKED]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        _TRACKED[node] = is_leaf(node) or node in _MADE_BY or any(_TRACKED[s] for s in before)
+    return _TRACKED[root]
+
+
+def kept(value: UOp, graph: UOp) -> UOp:
+    """A stored value, which remembers the graph that made it if a derivative may pass there."""
+    if tracked(graph):
+        _MADE_BY[value] = graph
+        _TRACKED.pop(value, None)
+    return value
+
+
+def whole(roots: Sequence[UOp]) -> tuple[list[UOp], dict[UOp, UOp]]:
+    """Graphs with every stored value replaced by the graph that made it; and the stored values by those graphs."""
+    new: dict[UOp, UOp] = {}
+    stored: dict[UOp, UOp] = {}
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        below = (_MADE_BY[node],) if node in _MADE_BY else node.src
+        waiting = [s for s in below if s not in new]
+        if node not in new and waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if node in new:
+            continue
+        if node in _MADE_BY:
+            new[node] = new[below[0]]
+            stored[new[node]] = node
+        elif any(new[s] is not s for s in below):
+            new[node] = UOp(node.op, tuple(new[s] for s in below), node.arg, node.tag)
+        else:
+            new[node] = node
+    return [new[r] for r in roots], stored
+
+
+def leaves(root: UOp) -> dict[int, UOp]:
+    """The leaves that a whole graph depends on, by number; a derivative passes no mark above them."""
+    found: dict[int, UOp] = {}
+    seen: set[UOp] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if is_leaf(node):
+            found[node.tag.number] = node
+        elif node.op is not Op.Detach:
+            stack.extend(node.src)
+    return dict(sorted(found.items()))
+
+
+def gradients(y: UOp, xs: Sequence[UOp], seed: UOp | None) -> list[UOp]:
+    """The law's gradients of y, or of the sum of seed·y, with respect to xs; stored values are used where they are."""
+    (target, *sources), stored = whole([y, *xs])
+    found = law.gradient(target, sources, seed)
+    together = substitute(Op.Tuple(*found), stored) if stored else Op.Tuple(*found)
+    return list(together.src)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """In this context tensors are used as if each were detached.
+
+    >>> from soundline.impl.tensor import Tensor
+    >>> w = Tensor([1.0, 2.0], requires_grad=True)
+    >>> with no_grad():
+    ...     (w * 2.0).requires_grad
+    False
+    """
+    token = _PAUSED.set(True)
+    try:
+        yield
+    finally:
+        _PAUSED.reset(token)
+
+
+def seen(node: UOp) -> UOp:
+    """A graph as an operation is to use it: detached, where gradients are paused."""
+    if _PAUSED.get() and tracked(node):
+        return node.src[0] if is_leaf(node) else Op.Detach(node)
+    return node

@@ -1,0 +1,195 @@
+"""
+Reductions
+==========
+
+Folds over axes. Each method takes `axis`: one axis, several, or None for all of them; and `keepdim`: whether the axes
+stay, with size 1. Float sums have the fixed order of `sums` (U-10), everything else ascends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+from soundline.impl import elementary, sums
+from soundline.impl.lower.scalars import identity_of
+from soundline.impl.operands import Axes, axes_of, axis_of
+from soundline.impl.promotion import accumulated, floating, summed
+from soundline.impl.tensors.arithmetic import cast, reversed_order
+from soundline.impl.tensors.lines import positions
+from soundline.impl.tensors.movement import Movement, refuse
+from soundline.spec.dtypes import bool_, int64
+from soundline.spec.uop import Op, UOp, broadcast_to, const, expand, pad, reshape, shrink
+
+
+class Reductions(Movement):
+    """Folds over axes."""
+
+    __slots__ = ()
+
+    def _dropped(self, axes: Sequence[int], keepdim: bool) -> Self:
+        if keepdim or not axes:
+            return self
+        return self.reshape(tuple(s for k, s in enumerate(self.shape) if k not in axes))
+
+    def _folded(self, op: Op, axis: Axes, keepdim: bool) -> Self:
+        axes = axes_of(axis, self.ndim)
+        return self.of(sums.fold(self.uop, op, axes))._dropped(axes, keepdim)
+
+    def _count(self, axes: Sequence[int]) -> int:
+        return math.prod(self.shape[a] for a in axes)
+
+    # Sums ---------------------------------------------------------------------------------------------------------
+
+    def sum(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The sum over axes. Integers and bools are summed in 64 bits, the narrow floats in float32 and rounded once.
+
+        A long float sum over the last axis has the fixed blocked order of `sums`; any other ascends.
+        """
+        axes = axes_of(axis, self.ndim)
+        total = sums.added(cast(self.uop, accumulated(summed(self.dtype))), axes)
+        return self.of(cast(total, summed(self.dtype)))._dropped(axes, keepdim)
+
+    def mean(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The sum over axes, divided by the number of elements; of none, NaN. Integers are summed as floats."""
+        axes = axes_of(axis, self.ndim)
+        return self._mean(axes).cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    def _mean(self, axes: Sequence[int]) -> Self:
+        """The mean in the dtype that it is accumulated in; the axes stay."""
+        real = self.cast(accumulated(floating(self.dtype)))
+        return self.of(sums.added(real.uop, axes)) / float(self._count(axes))
+
+    def var(self, axis: Axes = None, keepdim: bool = False, correction: int | float = 0) -> Self:
+        """The mean of (x - mean)², of which the divisor is less by `correction`: 0 as in numpy, 1 as torch has it."""
+        axes = axes_of(axis, self.ndim)
+        return self._variance(axes, correction).cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    def _variance(self, axes: Sequence[int], correction: int | float) -> Self:
+        apart = self.cast(accumulated(floating(self.dtype))) - self._mean(axes)
+        count = max(0.0, float(self._count(axes) - correction))
+        return self.of(sums.added((apart * apart).uop, axes)) / count
+
+    def std(self, axis: Axes = None, keepdim: bool = False, correction: int | float = 0) -> Self:
+        """The root of the variance."""
+        axes = axes_of(axis, self.ndim)
+        return self._variance(axes, correction).sqrt().cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    def prod(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The product over axes, ascending. Integers and bools are multiplied in 64 bits."""
+        wide = accumulated(summed(self.dtype))
+        return self.cast(wide)._folded(Op.Mul, axis, keepdim).cast(summed(self.dtype))
+
+    def logsumexp(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """ln Σ e^x over axes, from the differences to the greatest element; of none, -∞."""
+        axes = axes_of(axis, self.ndim)
+        real = self.cast(accumulated(floating(self.dtype)))
+        greatest = real.max(axes, keepdim=True)
+        shift = (abs(greatest) < math.inf).where(greatest, 0.0)
+        powers = elementary.exp((real - shift).uop)
+        found = self.of(elementary.log(sums.added(powers, axes))) + shift
+        return found.cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    def norm(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The Euclidean norm √Σx² over axes."""
+        axes = axes_of(axis, self.ndim)
+        real = self.cast(accumulated(floating(self.dtype)))
+        total = self.of(sums.added((real * real).uop, axes)).sqrt()
+        return total.cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    # Extremes -----------------------------------------------------------------------------------------------------
+
+    def max(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The greatest element over axes; NaN if one is. Of no elements: the least value of the dtype."""
+        return self._folded(Op.Max, axis, keepdim)
+
+    def min(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """The least element over axes; NaN if one is. Of no elements: the greatest value of the dtype."""
+        greatest = self.of(reversed_order(self.uop))._folded(Op.Max, axis, keepdim)
+        return self.of(reversed_order(greatest.uop))
+
+    def argmax(self, axis: int | None = None, keepdim: bool = False) -> Self:
+        """The first position of the greatest element of an axis, or of the flat tensor, as int64; NaN is greatest.
+
+        An axis of size 0 is a `UsageError`.
+        """
+        return self._position("argmax", axis, keepdim, self)
+
+    def argmin(self, axis: int | None = None, keepdim: bool = False) -> Self:
+        """The first position of the least element of an axis, or of the flat tensor, as int64; NaN is least.
+
+        An axis of size 0 is a `UsageError`.
+        """
+        return self._position("argmin", axis, keepdim, self.of(reversed_order(self.uop)))
+
+    def _position(self, where: str, axis: int | None, keepdim: bool, ordered: Self) -> Self:
+        if axis is None:
+            place = ordered.reshape(self.size)._position(where, 0, False, ordered.reshape(self.size))
+            return place.reshape((1,) * self.ndim) if keepdim else place
+        at = axis_of(axis, self.ndim)
+        size = self.shape[at]
+        if not size:
+            raise refuse(where, "at least one element", f"an axis of size 0 in {self.shape}")
+        hit = ordered == ordered.max(at, keepdim=True)
+        if self.dtype.is_float:
+            hit = hit | (ordered != ordered)
+        places = self.of(positions(at, self.shape))
+        return hit.where(places, size).min(at, keepdim)
+
+    # Truth --------------------------------------------------------------------------------------------------------
+
+    def any(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """Whether some element is not 0."""
+        return self.cast(bool_)._folded(Op.Max, axis, keepdim)
+
+    def all(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """Whether every element is not 0."""
+        return self.cast(bool_)._folded(Op.Mul, axis, keepdim)
+
+    def count_nonzero(self, axis: Axes = None, keepdim: bool = False) -> Self:
+        """How many elements are not 0, as int64."""
+        return self.cast(bool_).cast(int64).sum(axis, keepdim)
+
+    # Scans --------------------------------------------------------------------------------------------------------
+
+    def cumsum(self, axis: int) -> Self:
+        """The running sum along an axis: the source's prefix sum, ascending in every element.
+
+        Integers and bools are added in 64 bits, the narrow floats in float32, each element rounded once.
+        """
+        wide = self.cast(accumulated(summed(self.dtype)))
+        return wide._scanned(Op.Add, axis).cast(summed(self.dtype))
+
+    def cumprod(self, axis: int) -> Self:
+        """The running product along an axis. Integers and bools are multiplied in 64 bits."""
+        wide = self.cast(accumulated(summed(self.dtype)))
+        return wide._scanned(Op.Mul, axis).cast(summed(self.dtype))
+
+    def cummax(self, axis: int) -> Self:
+        """The greatest element so far along an axis."""
+        return self._scanned(Op.Max, axis)
+
+    def _scanned(self, op: Op, axis: int) -> Self:
+        at = axis_of(axis, self.ndim)
+        last = self.movedim(at, -1)
+        return self.of(scanned(last.uop, last.shape, op)).movedim(-1, at)
+
+
+def scanned(x: UOp, shape: tuple[int, ...], op: Op) -> UOp:
+    """The running folds along the last axis.
+
+    These are the windows of the law's `prefix_sum`, with the axes before in front: each row stands behind n-1 places
+    that the fold does not notice, and element i is the fold of the window that ends with element i.
+    """
+    *outer, n = shape
+    if 0 in shape:
+        return x
+    zeros, wide = (0,) * len(outer), (*outer, 2 * n - 1)
+    real = pad(broadcast_to(const(True, bool_), shape), (*zeros, n - 1), wide)
+    row = Op.Where(real, pad(x, (*zeros, n - 1), wide), broadcast_to(identity_of(op, x.dtype), wide))
+    tiled = expand(reshape(row, (*outer, 1, 2 * n - 1)), (*outer, n + 1, 2 * n - 1))
+    flat = reshape(tiled, (*outer, (n + 1) * (2 * n - 1)))
+    rows = reshape(shrink(flat, (*zeros, 0), (*outer, 2 * n * n)), (*outer, n, 2 * n))
+    windows = shrink(rows, (*zeros, 0, 0), (*outer, n, n))
+    return reshape(sums.fold(windows, op, [len(outer) + 1]), shape)
