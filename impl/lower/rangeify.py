@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from soundline.impl.lower import arith
 from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
-from soundline.spec.dtypes import DType, bool_, index, uint8
+from soundline.spec.dtypes import DType, bool_, index, int64, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.ops import group_of
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
@@ -187,7 +187,7 @@ class _Rangeifier:
             ranges = self.folds[node, view]
             return Op.Reduce(values[0], *ranges, arg=ReduceArg(node.arg.op)) if ranges else values[0]
         if node.op is Op.Stack:
-            return _selected(view.coordinates[0], values)
+            return _on_a_line(node, view.coordinates[0]) or _selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
             if len(values) > 1:
                 return joined_bitcast(values, node.dtype)
@@ -246,6 +246,27 @@ def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
     return chosen
 
 
+def _line_of(node: UOp) -> tuple[int, int] | None:
+    """Start and step of a Stack of whole numbers at equal distances; None for any other."""
+    whole = node.dtype is index or node.dtype.is_int
+    if len(node.src) < 3 or not whole or any(s.op is not Op.Const for s in node.src):
+        return None
+    numbers = [int(s.arg.value) for s in node.src]
+    step = numbers[1] - numbers[0]
+    if not all(int64.min <= n <= int64.max for n in (*numbers, step)):
+        return None  # the place is computed as an index, which C holds in 64 bits
+    return (numbers[0], step) if all(n == numbers[0] + k * step for k, n in enumerate(numbers)) else None
+
+
+def _on_a_line(node: UOp, position: UOp) -> UOp | None:
+    """The element of a line at a position, computed from it; no element needs more than the dtype."""
+    line = _line_of(node)
+    if line is None:
+        return None
+    place = arith.add(arith.mul(position, arith.number(line[1])), arith.number(line[0]))
+    return _as(node.dtype, place)
+
+
 def _bitcast_views(node: UOp, view: View) -> list[View]:
     """What an element of a Bitcast reads: itself, several narrower elements, or one wider one."""
     old, new = node.src[0].dtype.itemsize, node.dtype.itemsize
@@ -276,7 +297,7 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
 
 def _own_cost(node: UOp) -> int:
     if node.op is Op.Stack:
-        return len(node.src)  # one choice for each source
+        return 2 if _line_of(node) else len(node.src)  # one choice for each source
     return _COSTS.get(node.op, int(node.op in ELEMENTWISE))
 
 

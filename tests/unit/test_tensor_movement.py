@@ -9,9 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from soundline.impl.compile import compile  # noqa: A004
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import bool_, float16, float64, int8, int16, int32, int64, uint8
+from soundline.spec.dtypes import DType, bool_, float16, float64, int8, int16, int32, int64, uint8, uint64
 from soundline.spec.errors import UsageError
+from soundline.spec.uop import Op, const, toposort
 
 from .tensor_cases import all_same, refused
 
@@ -56,6 +58,26 @@ def test_creation() -> None:
         ours = Tensor.meshgrid(*map(Tensor, vectors), indexing=indexing)
         theirs = np.meshgrid(*vectors, indexing=indexing)  # type: ignore[call-overload]
         all_same({f"{indexing} {k}": pair for k, pair in enumerate(zip(ours, theirs, strict=True))})
+
+
+def test_a_stack_on_a_line_is_computed_from_the_position() -> None:
+    def stacked(dtype: DType, *numbers: int) -> Tensor:
+        return Tensor.of(Op.Stack(*(const(n, dtype) for n in numbers)))
+
+    all_same(
+        {
+            "up": (stacked(int32, 3, 5, 7, 9), np.array([3, 5, 7, 9], np.int32)),
+            "down": (stacked(int8, 127, 0, -127), np.array([127, 0, -127], np.int8)),
+            "level": (stacked(uint8, 4, 4, 4, 4), np.array([4, 4, 4, 4], np.uint8)),
+            "no line": (stacked(uint8, 1, 2, 3, 5), np.array([1, 2, 3, 5], np.uint8)),
+            "too far": (
+                stacked(uint64, 2**64 - 3, 2**64 - 2, 2**64 - 1),
+                np.arange(3, dtype=np.uint64) - np.uint64(3),
+            ),
+        }
+    )
+    choices = [n for n in toposort(compile(lambda: Tensor.arange(64)).uops) if n.op is Op.Where]
+    assert not choices
 
 
 def test_movement() -> None:
