@@ -10,6 +10,7 @@ it is used like any stored value, and a derivative passes through the graph.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -74,7 +75,12 @@ def tracked(root: UOp) -> bool:
 
 
 def kept(value: UOp, graph: UOp) -> UOp:
-    """A stored value, which remembers the graph that made it if a derivative may pass there."""
+    """A stored value, which remembers the graph that made it if a derivative may pass there.
+
+    A leaf is left what it is, under its number; nothing need remember how its value was made.
+    """
+    if is_leaf(graph):
+        return Op.Detach(value, tag=graph.tag)
     if tracked(graph):
         _MADE_BY[value] = graph
         _TRACKED.pop(value, None)
@@ -106,9 +112,12 @@ def whole(roots: Sequence[UOp]) -> tuple[list[UOp], dict[UOp, UOp]]:
     return [new[r] for r in roots], stored
 
 
-def leaves(root: UOp) -> dict[int, UOp]:
-    """The leaves that a whole graph depends on, by number; a derivative passes no mark above them."""
-    found: dict[int, UOp] = {}
+def leaves(root: UOp) -> dict[int, list[UOp]]:
+    """The leaves that a whole graph depends on, by number; a derivative passes no mark above them.
+
+    A leaf has two nodes where some graphs are older than its computed value.
+    """
+    found: dict[int, list[UOp]] = {}
     seen: set[UOp] = set()
     stack = [root]
     while stack:
@@ -117,7 +126,7 @@ def leaves(root: UOp) -> dict[int, UOp]:
             continue
         seen.add(node)
         if is_leaf(node):
-            found[node.tag.number] = node
+            found.setdefault(node.tag.number, []).append(node)
         elif node.op is not Op.Detach:
             stack.extend(node.src)
     return dict(sorted(found.items()))
@@ -126,7 +135,10 @@ def leaves(root: UOp) -> dict[int, UOp]:
 def gradients(y: UOp, xs: Sequence[UOp], seed: UOp | None) -> list[UOp]:
     """The law's gradients of y, or of the sum of seed·y, with respect to xs; stored values are used where they are."""
     (target, *sources), stored = whole([y, *xs])
-    found = law.gradient(target, sources, seed)
+    known = leaves(target)
+    nodes = [known.get(x.tag.number, [x]) if is_leaf(x) else [x] for x in sources]
+    parts = iter(law.gradient(target, [n for some in nodes for n in some], seed))
+    found = [functools.reduce(Op.Add, [next(parts) for _ in some]) for some in nodes]
     together = substitute(Op.Tuple(*found), stored) if stored else Op.Tuple(*found)
     return list(together.src)
 

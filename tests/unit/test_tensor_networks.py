@@ -356,6 +356,19 @@ def test_a_gradient_passes_through_values_that_were_computed() -> None:
     assert w.grad.item() == 37.0
 
 
+def test_a_leaf_that_is_computed_stays_the_same_leaf() -> None:
+    w = (Tensor([1.0]) + 1.0).requires_grad_()
+    before = w * 3.0
+    w.realize()
+    (before * w).sum().backward()
+    assert w.grad is not None
+    assert w.grad.item() == 12.0
+    assert (before * w).sum().gradient(w)[0].item() == 12.0
+    for _ in range(3):
+        w.assign(w.detach() * 2.0).realize()
+    assert len(list(toposort(w.uop))) < 6, "how it was made is forgotten"
+
+
 def test_equal_leaves_are_two() -> None:
     a, b = Tensor(2.0, requires_grad=True), Tensor(2.0, requires_grad=True)
     (a * a * b).backward()
