@@ -11,6 +11,7 @@ from soundline.spec.dtypes import all_dtypes, bool_, floats, index, int8, int16,
 from soundline.spec.rules import Rule, fits, given, is_identity, lossless, rule
 from soundline.spec.terms import BinaryOp, Bool, Const, DTypeVar, Interval, Perm, Tensor, UnaryOp, Value
 from soundline.verify.advice import strength
+from soundline.verify.advice.advising import advise_together
 from soundline.verify.advice.one_way import matches
 from soundline.verify.advice.results import Subsumed, TooStrong
 from soundline.verify.advice.strength import too_strong
@@ -253,6 +254,22 @@ def test_a_special_case_is_covered() -> None:
     assert found["add_zero_of_product"].by == "add_zero"
     assert found["add_zero_of_product"].how == "x = (x * y)"
     assert found["add_zero_of_product"].same
+
+
+def test_rules_that_the_engine_applies_apart_cover_nothing() -> None:
+    """Every sum is one of two operands that may change places, and no rule of sums is superfluous for that."""
+    names = (
+        "add_commutative",
+        "add_zero",
+        "neg_as_mul",
+        "neg_as_sub",
+        "neg_neg",
+        "mulacc_as_sum",
+        "sub_zero",
+    )
+    named = [r for r in LIBRARY if r.id in names]
+    found, _ = advise_together([*named, add_zero_of_product], [*names, "add_zero_of_product"], QUICK)
+    assert set(found) == {"add_zero_of_product"}
 
 
 def test_the_general_rule_is_not_covered_by_its_special_case() -> None:

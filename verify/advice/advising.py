@@ -18,7 +18,7 @@ from soundline.verify.advice.conventions import under_conventions
 from soundline.verify.advice.results import Advice, Order, RuleAdvice, Subsumed
 from soundline.verify.advice.strength import too_strong
 from soundline.verify.advice.subsumption import subsumed
-from soundline.verify.advice.termination import order_of
+from soundline.verify.advice.termination import is_exempt, order_of
 from soundline.verify.advice.weakest import weakest
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import Verdict
@@ -53,10 +53,13 @@ def advise_rule(stated: Rule, verdict: Verdict, budget: Budget) -> RuleAdvice:
 def advise_together(
     rules: Sequence[Rule], proved: Collection[str], budget: Budget
 ) -> tuple[Mapping[str, tuple[Subsumed, ...]], Order]:
-    """Which rules others cover, by their ids, and whether rewriting with all of them ends."""
+    """Which rules others cover, by their ids, and whether rewriting with all of them ends.
+
+    Rules that the engine applies apart from the others cover none of them, and none covers these.
+    """
     typed = [r for r in rules if _is_typed(r)]
     covered: dict[str, tuple[Subsumed, ...]] = {}
-    for rule, how in subsumed(typed, proved, budget):
+    for rule, how in subsumed([r for r in typed if not is_exempt(r)], proved, budget):
         covered[rule.id] = (*covered.get(rule.id, ()), how)
     return covered, order_of(typed)
 

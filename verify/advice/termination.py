@@ -55,7 +55,7 @@ class _Proof:
 
 def order_of(rules: Sequence[Rule]) -> Order:
     """Why rewriting with these rules ends, or which of them no measure covers."""
-    exempt = tuple(r.id for r in rules if _is_exempt(r))
+    exempt = tuple(r.id for r in rules if is_exempt(r))
     unread = [r for r in rules if r.id not in exempt and not _is_measured(r)]
     proof = _Proof(
         [r for r in rules if r.id not in exempt and r not in unread],
@@ -75,7 +75,7 @@ def order_of(rules: Sequence[Rule]) -> Order:
     return Order(tuple(proof.measures), proof.covered, exempt, loops, unread=names, first=told)
 
 
-def _is_exempt(stated: Rule) -> bool:
+def is_exempt(stated: Rule) -> bool:
     """Whether the engine keeps a rule apart: it tries operands in both orders itself, and decomposes ops last."""
     return structure(stated) in _kept_apart()
 
@@ -106,7 +106,7 @@ def _know_more(proof: _Proof, rules: Sequence[Rule]) -> bool:
     proof.asked_order = True
     for late in proof.left:
         place = next(n for n, r in enumerate(rules) if r is late)
-        earlier = [r for r in rules[:place] if not _is_exempt(r) and _applies_wherever_it_matches(r)]
+        earlier = [r for r in rules[:place] if not is_exempt(r) and _applies_wherever_it_matches(r)]
         for name, kind in late.kinds.items():
             taken = _at_constants(late, name) if kind.kind == "Value" else None
             early = next((r for r in earlier if taken is not None and applies_to(r, taken)), None)
