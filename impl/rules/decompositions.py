@@ -124,8 +124,8 @@ def unsigned_mod_as_cmod(x: Value, y: Value) -> Sides:
 
 @rule(dtypes=ints)
 def mod_as_mask(x: Value, c: Const) -> Sides:
-    """The remainder by a power of two is the low bits, of negative numbers too."""
-    given(c > 0, (c & (c - 1)) == 0)
+    """The remainder by a power of two is the low bits, of negative numbers too; by 0 it is all of them."""
+    given(c >= 0, (c & (c - 1)) == 0)
     return x % c, x & (c - 1)
 
 
