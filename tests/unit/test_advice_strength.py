@@ -8,8 +8,22 @@ import pytest
 
 from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import all_dtypes, bool_, floats, index, int8, int16, int32, ints, uint8
+from soundline.spec.ranges import Range, max_over
 from soundline.spec.rules import Rule, fits, given, is_identity, lossless, rule
-from soundline.spec.terms import BinaryOp, Bool, Const, DTypeVar, Interval, Perm, Tensor, UnaryOp, Value
+from soundline.spec.terms import (
+    BinaryOp,
+    Bool,
+    Const,
+    DTypeVar,
+    Interval,
+    Offset,
+    Perm,
+    Shape,
+    Size,
+    Tensor,
+    UnaryOp,
+    Value,
+)
 from soundline.verify.advice import strength
 from soundline.verify.advice.advising import advise_together
 from soundline.verify.advice.one_way import matches
@@ -254,6 +268,35 @@ def test_a_special_case_is_covered() -> None:
     assert found["add_zero_of_product"].by == "add_zero"
     assert found["add_zero_of_product"].how == "x = (x * y)"
     assert found["add_zero_of_product"].same
+
+
+@rule
+def greatest_of_copies(r: Range["n"], n: Size, x: Value):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    given(n > 0)
+    return max_over(r, x), x
+
+
+@rule(dtypes=[index])
+def greatest_of_all(r: Range["n"], n: Size):  # type: ignore[no-untyped-def, type-arg, valid-type]  # noqa: F821, UP037
+    given(n > 0)
+    return max_over(r, r), n - 1
+
+
+@rule
+def cut_where_padded(x: Tensor, o: Offset, s: Shape):  # type: ignore[no-untyped-def]
+    given(o >= 1)
+    return x.pad(o, s).shrink(o, x.shape), x
+
+
+def test_of_sizes_a_weaker_condition_gains_some() -> None:
+    """A size is positive or 0, so n != 0 is no weaker than n > 0; what has no value without it is not asked for."""
+    assert too_strong(greatest_of_copies, QUICK) == ()
+    assert [(t.condition, t.instead, t.example) for t in too_strong(greatest_of_all, QUICK)] == [
+        ("n > 0", "", "")
+    ]
+    (found,) = too_strong(cut_where_padded, QUICK)
+    assert (found.condition, found.instead) == ("o >= 1", "")
+    assert found.example.startswith("o[0] = 0, s[0] = 1, x.shape[0] = 1 at ")
 
 
 def test_rules_that_the_engine_applies_apart_cover_nothing() -> None:

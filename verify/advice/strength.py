@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import dtypes_of, goals
+from soundline.spec.instances import Goal, dtypes_of, goals, shape_dtypes
+from soundline.spec.node import toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, bits_at_most, fits
 from soundline.spec.terms import Static, Term, Value
@@ -24,11 +26,17 @@ from soundline.verify.advice.results import TooStrong
 from soundline.verify.advice.trial import is_pointwise
 from soundline.verify.advice.weakest import is_proved
 from soundline.verify.advice.wording import condition_text
+from soundline.verify.smt.counterexamples_sizes import small_sizes
+from soundline.verify.smt.first_inputs import counted_inputs
 from soundline.verify.smt.python_text import literal
+from soundline.verify.smt.replays import replay, sizes
 from soundline.verify.smt.solving import Budget
 
 PART = 0.1
 """The part of the budget that one layer of a weaker rule may cost."""
+
+MOST_INSTANCES, MOST_SIZES = 24, 40
+"""Of a rule about shapes, so many instances are looked at, each at so many choices of small sizes."""
 
 
 def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
@@ -40,7 +48,13 @@ def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
             rest = (*stated.given[:n], *weaker, *stated.given[n + 1 :])
             candidate = replace(stated, given=rest)
             try:
-                gained = _gained(stated, candidate, part) if _keeps_instances(stated, candidate) else None
+                if not _keeps_instances(stated, candidate):
+                    continue
+                gained = _gained(stated, candidate, part)
+                if gained is None and not weaker and not is_pointwise(stated):
+                    gained = (
+                        ""  # the left side has no value where the condition fails, so it need not be asked
+                    )
                 if gained is None or not is_proved(candidate, part):
                     continue
             except RuleError:
@@ -66,7 +80,7 @@ def _keeps_instances(stated: Rule, candidate: Rule) -> bool:
 def _gained(stated: Rule, candidate: Rule, budget: Budget) -> str | None:
     """An input that the weaker rule takes and the stated one does not, in words; None where there is none."""
     if not is_pointwise(stated):
-        return ""
+        return _gained_sizes(stated, candidate)
     unknown = False
     for dtype in dtypes_of(candidate):
         if not _has_all_instances(stated, candidate, dtype):
@@ -81,6 +95,30 @@ def _gained(stated: Rule, candidate: Rule, budget: Budget) -> str | None:
                 return goal.label
             unknown |= finding.verdict == "unknown"
     return "" if unknown else None
+
+
+def _gained_sizes(stated: Rule, candidate: Rule) -> str | None:
+    """Small sizes that only the weaker of two rules about shapes takes; nothing said where elements may matter."""
+    dtype = shape_dtypes(candidate)[0]
+    known = {g.label: g for g in goals(stated, dtype)}
+    about_sizes = True
+    for goal in islice(goals(candidate, dtype), MOST_INSTANCES):
+        if goal.label not in known:
+            return goal.label
+        narrow = known[goal.label]
+        about_sizes &= _speak_of_sizes(narrow)
+        for chosen in islice(small_sizes(goal), MOST_SIZES):
+            inputs = counted_inputs(goal, chosen)
+            if inputs is not None and replay(goal, inputs) is not None and replay(narrow, inputs) is None:
+                return ", ".join(f"{name} = {n}" for name, n in chosen.items()) + f" at {goal.label}"
+    return None if about_sizes else ""
+
+
+def _speak_of_sizes(goal: Goal) -> bool:
+    """Whether the conditions of an instance are about sizes alone, and there are no others."""
+    named = {goal.variables[name] for name in sizes(goal)}
+    leaves = (n for h in goal.hypotheses for n in toposort(h) if n.op is Op.Param)
+    return not goal.fits and all(n in named for n in leaves)
 
 
 def _has_all_instances(stated: Rule, candidate: Rule, dtype: DType) -> bool:

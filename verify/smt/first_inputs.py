@@ -41,7 +41,7 @@ def differing_sizes(goal: Goal) -> dict[str, int] | None:
     names = sizes(goal)
     for chosen in _choices(len(names)):
         found = dict(zip(names, chosen, strict=True))
-        inputs = _counted(goal, found)
+        inputs = counted_inputs(goal, found)
         shown = replay(goal, inputs) if inputs is not None else None
         if shown is not None and shown.differs:
             return found
@@ -58,7 +58,7 @@ def _choices(count: int) -> Iterator[tuple[int, ...]]:
         yield tuple(3 - n % 2 for n in range(count))
 
 
-def _counted(goal: Goal, chosen: dict[str, int]) -> Inputs | None:
+def counted_inputs(goal: Goal, chosen: dict[str, int]) -> Inputs | None:
     """Inputs of these sizes that count 1, 2, 3 …; None where there are none, or too many elements."""
     given = {name: number(n) for name, n in chosen.items()}
     others = {name: node for name, node in goal.variables.items() if name not in given}
