@@ -173,7 +173,7 @@ class Program:
 def _checked(argument: Any, wanted: Signature, position: int) -> Arrays:
     """An argument as an aligned C-contiguous array, if it has the dtype and shape that are wanted."""
     try:
-        array = argument.numpy() if isinstance(argument, Tensor) else array_of(argument)
+        array = np.asarray(argument) if isinstance(argument, Tensor) else array_of(argument)
     except UsageError as error:
         raise UsageError(f"argument {position}: {error.message}", hint=error.hint) from None
     if array.dtype != wanted.storage and array.dtype.newbyteorder("=") != wanted.storage:
