@@ -23,12 +23,12 @@ def selectors(index: Any, rank: int) -> list[Selector]:
     for item in given:
         if isinstance(item, bool) or not (item is None or item is ... or isinstance(item, int | slice)):
             raise UsageError(
-                f"{item!r} is no basic index",
-                hint="index with integers, slices, None and ...; arrays are no indices",
+                f"wants integers, slices, None, ... and arrays of integers or bools; given {item!r}",
+                where="[]",
             )
     axes = sum(1 for item in given if item is not None and item is not ...)
     if axes > rank or sum(1 for item in given if item is ...) > 1:
-        raise UsageError(f"{axes} indices for a tensor of rank {rank}")
+        raise UsageError(f"wants at most {rank} indices and one ...; given {given}", where="[]")
     at = next((k for k, item in enumerate(given) if item is ...), len(given))
     return [*given[:at], *[slice(None)] * (rank - axes), *given[at + 1 :]]
 
@@ -51,7 +51,9 @@ def indexed(x: UOp, index: Any) -> UOp:
             shape.append(count)
         elif isinstance(selector, int):
             if not -size <= selector < size:
-                raise UsageError(f"index {selector} is outside an axis of size {size}")
+                raise UsageError(
+                    f"wants an index inside an axis of size {size}; given {selector}", where="[]"
+                )
             x = _part(x, axis, selector % size, 1)
         axis += 1
     return x if x.shape == tuple(shape) else reshape(x, tuple(shape))
