@@ -446,6 +446,22 @@ def test_what_has_no_denotation() -> None:
         Reader(a_space(), {}).element(loop(4, 0), (), ALWAYS)
 
 
+def test_what_is_asked_in_brief_is_asked_again_at_length() -> None:
+    arithmetic = Arithmetic(Budget())
+    first, second = [less(N, M)], [less(M, N)]
+    assert arithmetic.satisfiable(first) == "sat"
+    with arithmetic.brief():
+        assert arithmetic.satisfiable(first) == "sat"
+        assert arithmetic.asked == 1
+        assert arithmetic.satisfiable(second) == arithmetic.satisfiable(second) == "sat"
+        assert arithmetic.asked == 2
+        with arithmetic.brief(False):
+            assert arithmetic.satisfiable(second) == "sat"
+            assert arithmetic.asked == 3
+    assert arithmetic.satisfiable(second) == "sat"
+    assert arithmetic.asked == 3
+
+
 def test_a_fold_binds_its_indices() -> None:
     rows = param(0, int8, (2, 4))
     found = Reader(a_space(), {rows: "x"}).element(

@@ -9,7 +9,8 @@ depends on the question alone. Questions are remembered by their text: the insta
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +22,9 @@ from soundline.verify.smt.solving import Budget, overhear
 
 Answer = Literal["sat", "unsat", "unknown"]
 
+BRIEF = 0.05
+"""The part of the budget for a question on which no proof depends."""
+
 
 class Arithmetic:
     """Answers questions about integers within a budget."""
@@ -29,15 +33,31 @@ class Arithmetic:
         self.budget = budget
         self.asked = 0
         self._answers: dict[tuple[str, ...], Answer] = {}
+        self._in_brief: dict[tuple[str, ...], Answer] = {}
+        self._brief = False
 
     def satisfiable(self, formulas: Iterable[Formula]) -> Answer:
         """Whether some integers meet all conditions."""
         needed = {f.key: f for f in formulas if f.kind != "true"}
         question = tuple(sorted(needed))
-        if question not in self._answers:
+        if question in self._answers:
+            return self._answers[question]
+        answers, budget = (
+            (self._in_brief, self.budget.share(BRIEF)) if self._brief else (self._answers, self.budget)
+        )
+        if question not in answers:
             self.asked += 1
-            self._answers[question] = Question(needed.values(), self.budget).check()
-        return self._answers[question]
+            answers[question] = Question(needed.values(), budget).check()
+        return answers[question]
+
+    @contextmanager
+    def brief(self, is_so: bool = True) -> Iterator[None]:
+        """Spend little on each question, where an answer is of use but none is needed."""
+        before, self._brief = self._brief, is_so
+        try:
+            yield
+        finally:
+            self._brief = before
 
     def entails(self, facts: Iterable[Formula], goal: Formula) -> Answer:
         """``unsat`` where the goal follows from the facts, ``sat`` where it does not."""

@@ -233,7 +233,10 @@ class Instance:
         found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
         if not found or self._all_follow(found):
             return Outcome("proved", by_law=self.reader.by_law)
-        missed = [m for leaf in found if (m := self._missed(leaf)) is not None]
+        missed: list[_Missed] = []
+        for leaf in found:
+            with self.court.arithmetic.brief(bool(missed)):  # one leaf that is missed leaves nothing to prove
+                missed += [m] if (m := self._missed(leaf)) is not None else []
         if not missed:
             return Outcome("proved", by_law=True)
         return self._refute([disjunction(m.denial for m in missed)], missed[0].why, missed)
