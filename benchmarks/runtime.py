@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -128,35 +129,54 @@ def shared(repeats: int) -> dict[str, Any]:
 # Compiling --------------------------------------------------------------------------------------------------------
 
 
-def compiler_alone(source: str, folder: str) -> float:
-    """The seconds of one run of the compiler on a text, with the flags of the road."""
+def processor() -> float:
+    """The processor time that this process and its children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def compiler_alone(source: str, folder: str) -> tuple[float, float]:
+    """The seconds of one run of the compiler on a text, with the flags of the road: by the clock, and of processor."""
     compiler = toolchain.find_compiler()
     text, built = Path(folder) / "alone.c", Path(folder) / "alone.so"
     text.write_text(source, encoding="utf-8")
     command = (*compiler.command, *compiler.flags, "-o", str(built), str(text), "-lm")
-    began = time.perf_counter()
-    subprocess.run(command, check=True)
-    return time.perf_counter() - began
+    return timed(lambda: subprocess.run(command, check=True))[1]
 
 
-def cold(repeats: int) -> dict[str, Any]:
-    """Compiling one small kernel from the function to the loaded program, beside the compiler alone on the same text."""
-    ours, alone, ratios = [], [], []
-    x = np.ones(64, np.float32)
-    sl.compile(lambda a, b, c: a * b + c * 0.5, x, x, x)  # what a process does once is measured by run.py
+def timed(call: Callable[[], Any]) -> tuple[Any, tuple[float, float]]:
+    """What a call returns, and its seconds by the clock and of processor."""
+    began, used = time.perf_counter(), processor()
+    result = call()
+    return result, (time.perf_counter() - began, processor() - used)
+
+
+def compared(compile_one: Callable[[int], sl.Program], repeats: int) -> dict[str, Any]:
+    """Compiling programs from the function to the loaded library, beside the compiler alone on the same texts."""
+    ours, alone, kernels = [], [], 1
+    compile_one(1000)  # what a process does once is measured by run.py
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SOUNDLINE_CACHE_DIR"] = folder
         for k in range(repeats):
-            began = time.perf_counter()
-            program = sl.compile(lambda a, b, c, k=k: a * b + c * (k + 2.0), x, x, x)
-            ours.append(time.perf_counter() - began)
+            program, spent = timed(lambda k=k: compile_one(k))  # type: ignore[misc]
+            ours.append(spent)
             alone.append(compiler_alone(program.source, folder))
-            ratios.append(ours[-1] / alone[-1])
-    return {
-        "milliseconds": round(statistics.median(ours) * 1e3, 1),
-        "compiler_alone_milliseconds": round(statistics.median(alone) * 1e3, 1),
-        "ratio": round(statistics.median(ratios), 3),
-    }
+            kernels = len(program.kernels)
+    found: dict[str, Any] = {"kernels": kernels}
+    for k, name in enumerate(("", "processor_")):
+        mine, bare = (statistics.median(s[k] for s in times) * 1e3 / kernels for times in (ours, alone))
+        found |= {
+            f"{name}milliseconds_per_kernel": round(mine, 2),
+            f"compiler_alone_{name}milliseconds_per_kernel": round(bare, 2),
+            f"{name}ratio": round(mine / bare, 3),
+        }
+    return found
+
+
+def cold(repeats: int) -> dict[str, Any]:
+    """One small kernel."""
+    x = np.ones(64, np.float32)
+    return compared(lambda k: sl.compile(lambda a, b, c: a * b + c * (k + 2.0), x, x, x), repeats)
 
 
 def sixteen(x: sl.Tensor, y: sl.Tensor, n: int) -> tuple[sl.Tensor, ...]:
@@ -166,20 +186,8 @@ def sixteen(x: sl.Tensor, y: sl.Tensor, n: int) -> tuple[sl.Tensor, ...]:
 
 def batch(repeats: int) -> dict[str, Any]:
     """A function of sixteen kernels: one file, and one run of the compiler."""
-    x, ours, alone, kernels = np.ones((64, 64), np.float32), [], [], 16
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["SOUNDLINE_CACHE_DIR"] = folder
-        for n in range(repeats):
-            began = time.perf_counter()
-            program = sl.compile(lambda a, b, n=n: sixteen(a, b, n + 2), x, x)
-            ours.append(time.perf_counter() - began)
-            kernels = len(program.kernels)
-            alone.append(compiler_alone(program.source, folder))
-    return {
-        "kernels": kernels,
-        "milliseconds_per_kernel": round(statistics.median(ours) * 1e3 / kernels, 2),
-        "compiler_alone_milliseconds_per_kernel": round(statistics.median(alone) * 1e3 / kernels, 2),
-    }
+    x = np.ones((64, 64), np.float32)
+    return compared(lambda k: sl.compile(lambda a, b: sixteen(a, b, k + 2), x, x), repeats)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,50 @@ def measurements() -> str:
     return "\n".join([taken, _costs(result), _abstract_machine(machine_rows), _kernels(result["kernels"])])
 
 
+def runtime_costs() -> str:
+    """What `benchmarks/runtime.py` found, or a sentence that there is no result."""
+    path = RESULTS / "runtime.json"
+    if not path.exists():
+        return "No result is committed; ``python benchmarks/runtime.py`` makes one.\n"
+    found = json.loads(path.read_text())
+    machine, call = found["machine"], found["warm_call"][1]
+    one, many = found["cold_compile"], found["batch_of_16"]
+    rows = [
+        (
+            "a warm call, 3 arguments",
+            _both(call, "microseconds", "µs"),
+            f"numpy's ``add``: {call['numpy_add_microseconds']} µs",
+        ),
+        ("each further command", _both(found["commands"], "nanoseconds_per_further_command", "ns"), "—"),
+        (
+            "sharing a command with a worker",
+            _both(found["pool"], "microseconds_per_shared_command", "µs"),
+            "—",
+        ),
+        (
+            "compiling one small kernel",
+            _spent(one, ""),
+            f"the compiler alone: {_spent(one, 'compiler_alone_')}",
+        ),
+        ("each of 16 kernels", _spent(many, ""), f"the compiler alone: {_spent(many, 'compiler_alone_')}"),
+    ]
+    taken = (
+        f"Taken on {machine['processor']}, {machine['cores']} cores (load {machine['load']}). Medians of "
+        f"{found['repeats']} interleaved repeats; in brackets the least, or the processor time.\n"
+    )
+    return taken + "\n" + table(("", "soundline", "beside it"), rows, widths=(34, 33, 33))
+
+
+def _both(found: dict[str, Any], name: str, unit: str) -> str:
+    least = found[f"least_{name.partition('_')[0]}"]
+    return f"{found[name]} {unit} ({least} {unit})"
+
+
+def _spent(found: dict[str, Any], whose: str) -> str:
+    clock, used = (found[f"{whose}{kind}milliseconds_per_kernel"] for kind in ("", "processor_"))
+    return f"{clock} ms ({used} ms)"
+
+
 def _abstract_machine(rows: list[dict[str, Any]]) -> str:
     """What it costs to run the examples of Spork on the abstract machine."""
     if not rows:

@@ -58,6 +58,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "grammar": grammar_pages.grammar,
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,
+    "runtime-costs": measurement_pages.runtime_costs,
     "mutation": mutation_pages.mutation,
     "rule_mutation": mutation_pages.rule_mutation,
     "notation": inference.notation,

@@ -140,26 +140,35 @@ static void word_changed(struct word *w) {
 /* The pool: one for the process, started by the first command that asks for it. */
 
 #define MOST_WORKERS 255
+enum { NONE, OFFERED, BEGUN };
 
 static struct {
     pthread_mutex_t door;   /* held by the call whose command the workers run */
     uint32_t limit;         /* cores in use at most, the caller's among them */
     uint32_t workers;       /* that were started: numbers 1 to this */
-    uint32_t turns[MOST_WORKERS + 1];
     const struct command *command;
     void **slot;
     uint32_t cores;
     struct word working;    /* how many workers have not ended */
-    struct word turn[MOST_WORKERS + 1]; /* of each worker: counts the commands that it was given */
+    struct word share[MOST_WORKERS + 1]; /* of each worker: NONE, or a share of the command, or the one it has begun */
 } pool = {.door = PTHREAD_MUTEX_INITIALIZER, .limit = 1};
+
+/* Whether a share that was offered is now with the thread that asks: its worker, or the caller, who does not wait for
+   workers that have not begun. */
+static int taken(uint32_t core, uint32_t state) {
+    uint32_t offered = OFFERED;
+    return atomic_compare_exchange_strong(&pool.share[core].value, &offered, state);
+}
 
 static void *worker(void *number) {
     const uint32_t core = (uint32_t)(uintptr_t)number;
     fesetenv(FE_DFL_ENV);
-    for (uint32_t turn = 1;; turn++) {
-        wait_until(&pool.turn[core], turn);
+    for (;;) {
+        wait_until(&pool.share[core], OFFERED);
+        if (!taken(core, BEGUN)) continue;
         const struct command *c = pool.command;
         c->run(pool.slot, c->number, core, pool.cores);
+        atomic_store(&pool.share[core].value, NONE);
         if (atomic_fetch_sub(&pool.working.value, 1) == 1) word_changed(&pool.working);
     }
     return NULL;
@@ -179,8 +188,7 @@ static void hire(uint32_t wanted) {
     while (pool.workers < wanted) {
         const uint32_t number = pool.workers + 1;
         pthread_t made;
-        word_new(&pool.turn[number], 0);
-        pool.turns[number] = 0;
+        word_new(&pool.share[number], NONE);
         if (pthread_create(&made, &attributes, worker, (void *)(uintptr_t)number)) break;
         pool.workers = number;
     }
@@ -201,10 +209,15 @@ static void spread(const struct command *c, void **slot) {
     pool.cores = cores;
     if (cores > 1) atomic_store(&pool.working.value, cores - 1);
     for (uint32_t k = 1; k < cores; k++) {
-        atomic_store(&pool.turn[k].value, ++pool.turns[k]);
-        word_changed(&pool.turn[k]);
+        atomic_store(&pool.share[k].value, OFFERED);
+        word_changed(&pool.share[k]);
     }
     c->run(slot, c->number, 0, cores);
+    for (uint32_t k = 1; k < cores; k++) {
+        if (!taken(k, NONE)) continue;
+        c->run(slot, c->number, k, cores);
+        atomic_fetch_sub(&pool.working.value, 1);
+    }
     if (cores > 1) wait_until(&pool.working, 0);
     pthread_mutex_unlock(&pool.door);
 }
