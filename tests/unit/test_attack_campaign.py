@@ -73,6 +73,16 @@ def test_a_prover_that_catches_every_mistake_is_left_too(refuted: int) -> None:
     assert tried(refuted, catching, patience=0.2).outcome == LATE
 
 
+def test_a_prover_in_which_a_mistake_is_lost_is_left_too(refuted: int) -> None:
+    def losing(stated: Rule, dtype: Any) -> LayerResult:
+        try:
+            return dawdling(stated, dtype)
+        except BaseException:  # as Python does where an object dies
+            return dawdling(stated, dtype)
+
+    assert tried(refuted, losing, patience=0.2).outcome == LATE
+
+
 def test_a_rule_of_which_no_instance_is_found_in_time_is_none(
     refuted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

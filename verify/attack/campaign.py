@@ -89,13 +89,13 @@ def _dtypes(stated: Rule | None, patience: float) -> Sequence[DType]:
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise `Late` after so many seconds of processor time."""
+    """Raise `Late` after so many seconds of processor time, and again: where an object dies, an error is ignored."""
 
     def over(*_: object) -> None:
         raise Late
 
     before = signal.signal(signal.SIGPROF, over)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
     try:
         yield
     finally:
