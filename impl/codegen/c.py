@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
+from soundline.impl.codegen import c_vectors as vectors
 from soundline.impl.codegen.c_prelude import HEADERS, helpers_for
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
@@ -52,7 +53,8 @@ def render(program: UOp) -> str:
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
-    return HEADERS + helpers_for(functions) + functions + table + _ENTRY_HEAD + calls + _ENTRY_TAIL
+    declarations = vectors.declarations_for(functions) + helpers_for(functions)
+    return HEADERS + declarations + functions + table + _ENTRY_HEAD + calls + _ENTRY_TAIL
 
 
 def storage_of(place: UOp) -> UOp:
@@ -87,11 +89,14 @@ class Rendering:
     """The axes over which a loop is open."""
     axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
     """The axes on which values are known to depend."""
+    vectors: frozenset[UOp] = frozenset()
+    """What is written as vectors of the machine."""
 
     def text(self) -> str:
         """The function."""
         for node in toposort(*self.linear.src):
             self.uses.update(node.src)
+        self.vectors = vectors.vectors_in(self.linear)
         for node in self.linear.src:
             self.instruction(node)
         head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
@@ -165,6 +170,12 @@ class Rendering:
     def instruction(self, node: UOp) -> None:
         """Render one instruction."""
         match node.op:
+            case Op.Buffer if node in self.vectors:
+                vectors.register(self, node)
+            case Op.Store if node in self.vectors:
+                vectors.store(self, node)
+            case _ if node in self.vectors:
+                vectors.value(self, node)
             case Op.Buffer:
                 self.line(f"{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:

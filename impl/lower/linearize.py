@@ -48,12 +48,14 @@ class _Linearizer:
         self.sequence: list[UOp] = []
         self.placed: dict[UOp, UOp] = {}
         self.open: dict[UOp, None] = {}
+        self.body: UOp = Op.Group()
         self.next_register = first_register
 
     def kernel(self, sink: UOp) -> UOp:
         """The sequence of a kernel's nests, one after the other."""
         for effect in sink.src:
             ranges, body = nest_of(effect)
+            self.body = body
             for r in ranges:
                 self.hoist(body)
                 self.enter(r)
@@ -99,7 +101,7 @@ class _Linearizer:
             if node in self.placed:
                 continue
             if node.op is Op.Reduce and len(node.src) > 1:
-                self.placed[node] = self.fold(node)
+                self.fold(self.folds_with(node))
             else:
                 self.append(node)
 
@@ -125,10 +127,37 @@ class _Linearizer:
                 stack.append((node, True))
                 stack.extend((s, False) for s in reversed(node.src))
 
-    def fold(self, node: UOp) -> UOp:
-        """A Reduce as a register and loops; the value is the load after them."""
-        body, ranges = node.src[0], node.src[1:]
-        self.hoist(body)
+    def folds_with(self, node: UOp) -> list[UOp]:
+        """A Reduce, and all others of the nest that can run in the same loops."""
+        found = [node]
+        for other in toposort(self.body):
+            alike = other.op is Op.Reduce and other.src[1:] == node.src[1:] and other not in self.placed
+            if alike and other is not node and arith.ranges_of(other) <= self.open.keys():
+                found.append(other)
+        inner = {f: set(toposort(f)) for f in found}
+        return [f for f in found if f is node or not any(o is not f and o in inner[f] for o in found)]
+
+    def fold(self, folds: Sequence[UOp]) -> None:
+        """Reduces over the same ranges as registers and loops; the values are the loads after them."""
+        ranges = folds[0].src[1:]
+        started = [self.started(f) for f in folds]
+        for r in ranges:
+            for f in folds:
+                self.hoist(f.src[0])
+            self.enter(r)
+        stepped = [self.stepped(f, *s) for f, s in zip(folds, started, strict=True)]
+        done: UOp = stepped[0] if len(folds) == 1 else Op.Group(*stepped)
+        for r in reversed(ranges):
+            done = self.leave(done, r)
+        for f, (register, _) in zip(folds, started, strict=True):
+            shape = shape_of(f)
+            result = Op.Load(_cell(Op.After(register, done), shape))
+            self.sequence.append(result)
+            self.placed[f] = _shaped(result, shape)
+
+    def started(self, node: UOp) -> tuple[UOp, UOp]:
+        """The register of a Reduce, and its first store."""
+        self.hoist(node.src[0])
         shape = shape_of(node)
         register = buffer(self.next_register, math.prod(shape), node.dtype, addrspace="REG")
         self.next_register += 1
@@ -137,19 +166,18 @@ class _Linearizer:
         )  # set anew in every iteration
         start = Op.Store(place, filled(identity_of(node.arg.op, node.dtype), _flat(shape)))
         self.sequence += [register, start]
-        for r in ranges:
-            self.hoist(body)
-            self.enter(r)
+        return register, start
+
+    def stepped(self, node: UOp, register: UOp, start: UOp) -> UOp:
+        """One step of a Reduce, inside its loops."""
+        body, *ranges = node.src
+        shape = shape_of(node)
         self.place(body)
         so_far = Op.Load(_cell(Op.After(register, start, *ranges), shape))
         total = UOp(node.arg.op, (_shaped(so_far, shape), self.placed[body]))
         done = Op.Store(_cell(register, shape), _shaped(total, _flat(shape)))
         self.sequence += [so_far, total, done]
-        for r in reversed(ranges):
-            done = self.leave(done, r)
-        result = Op.Load(_cell(Op.After(register, done), shape))
-        self.sequence.append(result)
-        return _shaped(result, shape)
+        return done
 
 
 def _cell(register: UOp, shape: Sequence[int]) -> UOp:

@@ -15,6 +15,7 @@ expression is proved to fit 64 bits, which is how C holds ``index``.
 from __future__ import annotations
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.vectors import vectorized
 from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
@@ -25,7 +26,8 @@ _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 
 def select(kernels: UOp) -> UOp:
     """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
-    return Op.Linear(*(_selected(kernel) for kernel in kernels.src))
+    selected = (_selected(kernel) for kernel in kernels.src)
+    return Op.Linear(*(Op.Sink(*map(vectorized, k.src)) for k in selected))
 
 
 def _selected(kernel: UOp) -> UOp:

@@ -1,0 +1,162 @@
+"""
+Vectors in C
+============
+
+A value that is one vector of the machine (`impl.lower.vectors`) is a variable of a vector type, with C's own operators;
+so is a register that holds one. Neighbours in memory are read and written through a type that asks for no alignment.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from soundline.impl.codegen import c_expressions as c
+from soundline.impl.lower.linearize import is_global
+from soundline.impl.lower.vectors import VECTOR_OPS, first_of, is_vector
+from soundline.impl.lower.views import shape_of
+from soundline.spec.dtypes import DType
+from soundline.spec.uop import Op, UOp, toposort
+
+if TYPE_CHECKING:
+    from soundline.impl.codegen.c import Rendering
+
+_TYPE = re.compile(r"\b(f32|f64|u32|u64)x(\d+)(u?)\b")
+_ALL = re.compile(r"\bSL_ALL(\d+)\b")
+_ELEMENT = {"f32": "float", "f64": "double", "u32": "uint32_t", "u64": "uint64_t"}
+
+
+def type_of(node: UOp, unaligned: bool = False) -> str:
+    """The C type of a vector; in memory it need not be aligned."""
+    return f"{_short(node.dtype)}x{shape_of(node)[0]}{'u' if unaligned else ''}"
+
+
+def _short(dtype: DType) -> str:
+    return f"{'f' if dtype.is_float else 'u'}{dtype.bits}"
+
+
+def declarations_for(text: str) -> str:
+    """The vector types and fills that a text uses."""
+    found = sorted(set(_TYPE.findall(text)))
+    lines = [_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found]
+    for width in sorted({int(w) for w in _ALL.findall(text)}):
+        lines.append(f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n")
+    return "".join(lines)
+
+
+def _typedef(element: str, kind: str, width: int, unaligned: str) -> str:
+    size = width * int(kind[1:]) // 8
+    loose = f", aligned({int(kind[1:]) // 8}), may_alias" if unaligned else ""
+    return f"typedef {element} {kind}x{width}{unaligned} __attribute__((vector_size({size}){loose}));\n"
+
+
+# which values are vectors -----------------------------------------------------------------------------------------
+
+
+def vectors_in(kernel: UOp) -> frozenset[UOp]:
+    """The values, stores and registers of a kernel that are written as vectors: those whose whole surroundings are."""
+    nodes = [n for n in toposort(kernel) if n is not kernel]
+    found = {n for n in nodes if _may_be(n)}
+    users: dict[UOp, list[UOp]] = {}
+    for node in nodes:
+        for source in node.src:
+            users.setdefault(source, []).append(node)
+    changed = True
+    while changed:
+        lost = {n for n in found if not _fits(n, found, users)}
+        found -= lost
+        changed = bool(lost)
+    return frozenset(found)
+
+
+def _may_be(node: UOp) -> bool:
+    if node.op is Op.Store:
+        return len(node.src) == 2 and is_vector(node.src[1]) and _is_whole(node.src[0])
+    if node.op is Op.Buffer:
+        return node.arg.addrspace == "REG" and is_vector(node)
+    if node.op is Op.After:
+        return is_vector(node)
+    if not is_vector(node):
+        return False
+    if node.op is Op.Load:
+        return len(node.src) == 1 and _is_whole(node.src[0])
+    return is_fill(node) or node.op in VECTOR_OPS
+
+
+def _is_whole(place: UOp) -> bool:
+    """Whether a place is neighbours in memory, or all of a register."""
+    if place.op is Op.Index:
+        return first_of(place.src[1]) is not None
+    return place.op in (Op.After, Op.Buffer)
+
+
+def is_fill(node: UOp) -> bool:
+    """Whether a vector is one scalar repeated."""
+    return node.op is Op.Expand and node.src[0].op is Op.Reshape and not node.src[0].src[0].shape
+
+
+def _fits(node: UOp, found: set[UOp], users: dict[UOp, list[UOp]]) -> bool:
+    """Whether what a node reads, and all that read it, are vectors too."""
+    if node.op is Op.Store:
+        place, value = node.src
+        return value in found and (place.op is Op.Index or place in found)
+    if node.op is Op.After and node.src[0] not in found:
+        return False
+    if node.op is Op.Load and node.src[0].op is not Op.Index and node.src[0] not in found:
+        return False
+    if node.op in VECTOR_OPS and not all(s in found for s in node.src):
+        return False
+    return all(u in found or _looks_on(u) for u in users.get(node, ()))
+
+
+def _looks_on(user: UOp) -> bool:
+    """Whether a user only orders: it reads no element."""
+    return user.op in (Op.End, Op.Range, Op.Linear, Op.Group)
+
+
+# text -------------------------------------------------------------------------------------------------------------
+
+
+def register(kernel: Rendering, node: UOp) -> None:
+    """Declare a register that holds one vector."""
+    kernel.line(f"{type_of(node)} acc{node.arg.slot};")
+
+
+def store(kernel: Rendering, node: UOp) -> None:
+    """Write a vector to a register or to memory."""
+    place, value = node.src
+    kernel.line(f"{_place(kernel, place, value, to_write=True)} = {operand(kernel, value)};")
+
+
+def value(kernel: Rendering, node: UOp) -> None:
+    """Compute a vector at its place in the sequence."""
+    if is_fill(node):
+        return
+    if node.op is Op.Load:
+        text = _place(kernel, node.src[0], node, to_write=False)
+    else:
+        text = c.expression(node, [operand(kernel, s) for s in node.src])
+    if node.op is not Op.Load and kernel.uses[node] <= 1:
+        kernel.texts[node] = text
+    else:
+        kernel.line(f"const {type_of(node)} {kernel.named(node)} = {text};")
+
+
+def operand(kernel: Rendering, node: UOp) -> str:
+    """A vector that was computed, or a scalar repeated."""
+    if is_fill(node):
+        scalar = kernel.operand(node.src[0].src[0])
+        return f"({type_of(node)})SL_ALL{shape_of(node)[0]}({scalar})"
+    return kernel.texts[node]
+
+
+def _place(kernel: Rendering, place: UOp, moved: UOp, *, to_write: bool) -> str:
+    while place.op is Op.After:
+        place = place.src[0]
+    if place.op is Op.Buffer and not is_global(place):
+        return f"acc{place.arg.slot}"
+    first = first_of(place.src[1])
+    assert first is not None
+    qualifier = "" if to_write else "const "
+    storage, at = kernel.storage_name(place), kernel.operand(first)
+    return f"*({qualifier}{type_of(moved, unaligned=True)} *)({storage} + {at})"

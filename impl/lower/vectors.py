@@ -1,0 +1,230 @@
+"""
+Vectors
+=======
+
+The last part of instruction selection: a reduction in lanes becomes reductions of vectors, as wide as the machine's
+registers, so that the compiler can keep each of them in one. The lanes of a value are cut into *parts*: every position
+on the other axes by itself, and the last axis into vectors; what a load finds side by side is one vector, and what is
+the same for all lanes of a vector is one scalar that is repeated.
+
+*Invariant*: every element of a part is what the lane was, so the values of all stores are unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.loops import closed
+from soundline.impl.lower.views import shape_of
+from soundline.spec.dtypes import DType, float32, float64, index, uint32, uint64
+from soundline.spec.uop import Op, UOp, const, expand, reshape, toposort
+
+BYTES = 64
+"""The widest vector; a machine with narrower ones takes several of its own."""
+REGISTERS = 30
+"""No more vectors than this may one reduction have: what does not fit in the registers is stored and loaded again."""
+VECTOR_DTYPES = (float32, float64, uint32, uint64)
+"""The dtypes whose vectors C adds and multiplies as the law does."""
+VECTOR_OPS = (Op.Add, Op.Sub, Op.Mul)
+
+Shape = tuple[int, ...]
+Place = tuple[int, ...]
+"""Where a part begins: a position on every axis."""
+
+
+class _Unsuitable(Exception):
+    """Something in the nest has no vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """An index in lanes: a scalar, and a step for each axis."""
+
+    base: UOp
+    steps: Shape
+
+    def at(self, place: Place) -> UOp:
+        """The scalar at a position."""
+        return arith.add(self.base, arith.number(sum(s * p for s, p in zip(self.steps, place, strict=True))))
+
+
+def widths(size: int, dtype: DType) -> Iterator[int]:
+    """How an axis is cut: the widest vectors that fit, then narrower ones."""
+    width = BYTES // dtype.itemsize
+    while size:
+        while width > size:
+            width //= 2
+        yield width
+        size -= width
+
+
+def vectorized(nest: UOp) -> UOp:
+    """The nest with its reductions in lanes as reductions of vectors, where all that it computes has vectors."""
+    ranges, body = nest_of(nest)
+    folds = [n for n in toposort(body) if n.op is Op.Reduce and n.shape]
+    if not folds:
+        return nest
+    cutting = _Cutting(max(len(shape_of(f)) for f in folds))
+    try:
+        return closed(cutting.effect(body), ranges)
+    except _Unsuitable:
+        return nest
+
+
+class _Cutting:
+    """The parts of the values of one nest, computed once each."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.parts: dict[tuple[UOp, Place, int], UOp] = {}
+        self.indices: dict[UOp, Affine] = {}
+
+    def effect(self, body: UOp) -> UOp:
+        """The stores of all parts."""
+        if body.op is Op.Group:
+            return Op.Group(*(s for e in body.src for s in self.effect(e).src))
+        if body.op is not Op.Store or len(body.src) > 2:
+            raise _Unsuitable
+        place, value = body.src
+        axes = self.axes(value)
+        at = self.affine(place.src[1])
+        return Op.Group(
+            *(
+                Op.Store(self.memory(place.src[0], at, p, w), self.part(value, p, w))
+                for p, w in self.places(axes, value.dtype)
+            )
+        )
+
+    def places(self, axes: Shape, dtype: DType) -> list[tuple[Place, int]]:
+        """Where the parts of a value begin, and how wide they are."""
+        cuts = list(widths(axes[-1], dtype))
+        starts = [sum(cuts[:k]) for k in range(len(cuts))]
+        outer = itertools.product(*(range(n) for n in axes[:-1]))
+        found = [((*o, s), w) for o in outer for s, w in zip(starts, cuts, strict=True)]
+        if len(found) > REGISTERS:
+            raise _Unsuitable
+        return found
+
+    def axes(self, value: UOp) -> Shape:
+        """The axes of a value, also of one that is flat for a place in memory."""
+        shape = shape_of(value)
+        if len(shape) == self.rank:
+            return shape
+        if value.op is Op.Reshape and len(shape) == 1:
+            return self.axes(value.src[0])
+        if value.op is Op.Load:
+            return self.axes(value.src[0].src[1])
+        raise _Unsuitable
+
+    def part(self, value: UOp, place: Place, width: int) -> UOp:
+        """The elements of a value from a place on, `width` of them along the last axis."""
+        if not value.shape:
+            return _repeated(value, width)
+        key = value, place, width
+        if key not in self.parts:
+            self.parts[key] = self._part(value, place, width)
+        return self.parts[key]
+
+    def _part(self, value: UOp, place: Place, width: int) -> UOp:
+        if value.op is Op.Expand:
+            own = shape_of(value.src[0])
+            within = tuple(0 if n == 1 else p for n, p in zip(own, place, strict=True))
+            repeated = own[-1] == 1 and shape_of(value)[-1] != 1
+            inner = self.part(value.src[0], within, 1 if repeated else width)
+            return _repeated(inner, width) if repeated else inner
+        if value.op is Op.Reshape:
+            inner = value.src[0]
+            return self.part(inner, place if inner.shape else (), width)
+        if value.dtype not in VECTOR_DTYPES:
+            raise _Unsuitable
+        if value.op is Op.Load and len(value.src) == 1:
+            at = value.src[0]
+            return self.read(at.src[0], self.affine(at.src[1]), place, width)
+        if value.op is Op.Reduce and not value.arg.axes and value.arg.op in VECTOR_OPS:
+            body, *ranges = value.src
+            return Op.Reduce(self.part(body, place, width), *ranges, arg=value.arg)
+        if value.op in VECTOR_OPS:
+            return UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
+        raise _Unsuitable
+
+    def read(self, storage: UOp, at: Affine, place: Place, width: int) -> UOp:
+        """A load of neighbours, or of one element for all."""
+        if at.steps[-1] == 0 and width > 1:
+            return _repeated(Op.Load(Op.Index(storage, at.at(place))), width)
+        return Op.Load(self.memory(storage, at, place, width))
+
+    def memory(self, storage: UOp, at: Affine, place: Place, width: int) -> UOp:
+        """The places of a part in memory."""
+        first = at.at(place)
+        if width == 1:
+            return Op.Index(storage, first)
+        if at.steps[-1] != 1:
+            raise _Unsuitable
+        return Op.Index(storage, Op.Add(_repeated(first, width), _counted(width)))
+
+    # indices ------------------------------------------------------------------------------------------------------
+
+    def affine(self, at: UOp) -> Affine:
+        """An index as a scalar and steps; raises where it is no such sum."""
+        if at not in self.indices:
+            self.indices[at] = self._affine(at)
+        return self.indices[at]
+
+    def _affine(self, at: UOp) -> Affine:
+        if not at.shape:
+            return Affine(at, (0,) * self.rank)
+        if at.op is Op.Expand:
+            return self.affine(at.src[0])
+        if at.op is Op.Reshape and at.src[0].op is Op.Stack:
+            return Affine(arith.number(0), tuple(int(n > 1) for n in shape_of(at)))
+        if at.op is Op.Reshape:
+            return self.affine(at.src[0])
+        if at.op is Op.Add:
+            a, b = map(self.affine, at.src)
+            return Affine(
+                arith.add(a.base, b.base), tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
+            )
+        if at.op is Op.Mul:
+            a, b = map(self.affine, at.src)
+            if any(a.steps):
+                a, b = b, a
+            if any(a.steps) or (any(b.steps) and a.base.op is not Op.Const):
+                raise _Unsuitable
+            steps = (s * int(a.base.arg.value) if s else 0 for s in b.steps)
+            return Affine(arith.mul(b.base, a.base), tuple(steps))
+        raise _Unsuitable
+
+
+def _repeated(value: UOp, width: int) -> UOp:
+    return expand(reshape(value, (1,)), (width,)) if width > 1 and not value.shape else value
+
+
+def _counted(width: int) -> UOp:
+    """0, 1, … in a vector."""
+    return Op.Stack(*(const(k, index) for k in range(width)))
+
+
+def is_vector(node: UOp) -> bool:
+    """Whether a value is one vector of the machine, by its shape and dtype."""
+    if node.shape is None or len(node.shape) != 1 or node.dtype not in VECTOR_DTYPES:
+        return False
+    size = node.shape[0]
+    return isinstance(size, int) and size > 1 and size & (size - 1) == 0 and size * node.dtype.itemsize <= BYTES
+
+
+def first_of(at: UOp) -> UOp | None:
+    """The first of neighbouring indices as `_Cutting.memory` writes them; None of others."""
+    if at.op is not Op.Add or not at.shape or at.src[1] is not _counted(math.prod(shape_of(at))):
+        return None
+    base = at.src[0]
+    return base.src[0].src[0] if base.op is Op.Expand and base.src[0].op is Op.Reshape else None
+
+
+def scalars_in(values: Sequence[UOp]) -> bool:
+    """Whether all values are scalars."""
+    return not any(v.shape for v in values)
