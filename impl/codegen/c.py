@@ -53,8 +53,9 @@ def render(program: UOp) -> str:
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
-    declarations = vectors.declarations_for(functions) + helpers_for(functions)
-    return HEADERS + declarations + functions + table + _ENTRY_HEAD + calls + _ENTRY_TAIL
+    declarations = vectors.declarations_for(functions)
+    texts = helpers_for(declarations + functions), declarations, functions, table
+    return HEADERS + "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
 
 
 def storage_of(place: UOp) -> UOp:

@@ -237,6 +237,13 @@ def _bits_of(dtype: DType, x: str) -> str:
     return f"(uint{dtype.bits}_t){x}"
 
 
+def _fused(node: UOp, v: Operands) -> str:
+    """A Mulacc that selection has left: it is rounded once where the machine can (`contract`, U-09)."""
+    if node.dtype not in (float32, float64):
+        raise CompileError(f"Mulacc of {node.dtype} has no C form", where="Mulacc")
+    return f"SL_FMA{node.dtype.bits}({', '.join(v)})"
+
+
 RENDER: dict[Op, Callable[[UOp, Operands], str]] = {
     Op.Add: _arithmetic("+"),
     Op.Sub: _arithmetic("-"),
@@ -260,6 +267,7 @@ RENDER: dict[Op, Callable[[UOp, Operands], str]] = {
     Op.Xor: _bitwise("^"),
     Op.Shl: _shift_left,
     Op.Shr: _shift_right,
+    Op.Mulacc: _fused,
     Op.Where: _where,
     Op.Recip: _reciprocal,
     Op.Sqrt: _float_function("sqrt", exact=False),

@@ -187,6 +187,19 @@ static inline {c} sl_sat_{name}(double x) {{
 """
 
 
+_FUSED = """
+#ifdef __FP_FAST_FMAF /* where fusing is licensed, but slow, it is not done */
+#define SL_FMA32(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define SL_FMA32(a, b, c) ((a) * (b) + (c))
+#endif
+#ifdef __FP_FAST_FMA
+#define SL_FMA64(a, b, c) __builtin_fma(a, b, c)
+#else
+#define SL_FMA64(a, b, c) ((a) * (b) + (c))
+#endif
+"""
+
 _BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     (_BITS, ("sl_bits_f", "sl_from_bits_f"), ()),
     (_NARROW, ("sl_narrow", "sl_widen"), ()),
@@ -196,6 +209,7 @@ _BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ),
     (_WIDE_INTEGERS, ("sl_sticky_",), ()),
     (_MAXIMUM, ("sl_max_",), ()),
+    (_FUSED, ("SL_FMA32(", "SL_FMA64("), ()),
     *(
         (
             _integer_helpers(d),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TYPE = re.compile(r"\b(f32|f64|u32|u64)x(\d+)(u?)\b")
 _ALL = re.compile(r"\bSL_ALL(\d+)\b")
+_FMA = re.compile(r"\bsl_fma_(f32|f64)x(\d+)\b")
 _ELEMENT = {"f32": "float", "f64": "double", "u32": "uint32_t", "u64": "uint64_t"}
 
 
@@ -38,10 +39,41 @@ def _short(dtype: DType) -> str:
 def declarations_for(text: str) -> str:
     """The vector types and fills that a text uses."""
     found = sorted(set(_TYPE.findall(text)))
-    lines = [_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found]
-    for width in sorted({int(w) for w in _ALL.findall(text)}):
-        lines.append(f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n")
-    return "".join(lines)
+    types = (_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found)
+    widths = sorted({int(w) for w in _ALL.findall(text)})
+    fills = (f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n" for width in widths)
+    fused = (_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text))))
+    return "".join((*types, *fills, *fused))
+
+
+_FUSED = """static inline {t} sl_fma_{t}({t} a, {t} b, {t} c) {{
+#if defined __clang__
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined {feature}
+    return {builtin};
+#else
+    {t} r;
+    for (int k = 0; k < {width}; k++)
+        r[k] = SL_FMA{bits}(a[k], b[k], c[k]);
+    return r;
+#endif
+}}
+"""
+_BUILTINS = {
+    "f32x16": ("__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)"),
+    "f64x8": ("__AVX512F__", "__builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)"),
+    "f32x8": ("__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"),
+    "f64x4": ("__FMA__", "__builtin_ia32_vfmaddpd256(a, b, c)"),
+    "f32x4": ("__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"),
+    "f64x2": ("__FMA__", "__builtin_ia32_vfmaddpd(a, b, c)"),
+}
+"""What gives GCC one instruction; 4 is the rounding that is set."""
+
+
+def _fused(kind: str, width: str) -> str:
+    name = f"{kind}x{width}"
+    feature, builtin = _BUILTINS.get(name, ("SL_NONE", "c"))
+    return _FUSED.format(t=name, width=width, bits=kind[1:], feature=feature, builtin=builtin)
 
 
 def _typedef(element: str, kind: str, width: int, unaligned: str) -> str:
@@ -135,11 +167,17 @@ def value(kernel: Rendering, node: UOp) -> None:
     if node.op is Op.Load:
         text = _place(kernel, node.src[0], node, to_write=False)
     else:
-        text = c.expression(node, [operand(kernel, s) for s in node.src])
+        text = _expression(node, [operand(kernel, s) for s in node.src])
     if node.op is not Op.Load and kernel.uses[node] <= 1:
         kernel.texts[node] = text
     else:
         kernel.line(f"const {type_of(node)} {kernel.named(node)} = {text};")
+
+
+def _expression(node: UOp, operands: list[str]) -> str:
+    if node.op is Op.Mulacc:
+        return f"sl_fma_{type_of(node)}({', '.join(operands)})"
+    return c.expression(node, operands)
 
 
 def operand(kernel: Rendering, node: UOp) -> str:

@@ -13,14 +13,12 @@ from collections.abc import Collection, Iterator
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
-from soundline.impl.lower.loops import closed, loaded_places, stride, with_value
+from soundline.impl.lower.loops import closed, loaded_places, stride
+from soundline.impl.lower.packing import Packing
+from soundline.impl.lower.tiles import split, tiled_folds
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
 
-LANES = 32
-"""Lanes of a split output axis: two vectors of a wide machine, four of a narrower one."""
-ROWS = 8
-"""Lanes of the axis around it."""
 LONE_LANES = 64
 """Lanes of a split reduction."""
 WIDE_LANES = 256
@@ -34,7 +32,7 @@ TILE = 16
 # Output lanes -----------------------------------------------------------------------------------------------------
 
 
-def laned(nest: UOp, numbers: Iterator[int]) -> list[UOp]:
+def laned(nest: UOp, numbers: Iterator[int], packing: Packing) -> list[UOp]:
     """The nest with its innermost axes split into lanes; several nests where they do not fill the last lanes."""
     ranges, body = nest_of(nest)
     folds = [n for n in toposort(body) if n.op is Op.Reduce]
@@ -48,13 +46,9 @@ def laned(nest: UOp, numbers: Iterator[int]) -> list[UOp]:
         return [nest]
     outer = ranges[-2] if len(ranges) > 1 and all(_reused(f, ranges[-2]) for f in along) else None
     if outer is None:
-        parts = _split(body, inner, WIDE_LANES, numbers)
+        parts = split(body, inner, WIDE_LANES, numbers)
         return [closed(b, [*ranges[:-1], *steps, *lanes]) for b, steps, lanes in parts]
-    found: list[UOp] = []
-    for rows, row_steps, row_lanes in _split(body, outer, ROWS, numbers):
-        for whole, steps, lanes in _split(rows, inner, LANES, numbers):
-            found.append(closed(whole, [*ranges[:-2], *row_steps, *steps, *row_lanes, *lanes]))
-    return found
+    return tiled_folds(ranges, body, along[0], packing, numbers)
 
 
 def tiled(ranges: list[UOp], body: UOp, numbers: Iterator[int]) -> list[UOp]:
@@ -65,8 +59,8 @@ def tiled(ranges: list[UOp], body: UOp, numbers: Iterator[int]) -> list[UOp]:
     rest = [r for r in ranges[:-1] if r is not across]
     return [
         closed(whole, [*rest, *row_steps, *steps, *row_lanes, *lanes])
-        for rows, row_steps, row_lanes in _split(body, across, TILE, numbers)
-        for whole, steps, lanes in _split(rows, ranges[-1], TILE, numbers)
+        for rows, row_steps, row_lanes in split(body, across, TILE, numbers)
+        for whole, steps, lanes in split(rows, ranges[-1], TILE, numbers)
     ]
 
 
@@ -89,24 +83,6 @@ def _reads_along(fold: UOp, r: UOp) -> bool:
 def _reused(fold: UOp, r: UOp) -> bool:
     """Whether a reduction depends on a range, and some element that it reads does not."""
     return r in arith.ranges_of(fold) and any(stride(p.src[1], r) == 0 for p in loaded_places(fold))
-
-
-_Part = tuple[UOp, list[UOp], list[UOp]]
-
-
-def _split(body: UOp, r: UOp, lanes: int, numbers: Iterator[int]) -> Iterator[_Part]:
-    """A body with range r as steps and lanes, then one for the rest: (body, the steps' range, the lanes' range)."""
-    count = trip_count(r)
-    lanes = min(lanes, count)
-    steps, rest = divmod(count, lanes)
-    lane = loop(lanes, next(numbers), AxisType.UPCAST)
-    step = arith.number(0) if steps == 1 else loop(steps, next(numbers), r.arg.type)
-    whole = arith.add(arith.mul(step, arith.number(lanes)), lane)
-    yield with_value(body, r, whole), [step] if step.op is Op.Range else [], [lane]
-    if rest:
-        last = arith.number(0) if rest == 1 else loop(rest, next(numbers), AxisType.UPCAST)
-        at = arith.add(last, arith.number(steps * lanes))
-        yield with_value(body, r, at), [], [last] if last.op is Op.Range else []
 
 
 # Reductions of reductions -----------------------------------------------------------------------------------------
@@ -159,6 +135,6 @@ def split_reduction(fold: UOp, numbers: Iterator[int]) -> UOp:
     body, *outer, last = fold.src
     parts = [
         UOp(Op.Reduce, (part, *outer, *steps, *lanes), fold.arg) if (*outer, *steps, *lanes) else part
-        for part, steps, lanes in _split(body, last, LONE_LANES, numbers)
+        for part, steps, lanes in split(body, last, LONE_LANES, numbers)
     ]
     return parts[0] if len(parts) == 1 else UOp(fold.arg.op, tuple(parts))

@@ -16,20 +16,21 @@ loops around which it could be hoisted; executing the sequence stores what the S
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.scalars import filled, identity_of
+from soundline.impl.lower.scalars import FUSED, filled, identity_of
 from soundline.impl.lower.views import shape_of
 from soundline.spec.uop import Op, UOp, buffer, reshape, toposort
 
 _OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice, Op.Reshape, Op.Expand))
 
 
-def linearize(kernels: UOp) -> UOp:
-    """Order the instructions of every kernel."""
+def linearize(kernels: UOp, licences: Collection[str] = ()) -> UOp:
+    """Order the instructions of every kernel; under ``contract`` a step that adds a product is one instruction."""
     slots = [n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer]
-    return Op.Linear(*(_Linearizer(max(slots, default=-1) + 1).kernel(k) for k in kernels.src))
+    first, contract = max(slots, default=-1) + 1, "contract" in licences
+    return Op.Linear(*(_Linearizer(first, contract).kernel(k) for k in kernels.src))
 
 
 def nest_of(effect: UOp) -> tuple[list[UOp], UOp]:
@@ -44,7 +45,8 @@ def nest_of(effect: UOp) -> tuple[list[UOp], UOp]:
 class _Linearizer:
     """The sequence under construction, and which loops are open at its end."""
 
-    def __init__(self, first_register: int) -> None:
+    def __init__(self, first_register: int, contract: bool) -> None:
+        self.contract = contract
         self.sequence: list[UOp] = []
         self.placed: dict[UOp, UOp] = {}
         self.open: dict[UOp, None] = {}
@@ -172,9 +174,17 @@ class _Linearizer:
         """One step of a Reduce, inside its loops."""
         body, *ranges = node.src
         shape = shape_of(node)
-        self.place(body)
+        fused = self.contract and node.arg.op is Op.Add and body.op is Op.Mul and node.dtype in FUSED
+        terms = body.src if fused else (body,)
+        for term in terms:
+            self.place(term)
         so_far = Op.Load(_cell(Op.After(register, start, *ranges), shape))
-        total = UOp(node.arg.op, (_shaped(so_far, shape), self.placed[body]))
+        found = [self.placed[t] for t in terms]
+        total = (
+            Op.Mulacc(*found, _shaped(so_far, shape))
+            if fused
+            else UOp(node.arg.op, (_shaped(so_far, shape), *found))
+        )
         done = Op.Store(_cell(register, shape), _shaped(total, _flat(shape)))
         self.sequence += [so_far, total, done]
         return done

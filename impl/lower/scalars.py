@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from soundline.impl.lower import arith
-from soundline.spec.dtypes import DType, Element, bool_, uint8, uint16, uint32, uint64
+from soundline.spec.dtypes import DType, Element, bool_, float32, float64, uint8, uint16, uint32, uint64
 from soundline.spec.uop import Op, UOp, broadcast_to, const
 
+FUSED = (float32, float64)
+"""The dtypes for which C has a fused multiplication and addition."""
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 

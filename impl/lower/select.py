@@ -5,16 +5,22 @@ Instruction Selection
 Replace what the target has no instruction for by what it has.
 
 Input and output: a Linear of Sinks of scalars. For C that means: ``Exp2``, ``Log2``, ``Sin``, ``Pow`` and ``Threefry``
-become the law's own programs and ``Mulacc`` its two roundings, so that the compiled result is the evaluator's; floor
+become the law's own programs and ``Mulacc`` its two roundings, so that the compiled result is the evaluator's (under
+the licence ``contract`` it stays, and a sum with a product in it becomes one: C rounds it once); floor
 division by a positive divisor of a dividend that is proved non-negative becomes C's division; and every index
 expression is proved to fit 64 bits, which is how C holds ``index``.
+
+A reduction in lanes becomes reductions of vectors (`vectors`).
 
 *Invariant*: the values of all stores are unchanged, bit for bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from soundline.impl.lower import arith
+from soundline.impl.lower.scalars import FUSED
 from soundline.impl.lower.vectors import vectorized
 from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.dtypes import index, int64
@@ -24,23 +30,26 @@ from soundline.spec.uop import Op, UOp, toposort
 _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 
 
-def select(kernels: UOp) -> UOp:
+def select(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
-    selected = (_selected(kernel) for kernel in kernels.src)
+    selected = (_selected(kernel, "contract" in licences) for kernel in kernels.src)
     return Op.Linear(*(Op.Sink(*map(vectorized, k.src)) for k in selected))
 
 
-def _selected(kernel: UOp) -> UOp:
+def _selected(kernel: UOp, contract: bool) -> UOp:
     new: dict[UOp, UOp] = {}
     for node in toposort(kernel):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        new[node] = _instruction(made, node)
+        new[node] = _instruction(made, node, contract)
     return new[kernel]
 
 
-def _instruction(node: UOp, original: UOp) -> UOp:
+def _instruction(node: UOp, original: UOp, contract: bool) -> UOp:
     """What replaces a node whose sources are replaced; its bounds are those of the original."""
-    if node.op in PROGRAMS or node.op is Op.Mulacc:
+    if contract and node.dtype in FUSED:
+        node = _contracted(node)
+    fused = node.op is Op.Mulacc and contract and node.dtype in FUSED
+    if node.op in PROGRAMS or (node.op is Op.Mulacc and not fused):
         return DECOMPOSITIONS[node.op](*node.src)
     if node.op is Op.Wmma:
         raise CompileError(f"{node.op.name} has no C form yet", where=node.op.name)
@@ -48,6 +57,15 @@ def _instruction(node: UOp, original: UOp) -> UOp:
         _check_width(original)
     if node.op in _TRUNCATING and _non_negative(original.src[0]) and _positive(original.src[1]):
         return UOp(_TRUNCATING[node.op], node.src)
+    return node
+
+
+def _contracted(node: UOp) -> UOp:
+    """A sum with a product in it as one instruction."""
+    if node.op is Op.Add and node.src[0].op is Op.Mul:
+        return Op.Mulacc(*node.src[0].src, node.src[1])
+    if node.op is Op.Add and node.src[1].op is Op.Mul:
+        return Op.Mulacc(*node.src[1].src, node.src[0])
     return node
 
 

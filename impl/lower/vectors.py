@@ -14,23 +14,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
+from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import DType, float32, float64, index, uint32, uint64
 from soundline.spec.uop import Op, UOp, const, expand, reshape, toposort
 
-BYTES = 64
-"""The widest vector; a machine with narrower ones takes several of its own."""
-REGISTERS = 30
-"""No more vectors than this may one reduction have: what does not fit in the registers is stored and loaded again."""
 VECTOR_DTYPES = (float32, float64, uint32, uint64)
 """The dtypes whose vectors C adds and multiplies as the law does."""
-VECTOR_OPS = (Op.Add, Op.Sub, Op.Mul)
+VECTOR_OPS = (Op.Add, Op.Sub, Op.Mul, Op.Mulacc)
 
 Shape = tuple[int, ...]
 Place = tuple[int, ...]
@@ -55,7 +52,7 @@ class Affine:
 
 def widths(size: int, dtype: DType) -> Iterator[int]:
     """How an axis is cut: the widest vectors that fit, then narrower ones."""
-    width = BYTES // dtype.itemsize
+    width = this_machine().vector // dtype.itemsize
     while size:
         while width > size:
             width //= 2
@@ -106,7 +103,7 @@ class _Cutting:
         starts = [sum(cuts[:k]) for k in range(len(cuts))]
         outer = itertools.product(*(range(n) for n in axes[:-1]))
         found = [((*o, s), w) for o in outer for s, w in zip(starts, cuts, strict=True)]
-        if len(found) > REGISTERS:
+        if len(found) >= this_machine().registers:
             raise _Unsuitable
         return found
 
@@ -214,7 +211,12 @@ def is_vector(node: UOp) -> bool:
     if node.shape is None or len(node.shape) != 1 or node.dtype not in VECTOR_DTYPES:
         return False
     size = node.shape[0]
-    return isinstance(size, int) and size > 1 and size & (size - 1) == 0 and size * node.dtype.itemsize <= BYTES
+    return (
+        isinstance(size, int)
+        and size > 1
+        and size & (size - 1) == 0
+        and size * node.dtype.itemsize <= this_machine().vector
+    )
 
 
 def first_of(at: UOp) -> UOp | None:
@@ -223,8 +225,3 @@ def first_of(at: UOp) -> UOp | None:
         return None
     base = at.src[0]
     return base.src[0].src[0] if base.op is Op.Expand and base.src[0].op is Op.Reshape else None
-
-
-def scalars_in(values: Sequence[UOp]) -> bool:
-    """Whether all values are scalars."""
-    return not any(v.shape for v in values)

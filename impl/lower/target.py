@@ -1,0 +1,47 @@
+"""
+Target
+======
+
+What of the processor decides how loops are cut: how wide its vectors are and how many registers hold one.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+from dataclasses import dataclass
+
+from soundline.impl.runtime.toolchain import machine
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor, as the stages see it."""
+
+    vector: int
+    """Bytes of the widest vector."""
+    registers: int
+    """How many vectors there are registers for."""
+
+    @property
+    def across(self) -> int:
+        """How many vectors lie side by side in a tile of a matrix product."""
+        return 4 if self.registers >= 32 else 2
+
+    @property
+    def rows(self) -> int:
+        """How many rows such a tile has: with their sums, a row of the one operand and an element of the other the
+        registers are full.
+        """
+        return 6
+
+
+@functools.cache
+def this_machine() -> Target:
+    """The processor that programs are compiled for."""
+    features = machine().split()
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return Target(vector=16, registers=32)
+    if "avx512f" in features:
+        return Target(vector=64, registers=32)
+    return Target(vector=32 if "avx2" in features else 16, registers=16)
