@@ -128,7 +128,7 @@ def is_fill(node: UOp) -> bool:
 
 
 def _fits(node: UOp, found: set[UOp], users: dict[UOp, list[UOp]]) -> bool:
-    """Whether what a node reads, and all that read it, are vectors too."""
+    """Whether what a node reads, and all that read it, are vectors too; a repeated scalar may be read in any way."""
     if node.op is Op.Store:
         place, value = node.src
         return value in found and (place.op is Op.Index or place in found)
@@ -138,7 +138,7 @@ def _fits(node: UOp, found: set[UOp], users: dict[UOp, list[UOp]]) -> bool:
         return False
     if node.op in VECTOR_OPS and not all(s in found for s in node.src):
         return False
-    return all(u in found or _looks_on(u) for u in users.get(node, ()))
+    return is_fill(node) or all(u in found or _looks_on(u) for u in users.get(node, ()))
 
 
 def _looks_on(user: UOp) -> bool:

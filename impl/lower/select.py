@@ -17,6 +17,7 @@ A reduction in lanes becomes reductions of vectors (`vectors`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 
 from soundline.impl.lower import arith
@@ -33,7 +34,8 @@ _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 def select(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
     selected = (_selected(kernel, "contract" in licences) for kernel in kernels.src)
-    return Op.Linear(*(Op.Sink(*map(vectorized, k.src)) for k in selected))
+    slots = itertools.count(1 + max((n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer), default=-1))
+    return Op.Linear(*(Op.Sink(*(vectorized(nest, slots) for nest in k.src)) for k in selected))
 
 
 def _selected(kernel: UOp, contract: bool) -> UOp:

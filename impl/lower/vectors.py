@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
@@ -23,7 +24,7 @@ from soundline.impl.lower.loops import closed
 from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import DType, float32, float64, index, uint32, uint64
-from soundline.spec.uop import Op, UOp, const, expand, reshape, toposort
+from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute, toposort
 
 VECTOR_DTYPES = (float32, float64, uint32, uint64)
 """The dtypes whose vectors C adds and multiplies as the law does."""
@@ -60,17 +61,24 @@ def widths(size: int, dtype: DType) -> Iterator[int]:
         size -= width
 
 
-def vectorized(nest: UOp) -> UOp:
-    """The nest with its reductions in lanes as reductions of vectors, where all that it computes has vectors."""
+def vectorized(nest: UOp, slots: Iterator[int]) -> UOp:
+    """The nest with its reductions in lanes as reductions of vectors, where all that they compute has vectors.
+
+    Where what is stored is more than that, the sums are put side by side in a register of the kernel, and what is made
+    of them stays in lanes.
+    """
     ranges, body = nest_of(nest)
     folds = [n for n in toposort(body) if n.op is Op.Reduce and n.shape]
     if not folds:
         return nest
     cutting = _Cutting(max(len(shape_of(f)) for f in folds))
-    try:
+    with suppress(_Unsuitable):
         return closed(cutting.effect(body), ranges)
-    except _Unsuitable:
-        return nest
+    joined: dict[UOp, UOp] = {}
+    for fold in folds:
+        with suppress(_Unsuitable):
+            joined[fold] = cutting.joined(fold, next(slots), ranges)
+    return closed(substitute(body, joined), ranges) if joined else nest
 
 
 class _Cutting:
@@ -96,6 +104,19 @@ class _Cutting:
                 for p, w in self.places(axes, value.dtype)
             )
         )
+
+    def joined(self, fold: UOp, slot: int, ranges: Sequence[UOp]) -> UOp:
+        """A reduction whose parts are stored side by side in a register, and read from there in lanes."""
+        axes = shape_of(fold)
+        register = buffer(slot, math.prod(axes), fold.dtype, addrspace="REG")
+        anew = Op.After(register, *ranges) if ranges else register
+        steps = tuple(math.prod(axes[k + 1 :]) for k in range(len(axes)))
+        at = Affine(arith.number(0), steps)
+        stores = [
+            Op.Store(self.memory(anew, at, p, w), self.part(fold, p, w))
+            for p, w in self.places(axes, fold.dtype)
+        ]
+        return reshape(Op.Load(Op.After(register, *stores)), axes)
 
     def places(self, axes: Shape, dtype: DType) -> list[tuple[Place, int]]:
         """Where the parts of a value begin, and how wide they are."""

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from soundline.impl import storage
 from soundline.impl.compile import STAGES, compile, lower, stage_text  # noqa: A004
-from soundline.impl.lower import arith
+from soundline.impl.lower import arith, tiles
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
@@ -24,6 +24,7 @@ from soundline.impl.lower.plan import placements
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied
+from soundline.impl.lower.target import Target
 from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
 from soundline.spec.decompositions import PROGRAMS
@@ -328,9 +329,20 @@ def lanes_of(kernels: UOp) -> list[list[int]]:
     ]
 
 
-def test_a_matrix_product_gets_rows_and_lanes_and_tails() -> None:
-    found = lanes_of(optimized(stored(20, 3) @ stored(3, 40)))
-    assert sorted(map(sorted, found)) == [[4, 8], [4, 32], [8, 8], [8, 32]]
+@pytest.mark.parametrize(
+    ("machine", "tiles_made"),
+    [
+        (Target(64, 32), [[2, 6], [2, 64], [6, 6], [6, 64]]),
+        (Target(32, 16), [[2, 6], [2, 16], [6, 6], [6, 16]]),
+    ],
+    ids=["wide", "narrow"],
+)
+def test_a_matrix_product_gets_rows_and_lanes_and_tails(
+    machine: Target, tiles_made: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiles, "this_machine", lambda: machine)
+    found = lanes_of(optimized(stored(20, 3) @ stored(3, 70)))
+    assert sorted(map(sorted, found)) == tiles_made
 
 
 def test_a_float_sum_along_memory_keeps_its_order_without_a_licence() -> None:
