@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from soundline.impl.codegen import c_expressions as c
 from soundline.impl.lower.linearize import is_global
 from soundline.impl.lower.vectors import VECTOR_OPS, first_of, is_vector
 from soundline.impl.lower.views import shape_of
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 _TYPE = re.compile(r"\b(f32|f64|u32|u64)x(\d+)(u?)\b")
 _ALL = re.compile(r"\bSL_ALL(\d+)\b")
 _FMA = re.compile(r"\bsl_fma_(f32|f64)x(\d+)\b")
+_SIGNS = {Op.Add: "+", Op.Sub: "-", Op.Mul: "*"}
 _ELEMENT = {"f32": "float", "f64": "double", "u32": "uint32_t", "u64": "uint64_t"}
 
 
@@ -33,6 +33,7 @@ def type_of(node: UOp, unaligned: bool = False) -> str:
 
 
 def _short(dtype: DType) -> str:
+    """Signed integers are computed as unsigned ones, which wrap."""
     return f"{'f' if dtype.is_float else 'u'}{dtype.bits}"
 
 
@@ -177,7 +178,7 @@ def value(kernel: Rendering, node: UOp) -> None:
 def _expression(node: UOp, operands: list[str]) -> str:
     if node.op is Op.Mulacc:
         return f"sl_fma_{type_of(node)}({', '.join(operands)})"
-    return c.expression(node, operands)
+    return f"({operands[0]} {_SIGNS[node.op]} {operands[1]})"
 
 
 def operand(kernel: Rendering, node: UOp) -> str:

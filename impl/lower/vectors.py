@@ -23,10 +23,10 @@ from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
 from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
-from soundline.spec.dtypes import DType, float32, float64, index, uint32, uint64
+from soundline.spec.dtypes import DType, float32, float64, index, int32, int64, uint32, uint64
 from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute, toposort
 
-VECTOR_DTYPES = (float32, float64, uint32, uint64)
+VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)
 """The dtypes whose vectors C adds and multiplies as the law does."""
 VECTOR_OPS = (Op.Add, Op.Sub, Op.Mul, Op.Mulacc)
 

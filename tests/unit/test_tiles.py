@@ -52,7 +52,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint64, np.int64])
 @pytest.mark.parametrize(
     ("m", "k", "n"), [(1, 7, 70), (6, 1, 64), (13, 5, 131), (500, 3, 9), (7, 40, 4), (481, 2, 65)]
 )
@@ -60,7 +60,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 def test_a_product_is_the_law_s_bit_for_bit(m: int, k: int, n: int, dtype: type) -> None:
     source = np.random.default_rng(m * n)
     a, b = (source.integers(-9999, 9999, s).astype(dtype) for s in ((m, k), (k, n)))
-    if dtype is not np.uint64:
+    if issubclass(dtype, np.floating):
         a, b = a / dtype(7), b / dtype(3)
     assert same_bits(sl.compile(lambda x, y: x @ y, a, b)(a, b), ascending(a, b))
 
