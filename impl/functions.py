@@ -67,7 +67,11 @@ def _function(bodies: Sequence[UOp], places: Sequence[tuple[UOp, UOp]], argument
         replacements[value] = own
     closed = substitute(whole, replacements)
     outside: list[UOp] = []
-    for is_outside in (history.is_leaf, history.is_result, _is_stored):  # what a derivative passes comes first
+    for is_outside in (
+        history.is_leaf,
+        history.is_result,
+        _is_stored,
+    ):  # what a derivative passes comes first
         found = [n for n in own_nodes(closed) if is_outside(n)]
         lifted = {n: param(len(places) + len(outside) + k, n.dtype, shape_of(n)) for k, n in enumerate(found)}
         closed = substitute(closed, lifted)
