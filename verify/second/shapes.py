@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, zip_longest
 from math import prod
 
 from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import Goal, goals
-from soundline.verify.layers import OVER_REALS, dtypes_in_layer
+from soundline.verify.layers import OVER_REALS, dtypes_in_layer, layers_of
 from soundline.verify.second.asked import Asked, instances
 from soundline.verify.smt.counterexamples_sizes import small_sizes
 from soundline.verify.smt.counterexamples_tensors import (
@@ -35,6 +35,12 @@ MOST_SIZES = 6
 FILLS = 2
 """So many instances are evaluated, each at so many choices of sizes, with so many inputs."""
 
+EACH = 40
+"""After so many inputs of one instance that show no difference, the next one is tried."""
+
+FURTHER = 4
+"""At the layers after the first, one of so many instances is tried."""
+
 MOST_ELEMENTS = 40
 """Drawn inputs with more elements than this are left out."""
 
@@ -50,7 +56,10 @@ def shapes_opinion(by: str, asked: Asked) -> Opinion:
         if goal.left.dtype.is_float and not licences_of(goal).isdisjoint(OVER_REALS):
             continue  # another rounding is licensed, so that a difference of floats says little
         seen += 1
+        before = tries.in_vain
         for chosen in _some_sizes(goal):
+            if tries.in_vain - before >= EACH:
+                break
             shown = show_difference(goal, chosen, (), asked.budget, tries, FILLS)
             shown = shown or _drawn(goal, chosen, source, tries)
             if shown is None:
@@ -72,9 +81,11 @@ def shapes_opinion(by: str, asked: Asked) -> Opinion:
 def _instances(asked: Asked, source: random.Random) -> Iterator[Goal]:
     """The first instances, and some of the others, at the dtypes in turn."""
     dtypes = dtypes_in_layer(asked.rule, asked.dtype)
-    yield from islice(goals(asked.rule, dtypes[0]), FIRST_INSTANCES)
-    every = list(islice(goals(asked.rule, dtypes[0]), FROM))[FIRST_INSTANCES:]
-    places = source.sample(range(len(every)), min(len(every), DRAWN_INSTANCES))
+    part = 1 if asked.dtype is layers_of(asked.rule)[0][1] else FURTHER
+    first = list(islice(goals(asked.rule, dtypes[0]), FROM))
+    every = first[FIRST_INSTANCES:]
+    yield from first[:FIRST_INSTANCES:part]
+    places = source.sample(range(len(every)), min(len(every), DRAWN_INSTANCES // part))
     yield from (every[k] for k in sorted(places))
     for dtype in dtypes[1:]:
         yield from islice(goals(asked.rule, dtype), 2)
@@ -110,7 +121,9 @@ def _elements(dtype: DType, count: int, source: random.Random) -> tuple[Element,
 
 
 def _some_sizes(goal: Goal) -> list[dict[str, int]]:
-    """The smallest choices of sizes, and some of the others up to three."""
+    """The smallest choices of sizes, and some of the others up to three: in turn, so that both come early."""
     every = list(islice(small_sizes(goal), 400))
     step = max(1, len(every) // MOST_SIZES)
-    return [*every[:3], *every[3::step][: MOST_SIZES - 3]]
+    small, others = every[:3], every[3::step][: MOST_SIZES - 3]
+    pairs = zip_longest(reversed(others), small)
+    return [sizes for pair in pairs for sizes in pair if sizes is not None]
