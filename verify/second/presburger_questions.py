@@ -19,7 +19,10 @@ from soundline.verify.second.isl_planes import Outside, Plane, differ, isl
 
 def is_unsatisfiable(text: str) -> bool:
     """Whether no integers meet the assertions of an SMT-LIB 2 text. Raises `Outside` where that is no such question."""
-    formulas = list(z3.parse_smt2_string(text, ctx=z3.Context()))
+    try:
+        formulas = list(z3.parse_smt2_string(text, ctx=z3.Context()))
+    except z3.Z3Exception:  # a name that SMT-LIB 2 has no way to quote, such as one with a bar in it
+        raise Outside("a name of the question cannot be read back") from None
     unknowns = {str(x): x for f in formulas for x in _unknowns(f)}
     with isl() as (library, context):
         terms = _Terms(library, context, [x for _, x in sorted(unknowns.items())])
