@@ -144,7 +144,7 @@ def added() -> Program:
         ([[1.0], [2.0, 3.0]], "no tensor"),
         ("text", "dtype"),
         (None, "dtype object"),
-        (object(), "dtype object"),
+        (object, "dtype object"),
         (Tensor(np.ones(3, np.float32)), "shape (3,)"),
     ],
     ids=str,
