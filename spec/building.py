@@ -268,6 +268,8 @@ def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
     if head == "where":
         flags = build_flags(args[0], env, rank)
         a, b = (build_vector(v, env, len(flags)) for v in args[1:])
+        if not len(a) == len(b) == len(flags):
+            raise RuleError(f"{show(term)} chooses on {len(flags)} axes between ranks {len(a)} and {len(b)}")
         return tuple(x if f else y for f, x, y in zip(flags, a, b, strict=True))
     a, b = (build_vector(v, env, rank) for v in args)
     if len(a) != len(b):

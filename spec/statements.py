@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soundline.spec.choices import Static
+from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.kinds import KINDS, SIZED
 from soundline.spec.notation import Term, Variable
@@ -110,7 +111,7 @@ def declare(statement: Statement, name: str, annotation: Any) -> Term:
 
 
 def _check_brackets(name: str, kind: Variable) -> None:
-    """Refuse a Range without one size, and a Body without a range."""
+    """Refuse what is no name, size or dtype, a Range without one size, and a Body without a range."""
     if kind.kind == "Range":
         size = kind.inside[0] if len(kind.inside) == 1 else None
         if not (isinstance(size, str) or (type(size) is int and size >= 0)):
@@ -122,6 +123,13 @@ def _check_brackets(name: str, kind: Variable) -> None:
         raise RuleError(
             f"the body {name} names no range", hint=f'write {name}: Body["r"], where r is a Range of the rule'
         )
+    for item in kind.inside:
+        is_size = kind.kind in SIZED and type(item) is int and item >= 0
+        if not (is_size or isinstance(item, DType) or (isinstance(item, str) and item.isidentifier())):
+            raise RuleError(
+                f"variable {name}: {item!r} stands in the brackets of a {kind.kind}",
+                hint="there go names, dtypes and, of a Tensor or a Range, sizes; what is to be computed is a condition",
+            )
 
 
 def _annotation_text(annotation: Any) -> str:

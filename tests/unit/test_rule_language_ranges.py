@@ -111,6 +111,26 @@ def range_of_two_sizes(r: Range[2, 3], x: Value):
     return sum_over(r, x), x
 
 
+def range_of_an_expression(n: Size, r: Range["n + 1"], x: Value):  # noqa: F821
+    return sum_over(r, x), x
+
+
+def tensor_of_an_expression(n: Size, x: Tensor["2 * n"]):  # noqa: F821
+    return x + 0, x
+
+
+def tensor_of_half_an_element(x: Tensor[0.5]):
+    return x + 0, x
+
+
+def tensor_of_fewer_elements(x: Tensor[-1]):
+    return x + 0, x
+
+
+def value_of_a_size(x: Value[3]):
+    return x + 0, x
+
+
 def body_of_nothing(r: Range[4], f: Body[int32]):
     return sum_over(r, f()), f()
 
@@ -162,6 +182,11 @@ NO_RULES: dict[Callable[..., Any], str] = {
     range_without_a_size: "the range r needs one size",
     range_of_a_negative_size: "the range r needs one size",
     range_of_two_sizes: "the range r needs one size",
+    range_of_an_expression: "variable r: 'n + 1' stands in the brackets of a Range",
+    tensor_of_an_expression: "variable x: '2 * n' stands in the brackets of a Tensor",
+    tensor_of_half_an_element: "variable x: 0.5 stands in the brackets of a Tensor",
+    tensor_of_fewer_elements: "variable x: -1 stands in the brackets of a Tensor",
+    value_of_a_size: "variable x: 3 stands in the brackets of a Value",
     body_of_nothing: "the body f names no range",
     body_without_brackets: "the body f names no range",
     body_of_a_size: "f: Body['n'] names no range",
