@@ -180,13 +180,13 @@ def _bounds_in_order(arg: ParamArg) -> bool:
 
 def _slice_is_aligned_and_inside(src: tuple[UOp, ...], arg: SliceArg) -> Condition:
     start = multiply(src[1], src[0].dtype.itemsize)
-    end = add(start, arg.size * arg.dtype.itemsize)
+    aligned = divides(arg.dtype.itemsize, start)
+    if arg.size < 0:
+        return False
+    if not isinstance(start, int):
+        return aligned
     length = multiply(_shape(src[0])[0], src[0].dtype.itemsize)
-    if arg.size < 0 or (isinstance(start, int) and start < 0):
-        return False
-    if isinstance(start, int) and isinstance(end, int) and isinstance(length, int) and end > length:
-        return False
-    return divides(arg.dtype.itemsize, start)
+    return every((aligned, at_most(0, start), at_most(start + arg.size * arg.dtype.itemsize, length)))
 
 
 def _bitcast_divides(src: tuple[UOp, ...], arg: DType) -> Condition:

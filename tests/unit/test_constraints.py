@@ -846,10 +846,12 @@ def test_symbolic_sizes_leave_an_obligation_that_a_binding_decides() -> None:
         (Op.Bitcast(vector(int16, 3, times(2, N)), arg=int64), "uop-bitcast-c2", 4, 3),
         (Op.Slice(V, N, arg=SliceArg(1, int64)), "uop-slice-c4", 4, 3),
         (Op.Slice(V, Op.Add(N, number(3)), arg=SliceArg(1, int64)), "uop-slice-c4", 1, 0),
+        (Op.Slice(vector(int32, N), number(1), arg=SliceArg(2, int32)), "uop-slice-c4", 3, 2),
+        (Op.Slice(vector(int8, N), number(1), arg=SliceArg(0, int8)), "uop-slice-c4", 1, 0),
         (Op.Load(vector(int32, N), arg=LoadArg(TWO)), "uop-load-c4", 4, 5),
     ],
 )
-def test_a_symbolic_number_of_bytes_leaves_the_obligation_to_divide(
+def test_a_symbolic_number_of_bytes_leaves_the_obligation_to_divide_or_to_hold(
     node: UOp, law: str, good: int, bad: int
 ) -> None:
     from soundline.spec.uop import obligations, substitute
