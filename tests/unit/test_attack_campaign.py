@@ -119,6 +119,11 @@ def test_what_a_licence_tells_apart_is_told_apart(licences: Any, zero: float, di
     )
 
 
+def test_what_is_invalid_and_not_chosen_stops_no_campaign() -> None:
+    entry = tried(92)  # a gather in a choice, where NaN is promised not to be
+    assert entry.outcome in ("proved", "refuted", "unknown")
+
+
 def test_what_is_no_rule_is_not_asked_about() -> None:
     number = next(n for n in range(500) if random_rule(n) is None)
     assert tried(number, dawdling, patience=0.2).outcome == NO_RULE

@@ -173,10 +173,13 @@ def _differs(goal: Goal, bound: dict[int, Array]) -> str:
 
 
 def _has_nan(node: UOp, bound: dict[int, Array]) -> bool:
-    """Whether a float that is computed on the way is NaN; of one in a loop that is not said."""
+    """Whether a float on the way may be NaN: one in a loop counts as none, an invalid one, not chosen, as one."""
     if not node.dtype.is_float or closed.free_ranges(node):
         return False
-    return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+    try:
+        return any(isinstance(e, float) and math.isnan(e) for e in evaluate(node, bound).elements)
+    except SoundlineError:
+        return True
 
 
 def _same(goal: Goal, dtype: DType, a: Cell, b: Cell) -> bool:
