@@ -179,7 +179,7 @@ class Arithmetic(Values):
         return self.maximum(-self) if self.dtype.signed else self
 
     def abs(self) -> Self:
-        """|x|; the least integer stays as it is, because it has no counterpart."""
+        """The magnitude; the least integer stays as it is, because it has no counterpart."""
         return self.__abs__()
 
     def eq(self, other: Operand) -> Self:
