@@ -260,8 +260,7 @@ class Elementwise(Arithmetic):
     def isclose(
         self, other: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
     ) -> Self:
-        """Whether the distance of x and y is at most atol + rtol·abs(y), or both are equal infinities; NaN is close to NaN
-        only if asked."""
+        """Whether x and y are at most atol + rtol·abs(y) apart, or equal infinities; NaN is close to NaN if asked."""
         y = self.__class__(other)
         a, b = self._as_real, y._as_real
         near = (abs(a - b) <= abs(b) * rtol + atol) & b.isfinite() | (a == b)
