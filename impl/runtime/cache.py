@@ -40,7 +40,7 @@ _ATTEMPTS = 8
 """How often an entry may vanish before it is loaded, until that is an error."""
 _BELIEVED = 3
 """After so many times it is no accident that an entry which is whole cannot be loaded."""
-Loaded = TypeVar("Loaded")
+_Loaded = TypeVar("_Loaded")
 
 
 def cache_folder() -> Path:
@@ -74,7 +74,7 @@ def library_for(source: str, compiler: Compiler) -> Path:
     return _in_spare(spare, source, compiler)
 
 
-def loaded(source: str, compiler: Compiler, load: Callable[[Path], Loaded]) -> Loaded:
+def loaded(source: str, compiler: Compiler, load: Callable[[Path], _Loaded]) -> _Loaded:
     """What `load` makes of the library of a source. An entry that has vanished by then is built again; where one
     that is whole cannot be loaded, as from a file system that executes nothing, a temporary folder is tried.
     """

@@ -28,7 +28,7 @@ from soundline.spec.errors import ToolchainError, UsageError
 
 VARIABLE: Final = "SOUNDLINE_THREADS"
 MOST: Final = 256
-Made = TypeVar("Made")
+_Made = TypeVar("_Made")
 
 DECLARATIONS: Final = """
 typedef void kernel_function(void **slot, uint32_t command, uint32_t core, uint32_t cores);
@@ -66,12 +66,12 @@ _LOCK: Final = threading.RLock()
 """Held while what there is once in a process is made."""
 
 
-def once(make: Callable[[], Made]) -> Callable[[], Made]:
+def once(make: Callable[[], _Made]) -> Callable[[], _Made]:
     """A function that makes its result at the first call, even where several threads call at once."""
-    made: list[Made] = []
+    made: list[_Made] = []
 
     @functools.wraps(make)
-    def get() -> Made:
+    def get() -> _Made:
         if not made:
             with _LOCK:
                 if not made:

@@ -17,7 +17,7 @@ from soundline.spec.rules import Rule
 from soundline.spec.terms import Value, Variable
 from soundline.spec.uop import Op, const, obligations
 from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Apply, Choice, Constant, Element, Read
 from soundline.verify.smt.formulas import Formula, equal, negation
 from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
@@ -44,7 +44,7 @@ class Concrete:
     def __init__(self, program: Program, node: UOp, position: tuple[int, ...]) -> None:
         self.program = program
         self.space = Space(Arithmetic(BUDGET))
-        self.reader = Reader(self.space, {n: name for name, n in program.symbols.items()})
+        self.reader = Denotation(self.space, {n: name for name, n in program.symbols.items()})
         self.premises = [self.reader.condition(c) for _, c in obligations(node)]
         self.space.assume(self.premises)
         shape = self.reader.shape(node)

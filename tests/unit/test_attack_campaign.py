@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from soundline.spec.dtypes import float16, int8
+from soundline.spec.errors import RuleError
 from soundline.spec.rules import Rule, fits, forall, given, rule
 from soundline.spec.terms import Const, Value
 from soundline.verify.attack import campaign as trial
@@ -122,6 +123,13 @@ def test_what_a_licence_tells_apart_is_told_apart(licences: Any, zero: float, di
 def test_what_is_invalid_and_not_chosen_stops_no_campaign() -> None:
     entry = tried(92)  # a gather in a choice, where NaN is promised not to be
     assert entry.outcome in ("proved", "refuted", "unknown")
+
+
+def test_a_rule_of_which_a_later_instance_is_ill_typed_is_no_rule(refuted: int) -> None:
+    def refusing(stated: Rule, dtype: Any) -> LayerResult:
+        raise RuleError("ill-typed at some rank")
+
+    assert tried(refuted, refusing).outcome == NO_RULE
 
 
 def test_what_is_no_rule_is_not_asked_about() -> None:

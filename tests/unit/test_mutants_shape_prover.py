@@ -27,7 +27,7 @@ from soundline.verify.smt.counterexamples_tensors import (
     array_text,
     show_difference,
 )
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.denotation_numbers import INDEX_LAWS
 from soundline.verify.smt.elements import (
     Apply,
@@ -82,8 +82,8 @@ def a_space(*facts: Formula) -> Space:
     return space
 
 
-def a_reader(*facts: Formula) -> Reader:
-    return Reader(a_space(*facts), {})
+def a_reader(*facts: Formula) -> Denotation:
+    return Denotation(a_space(*facts), {})
 
 
 def read(name: str, *at: Poly, dtype: Any = int8) -> Read:
@@ -310,7 +310,7 @@ def test_bools_as_conditions_and_back() -> None:
 def test_an_element_of_a_stack_is_that_of_the_row_that_is_chosen() -> None:
     x, y = param(0, int8, (2, 3)), param(1, int8, (2, 3))
     rows = UOp(Op.Stack, (x, y))
-    reader = Reader(a_space(), {x: "x", y: "y"})
+    reader = Denotation(a_space(), {x: "x", y: "y"})
     for k, name in enumerate("xy"):
         found = reader.element(rows, (Poly.of(k), I, J), ALWAYS)
         assert isinstance(found, Read)
@@ -378,7 +378,7 @@ PROGRAMS = [
 ]
 
 
-def cell(element: Element, reader: Reader) -> Any:
+def cell(element: Element, reader: Denotation) -> Any:
     """The value of an element without atoms of the space, where the inputs are held."""
     ints = {"k": 1} | {key: cell_of(r) for key, r in reader.numbers.items()}
 
@@ -416,7 +416,7 @@ def cell_of(read: Read) -> Any:
 def test_an_element_is_what_the_evaluator_says_it_is(node: UOp) -> None:
     value = evaluate(node, HELD)
     for at, expected in zip(positions(value.shape), value.elements, strict=True):
-        reader = Reader(a_space(), NAMES)
+        reader = Denotation(a_space(), NAMES)
         element = reader.element(node, tuple(map(Poly.of, at)), ALWAYS)
         assert element.dtype is node.dtype
         assert cell(element, reader) == expected, at
@@ -437,13 +437,13 @@ def test_an_index_that_is_no_sum_or_product_is_an_atom() -> None:
 
 def test_an_index_outside_is_invalid() -> None:
     for outside in (-1, 2):
-        found = Reader(a_space(), NAMES).element(Op.Index(x_, number_node(outside)), (ZERO,), ALWAYS)
+        found = Denotation(a_space(), NAMES).element(Op.Index(x_, number_node(outside)), (ZERO,), ALWAYS)
         assert isinstance(found, Bottom)
 
 
 def test_what_has_no_denotation() -> None:
     with pytest.raises(Unsupported):
-        Reader(a_space(), {}).element(loop(4, 0), (), ALWAYS)
+        Denotation(a_space(), {}).element(loop(4, 0), (), ALWAYS)
 
 
 def test_what_is_asked_in_brief_is_asked_again_at_length() -> None:
@@ -464,11 +464,13 @@ def test_what_is_asked_in_brief_is_asked_again_at_length() -> None:
 
 def test_a_fold_binds_its_indices() -> None:
     rows = param(0, int8, (2, 4))
-    found = Reader(a_space(), {rows: "x"}).element(
+    found = Denotation(a_space(), {rows: "x"}).element(
         Op.Reduce(rows, arg=ReduceArg(Op.Add, (1,))), (ZERO, ZERO), ALWAYS
     )
     assert found.key == "Add{x[0, $1.0] | $1.0 < 4}"
-    one = Reader(a_space(), {rows: "x"}).element(Op.Reduce(rows, arg=ReduceArg(Op.Add)), (ZERO, ONE), ALWAYS)
+    one = Denotation(a_space(), {rows: "x"}).element(
+        Op.Reduce(rows, arg=ReduceArg(Op.Add)), (ZERO, ONE), ALWAYS
+    )
     assert one.key == "x[0, 1]"
 
 
@@ -480,7 +482,7 @@ def test_arithmetic_of_indices_is_that_of_the_law(op: Op) -> None:
         if op in (Op.Shl, Op.Shr) and operands[1] < 0:
             continue
         expected = scalar(op, index, *operands)
-        reader = Reader(a_space(), {})
+        reader = Denotation(a_space(), {})
         found = INDEX_LAWS[op](reader, *map(Poly.of, operands))
         if isinstance(found, Number):
             assert reader.space.shows(ALWAYS, equal(found.poly, Poly.of(int(expected)))), operands

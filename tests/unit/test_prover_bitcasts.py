@@ -27,7 +27,7 @@ from soundline.spec.terms import Perm, Size, Tensor, Value
 from soundline.spec.uop import param
 from soundline.verify.rules import prove
 from soundline.verify.smt.arithmetic import Arithmetic
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import valid_where
 from soundline.verify.smt.every_rank_elements import about_elements
 from soundline.verify.smt.indexing import ALWAYS, Space
@@ -42,8 +42,8 @@ PAIRS = [
 ]
 
 
-def a_reader(*inputs: UOp) -> Reader:
-    return Reader(Space(Arithmetic(Budget())), {node: f"x{k}" for k, node in enumerate(inputs)})
+def a_reader(*inputs: UOp) -> Denotation:
+    return Denotation(Space(Arithmetic(Budget())), {node: f"x{k}" for k, node in enumerate(inputs)})
 
 
 def random_array(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
@@ -54,7 +54,7 @@ def random_array(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
     )
 
 
-def read_at(reader: Reader, node: UOp, at: tuple[int, ...], array: Array) -> Array:
+def read_at(reader: Denotation, node: UOp, at: tuple[int, ...], array: Array) -> Array:
     """The element at a known position, computed from the elements that it reads of an input."""
     scalars = Scalars(reader, ALWAYS)
     program = scalars.node(reader.element(node, tuple(map(Poly.of, at)), ALWAYS))

@@ -17,7 +17,7 @@ from soundline.spec.uop import ReduceArg, loop, param
 from soundline.verify.rules import prove
 from soundline.verify.smt.arithmetic import Arithmetic
 from soundline.verify.smt.comparison import proved
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
@@ -110,10 +110,10 @@ def test_there_are_many_rules_of_each_sort() -> None:
 # Parts ------------------------------------------------------------------------------------------------------------
 
 
-def a_reader(*facts: Formula, licences: tuple[str, ...] = ()) -> Reader:
+def a_reader(*facts: Formula, licences: tuple[str, ...] = ()) -> Denotation:
     space = Space(Arithmetic(Budget()))
     space.assume([*NATURAL, *facts])
-    reader = Reader(space, {})
+    reader = Denotation(space, {})
     reader.licences = frozenset(licences)
     return reader
 
@@ -126,14 +126,14 @@ def fold(body: Element, *sizes: Poly, op: Op = Op.Add) -> Fold:
     return Fold(body.dtype, op, tuple((f"$1.{k}", size) for k, size in enumerate(sizes)), body)
 
 
-def same(reader: Reader, a: Element, b: Element) -> bool:
+def same(reader: Denotation, a: Element, b: Element) -> bool:
     return proved(reader, a, b, ALWAYS)
 
 
 def test_a_fold_names_its_indices_by_its_depth() -> None:
     rows = param(0, int8, (2, 4))
     inner = Op.Reduce(rows, arg=ReduceArg(Op.Max, (1,)))
-    found = Reader(a_reader().space, {rows: "x"}).element(
+    found = Denotation(a_reader().space, {rows: "x"}).element(
         Op.Reduce(inner, arg=ReduceArg(Op.Add, (0,))), (ZERO, ZERO), ALWAYS
     )
     assert found.key == "Add{Max{x[$1.0, $2.0] | $2.0 < 4} | $1.0 < 2}"
@@ -142,7 +142,7 @@ def test_a_fold_names_its_indices_by_its_depth() -> None:
 def test_a_fold_over_ranges_names_the_first_outermost() -> None:
     rows = param(0, int8, (2, 4))
     i, j = loop(2, 0), loop(4, 1)
-    found = Reader(a_reader().space, {rows: "x"}).element(
+    found = Denotation(a_reader().space, {rows: "x"}).element(
         Op.Reduce(Op.Index(rows, i, j), j, i, arg=ReduceArg(Op.Add)), (), ALWAYS
     )
     assert found.key == "Add{x[$1.1, $1.0] | $1.0 < 4, $1.1 < 2}"
@@ -159,7 +159,7 @@ def test_the_fold_of_nothing_is_the_identity_and_of_one_the_element() -> None:
         (Op.Max, index, "⊥"),
     ):
         rows = param(0, dtype, (0, 1))
-        reader = Reader(a_reader().space, {rows: "x"})
+        reader = Denotation(a_reader().space, {rows: "x"})
         assert reader.element(Op.Reduce(rows, arg=ReduceArg(op, (0,))), (ZERO, ZERO), ALWAYS).key == expected
         assert reader.by_law
         kept = Op.Reduce(rows, arg=ReduceArg(op, (1,)))
@@ -168,7 +168,7 @@ def test_the_fold_of_nothing_is_the_identity_and_of_one_the_element() -> None:
 
 def test_the_maximum_of_indices_is_invalid_where_there_are_none() -> None:
     rows = param(0, index, (param(1, index),))
-    reader = Reader(a_reader().space, {rows: "x", rows.shape[0]: "n"})  # type: ignore[index]
+    reader = Denotation(a_reader().space, {rows: "x", rows.shape[0]: "n"})  # type: ignore[index]
     found = reader.element(Op.Reduce(rows, arg=ReduceArg(Op.Max, (0,))), (ZERO,), ALWAYS)
     assert isinstance(found, Choice)
     assert found.condition == less(ZERO, N)

@@ -69,6 +69,8 @@ def tried(number: int, prover: Prover = _asked, patience: float = PATIENCE) -> E
                 outcome = prover(stated, dtype).verdict
         except Late:
             outcome = LATE
+        except RuleError:  # some later instance is ill-typed
+            outcome = NO_RULE
         if outcome in ("proved", "unknown"):
             shown = difference(stated, dtype, Random(number))  # noqa: S311  # repeatable, and no secret
             if shown:

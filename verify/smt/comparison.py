@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from soundline.spec.dtypes import bool_
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
@@ -60,7 +60,7 @@ class Leaf:
     """Whether these are the elements of the sides themselves, so that all that a licence says holds of them."""
 
 
-def differences(reader: Reader, left: Element, right: Element, path: Path) -> list[Leaf]:
+def differences(reader: Denotation, left: Element, right: Element, path: Path) -> list[Leaf]:
     """The leaves of a comparison that are not plainly equal. What an invalid left element is, nothing has to be."""
     leaves: list[Leaf] = []
     for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=True)):
@@ -70,7 +70,7 @@ def differences(reader: Reader, left: Element, right: Element, path: Path) -> li
     return leaves
 
 
-def proved(reader: Reader, left: Element, right: Element, path: Path, *, outer: bool = False) -> bool:
+def proved(reader: Denotation, left: Element, right: Element, path: Path, *, outer: bool = False) -> bool:
     """Whether two elements are shown to be equal wherever the left one is valid."""
     for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=outer)):
         if cases >= MOST_CASES:
@@ -85,7 +85,7 @@ def proved(reader: Reader, left: Element, right: Element, path: Path, *, outer: 
     return True
 
 
-def _leaves(reader: Reader, left: Element, right: Element, path: Path, *, outer: bool) -> Iterator[Leaf]:
+def _leaves(reader: Denotation, left: Element, right: Element, path: Path, *, outer: bool) -> Iterator[Leaf]:
     left, right = (assuming(side, path, reader.operation) for side in (left, right))
     if left == right or isinstance(left, Bottom):
         return
@@ -115,7 +115,7 @@ def _leaves(reader: Reader, left: Element, right: Element, path: Path, *, outer:
         yield from _leaves(reader, left, right, path | {case}, outer=outer)
 
 
-def _conditions(reader: Reader, element: Element) -> list[Formula]:
+def _conditions(reader: Denotation, element: Element) -> list[Formula]:
     """The conditions of the choices in an element, and of those inside folds that are the same for every index."""
     match element:
         case Apply():
@@ -129,13 +129,13 @@ def _conditions(reader: Reader, element: Element) -> list[Formula]:
     return conditions(element)
 
 
-def _is_inside(reader: Reader, condition: Formula) -> bool:
+def _is_inside(reader: Denotation, condition: Formula) -> bool:
     """Whether a condition speaks of an index that a fold binds."""
     free = atoms_of_condition(condition, reader.bools.elements)
     return any(name.startswith("$") for atom in free for name in reader.space.base(atom))
 
 
-def _cases(reader: Reader, condition: Formula, path: Path) -> list[Formula]:
+def _cases(reader: Denotation, condition: Formula, path: Path) -> list[Formula]:
     """The ways in which a condition can turn out that the path does not plainly exclude."""
     for case in (condition, negation(condition)):
         if reader.space.plainly(path, case):
@@ -147,7 +147,7 @@ def _alike(a: Apply, b: Apply) -> bool:
     return (a.op, a.dtype, [o.dtype for o in a.operands]) == (b.op, b.dtype, [o.dtype for o in b.operands])
 
 
-def _required(reader: Reader, left: Element, right: Element, path: Path) -> Formula:
+def _required(reader: Denotation, left: Element, right: Element, path: Path) -> Formula:
     """What makes two elements without choices equal, as far as sizes and positions can tell."""
     if isinstance(left, Read) and isinstance(right, Read) and left.name == right.name:
         return reader.space.same(left.at, right.at, left.shape, path)
@@ -163,7 +163,7 @@ def _required(reader: Reader, left: Element, right: Element, path: Path) -> Form
     return FALSE
 
 
-def learn_of_indices(reader: Reader, leaf: Leaf) -> bool:
+def learn_of_indices(reader: Denotation, leaf: Leaf) -> bool:
     """Learn which indices in a leaf are one number, as far as they are elements of one input; whether there are any."""
     behind = reader.bools.elements
     own = [atoms(side, behind) for side in (leaf.left, leaf.right)]
@@ -172,7 +172,7 @@ def learn_of_indices(reader: Reader, leaf: Leaf) -> bool:
     return _learn_of_reads(reader, met, met, leaf.path)
 
 
-def _learn_of_reads(reader: Reader, left: Iterable[str], right: Iterable[str], path: Path) -> bool:
+def _learn_of_reads(reader: Denotation, left: Iterable[str], right: Iterable[str], path: Path) -> bool:
     """Learn that elements of dtype ``index`` that are read at one position of one input are one number."""
     here, there = ([reader.numbers[a] for a in sorted(side) if a in reader.numbers] for side in (left, right))
     pairs = {
@@ -184,5 +184,5 @@ def _learn_of_reads(reader: Reader, left: Iterable[str], right: Iterable[str], p
     return bool(pairs)
 
 
-def _base(reader: Reader, met: Iterable[str]) -> frozenset[str]:
+def _base(reader: Denotation, met: Iterable[str]) -> frozenset[str]:
     return frozenset[str]().union(*(reader.space.base(a) for a in met))

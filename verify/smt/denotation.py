@@ -62,7 +62,7 @@ from soundline.verify.smt.origins import Origin
 from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 
 
-class Reader:
+class Denotation:
     """Reads the expressions of one instance of a rule; what it learns of positions goes to the space."""
 
     def __init__(self, space: Space, names: dict[UOp, str]) -> None:
@@ -235,7 +235,7 @@ class Reader:
 # inputs -----------------------------------------------------------------------------------------------------------
 
 
-def _param(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _param(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     name = reader.names[node]
     read = Read(node.dtype, name, at, reader.shape(node))
     if node.dtype is not index:
@@ -243,19 +243,19 @@ def _param(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return Number(index, reader.number(read) if at else Poly.of(name))
 
 
-def _const(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _const(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return constant(node.dtype, node.arg.value)
 
 
 # elementwise ------------------------------------------------------------------------------------------------------
 
 
-def _elementwise(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _elementwise(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     operands = tuple(reader.element(s, at, path) for s in node.src)
     return reader.strict(node.dtype, operands, path, partial(_of_operands, reader, node))
 
 
-def _of_operands(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
+def _of_operands(reader: Denotation, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
     """The element of an elementwise op of which every operand is valid."""
     if node.src[0].dtype is index and node.op in INDEX_LAWS:
         numbers = [reader.number(o) for o in operands]
@@ -267,7 +267,7 @@ def _of_operands(reader: Reader, node: UOp, operands: tuple[Element, ...], path:
     return reader.operation(node.op, node.dtype, operands)
 
 
-def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _where(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     """Only the selected element is needed (U-01)."""
 
     def selected(selector: tuple[Element, ...], path: Path) -> Element:
@@ -279,13 +279,13 @@ def _where(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return reader.strict(node.dtype, (reader.element(node.src[0], at, path),), path, selected)
 
 
-def _cast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _cast(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     """Casts to and from ``index`` are the identity on numbers; others are ops like any other, even to the own dtype."""
     operands = (reader.element(node.src[0], at, path),)
     return reader.strict(node.dtype, operands, path, partial(_cast_of, reader, node))
 
 
-def _cast_of(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
+def _cast_of(reader: Denotation, node: UOp, operands: tuple[Element, ...], path: Path) -> Element:
     (source,) = operands
     if source.dtype is index and node.arg is index:
         return source
@@ -299,9 +299,9 @@ def _cast_of(reader: Reader, node: UOp, operands: tuple[Element, ...], path: Pat
 
 _ELEMENTWISE = (*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)
 
-LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
+LAWS: dict[Op, Callable[[Denotation, UOp, Index, Path], Element]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **dict.fromkeys(group_of("marker"), Reader.at_same),
+    **dict.fromkeys(group_of("marker"), Denotation.at_same),
     Op.Param: _param,
     Op.Const: _const,
     Op.Where: _where,

@@ -10,9 +10,8 @@ said in ops on integers without a sign, so the scalar laws know all about them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import DType, index, uints
 from soundline.spec.node import UOp, toposort
@@ -24,13 +23,13 @@ from soundline.verify.smt.indexing import Index, Path
 from soundline.verify.smt.polynomials import Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.denotation import Reader
+    from soundline.verify.smt.denotation import Denotation
 
 BITS = {dtype.itemsize: dtype for dtype in uints}
 """The integers without a sign, by their size in bytes."""
 
 
-def _bitcast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _bitcast(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     """How the axes change depends on the dtype, so nothing is said of other dtypes."""
     reader.by_law = True
     source = _stored(node.src[0])
@@ -54,7 +53,7 @@ def _stored(node: UOp) -> UOp:
     return node
 
 
-def _cut(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -> Element:
+def _cut(reader: Denotation, source: UOp, target: DType, at: Index, path: Path) -> Element:
     """An item of fewer bytes than the element in which it lies."""
     ratio = source.dtype.itemsize // target.itemsize
     whole = quotient(reader, at[-1], Poly.of(ratio), path)
@@ -66,7 +65,7 @@ def _cut(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -> E
 
 
 def _item(
-    reader: Reader, target: DType, place: Poly, ratio: int, operands: tuple[Element, ...], path: Path
+    reader: Denotation, target: DType, place: Poly, ratio: int, operands: tuple[Element, ...], path: Path
 ) -> Element:
     """The item at a place, from 0 up to the ratio, in the bits of an element."""
     (element,) = operands
@@ -86,7 +85,7 @@ def _item(
     return found
 
 
-def _joined(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -> Element:
+def _joined(reader: Denotation, source: UOp, target: DType, at: Index, path: Path) -> Element:
     """An item of the bytes of several neighbouring elements."""
     ratio = target.itemsize // source.dtype.itemsize
     places = [(*at[:-1], at[-1] * ratio + k) for k in range(ratio)]
@@ -96,7 +95,7 @@ def _joined(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -
     return reader.strict(target, operands, path, lambda valid, _: _join(reader, target, valid))
 
 
-def _join(reader: Reader, target: DType, elements: tuple[Element, ...]) -> Element:
+def _join(reader: Denotation, target: DType, elements: tuple[Element, ...]) -> Element:
     """The bits of elements as one element, the first one lowest."""
     held = BITS[target.itemsize]
     found: Element | None = None
@@ -110,10 +109,10 @@ def _join(reader: Reader, target: DType, elements: tuple[Element, ...]) -> Eleme
     return _as(reader, target, found)
 
 
-def _as(reader: Reader, dtype: DType, element: Element) -> Element:
+def _as(reader: Denotation, dtype: DType, element: Element) -> Element:
     """The bits of an element as another dtype of its size."""
     return element if element.dtype is dtype else reader.operation(Op.Bitcast, dtype, (element,))
 
 
-BIT_LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {Op.Bitcast: _bitcast}
+BIT_LAWS: Final = {Op.Bitcast: _bitcast}
 """The denotation of a Bitcast."""

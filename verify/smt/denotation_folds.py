@@ -7,8 +7,7 @@ A Reduce binds an index along each axis, or for each range, that it folds, and f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import index
 from soundline.spec.node import UOp
@@ -18,10 +17,10 @@ from soundline.verify.smt.indexing import Index, Path
 from soundline.verify.smt.polynomials import ZERO, Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.denotation import Reader
+    from soundline.verify.smt.denotation import Denotation
 
 
-def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _reduce(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     """A fold over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
     with reader.inside_fold():
         indices, sizes, inside = (_bound_ranges if len(node.src) > 1 else _bound_axes)(reader, node, path)
@@ -33,7 +32,7 @@ def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return reader.folded(node.arg.op, node.dtype, indices, sizes, body, path)
 
 
-def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+def _bound_axes(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Index, Path]:
     """Indices along the folded axes, their sizes, and the path on which they lie inside."""
     shape = reader.shape(node.src[0])
     sizes = tuple(shape[k] for k in sorted(node.arg.axes))
@@ -44,7 +43,7 @@ def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Pa
     return tuple(indices), sizes, path
 
 
-def _bound_ranges(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+def _bound_ranges(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Index, Path]:
     """The same of ranges; the bound of one may depend on those before it."""
     indices: list[Poly] = []
     sizes: list[Poly] = []
@@ -55,11 +54,11 @@ def _bound_ranges(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, 
     return tuple(indices), tuple(sizes), path
 
 
-def _range(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _range(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     if node not in reader.ranges:
         raise Unsupported("a Range that no Reduce closes has no meaning for the prover")
     return Number(index, reader.ranges[node])
 
 
-FOLD_LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {Op.Reduce: _reduce, Op.Range: _range}
+FOLD_LAWS: Final = {Op.Reduce: _reduce, Op.Range: _range}
 """The denotation of a fold, and of a range inside it."""

@@ -8,8 +8,7 @@ outside of what is indexed nothing valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import zero_of
 from soundline.spec.node import UOp
@@ -20,25 +19,25 @@ from soundline.verify.smt.indexing import Index, Path
 from soundline.verify.smt.polynomials import Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.denotation import Reader
+    from soundline.verify.smt.denotation import Denotation
 
 
-def _permute(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _permute(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return reader.element(node.src[0], tuple(at[node.arg.index(k)] for k in range(len(at))), path)
 
 
-def _flip(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _flip(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     rows = zip(at, reader.shape(node), node.arg, strict=True)
     return reader.element(node.src[0], tuple(size - 1 - i if flag else i for i, size, flag in rows), path)
 
 
-def _reshape(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _reshape(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = reader.space.unflatten(at, reader.shape(node), reader.shape(source), path)
     return reader.element(source, moved, path)
 
 
-def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _expand(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     sizes = reader.shape(source)
     rows = zip(at, sizes, reader.shape(node), strict=True)
@@ -47,7 +46,7 @@ def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return reader.element(source, moved, path)
 
 
-def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _pad(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = tuple(i - o for i, o in zip(at, reader.named(node.src[1]), strict=True))
     rows = zip(moved, reader.shape(source), strict=True)
@@ -56,14 +55,14 @@ def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return choice(condition, reader.element(source, moved, within), constant(node.dtype, zero_of(node.dtype)))
 
 
-def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _shrink(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = tuple(i + o for i, o in zip(at, reader.named(node.src[1]), strict=True))
     reader.space.inside(path, moved, reader.shape(source))
     return reader.element(source, moved, path)
 
 
-def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _index(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     source, indices = node.src[0], node.src[1:]
     sizes = reader.shape(source)
     elements: list[Element] = []
@@ -82,7 +81,7 @@ def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return reader.strict(node.dtype, tuple(elements), path, chosen)
 
 
-def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+def _stack(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     first = reader.space.equations.reduce(at[0])
     if first.constant is not None and 0 <= first.constant < len(node.src):
         return reader.element(node.src[first.constant], at[1:], path)
@@ -95,7 +94,7 @@ def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return found
 
 
-MOVEMENT_LAWS: dict[Op, Callable[[Reader, UOp, Index, Path], Element]] = {
+MOVEMENT_LAWS: Final = {
     Op.Permute: _permute,
     Op.Flip: _flip,
     Op.Reshape: _reshape,

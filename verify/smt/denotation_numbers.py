@@ -9,7 +9,7 @@ told the definition of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import index
 from soundline.spec.op_schema import Op
@@ -31,10 +31,10 @@ from soundline.verify.smt.origins import made_of
 from soundline.verify.smt.polynomials import ZERO, Poly, divide
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.denotation import Reader
+    from soundline.verify.smt.denotation import Denotation
 
 
-def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
+def _defined(reader: Denotation, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
     """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
 
     def again(a: Poly, b: Poly, path: Path) -> Poly:
@@ -44,7 +44,7 @@ def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[
     return Poly.of(name)
 
 
-def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
+def quotient(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
     """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom and what is a multiple of b in a."""
     found = reader.space.division(a, b, path)[0]
     if found is not None:
@@ -55,7 +55,7 @@ def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
     return often + rounded_down(reader, rest, b, path)
 
 
-def rounded_down(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
+def rounded_down(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
     """⌊a/b⌋ as an atom; where b is plainly positive, the remainder is plainly below it along the path."""
     found = _quotient(reader, a, b)
     if b.constant is None and reader.space.plainly(path, less(ZERO, b)):
@@ -64,7 +64,7 @@ def rounded_down(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
     return found
 
 
-def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
+def _quotient(reader: Denotation, a: Poly, b: Poly) -> Poly:
     """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it, but where a number divides a polynomial."""
     if b.constant:
         exact, rest = divide(a, b)
@@ -80,7 +80,7 @@ def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
     return q
 
 
-def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
+def _truncated(reader: Denotation, a: Poly, b: Poly) -> Poly:
     """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
     q = _defined(reader, f"({a} ÷ {b})", (a, b), _truncated)
     rest = a - b * q
@@ -99,7 +99,7 @@ def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
     return q
 
 
-def maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
+def maximum(reader: Denotation, a: Poly, b: Poly) -> Poly:
     """The greater of two numbers: an atom with what defines it."""
     m = _defined(reader, f"max({a}, {b})", (a, b), maximum)
     reader.maxima[f"max({a}, {b})"] = a, b
@@ -109,7 +109,7 @@ def maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
     return m
 
 
-def _shifted(reader: Reader, a: Poly, b: Poly) -> Poly:
+def _shifted(reader: Denotation, a: Poly, b: Poly) -> Poly:
     """2^b for the constant count b."""
     assert b.constant is not None
     return Poly.of(1 << b.constant)
@@ -123,7 +123,7 @@ def _comparison(law: Callable[[Poly, Poly], Formula]) -> Callable[..., Element]:
     return lambda reader, a, b: reader.bools.element(law(a, b))
 
 
-INDEX_LAWS: dict[Op, Callable[..., Element]] = {
+INDEX_LAWS: Final = {
     Op.Add: _number(lambda reader, a, b: a + b),
     Op.Sub: _number(lambda reader, a, b: a - b),
     Op.Mul: _number(lambda reader, a, b: a * b),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Element
 from soundline.verify.smt.fold_guesses import Map, Pairing, Solver, pairings
 from soundline.verify.smt.formulas import (
@@ -52,7 +52,7 @@ class Image:
 class Bijections:
     """Finds and proves maps between pieces."""
 
-    def __init__(self, reader: Reader, proves: Proves) -> None:
+    def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.space = reader.space
         self.proves = proves

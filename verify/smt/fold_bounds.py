@@ -14,7 +14,7 @@ from functools import partial
 
 from soundline.spec.dtypes import index
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Bottom, Choice, Element, Fold, Number
 from soundline.verify.smt.fold_orders import are_apart
 from soundline.verify.smt.formulas import Formula, at_least_zero, at_most, conjunction, implies, negation
@@ -26,7 +26,7 @@ MOST_GUESSES = 6
 """How many numbers are tried as bounds of a summand."""
 
 
-def learn_of_sums(reader: Reader, conditions: Iterable[Formula], path: Path) -> None:
+def learn_of_sums(reader: Denotation, conditions: Iterable[Formula], path: Path) -> None:
     """Learn the bounds of the sums that stand in conditions."""
     atoms = {a for c in conditions for p in c.polys for atom in p.atoms for a in reader.space.base(atom)}
     for atom in sorted(atoms):
@@ -35,7 +35,7 @@ def learn_of_sums(reader: Reader, conditions: Iterable[Formula], path: Path) -> 
             _learn(reader, Poly.of(atom), fold, path)
 
 
-def _learn(reader: Reader, total: Poly, fold: Fold, path: Path) -> None:
+def _learn(reader: Denotation, total: Poly, fold: Fold, path: Path) -> None:
     if not are_apart(reader.space, fold.bound):
         return
     bound, body, inside = opened(reader, fold, path)
@@ -58,7 +58,7 @@ def _at_least(a: Poly, b: Poly) -> Formula:
     return at_most(b, a)
 
 
-def _guesses(reader: Reader, body: Element) -> Iterator[Poly]:
+def _guesses(reader: Denotation, body: Element) -> Iterator[Poly]:
     """Numbers that may bound a summand, each once."""
     found: dict[str, Poly] = {ZERO.key: ZERO}
     for poly in _numbers(body):
@@ -78,7 +78,7 @@ def _numbers(body: Element) -> Iterator[Poly]:
         yield from _numbers(body.otherwise)
 
 
-def holds_of(reader: Reader, body: Element, path: Path, wanted: Callable[[Poly], Formula]) -> bool:
+def holds_of(reader: Denotation, body: Element, path: Path, wanted: Callable[[Poly], Formula]) -> bool:
     """Whether a condition holds of a summand, whichever way its choices go."""
     if isinstance(body, Number):
         return reader.space.shows(path, wanted(body.poly))

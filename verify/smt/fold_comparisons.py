@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from soundline.spec.dtypes import index
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.denotation_numbers import maximum
 from soundline.verify.smt.elements import Apply, Element, Fold, Number
 from soundline.verify.smt.fold_validity import is_valid
@@ -33,7 +33,7 @@ _AT_MOST = {
 """Of which operands a comparison says that the one is at most the other; or, with False, that it is not."""
 
 
-def learn_of_maxima(reader: Reader, same: Same, conditions: Iterable[Formula], path: Path) -> None:
+def learn_of_maxima(reader: Denotation, same: Same, conditions: Iterable[Formula], path: Path) -> None:
     """Learn that the comparisons with maxima hold, or do not hold, that stand in conditions."""
     for condition in {part.key: part for c in conditions for part in _parts(c)}.values():
         for small, great, fact in _comparisons(reader, condition):
@@ -50,7 +50,7 @@ def _parts(condition: Formula) -> Iterator[Formula]:
         yield condition
 
 
-def _comparisons(reader: Reader, condition: Formula) -> Iterator[tuple[Element, Element, Formula]]:
+def _comparisons(reader: Denotation, condition: Formula) -> Iterator[tuple[Element, Element, Formula]]:
     """Two elements, and what holds where the first is at most the second, a maximum."""
     if condition.kind in ("opaque", "not opaque"):
         found = reader.bools.elements[condition.name]
@@ -63,7 +63,7 @@ def _comparisons(reader: Reader, condition: Formula) -> Iterator[tuple[Element, 
             yield from ((a, b, fact) for a, b in _of_numbers(reader, fact))
 
 
-def _of_numbers(reader: Reader, fact: Formula) -> Iterator[tuple[Element, Element]]:
+def _of_numbers(reader: Denotation, fact: Formula) -> Iterator[tuple[Element, Element]]:
     """The same of a number that is not negative: all but a maximum in it on one side, the maximum on the other."""
     assert fact.poly is not None
     for atom in sorted(fact.poly.atoms):
@@ -76,7 +76,7 @@ def _is_maximum(element: Element | None) -> bool:
     return isinstance(element, Fold) and element.op is Op.Max
 
 
-def _joins_to(reader: Reader, same: Same, small: Element, great: Element, path: Path) -> bool:
+def _joins_to(reader: Denotation, same: Same, small: Element, great: Element, path: Path) -> bool:
     """Whether the greater of two valid elements is shown to be the second."""
     if isinstance(small, Number) and isinstance(great, Number):
         joined: Element = Number(index, maximum(reader, small.poly, great.poly))
@@ -88,7 +88,7 @@ def _joins_to(reader: Reader, same: Same, small: Element, great: Element, path: 
     return all(is_valid(reader, part, path) for part in parts) and same(joined, great, path)
 
 
-def _behind(reader: Reader, element: Element) -> Iterator[Element]:
+def _behind(reader: Denotation, element: Element) -> Iterator[Element]:
     """The elements that stand behind a number."""
     if isinstance(element, Number):
         below = frozenset[str]().union(*(reader.space.base(a) for a in element.poly.atoms))

@@ -16,7 +16,7 @@ from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import (
     Apply,
@@ -56,7 +56,7 @@ MOST_STEPS = 200
 class Covers:
     """Compares maxima."""
 
-    def __init__(self, reader: Reader, proves: Proves) -> None:
+    def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.space = reader.space
         self.pieces = Pieces(reader, counting=False, signed=False)

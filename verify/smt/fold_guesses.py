@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, Number, Read, Truth, reads
 from soundline.verify.smt.formulas import FALSE, TRUE, Formula, at_least_zero, equal, is_zero, less
@@ -41,7 +41,7 @@ class Map:
 _COMMUTATIVE = (Op.Add, Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, Op.CmpEq, Op.CmpNe)
 
 
-def _equations(reader: Reader, a: Element, b: Element) -> Iterator[list[Poly]]:
+def _equations(reader: Denotation, a: Element, b: Element) -> Iterator[list[Poly]]:
     """Ways in which two elements may be equal: polynomials that would have to be zero."""
     a, b = _valid(a), _valid(b)
     match a, b:
@@ -92,13 +92,13 @@ def _valid(element: Element) -> Element:
     return element
 
 
-def _of_operands(reader: Reader, a: Sequence[Element], b: Sequence[Element]) -> Iterator[list[Poly]]:
+def _of_operands(reader: Denotation, a: Sequence[Element], b: Sequence[Element]) -> Iterator[list[Poly]]:
     ways = [list(islice(_equations(reader, x, y), 3)) for x, y in zip(a, b, strict=True)]
     for chosen in islice(product(*ways), MOST_CANDIDATES):
         yield [poly for way in chosen for poly in way]
 
 
-def _of_folds(reader: Reader, a: Fold, b: Fold) -> Iterator[list[Poly]]:
+def _of_folds(reader: Denotation, a: Fold, b: Fold) -> Iterator[list[Poly]]:
     """Of the bodies; what speaks of the indices inside says nothing of those outside."""
     (first, x, _), (second, y, _) = opened(reader, a, frozenset()), opened(reader, b, frozenset())
     inner = {name for name, _ in (*first, *second)}
@@ -106,7 +106,7 @@ def _of_folds(reader: Reader, a: Fold, b: Fold) -> Iterator[list[Poly]]:
         yield [p for p in found if not any(inner & reader.space.base(atom) for atom in p.atoms)]
 
 
-def _of_conditions(reader: Reader, a: Formula, b: Formula) -> list[Poly]:
+def _of_conditions(reader: Denotation, a: Formula, b: Formula) -> list[Poly]:
     if a.kind != b.kind or len(a.parts) != len(b.parts):
         return []
     if a.name:
@@ -117,7 +117,7 @@ def _of_conditions(reader: Reader, a: Formula, b: Formula) -> list[Poly]:
     return [p for x, y in zip(a.parts, b.parts, strict=True) for p in _of_conditions(reader, x, y)]
 
 
-def _below(reader: Reader, a: Poly, b: Poly) -> list[Poly]:
+def _below(reader: Denotation, a: Poly, b: Poly) -> list[Poly]:
     """The same of the elements behind the atoms of two numbers: of the first of each input, or of the only one."""
     first, second = ([reader.behind[x] for x in sorted(p.atoms) if x in reader.behind] for p in (a, b))
     if len(first) == len(second) == 1:
@@ -138,7 +138,7 @@ Pairing = tuple[tuple[int, int], ...]
 
 
 def pairings(
-    reader: Reader, a: Piece, b: Piece, *, some: bool = False
+    reader: Denotation, a: Piece, b: Piece, *, some: bool = False
 ) -> Iterator[tuple[Pairing, list[Poly]]]:
     """Ways to pair the factors of two pieces, each with what would make them equal.
 
@@ -154,7 +154,7 @@ def pairings(
             yield tuple(zip(order, range(len(b.factors)), strict=True)), found
 
 
-def _alike(reader: Reader, a: Element, b: Element) -> bool:
+def _alike(reader: Denotation, a: Element, b: Element) -> bool:
     """Whether two factors may be equal at all, at a glance."""
     a, b = _valid(a), _valid(b)
     if isinstance(a, Read) and isinstance(b, Read):
@@ -164,7 +164,7 @@ def _alike(reader: Reader, a: Element, b: Element) -> bool:
     return a.dtype is b.dtype
 
 
-def _inputs(reader: Reader, poly: Poly) -> set[str]:
+def _inputs(reader: Denotation, poly: Poly) -> set[str]:
     """The inputs of dtype ``index`` whose elements are in a polynomial."""
     below = (x for atom in poly.atoms for x in reader.space.base(atom))
     return {reader.numbers[x].name for x in below if x in reader.numbers}
@@ -176,7 +176,7 @@ def _inputs(reader: Reader, poly: Poly) -> set[str]:
 class Solver:
     """Solves equations for indices: one after another where an equation has one unknown, or their digits in one."""
 
-    def __init__(self, reader: Reader, bound: Bound, path: Path) -> None:
+    def __init__(self, reader: Denotation, bound: Bound, path: Path) -> None:
         self.reader = reader
         self.space = reader.space
         self.sizes = dict(bound)

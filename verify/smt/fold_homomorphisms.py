@@ -18,7 +18,7 @@ from soundline.spec.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, ieee_floats, index
 from soundline.spec.op_schema import Op
 from soundline.spec.values import identity
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Choice,
@@ -39,7 +39,7 @@ OPS = (Op.Add, Op.Max, Op.Mul)
 class Homomorphisms:
     """Moves what is done to a fold to its elements."""
 
-    def __init__(self, reader: Reader, proves: Proves, *, over_reals: bool) -> None:
+    def __init__(self, reader: Denotation, proves: Proves, *, over_reals: bool) -> None:
         self.reader = reader
         self.proves = proves
         self.over_reals = over_reals

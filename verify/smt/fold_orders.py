@@ -20,7 +20,7 @@ from itertools import product
 
 from soundline.spec.dtypes import same_value
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Apply, Choice, Constant, Element, Fold, choice, constant
 from soundline.verify.smt.fold_bijections import Bijections, Image, Proves
 from soundline.verify.smt.fold_sums import speaks_of_elements
@@ -62,7 +62,7 @@ class Sequence:
 class Orders:
     """Compares folds of floats, exactly."""
 
-    def __init__(self, reader: Reader, op: Op, proves: Proves, *, signed: bool = True) -> None:
+    def __init__(self, reader: Denotation, op: Op, proves: Proves, *, signed: bool = True) -> None:
         self.reader = reader
         self.space = reader.space
         self.op = op

@@ -22,7 +22,7 @@ from typing import ClassVar
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.op_schema import Op
 from soundline.verify.layers import OVER_REALS
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
@@ -46,12 +46,12 @@ MOST_STEPS = 200
 """How often pieces are joined before a comparison is given up."""
 
 
-def over_reals(reader: Reader, dtype: DType) -> bool:
+def over_reals(reader: Denotation, dtype: DType) -> bool:
     """Whether the elements of a dtype stand for real numbers here."""
     return dtype.is_float and not reader.licences.isdisjoint(OVER_REALS)
 
 
-def is_ring(reader: Reader, dtype: DType) -> bool:
+def is_ring(reader: Denotation, dtype: DType) -> bool:
     """Whether Add and Mul on a dtype are those of a ring."""
     return dtype is index or dtype.is_int or over_reals(reader, dtype)
 
@@ -61,7 +61,7 @@ class Sums:
 
     OP = Op.Add
 
-    def __init__(self, reader: Reader, proves: Proves) -> None:
+    def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.space = reader.space
         self.pieces = Pieces(reader, counting=True, signed=self.OP is Op.Add)

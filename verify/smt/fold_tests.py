@@ -15,7 +15,7 @@ from functools import partial
 from soundline.spec.dtypes import bool_
 from soundline.spec.elementwise import scalar
 from soundline.spec.op_schema import Op
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Choice,
@@ -48,7 +48,7 @@ from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 _ORDERS = (Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
 
 
-def as_any_or_all(reader: Reader, condition: Formula, path: Path) -> Formula:
+def as_any_or_all(reader: Denotation, condition: Formula, path: Path) -> Formula:
     """A condition with the tests in it of counts and products as folds of bools."""
     if condition.parts:
         join = conjunction if condition.kind == "and" else disjunction
@@ -68,7 +68,7 @@ def as_any_or_all(reader: Reader, condition: Formula, path: Path) -> Formula:
 # index ------------------------------------------------------------------------------------------------------------
 
 
-def _of_number(reader: Reader, condition: Formula, path: Path) -> Formula | None:
+def _of_number(reader: Denotation, condition: Formula, path: Path) -> Formula | None:
     """A condition on one fold of dtype ``index``, if it is one on all or any of its elements."""
     atoms = condition.poly.atoms if condition.poly is not None else frozenset[str]()
     fold = reader.behind.get(next(iter(atoms))) if len(atoms) == 1 else None
@@ -113,7 +113,7 @@ def _tested(body: Element, test: Callable[[Poly], Formula]) -> Formula:
 # integers of a dtype ----------------------------------------------------------------------------------------------
 
 
-def _of_element(reader: Reader, element: Element, path: Path) -> Formula | None:
+def _of_element(reader: Denotation, element: Element, path: Path) -> Formula | None:
     """A comparison of a fold of zeros and ones with a number as a condition on all or any of them."""
     if not isinstance(element, Apply):
         return None
@@ -133,7 +133,7 @@ def _of_element(reader: Reader, element: Element, path: Path) -> Formula | None:
 _TURNED = {Op.CmpLt: Op.CmpGt, Op.CmpLe: Op.CmpGe, Op.CmpGt: Op.CmpLt, Op.CmpGe: Op.CmpLe}
 
 
-def _compared(reader: Reader, op: Op, fold: Element, number: int, path: Path) -> Formula | None:
+def _compared(reader: Denotation, op: Op, fold: Element, number: int, path: Path) -> Formula | None:
     if not isinstance(fold, Fold) or not fold.dtype.is_int or fold.op not in (Op.Add, Op.Mul):
         return None
     ones = indicator(reader, fold.body)
@@ -149,7 +149,7 @@ def _compared(reader: Reader, op: Op, fold: Element, number: int, path: Path) ->
     return _chosen(_folded(reader, fold, Op.Max, ones), at_one, at_zero)
 
 
-def _fits(reader: Reader, fold: Fold, path: Path) -> bool:
+def _fits(reader: Denotation, fold: Fold, path: Path) -> bool:
     """Whether the number of elements of a fold is shown to be a number of its dtype."""
     if not are_apart(reader.space, fold.bound):
         return False
@@ -158,7 +158,7 @@ def _fits(reader: Reader, fold: Fold, path: Path) -> bool:
     return reader.space.shows(path | filled, at_most(count, Poly.of(int(fold.dtype.max))))
 
 
-def indicator(reader: Reader, body: Element) -> Formula | None:
+def indicator(reader: Denotation, body: Element) -> Formula | None:
     """Where an element is 1, if it is 0 everywhere else; None where it may be another number."""
     match body:
         case Constant() if body.dtype.is_int and body.value in (0, 1):
@@ -182,6 +182,6 @@ def _chosen(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
     return disjunction((conjunction((condition, then)), conjunction((negation(condition), otherwise))))
 
 
-def _folded(reader: Reader, fold: Fold, op: Op, condition: Formula) -> Formula:
+def _folded(reader: Denotation, fold: Fold, op: Op, condition: Formula) -> Formula:
     """Whether a condition holds of any element of a fold, or of all."""
     return reader.bools.formula(Fold(bool_, op, fold.bound, reader.bools.element(condition)))

@@ -20,7 +20,7 @@ from soundline.spec.dtypes import bool_, index
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Apply, Bottom, Choice, Element, Fold, may_be_invalid
 from soundline.verify.smt.formulas import FALSE, negation
 from soundline.verify.smt.indexing import Path
@@ -34,7 +34,7 @@ _WHOLE = frozenset(
 """The ops that take every element of their sources into what they make."""
 
 
-def folds_are_valid(reader: Reader, left: UOp, right: UOp) -> bool:
+def folds_are_valid(reader: Denotation, left: UOp, right: UOp) -> bool:
     """Whether the right side folds no invalid element that it does not need, wherever the left side is valid."""
     own = set(_always_met(left))
     return all(_is_valid(reader, node) for node in _unneeded(right) if node not in own)
@@ -72,7 +72,7 @@ def _takes_all(node: UOp) -> bool:
     return node.op in _WHOLE or (len(node.src) == 1 and bool_ not in (node.dtype, node.src[0].dtype))
 
 
-def _is_valid(reader: Reader, node: UOp) -> bool:
+def _is_valid(reader: Denotation, node: UOp) -> bool:
     if not any(_may_be_invalid(n) for n in toposort(node) if n is not node):
         return True
     with reader.inside_fold():
@@ -85,7 +85,7 @@ def _is_valid(reader: Reader, node: UOp) -> bool:
         return is_valid(reader, found, path)
 
 
-def _loops_around(reader: Reader, node: UOp) -> Path:
+def _loops_around(reader: Denotation, node: UOp) -> Path:
     """That the loops run in which a node stands, whose indices get names."""
     path: Path = frozenset()
     for loop in toposort(node):
@@ -102,19 +102,19 @@ def is_in_loops(condition: UOp) -> bool:
     return bool(closed.free_ranges(condition))
 
 
-def holds_in_loops(reader: Reader, condition: UOp) -> bool:
+def holds_in_loops(reader: Denotation, condition: UOp) -> bool:
     """Whether a condition is shown at every iteration of the loops in which it stands."""
     with reader.inside_fold():
         path = _loops_around(reader, condition)
         return reader.space.shows(path, reader.condition(condition))
 
 
-def is_valid(reader: Reader, element: Element, path: Path) -> bool:
+def is_valid(reader: Denotation, element: Element, path: Path) -> bool:
     """Whether an element, and all that is folded for it, is shown to be valid along a path."""
     return all(reader.space.shows(p, FALSE) for p in _invalid(reader, element, path))
 
 
-def _folded(element: Element, reader: Reader, node: UOp) -> Element:
+def _folded(element: Element, reader: Denotation, node: UOp) -> Element:
     """The element of a fold without the case that it has none: what is invalid then has not met a Reduce yet."""
     loops = [loop.src[0] for loop in node.src[1:]]
     if not all(closed.free_ranges(size) <= reader.ranges.keys() for size in loops):
@@ -139,7 +139,7 @@ def _may_be_invalid(node: UOp) -> bool:
     return node.op in (Op.Index, Op.Stack)
 
 
-def _invalid(reader: Reader, element: Element, path: Path) -> Iterator[Path]:
+def _invalid(reader: Denotation, element: Element, path: Path) -> Iterator[Path]:
     """Under which conditions an element, or one that is folded for it, is invalid."""
     if not may_be_invalid(element):
         return

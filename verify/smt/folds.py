@@ -17,7 +17,7 @@ from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.op_schema import Op
 from soundline.spec.values import identity
 from soundline.verify.layers import OF_SIDES
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Choice,
@@ -44,7 +44,7 @@ from soundline.verify.smt.polynomials import Poly
 class Folds:
     """Compares elements that contain folds."""
 
-    def __init__(self, reader: Reader, proves: Proves) -> None:
+    def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.proves = proves
 
@@ -171,7 +171,7 @@ class Folds:
         return choice(is_filled(element.bound), element.body, constant(element.dtype, nothing))
 
 
-def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:
+def folds_of(reader: Denotation, element: Element) -> Iterator[Fold]:
     """The folds in an element, not those inside folds."""
     match element:
         case Fold():
@@ -191,12 +191,12 @@ def folds_of(reader: Reader, element: Element) -> Iterator[Fold]:
                     yield from folds_of(reader, reader.behind[atom])
 
 
-def _folds_inside(reader: Reader, fold: Fold) -> int:
+def _folds_inside(reader: Denotation, fold: Fold) -> int:
     """How many folds the body of a fold contains."""
     return sum(1 + _folds_inside(reader, inner) for inner in folds_of(reader, fold.body))
 
 
-def _folds_of_condition(reader: Reader, condition: Formula) -> Iterator[Fold]:
+def _folds_of_condition(reader: Denotation, condition: Formula) -> Iterator[Fold]:
     if condition.name in reader.bools.elements:
         yield from folds_of(reader, reader.bools.elements[condition.name])
     for part in condition.parts:

@@ -27,7 +27,7 @@ from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
 from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
 from soundline.verify.smt.fold_validity import folds_are_valid, holds_in_loops, is_in_loops
@@ -95,7 +95,7 @@ class Court:
         other.arithmetic = self.arithmetic
         return other
 
-    def scalar(self, reader: Reader, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
+    def scalar(self, reader: Denotation, leaf: Leaf, fits: Sequence[Element], goal: Goal) -> _Scalar:
         """Whether the laws of the dtype make the elements of a leaf equal."""
         licences = licences_of(goal) if leaf.outer else licences_of(goal) - set(OF_SIDES)
         obligation, made = leaves.obligation(reader, leaf, fits, goal.label, licences)
@@ -127,7 +127,7 @@ class Instance:
         self.goal = goal
         self.court = court
         self.space = Space(court.arithmetic)
-        self.reader = Reader(self.space, {node: name for name, node in goal.variables.items()})
+        self.reader = Denotation(self.space, {node: name for name, node in goal.variables.items()})
         self.reader.licences = licences_of(goal)
         self.reader.settled = lambda leaf: self._missed(leaf) is None
         conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))

@@ -19,7 +19,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.sizes import add, as_node, multiply
 from soundline.spec.uop import const, param
 from soundline.verify.smt.comparison import Leaf, proved
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Bottom,
@@ -42,7 +42,7 @@ from soundline.verify.smt.polynomials import Poly
 class Scalars:
     """Turns elements without choices into scalar programs over variables that stand for reads."""
 
-    reader: Reader
+    reader: Denotation
     path: Path
     variables: dict[str, UOp] = field(default_factory=dict)
     reads: dict[str, Read] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Scalars:
 
 
 def obligation(
-    reader: Reader, leaf: Leaf, fits: Iterable[Element], label: str, licences: frozenset[str]
+    reader: Denotation, leaf: Leaf, fits: Iterable[Element], label: str, licences: frozenset[str]
 ) -> tuple[Obligation, Scalars]:
     """The obligation that the elements of a leaf are equal, where the conditions on elements hold."""
     scalars = Scalars(reader, leaf.path)

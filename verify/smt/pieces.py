@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.elements import Choice, Element, Fold, Unsupported, atoms, may_be_invalid
 from soundline.verify.smt.formulas import (
@@ -80,7 +80,7 @@ def _is_indicator(factor: Element) -> bool:
     return factor.dtype is bool_
 
 
-def opened(reader: Reader, fold: Fold, path: Path) -> tuple[Bound, Element, Path]:
+def opened(reader: Denotation, fold: Fold, path: Path) -> tuple[Bound, Element, Path]:
     """The indices of a fold under names of their own, its body, and the path inside."""
     bound: list[tuple[str, Poly]] = []
     values: dict[str, Poly] = {}
@@ -102,7 +102,7 @@ class Pieces:
     the condition that it has a value. Signed pieces can be subtracted from others.
     """
 
-    def __init__(self, reader: Reader, *, counting: bool, signed: bool) -> None:
+    def __init__(self, reader: Denotation, *, counting: bool, signed: bool) -> None:
         self.reader = reader
         self.space = reader.space
         self.counting = counting

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from soundline.spec.dtypes import index
-from soundline.verify.smt.denotation import Reader
+from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Choice,
@@ -42,7 +42,7 @@ from soundline.verify.smt.polynomials import ONE, ZERO, Poly, product
 class Replacement:
     """Atoms replaced by polynomials, in whatever contains them."""
 
-    def __init__(self, reader: Reader, values: Mapping[str, Poly]) -> None:
+    def __init__(self, reader: Denotation, values: Mapping[str, Poly]) -> None:
         self.reader = reader
         self.values = dict(values)
         self._names = frozenset(values)
