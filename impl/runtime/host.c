@@ -28,6 +28,8 @@
 #include <xmmintrin.h>
 #endif
 
+/* What Python knows of the host: it reads the declarations from here to the line that says so. */
+
 typedef void kernel_function(void **slot, uint32_t command, uint32_t core, uint32_t cores);
 
 struct command {
@@ -36,6 +38,45 @@ struct command {
     uint32_t first;  /* the slot that the kernel calls its slot 0 */
     uint32_t cores;  /* over how many it may be spread; 0 and 1 run it where the call is */
 };
+
+struct layout {
+    uint32_t type, items, data, rank, shape, dtype, flags;
+    const void *array; /* the type of arrays */
+};
+
+struct argument {
+    const void *dtype;
+    uint32_t rank;
+    const intptr_t *shape;
+};
+
+/* A slot that points where another does: a kernel that runs at several sites has slots of its own at each. */
+struct alias {
+    uint32_t to, from;
+};
+
+struct program {
+    const struct layout *layout;
+    const struct command *commands;
+    uint32_t count;
+    uint32_t aliased;
+    const struct alias *aliases;
+    uint32_t taken;
+    const struct argument *arguments;
+    uint32_t made;
+    uint32_t first_made; /* the slot of the first result */
+};
+
+uint32_t soundline_limit(uint32_t cores);
+uint32_t soundline_workers(void);
+void soundline_forked(void);
+void soundline_execute(const struct command *commands, uint32_t count, void **slot);
+void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken);
+int soundline_is_plain(const struct layout *at, uintptr_t tuple, uint32_t item, const struct argument *wanted);
+uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t item);
+int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results);
+
+/* Python reads no further. */
 
 /* The floating-point environment of kernels: round to nearest, subnormals kept, whatever the caller's thread does. */
 
@@ -267,34 +308,6 @@ void soundline_measure(const struct command *commands, uint32_t count, void **sl
  * knows. An argument that is not exactly what the program takes is refused before anything runs; Python then looks at
  * it again, to convert it or to say what is wrong.
  */
-
-struct layout {
-    uint32_t type, items, data, rank, shape, dtype, flags;
-    const void *array; /* the type of arrays */
-};
-
-struct argument {
-    const void *dtype;
-    uint32_t rank;
-    const intptr_t *shape;
-};
-
-/* A slot that points where another does: a kernel that runs at several sites has slots of its own at each. */
-struct alias {
-    uint32_t to, from;
-};
-
-struct program {
-    const struct layout *layout;
-    const struct command *commands;
-    uint32_t count;
-    uint32_t aliased;
-    const struct alias *aliases;
-    uint32_t taken;
-    const struct argument *arguments;
-    uint32_t made;
-    uint32_t first_made; /* the slot of the first result */
-};
 
 #define FIELD(type, object, offset) (*(type const *)((object) + (offset)))
 #define C_CONTIGUOUS 0x0001

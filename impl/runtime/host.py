@@ -30,32 +30,6 @@ VARIABLE: Final = "SOUNDLINE_THREADS"
 MOST: Final = 256
 _Made = TypeVar("_Made")
 
-DECLARATIONS: Final = """
-typedef void kernel_function(void **slot, uint32_t command, uint32_t core, uint32_t cores);
-struct command { kernel_function *run; uint32_t number, first, cores; };
-struct alias { uint32_t to, from; };
-struct layout { uint32_t type, items, data, rank, shape, dtype, flags; const void *array; };
-struct argument { const void *dtype; uint32_t rank; const intptr_t *shape; };
-struct program {
-    const struct layout *layout;
-    const struct command *commands;
-    uint32_t count;
-    uint32_t aliased;
-    const struct alias *aliases;
-    uint32_t taken;
-    const struct argument *arguments;
-    uint32_t made;
-    uint32_t first_made;
-};
-uint32_t soundline_limit(uint32_t cores);
-uint32_t soundline_workers(void);
-void soundline_forked(void);
-void soundline_execute(const struct command *commands, uint32_t count, void **slot);
-void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken);
-int soundline_is_plain(const struct layout *at, uintptr_t tuple, uint32_t item, const struct argument *wanted);
-uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t item);
-int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results);
-"""
 PROGRAM: Final = f"""
 void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores);
 extern const uint32_t {COMMANDS}[];
@@ -87,8 +61,19 @@ def ffi() -> Any:
     import cffi  # only programs that run need it
 
     made = cffi.FFI()
-    made.cdef(DECLARATIONS + PROGRAM)
+    made.cdef(declarations() + PROGRAM)
     return made
+
+
+def text() -> str:
+    """The C text of the host."""
+    return files(__package__).joinpath("host.c").read_text(encoding="utf-8")
+
+
+def declarations() -> str:
+    """What the host declares for Python: the part of its text between two remarks."""
+    first, last = "to the line that says so. */", "/* Python reads no further. */"
+    return text().partition(first)[2].partition(last)[0]
 
 
 def cores() -> int:
@@ -181,6 +166,6 @@ class _Subclass(np.ndarray[Any, Any]):
 @once
 def host() -> Host:
     """The host of this process."""
-    source = files(__package__).joinpath("host.c").read_text(encoding="utf-8")
+    source = text()
     limit = cores()
     return cache.loaded(source, find_compiler(), lambda path: Host(path, limit))

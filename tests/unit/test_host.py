@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from soundline.impl.runtime import host as hosts
 from soundline.impl.runtime.host import Host, host
 from soundline.spec.errors import ToolchainError, UsageError
 
-TEXT = files("soundline.impl.runtime").joinpath("host.c").read_text(encoding="utf-8")
+TEXT = hosts.text()
 PROGRAM = (Path(__file__).parent / "host_program.c").read_text(encoding="utf-8")
 STRICT = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror", "-pthread")
 
