@@ -43,12 +43,12 @@ def declarations_for(text: str) -> str:
     types = (_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found)
     widths = sorted({int(w) for w in _ALL.findall(text)})
     fills = (f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n" for width in widths)
-    fused = (_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text))))
-    return "".join((*types, *fills, *fused))
+    fused = [_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text)))]
+    return "".join((*types, *fills, *([_ELEMENTWISE, *fused] if fused else [])))
 
 
 _FUSED = """static inline {t} sl_fma_{t}({t} a, {t} b, {t} c) {{
-#if defined __clang__
+#if defined SL_ELEMENTWISE_FMA
     return __builtin_elementwise_fma(a, b, c);
 #elif defined {feature}
     return {builtin};
@@ -59,6 +59,12 @@ _FUSED = """static inline {t} sl_fma_{t}({t} a, {t} b, {t} c) {{
     return r;
 #endif
 }}
+"""
+_ELEMENTWISE = """#if defined __has_builtin
+#if __has_builtin(__builtin_elementwise_fma)
+#define SL_ELEMENTWISE_FMA
+#endif
+#endif
 """
 _BUILTINS = {
     "f32x16": ("__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)"),
