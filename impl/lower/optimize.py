@@ -18,6 +18,7 @@ core works on at once. What is done, for a CPU, to each nest:
 * `nested_lanes`: a short reduction of reductions, as in a blocked sum, becomes lanes that are folded in their order.
 * `split_reductions`: a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along
   contiguous memory is split into lanes that are folded at the end.
+* `shared`: a nest that is worth it becomes a kernel by itself, with one of its loops outermost, dealt out to cores.
 
 *Invariant*: the values of all stores are unchanged; bit for bit without a licence.
 """
@@ -31,6 +32,7 @@ from soundline.impl.lower.lanes import laned, nested_lanes, split_reductions
 from soundline.impl.lower.loops import merged, peeled
 from soundline.impl.lower.packing import Packing
 from soundline.impl.lower.simplify import Applied, simplified
+from soundline.impl.lower.threads import shared
 from soundline.spec.uop import Op, UOp, toposort
 
 
@@ -50,5 +52,5 @@ def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
         ]
         split = (split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)
         sinks = (*packing.kernels, Op.Sink(*split))
-        found += [simplified(s, licences, applied) for s in sinks]
+        found += [k for s in sinks for k in shared(simplified(s, licences, applied), numbers)]
     return Op.Linear(*found)

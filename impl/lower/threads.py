@@ -1,0 +1,79 @@
+"""
+Threads
+=======
+
+Which loops are dealt out to cores. The iterations of an output's loops do not depend on each other, so any of them may
+be; it must be the outermost, so that a core is given work once. A nest that is worth it becomes a kernel of its own,
+because the cores meet again only where a kernel ends.
+
+*Invariant*: every iteration runs on one core, in the order in which it would have run, so no value changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.loops import closed
+from soundline.impl.lower.views import trip_count
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
+
+WORTH = 1 << 22
+"""So many simple operations are worth a core that must be woken: some fifty microseconds."""
+EVEN = 16
+"""A loop with this many iterations can be dealt out evenly enough."""
+
+
+def shared(kernel: UOp, numbers: Iterator[int]) -> list[UOp]:
+    """A kernel as those of its nests that are dealt out, each by itself, and the rest."""
+    rest: list[UOp] = []
+    found: list[UOp] = []
+    for nest in kernel.src:
+        dealt = _dealt(nest, numbers) if work(nest) >= WORTH else None
+        if dealt is None:
+            rest.append(nest)
+        else:
+            found.append(Op.Sink(dealt))
+    return [*found, Op.Sink(*rest)] if rest else found
+
+
+def work(nest: UOp) -> int:
+    """How many simple operations a nest does, roughly: what is folded is done for every iteration of the fold."""
+    ranges, body = nest_of(nest)
+    total = 0
+    for node in toposort(body):
+        if node.op is Op.Reduce:
+            total += math.prod(map(trip_count, node.src[1:])) * _size(node.src[0])
+    return (total + _size(body)) * math.prod(map(trip_count, ranges))
+
+
+def _size(body: UOp) -> int:
+    """The nodes of an expression outside of the reductions in it."""
+    seen, stack = {body}, [body]
+    while stack:
+        node = stack.pop()
+        new = () if node.op is Op.Reduce and node is not body else node.src
+        stack.extend(s for s in new if s not in seen)
+        seen.update(new)
+    return len(seen)
+
+
+def _dealt(nest: UOp, numbers: Iterator[int]) -> UOp | None:
+    """The nest with one of its loops outermost and of type THREAD; None where it has none to deal out."""
+    ranges, body = nest_of(nest)
+    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    loops = [
+        r
+        for r in ranges
+        if r.arg.type is AxisType.LOOP
+        and trip_count(r) > 1
+        and all(r in arith.ranges_of(f) for f in folds)  # or every core would do all of such a reduction
+    ]
+    if not loops:
+        return None
+    chosen = next((r for r in loops if trip_count(r) >= EVEN), max(loops, key=trip_count))
+    thread = loop(trip_count(chosen), next(numbers), AxisType.THREAD)
+    others = [r for r in ranges if r is not chosen]
+    return closed(substitute(body, {chosen: thread}), [thread, *others])
