@@ -19,14 +19,14 @@ from soundline.impl import evidence
 if TYPE_CHECKING:
     from soundline.impl import spork as spork
     from soundline.impl.certificate import Certificate as Certificate
-    from soundline.impl.compile import Program as Program
-    from soundline.impl.compile import Signature as Signature
     from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
     from soundline.impl.functions import function as function
     from soundline.impl.importers.errors import ExtraMissing as ExtraMissing
     from soundline.impl.importers.errors import UnsupportedModel as UnsupportedModel
     from soundline.impl.importers.onnx import ImportedModel as ImportedModel
     from soundline.impl.importers.onnx import from_onnx as from_onnx
+    from soundline.impl.program import Program as Program
+    from soundline.impl.signatures import Signature as Signature
     from soundline.impl.tensor import Tensor as Tensor
     from soundline.impl.tensors.history import no_grad as no_grad
     from soundline.impl.tensors.randomness import manual_seed as manual_seed
@@ -62,10 +62,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "soundline.impl.certificate": ("Certificate",),
-    "soundline.impl.compile": ("Program", "Signature", "compile"),
+    "soundline.impl.compile": ("compile",),
     "soundline.impl.functions": ("function",),
     "soundline.impl.importers.errors": ("ExtraMissing", "UnsupportedModel"),
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
+    "soundline.impl.program": ("Program",),
+    "soundline.impl.signatures": ("Signature",),
     "soundline.impl.tensor": ("Tensor",),
     "soundline.impl.tensors.history": ("no_grad",),
     "soundline.impl.tensors.randomness": ("manual_seed",),

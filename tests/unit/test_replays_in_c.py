@@ -171,7 +171,7 @@ def test_c_of_another_shape_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_slip_in_the_generated_c_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The C of 2 written as that of 3."""
-    from soundline.impl import compile as road
+    from soundline.impl import stages as road
 
     monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path))
     road.lower.cache_clear()
@@ -187,7 +187,7 @@ def test_a_slip_in_the_generated_c_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_c_that_does_not_compile_is_a_mistake_of_ours(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from soundline.impl import compile as road
+    from soundline.impl import stages as road
 
     monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path))
     road.lower.cache_clear()

@@ -1,0 +1,115 @@
+"""
+Programs
+========
+
+A compiled program: what it takes and gives, every stage that it went through, and what it is to call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from soundline.impl.certificate import Certificate, certified
+from soundline.impl.runtime.commands import CommandBuffer
+from soundline.impl.signatures import Signature, checked
+from soundline.impl.stages import PROFILES, STAGES, Lowered
+from soundline.spec.errors import UsageError
+from soundline.spec.text import program_text
+from soundline.spec.uop import UOp
+
+Arrays = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A compiled program: call it with arrays or Tensors of the dtypes and shapes that it was compiled for.
+
+    A call returns fresh numpy arrays, one or as many as the function returned. It may be called from several threads.
+    """
+
+    name: str
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+    device: str
+    _lowered: Lowered
+    _arena: int
+    _single: bool
+    _commands: CommandBuffer
+
+    def __repr__(self) -> str:
+        takes, gives = (", ".join(map(str, signatures)) for signatures in (self.inputs, self.outputs))
+        return f"Program({self.name}: ({takes}) -> ({gives}) on {self.device})"
+
+    @property
+    def stages(self) -> Mapping[str, UOp]:
+        """The UOps after each stage, by the stage's name."""
+        return self._lowered.stages
+
+    @property
+    def uops(self) -> UOp:
+        """The program as the renderer got it: linear UOps."""
+        return self.stages["plan"]
+
+    @property
+    def kernels(self) -> tuple[UOp, ...]:
+        """The kernels, as nests of loops over scalars."""
+        return self.stages["optimize"].src
+
+    @property
+    def source(self) -> str:
+        """The C text."""
+        return self._lowered.source
+
+    @property
+    def certificate(self) -> Certificate:
+        """What stands behind the program, as far as it is known now."""
+        lowered = self._lowered
+        applied = lowered.applied
+        licences = PROFILES[lowered.profile]
+        return certified(lowered.profile, licences, applied, lowered.discharged, applied.rulings)
+
+    def explain(self) -> str:
+        """What the program does and what is known about it, for a reader."""
+        size = (
+            f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
+        )
+        return "\n".join([repr(self), size, str(self.certificate)])
+
+    def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:
+        """Run the program; raises `UsageError` where the arguments are not what it was compiled for."""
+        if len(arguments) != len(self.inputs):
+            raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
+        results = self._commands.run(arguments)
+        if results is None:
+            results = self._commands.run_checked(self._given(arguments))
+        return results[0] if self._single else results
+
+    def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
+        return [checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
+
+
+def stage_text(program: Program, name: str) -> str:
+    """A stage of a program in the textual form, or C for ``render``; raises `UsageError` for a name that is no stage.
+
+    >>> import numpy as np
+    >>> from soundline.impl.compile import compile
+    >>> double = compile(lambda x: x + x, np.arange(3, dtype=np.int32))
+    >>> print(stage_text(double, "callify"))
+    %0 = Param([3]; slot=0, dtype=int32)  # int32[3]
+    %1 = Reshape(2:int32, [1])  # int32[1]
+    %2 = Expand(%1, [3])  # int32[3]
+    %3 = Mul(%0, %2)  # int32[3]
+    %4 = Tuple(%3)
+    %5 = Buffer(; slot=0, size=3, dtype=int32)  # int32[3]
+    %6 = Function(%4, %5)
+    return %6
+    """
+    if name == "render":
+        return program.source
+    if name not in program.stages:
+        raise UsageError(f"there is no stage {name!r}", hint=f"one of {', '.join(STAGES)}")
+    return program_text(program.stages[name])
