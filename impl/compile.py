@@ -15,16 +15,19 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl import storage
+from soundline.impl.linking import linked
 from soundline.impl.lower.callify import callify
+from soundline.impl.lower.calls import called_bodies
+from soundline.impl.lower.steps import steps_of
 from soundline.impl.lower.views import shape_of
 from soundline.impl.program import Program, stage_text
 from soundline.impl.runtime import cpu
-from soundline.impl.runtime.commands import CommandBuffer
+from soundline.impl.runtime.assembly import assembled
 from soundline.impl.signatures import Signature, signature_of
 from soundline.impl.stages import PROFILES, STAGES, Lowered, lower
 from soundline.impl.tensor import Tensor
 from soundline.spec.errors import UsageError
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import UOp
 
 __all__ = [
     "PROFILES",
@@ -83,25 +86,26 @@ def _compiled(
     profile: str,
     single: bool,
 ) -> Program:
-    function = callify(outputs, arguments)
+    called = called_bodies(outputs)
+    function = callify(outputs, arguments, called)
     captured = tuple(_contents_of(b) for b in function.src[1 + len(arguments) :])
-    lowered = lower(_renumbered(function), profile)
-    arena = _arena_size(lowered.stages["plan"], len(function.src) - 1 + len(outputs))
+    program = linked(steps_of(function, called), profile)
     made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
     return Program(
         name=name,
         inputs=tuple(inputs),
         outputs=made,
         device=device,
-        _lowered=lowered,
-        _arena=arena,
+        profile=profile,
+        _linked=program,
         _single=single,
-        _commands=CommandBuffer(
-            _library(lowered.source).commands,
+        _commands=assembled(
+            program,
+            _library(program.source).commands,
             [(s.storage, s.shape) for s in inputs],
             captured,
             [(s.storage, s.shape) for s in made],
-            arena,
+            {},
         ),
     )
 
@@ -113,18 +117,6 @@ def _contents_of(captured: UOp) -> Arrays:
             hint="return it from there, or pass it as an argument",
         )
     return storage.contents(captured)
-
-
-def _renumbered(function: UOp) -> UOp:
-    """The function with its arguments numbered from 0, so that equal functions are one node."""
-    from soundline.spec.uop import buffer
-
-    fresh = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
-    return Op.Function(function.src[0], *fresh)
-
-
-def _arena_size(program: UOp, slot: int) -> int:
-    return next((n.arg.size for n in toposort(program) if n.op is Op.Buffer and n.arg.slot == slot), 0)
 
 
 def computed(outputs: Sequence[UOp]) -> list[Arrays]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl.certificate import Certificate, certified
+from soundline.impl.linking import Linked
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, checked
 from soundline.impl.stages import PROFILES, STAGES, Lowered
@@ -35,8 +36,8 @@ class Program:
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     device: str
-    _lowered: Lowered
-    _arena: int
+    profile: str
+    _linked: Linked
     _single: bool
     _commands: CommandBuffer
 
@@ -45,9 +46,20 @@ class Program:
         return f"Program({self.name}: ({takes}) -> ({gives}) on {self.device})"
 
     @property
+    def _arena(self) -> int:
+        return self._linked.arena
+
+    @property
+    def units(self) -> tuple[Lowered, ...]:
+        """What was lowered apart, each once: the program itself where it calls nothing, or the bodies that it calls and
+        what lies between the calls.
+        """
+        return self._linked.units
+
+    @property
     def stages(self) -> Mapping[str, UOp]:
-        """The UOps after each stage, by the stage's name."""
-        return self._lowered.stages
+        """The UOps after each stage, by the stage's name; of several `units`, those of all."""
+        return self._linked.stages
 
     @property
     def uops(self) -> UOp:
@@ -57,26 +69,32 @@ class Program:
     @property
     def kernels(self) -> tuple[UOp, ...]:
         """The kernels, as nests of loops over scalars."""
-        return self.stages["optimize"].src
+        return self._linked.kernels
+
+    @property
+    def command_count(self) -> int:
+        """The number of commands: one for each kernel and each place where it runs, and for each copy."""
+        return self._commands.count
 
     @property
     def source(self) -> str:
         """The C text."""
-        return self._lowered.source
+        return self._linked.source
 
     @property
     def certificate(self) -> Certificate:
         """What stands behind the program, as far as it is known now."""
-        lowered = self._lowered
-        applied = lowered.applied
-        licences = PROFILES[lowered.profile]
-        return certified(lowered.profile, licences, applied, lowered.discharged, applied.rulings)
+        applied = self._linked.applied
+        discharged = self._linked.discharged
+        return certified(self.profile, PROFILES[self.profile], applied, discharged, applied.rulings)
 
     def explain(self) -> str:
         """What the program does and what is known about it, for a reader."""
         size = (
             f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
         )
+        if len(self.units) > 1:
+            size += f", {self.command_count} commands over {len(self.units)} units"
         return "\n".join([repr(self), size, str(self.certificate)])
 
     def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:

@@ -33,15 +33,19 @@ STAGES: Final = ("callify", "rangeify", "optimize", "expand", "select", "lineari
 """The names of the stages, in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lowered:
     """A function after every stage: the UOps of each, and the C text of the last."""
 
     stages: Mapping[str, UOp]
-    source: str
     profile: str
     applied: Applied
     discharged: tuple[Obligation, ...]
+
+    @functools.cached_property
+    def source(self) -> str:
+        """The C text, rendered when it is asked for."""
+        return render(self.stages["plan"])
 
 
 @functools.lru_cache(maxsize=512)
@@ -59,4 +63,4 @@ def lower(function: UOp, profile: str) -> Lowered:
     stages["linearize"] = linearize(stages["select"], licences)
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     stages["plan"] = plan(stages["linearize"], temporaries)
-    return Lowered(stages, render(stages["plan"]), profile, applied, tuple(discharged))
+    return Lowered(stages, profile, applied, tuple(discharged))

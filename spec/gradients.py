@@ -174,7 +174,7 @@ def _through(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UO
     elements: list[UOp] = []
     for p in reached:
         elements += [part for part in (inside[p].value, inside[p].live) if part is not None]
-    adjoint = Op.Function(Op.Tuple(*elements), *arguments, *given)
+    adjoint = Op.Function(Op.Tuple(*elements), *arguments, *given, tag=called.tag)
     found, position = [], 0
     for p in reached:
         count = 1 if inside[p].live is None else 2

@@ -6,29 +6,36 @@ Transform the Tensor graph into a single stateless function.
 
 Input: the graphs of the outputs, over Buffers. Output: a Function whose body is a Tuple of the outputs over flat
 Params, and whose arguments are the Buffers: first those named, in their order, then those that the graphs captured.
-Functions and Calls inside are replaced by their bodies; Load on the same device, Detach and ContiguousBackward, which
-are identities, are dropped.
+Functions and Calls inside are replaced by their bodies, but for those that are to be Calls (`calls`): these stay, and
+`steps` cuts the function there. Load on the same device, Detach and ContiguousBackward, which are identities, are
+dropped.
 
-*Invariant*: ``GetTuple(result, k)`` has the value of output k; the body has no Buffer, Function, Call or Load.
+*Invariant*: ``GetTuple(result, k)`` has the value of output k; the body has no Buffer, no Function and no Load, and no
+Call but those that were asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soundline.spec.closed import elements
+from soundline.spec.closed import elements, own_nodes
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import Op, UOp, param, toposort
+from soundline.spec.uop import Op, UOp, param
 
 _IDENTITIES = (Op.Detach, Op.ContiguousBackward)
 _FOREIGN = (Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Custom, Op.Ins, Op.Wmma)
 
 
-def callify(outputs: Sequence[UOp], arguments: Sequence[UOp] = ()) -> UOp:
-    """The function of the outputs; `arguments` are the Buffers that come first among its arguments."""
-    flat = inlined(outputs)
+def callify(
+    outputs: Sequence[UOp], arguments: Sequence[UOp] = (), called: frozenset[UOp] = frozenset()
+) -> UOp:
+    """The function of the outputs; `arguments` are the Buffers that come first among its arguments.
+
+    `called` are the bodies that stay apart, as Calls.
+    """
+    flat = inlined(outputs, called=called)
     found = dict.fromkeys(arguments)
-    found.update(dict.fromkeys(n for n in toposort(*flat) if n.op is Op.Buffer))
+    found.update(dict.fromkeys(n for n in own_nodes(*flat) if n.op is Op.Buffer))
     storages = list(found)
     params = {b: param(k, b.dtype, (b.arg.size,)) for k, b in enumerate(storages)}
     body = _rebuilt(flat, params)
@@ -37,18 +44,24 @@ def callify(outputs: Sequence[UOp], arguments: Sequence[UOp] = ()) -> UOp:
 
 def _rebuilt(roots: Sequence[UOp], replacements: dict[UOp, UOp]) -> list[UOp]:
     new: dict[UOp, UOp] = {}
-    for node in toposort(*roots):
+    for node in own_nodes(*roots):
+        sources = tuple(new.get(s, s) for s in node.src)
         if node in replacements:
             new[node] = replacements[node]
-        elif any(new[s] is not s for s in node.src):
-            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag)
+        elif sources != node.src:
+            new[node] = UOp(node.op, sources, node.arg, node.tag)
         else:
             new[node] = node
     return [new[r] for r in roots]
 
 
-def inlined(roots: Sequence[UOp], bound: dict[int, UOp] | None = None) -> list[UOp]:
-    """Graphs without Functions, Calls and identities; `bound` gives the values of the Params by slot."""
+def inlined(
+    roots: Sequence[UOp], bound: dict[int, UOp] | None = None, called: frozenset[UOp] = frozenset()
+) -> list[UOp]:
+    """Graphs without Functions, identities and Calls, but those of the bodies in `called` and of CustomFunctions.
+
+    `bound` gives the values of the Params by slot.
+    """
     new: dict[UOp, UOp] = {}
     stack: list[tuple[UOp, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
@@ -59,7 +72,7 @@ def inlined(roots: Sequence[UOp], bound: dict[int, UOp] | None = None) -> list[U
             stack.append((node, True))
             stack.extend((s, False) for s in reversed(_inner(node)) if s not in new)
         else:
-            new[node] = _inlined_node(node, new, bound or {})
+            new[node] = _inlined_node(node, new, bound or {}, called)
     return [new[r] for r in roots]
 
 
@@ -71,13 +84,13 @@ def _inner(node: UOp) -> tuple[UOp, ...]:
     return node.src
 
 
-def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp]) -> UOp:
+def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called: frozenset[UOp]) -> UOp:
     if node.op in _FOREIGN or node.device not in (None, "CPU"):
         raise CompileError(f"{node.op.name} on {node.device} is no part of a tensor program", where="callify")
     if node.op is Op.Param:
         return bound.get(node.arg.slot, node)
     if node.op is Op.GetTuple:
-        return _called(node, new)
+        return _called(node, new, called)
     if node.op in _IDENTITIES or (node.op is Op.Load and len(node.src) == 1):
         return new[node.src[0]]
     if node.op is Op.Load:
@@ -88,13 +101,15 @@ def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp]) -> UOp:
     return UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
 
 
-def _called(node: UOp, new: dict[UOp, UOp]) -> UOp:
-    """One result of a Tuple, or of a Function or Call with its arguments for its Params."""
+def _called(node: UOp, new: dict[UOp, UOp], apart: frozenset[UOp]) -> UOp:
+    """One result of a Tuple, or of a Function or Call with its arguments for its Params, or of a Call that stays."""
     called = node.src[0]
     if called.op is Op.Tuple:
         return new[called.src[node.arg]]
+    if called.src[0].op is Op.CustomFunction or called.src[0] in apart:
+        return Op.GetTuple(Op.Call(called.src[0], *(new[a] for a in called.src[1:])), arg=node.arg)
     if called.src[0].op is not Op.Tuple:
         raise CompileError(f"a Call of a {called.src[0].op.name} has no body to compile", where="Call")
     arguments = {slot: new[a] for slot, a in enumerate(called.src[1:])}
-    (result,) = inlined([(elements(called) or ())[node.arg]], arguments)
+    (result,) = inlined([(elements(called) or ())[node.arg]], arguments, apart)
     return result

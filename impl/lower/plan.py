@@ -13,6 +13,7 @@ if they never live at once. Registers stay with the C compiler, which allocates 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
@@ -34,6 +35,23 @@ class Placement:
     last: int
 
 
+def layout(lives: Sequence[tuple[int, int, int]]) -> tuple[list[int], int]:
+    """Offsets for what has a size and lives from a first to a last step, and the size of all: largest first, each at
+    the lowest place that nothing takes which lives when it does.
+    """
+    offsets = [0] * len(lives)
+    placed: list[tuple[int, int, int, int]] = []
+    for k in sorted(range(len(lives)), key=lambda k: -lives[k][0]):
+        size, first, last = lives[k]
+        size = _rounded(size)
+        for begin, end, _, _ in sorted(p for p in placed if p[2] <= last and first <= p[3]):
+            if offsets[k] + size <= begin:
+                break
+            offsets[k] = max(offsets[k], end)
+        placed.append((offsets[k], offsets[k] + size, first, last))
+    return offsets, max((end for _, end, _, _ in placed), default=0)
+
+
 def placements(kernels: UOp, first_temporary: int) -> list[Placement]:
     """An arena layout of the buffers with slots from `first_temporary` on: largest first, at the lowest free place."""
     lives: dict[UOp, tuple[int, int]] = {}
@@ -41,18 +59,11 @@ def placements(kernels: UOp, first_temporary: int) -> list[Placement]:
         for node in toposort(kernel):
             if is_global(node) and node.arg.slot >= first_temporary:
                 lives[node] = (lives.get(node, (position, 0))[0], position)
-    found: list[Placement] = []
-    for storage in sorted(lives, key=lambda b: (-b.arg.size * b.dtype.itemsize, b.arg.slot)):
-        first, last = lives[storage]
-        size = _rounded(storage.arg.size * storage.dtype.itemsize)
-        busy = sorted((p for p in found if p.first <= last and first <= p.last), key=lambda p: p.offset)
-        offset = 0
-        for p in busy:
-            if offset + size <= p.offset:
-                break
-            offset = max(offset, p.offset + p.size)
-        found.append(Placement(storage, offset, size, first, last))
-    return found
+    order = sorted(lives, key=lambda b: (-b.arg.size * b.dtype.itemsize, b.arg.slot))
+    sizes = [_rounded(b.arg.size * b.dtype.itemsize) for b in order]
+    offsets, _ = layout([(size, *lives[b]) for b, size in zip(order, sizes, strict=True)])
+    rows = zip(order, offsets, sizes, strict=True)
+    return [Placement(b, offset, size, *lives[b]) for b, offset, size in rows]
 
 
 def _rounded(size: int) -> int:

@@ -46,8 +46,8 @@ class Command:
 class CommandBuffer:
     """Commands over slots: first the arguments, then the captured arrays, the results, and the temporaries.
 
-    Where `aliases` are given, slots follow that point to what others point to, so that one kernel may run on several
-    groups of slots.
+    Where `aliases` are given, slots follow that point where others do, so many bytes further, so that one kernel may
+    run on several groups of slots.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class CommandBuffer:
         captured: Sequence[Arrays],
         gives: Sequence[Shaped],
         temporaries: int = 0,
-        aliases: Sequence[tuple[int, int]] = (),
+        aliases: Sequence[tuple[int, int, int]] = (),
     ) -> None:
         self._host = host()
         self._captured = tuple(captured)
@@ -66,7 +66,7 @@ class CommandBuffer:
         self._first_made = len(takes) + len(captured)
         self._temporaries = temporaries
         self._arena = self._first_made + len(gives)
-        used = [self._arena + 1, *(to + 1 for to, _ in aliases)]
+        used = [self._arena + 1, *(to + 1 for to, _, _ in aliases)]
         self._slots = max(used)
         self.aliases = tuple(aliases)
         self._tables: list[Any] = []
@@ -142,8 +142,8 @@ class CommandBuffer:
         arena = memory.empty(self._temporaries, np.dtype(np.uint8)) if self._temporaries > KEPT else None
         if arena is not None:
             table[self._arena] = _pointer(arena)
-        for to, origin in self.aliases:
-            table[to] = table[origin]
+        for to, origin, offset in self.aliases:
+            table[to] = ffi().cast("char *", table[origin]) + offset
         execute(self._commands, self.count, table)
         self._tables.append(table)
         return results

@@ -50,9 +50,10 @@ struct argument {
     const intptr_t *shape;
 };
 
-/* A slot that points where another does: a kernel that runs at several sites has slots of its own at each. */
+/* A slot that points so many bytes behind another: a kernel that runs at several sites has slots of its own at each. */
 struct alias {
     uint32_t to, from;
+    uint64_t offset;
 };
 
 struct program {
@@ -67,6 +68,7 @@ struct program {
     uint32_t first_made; /* the slot of the first result */
 };
 
+void soundline_copy(void **slot, uint32_t number, uint32_t core, uint32_t cores);
 uint32_t soundline_limit(uint32_t cores);
 uint32_t soundline_workers(void);
 void soundline_forked(void);
@@ -281,6 +283,12 @@ void soundline_forked(void) {
     pool.workers = 0;
 }
 
+/* A command that is no kernel: copy so many bytes from slot 0 to slot 1. */
+void soundline_copy(void **slot, uint32_t number, uint32_t core, uint32_t cores) {
+    (void)core, (void)cores;
+    memcpy(slot[1], slot[0], number);
+}
+
 /* Run commands one after the other. */
 void soundline_execute(const struct command *commands, uint32_t count, void **slot) {
     const environment found = entered();
@@ -345,7 +353,10 @@ int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments
         slot[k] = FIELD(void *, given[k], at->data);
     }
     for (uint32_t k = 0; k < p->made; k++) slot[p->first_made + k] = FIELD(void *, made[k], at->data);
-    for (uint32_t k = 0; k < p->aliased; k++) slot[p->aliases[k].to] = slot[p->aliases[k].from];
+    for (uint32_t k = 0; k < p->aliased; k++) {
+        const struct alias a = p->aliases[k];
+        slot[a.to] = (void *)((uintptr_t)slot[a.from] + a.offset); /* from NULL where there are no temporaries */
+    }
     soundline_execute(p->commands, p->count, slot);
     return -1;
 }

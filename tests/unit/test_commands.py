@@ -67,7 +67,7 @@ def test_one_kernel_runs_at_several_sites_through_aliases(kernels: list[Command]
     run = kernels[0].run
     # slots: 0, 1 arguments; 2, 3 results; 4 the unused temporaries; 5 to 8 what the two sites see
     sites = [Command(run, 0, 5), Command(run, 0, 7)]
-    aliases = [(5, 0), (6, 2), (7, 1), (8, 3)]
+    aliases = [(5, 0, 0), (6, 2, 0), (7, 1, 0), (8, 3, 0)]
     table = CommandBuffer(sites, [(F32, (1,))] * 2, [], [(F32, (1,))] * 2, 0, aliases)
     for x, y in ((1.0, 2.0), (7.0, 8.0)):
         results = table.run((one(x), one(y))) or table.run_checked([one(x), one(y)])
