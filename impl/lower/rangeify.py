@@ -290,7 +290,8 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
     found: dict[UOp, int] = {}
     for node in order:
         own = _own_cost(node)
-        inherited = 0 if node.op is Op.Reduce else sum(found[s] for s in node.src)
+        values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
+        inherited = 0 if node.op is Op.Reduce else sum(found[s] for s in values)
         found[node] = min(own + inherited, 1_000_000)
     return found
 

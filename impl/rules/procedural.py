@@ -56,8 +56,8 @@ def _is_chain(node: UOp, count: int) -> bool:
 def fold_common_factor(node: UOp, known: Knowledge) -> UOp | None:
     """Quotients and remainders of sums: whole rows come out, and a factor of divisor and coefficients goes.
 
-    (12x + 6y + 5) // 6 is 2x + y, and (4x + 2y + 1) % 6 is (2x + y) % 3 * 2 + 1. What is left over must be known to
-    stay within one step of the factor; a number below the factor always does.
+    (12x + 6y + 5) // 6 is 2x + y, (20x + y) % 19 is (x + y) % 19, and (4x + 2y + 1) % 6 is (2x + y) % 3 * 2 + 1. What
+    is left over must be known to stay within one step of the factor; a number below the factor always does.
     """
     divisor = repeated_constant(node.src[1])
     if node.dtype is not index or divisor is None or divisor.arg.value < 2:
@@ -67,8 +67,9 @@ def fold_common_factor(node: UOp, known: Knowledge) -> UOp | None:
 
 def _folded(node: UOp, d: int, known: Knowledge) -> UOp | None:
     whole = linear(node.src[0])
-    rows = {t: c // d for t, c in whole.terms.items() if c % d == 0}
-    rest = whole.of({t: c for t, c in whole.terms.items() if c % d}, whole.number % d)
+    parts = {t: (_toward_zero(c, d), c - d * _toward_zero(c, d)) for t, c in whole.terms.items()}
+    rows = {t: quotient for t, (quotient, _) in parts.items() if quotient}
+    rest = whole.of({t: left for t, (_, left) in parts.items() if left}, whole.number % d)
     out = whole.of(rows, whole.number // d)
     if not rest.terms:
         return out.node() if node.op is Op.Idiv else rest.node()
@@ -85,6 +86,11 @@ def _folded(node: UOp, d: int, known: Knowledge) -> UOp | None:
     if node.op is Op.Mod:
         return Op.Mod(rest.node(), node.src[1])
     return _sum(out, Op.Idiv(rest.node(), node.src[1]))
+
+
+def _toward_zero(c: int, d: int) -> int:
+    """How often a divisor goes into a coefficient; what is left has the sign of the coefficient."""
+    return c // d if c >= 0 else -(-c // d)
 
 
 def _factors(rest: Linear, d: int) -> Iterator[int]:
