@@ -147,7 +147,9 @@ def _open_ranges(node: UOp) -> frozenset[UOp]:
     if node.op is Op.Range:
         return frozenset((node,))
     if node.op is Op.Reduce:
-        return _RANGES[node.src[0]].difference(node.src[1:])
+        own = _RANGES[node.src[0]].difference(node.src[1:])
+        bounds = [_RANGES[r.src[0]] for r in node.src[1:] if r.src[0].op is not Op.Const]
+        return own.union(*bounds) if bounds else own
     if node.op is Op.End:
         return _RANGES[node.src[0]].difference((node.src[1],))
     inside = [_RANGES[s] for s in node.src if _RANGES[s]]

@@ -6,8 +6,9 @@ Topologically sort the graph and determine execution order.
 
 Input: a Linear of Sinks. Output: a Linear of Linears, one sequence of instructions per kernel. A Range opens a loop and
 the End of it closes the loop; a Reduce becomes a register, set to the identity before its loops and folded inside them
-(ascending, so the order of the law is kept; the identity of a float Add is ``-0.0``, which changes no bit). Constants,
-places and After are operands of instructions and are not listed.
+(ascending, so the order of the law is kept; the identity of a float Add is ``-0.0``, which changes no bit). A Reduce
+that folds one element more in each iteration of a loop (`scans`) is set before that loop, and takes one step in it.
+Constants, places and After are operands of instructions and are not listed.
 
 *Invariant*: every instruction comes after those whose results it uses, inside exactly the loops it depends on or in
 loops around which it could be hoisted; executing the sequence stores what the Sink stores.
@@ -21,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from soundline.impl.lower import arith
 from soundline.impl.lower.scalars import FUSED, filled, identity_of
 from soundline.impl.lower.views import shape_of
-from soundline.spec.uop import Op, UOp, buffer, reshape, toposort
+from soundline.spec.uop import Op, UOp, buffer, reshape, substitute, toposort
 
 _OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice, Op.Reshape, Op.Expand))
 
@@ -42,6 +43,13 @@ def nest_of(effect: UOp) -> tuple[list[UOp], UOp]:
     return ranges, effect
 
 
+def runs_along(fold: UOp, r: UOp) -> bool:
+    """Whether a Reduce in a loop folds, in iteration r, one element more than in the iteration before."""
+    if len(fold.src) != 2 or r in arith.ranges_of(fold.src[0]):
+        return False
+    return fold.src[1].src[0] is Op.Add(r, arith.number(1))
+
+
 class _Linearizer:
     """The sequence under construction, and which loops are open at its end."""
 
@@ -52,6 +60,8 @@ class _Linearizer:
         self.open: dict[UOp, None] = {}
         self.body: UOp = Op.Group()
         self.next_register = first_register
+        self.running: dict[UOp, tuple[UOp, UOp, UOp]] = {}
+        """Of each scan whose loop is open: its step, its register, and the first store."""
 
     def kernel(self, sink: UOp) -> UOp:
         """The sequence of a kernel's nests, one after the other."""
@@ -60,11 +70,19 @@ class _Linearizer:
             self.body = body
             for r in ranges:
                 self.hoist(body)
+                self.start_along(r)
                 self.enter(r)
             done = self.effect(body)
             for r in reversed(ranges):
                 done = self.leave(done, r)
         return Op.Linear(*self.sequence)
+
+    def start_along(self, r: UOp) -> None:
+        """Set the registers of the folds that run along a loop, before it."""
+        for fold in toposort(self.body):
+            if fold.op is Op.Reduce and fold not in self.placed and runs_along(fold, r):
+                step = Op.Reduce(substitute(fold.src[0], {fold.src[1]: r}), r, arg=fold.arg)
+                self.running[fold] = (step, *self.started(step))
 
     def effect(self, body: UOp) -> UOp:
         """Place a Store, or each of a Group, after what it stores."""
@@ -102,7 +120,9 @@ class _Linearizer:
         for node in self.waiting(root):
             if node in self.placed:
                 continue
-            if node.op is Op.Reduce and len(node.src) > 1:
+            if node in self.running:
+                self.run(node)
+            elif node.op is Op.Reduce and len(node.src) > 1:
                 self.fold(self.folds_with(node))
             else:
                 self.append(node)
@@ -134,7 +154,9 @@ class _Linearizer:
         found = [node]
         for other in toposort(self.body):
             alike = other.op is Op.Reduce and other.src[1:] == node.src[1:] and other not in self.placed
-            if alike and other is not node and arith.ranges_of(other) <= self.open.keys():
+            if other is node or other in self.running:
+                continue
+            if alike and arith.ranges_of(other) <= self.open.keys():
                 found.append(other)
         inner = {f: set(toposort(f)) for f in found}
         return [f for f in found if f is node or not any(o is not f and o in inner[f] for o in found)]
@@ -152,10 +174,19 @@ class _Linearizer:
         for r in reversed(ranges):
             done = self.leave(done, r)
         for f, (register, _) in zip(folds, started, strict=True):
-            shape = shape_of(f)
-            result = Op.Load(_cell(Op.After(register, done), shape))
-            self.sequence.append(result)
-            self.placed[f] = _shaped(result, shape)
+            self.result(f, register, done)
+
+    def run(self, node: UOp) -> None:
+        """One step of a fold that runs along an open loop; its value is the load after it."""
+        step, register, start = self.running[node]
+        self.result(node, register, self.stepped(step, register, start))
+
+    def result(self, node: UOp, register: UOp, done: UOp) -> None:
+        """Place the load of a register as the value of its Reduce."""
+        shape = shape_of(node)
+        found = Op.Load(_cell(Op.After(register, done), shape))
+        self.sequence.append(found)
+        self.placed[node] = _shaped(found, shape)
 
     def started(self, node: UOp) -> tuple[UOp, UOp]:
         """The register of a Reduce, and its first store."""

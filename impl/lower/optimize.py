@@ -8,6 +8,7 @@ Input and output: a Linear of Sinks of scalars; the output has Ranges of type UP
 core works on at once. What is done, for a CPU, to each nest:
 
 * the rules of the library are applied, before and after the rest;
+* `scanned`: a running fold along a loop takes one step in each iteration, and its nest nothing else of this list;
 * `peeled`: an axis of which only the last step fails a gate does that step apart, and the others without the gate;
 * `merged`: two loops that every access walks as one become one.
 * `laned`: where a reduction reads along the innermost output axis, that axis is split into lanes; together with the
@@ -31,6 +32,7 @@ from collections.abc import Collection
 from soundline.impl.lower.lanes import laned, nested_lanes, split_reductions
 from soundline.impl.lower.loops import merged, peeled
 from soundline.impl.lower.packing import Packing
+from soundline.impl.lower.scans import scanned
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.threads import shared
 from soundline.spec.uop import Op, UOp, toposort
@@ -44,13 +46,14 @@ def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
     for kernel in kernels.src:
         kernel = simplified(kernel, licences, applied)
         packing = Packing(numbers, slots)
-        nests = [
-            n
-            for nest in kernel.src
-            for p in peeled(nest, numbers)
-            for n in laned(merged(p, numbers), numbers, packing)
-        ]
-        split = (split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests)
-        sinks = (*packing.kernels, Op.Sink(*split))
+        done: list[UOp] = []
+        for nest in kernel.src:
+            running = scanned(nest, numbers, applied)
+            if running is not None:
+                done += running
+                continue
+            nests = [n for p in peeled(nest, numbers) for n in laned(merged(p, numbers), numbers, packing)]
+            done += [split_reductions(nested_lanes(n, numbers), numbers, licences) for n in nests]
+        sinks = (*packing.kernels, Op.Sink(*done))
         found += [k for s in sinks for k in shared(simplified(s, licences, applied), numbers)]
     return Op.Linear(*found)

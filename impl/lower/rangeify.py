@@ -291,7 +291,8 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
     for node in order:
         own = _own_cost(node)
         values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
-        inherited = 0 if node.op is Op.Reduce else sum(found[s] for s in values)
+        stored = node.op is Op.Reduce or (node.op is Op.Pad and found[node.src[0]] > _CHEAP)
+        inherited = 0 if stored else sum(found[s] for s in values)
         found[node] = min(own + inherited, 1_000_000)
     return found
 

@@ -42,6 +42,12 @@ class Applied(Counter[str]):
             if application.kept:
                 self.rulings.setdefault(application.procedure, set()).add(application.ruling.verdict)
 
+    def take(self, other: Applied) -> None:
+        """Count what another has counted as well."""
+        self.update(dict(other))
+        for name, rulings in other.rulings.items():
+            self.rulings.setdefault(name, set()).update(rulings)
+
 
 def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
     """A program without what the rules remove; `applied` counts them."""

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.loops import closed
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
@@ -45,7 +45,8 @@ def work(nest: UOp) -> int:
     total = 0
     for node in toposort(body):
         if node.op is Op.Reduce:
-            total += math.prod(map(trip_count, node.src[1:])) * _size(node.src[0])
+            counts = (trip_count(r) for r in node.src[1:] if r.src[0].op is Op.Const)  # a scan does one step
+            total += math.prod(counts) * _size(node.src[0])
     return (total + _size(body)) * math.prod(map(trip_count, ranges))
 
 
@@ -70,6 +71,7 @@ def _dealt(nest: UOp, numbers: Iterator[int]) -> UOp | None:
         if r.arg.type is AxisType.LOOP
         and trip_count(r) > 1
         and all(r in arith.ranges_of(f) for f in folds)  # or every core would do all of such a reduction
+        and not any(runs_along(f, r) for f in folds)  # what one iteration has folded, the next one continues
     ]
     if not loops:
         return None

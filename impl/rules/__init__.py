@@ -7,7 +7,8 @@ and that the court proves: ``soundline verify impl/rules``.
 
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewrite` may be
 given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them; the
-matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has.
+matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has, nor
+those of `SCANS`, which lowering applies where a fold runs along a loop.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from soundline.impl.rules import (
     movement,
     ranges,
     reduces,
+    scans,
     selection,
     shifts,
 )
 from soundline.spec.rules import Rule
 
-__all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "SIMPLIFY", "rules_in"]
+__all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "SCANS", "SIMPLIFY", "rules_in"]
 
 MODULES: tuple[ModuleType, ...] = (
     identities,
@@ -55,6 +57,7 @@ MODULES: tuple[ModuleType, ...] = (
     elementwise_movement,
     reduces,
     ranges,
+    scans,
     decompositions,
     commutativity,
 )
@@ -69,9 +72,12 @@ LIBRARY: tuple[Rule, ...] = tuple(r for module in MODULES for r in rules_in(modu
 """Every rule that is shipped."""
 
 SIMPLIFY: tuple[Rule, ...] = tuple(
-    r for module in MODULES if module not in (commutativity, decompositions) for r in rules_in(module)
+    r for module in MODULES if module not in (commutativity, decompositions, scans) for r in rules_in(module)
 )
 """The rules that simplify; earlier ones are tried first."""
+
+SCANS: tuple[Rule, ...] = rules_in(scans)
+"""What a fold along a loop is; lowering chooses from these where there is one."""
 
 DECOMPOSE: tuple[Rule, ...] = rules_in(decompositions)
 """What an op is in terms of others; lowering chooses from these what its target asks for."""

@@ -15,7 +15,7 @@ from soundline.impl.facts import repeated_constant
 from soundline.impl.folding import repeat
 from soundline.impl.linear import Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.node import UOp
+from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.procedures import Knowledge, procedure
 from soundline.spec.uop import const
@@ -159,6 +159,29 @@ def _difference(comparison: UOp) -> Linear:
     for term, c in right.terms.items():
         terms[term] = terms.get(term, 0) - c
     return left.of(terms, left.number - right.number)
+
+
+@procedure(Op.CmpLe, Op.CmpLt, Op.CmpGt, Op.CmpGe)
+def isolate_folded_range(node: UOp, known: Knowledge) -> UOp | None:  # it asks nothing
+    """A comparison of indices as a bound of the innermost range that is folded in it: low ≤ r, or r < high.
+
+    Not among those that simplify: lowering asks for it where the bound of a fold is wanted.
+    """
+    if node.src[0].dtype is not index or node.shape != ():
+        return None
+    gap = _difference(node)
+    folded = [t for t in gap.terms if t.op is Op.Range and t.arg.type is AxisType.REDUCE]
+    r = max(folded, key=lambda t: int(t.arg.id), default=None)
+    if r is None or abs(gap.terms[r]) != 1:
+        return None
+    upward = node.op in (Op.CmpLe, Op.CmpLt)
+    sign = gap.terms[r] if upward else -gap.terms[r]
+    strict = node.op in (Op.CmpLt, Op.CmpGt)
+    rest = {t: (c if sign < 0 else -c) * (1 if upward else -1) for t, c in gap.terms.items() if t is not r}
+    number = (gap.number if sign < 0 else -gap.number) * (1 if upward else -1)
+    if sign < 0:
+        return Op.CmpLe(gap.of(rest, number + strict).node(), r)
+    return Op.CmpLt(r, gap.of(rest, number + (not strict)).node())
 
 
 Limits = tuple[float, float]

@@ -21,11 +21,12 @@ from soundline.impl.rules.procedural import (
     fold_common_factor,
     fold_comparison,
     fold_gates,
+    isolate_folded_range,
 )
 from soundline.spec.dtypes import DType, bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
+from soundline.spec.node import AxisType, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.procedures import Knowledge, Procedure, procedure
 from soundline.spec.uop import broadcast_to, buffer, const, loop, param
@@ -300,6 +301,10 @@ FACTORS = [
     (Op.Idiv(plus(times(Y, 6), Z), c(12)), Op.Idiv(Y, c(2))),
     (Op.Mod(plus(times(Y, 6), Z), c(12)), plus(Z, times(Op.Mod(Y, c(2)), 6))),
     (Op.Idiv(plus(times(X, -6), c(7)), c(3)), plus(times(X, -2), c(2))),
+    (Op.Mod(plus(times(X, 20), Y), c(19)), Op.Mod(plus(X, Y), c(19))),
+    (Op.Mod(plus(times(X, -20), Y), c(19)), Op.Mod(Op.Sub(Y, X), c(19))),
+    (Op.Idiv(plus(times(X, 20), Y), c(19)), plus(X, Op.Idiv(plus(X, Y), c(19)))),
+    (Op.Idiv(plus(times(X, -20), Y), c(19)), Op.Sub(Op.Idiv(Op.Sub(Y, X), c(19)), X)),
 ]
 
 
@@ -318,6 +323,31 @@ def test_what_is_not_known_to_stay_within_a_step_is_kept(court: RealCourt) -> No
         Op.Idiv(P, c(2, int8)),
     ):
         assert applied(program, fold_common_factor) is program
+
+
+K, L = loop(6, 3, AxisType.REDUCE), loop(6, 4, AxisType.REDUCE)
+BOUNDS = [
+    (Op.CmpLe(c(0), plus(X, K, c(-3))), Op.CmpLe(plus(Op.Neg(X), c(3)), K)),
+    (Op.CmpLt(c(0), plus(X, K)), Op.CmpLe(plus(Op.Neg(X), c(1)), K)),
+    (Op.CmpLt(K, plus(X, Y)), Op.CmpLt(K, plus(X, Y))),
+    (Op.CmpLe(K, X), Op.CmpLt(K, plus(X, c(1)))),
+    (Op.CmpGe(X, K), Op.CmpLt(K, plus(X, c(1)))),
+    (Op.CmpGt(X, K), Op.CmpLt(K, X)),
+    (Op.CmpGe(plus(K, X), c(4)), Op.CmpLe(plus(Op.Neg(X), c(4)), K)),
+    (Op.CmpGt(plus(K, X), c(4)), Op.CmpLe(plus(Op.Neg(X), c(5)), K)),
+    (Op.CmpLt(Op.Sub(X, K), c(2)), Op.CmpLe(plus(X, c(-1)), K)),
+    (Op.CmpLe(K, plus(L, X)), Op.CmpLe(Op.Sub(K, X), L)),
+    (Op.CmpLe(times(K, 2), X), Op.CmpLe(times(K, 2), X)),
+    (Op.CmpLe(Op.Mod(K, c(3)), X), Op.CmpLe(Op.Mod(K, c(3)), X)),
+    (Op.CmpLe(X, Y), Op.CmpLe(X, Y)),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), BOUNDS, ids=str)
+def test_folded_range_stands_alone(court: RealCourt, before: UOp, after: UOp) -> None:
+    assert applied(before, isolate_folded_range) is after
+    rulings = {a.ruling.verdict for a in rewrite(before, [isolate_folded_range]).applications}
+    assert rulings <= {"proved"}
 
 
 GATES = [

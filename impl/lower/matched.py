@@ -1,0 +1,46 @@
+"""
+One rule at one node
+====================
+
+Lowering sometimes knows where a rule of the library is wanted, and which: it asks for one application, instead of
+rewriting with all rules. What is matched, and under which conditions, is as in `impl.rewrite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from soundline.impl.facts import Facts
+from soundline.impl.matching import patterns_of
+from soundline.spec.building import build
+from soundline.spec.errors import IllFormed
+from soundline.spec.rules import Rule
+from soundline.spec.uop import Op, UOp
+
+
+class LoweredFacts(Facts):
+    """What is known of a lowered program: also that its loads read inside their buffers, which is discharged before."""
+
+    def _valid_of(self, node: UOp, at: Callable[[UOp], bool]) -> bool:
+        if node.op is Op.Buffer:
+            return True
+        if node.op is Op.Index and node.src[0].op is Op.Buffer:
+            return all(map(at, node.src[1:]))
+        if node.op is Op.Load:
+            return all(map(at, node.src))
+        return super()._valid_of(node, at)
+
+
+def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
+    """What a rule makes of a node, a scalar; None where it does not apply."""
+    for pattern in patterns_of(stated):
+        env = pattern.match(node, facts)
+        if env is None:
+            continue
+        try:
+            found = build(stated.right, env, node)
+        except IllFormed:  # this dtype has no instance of the rule
+            continue
+        if found.dtype is node.dtype and found.shape == node.shape:
+            return found
+    return None

@@ -1,0 +1,100 @@
+# ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
+# mypy: disable-error-code="name-defined,type-arg,valid-type"
+"""
+Scans
+=====
+
+A running sum is written as a fold over everything behind a gate, once for each element: n² steps. Two sorts of rules
+make it n. A gate that only bounds the range becomes its bound; and a fold with one iteration more is the fold without
+it, and one step. Lowering (``impl/lower/scans``) uses the second by induction over the loop around: what an iteration
+has folded, the next one continues.
+
+What is left out must be what the fold does not notice, and something must be left in: a fold starts at its first
+element, and of nothing it is +0.0, while -0.0 is what a sum of floats does not notice (U-10).
+"""
+
+from soundline.spec.dtypes import floats, index, ints
+from soundline.spec.op_schema import Op
+from soundline.spec.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
+from soundline.spec.rules import Sides, fresh, given, identity, rule, where
+from soundline.spec.terms import Monoid, Size, Value
+
+whole = (index, *ints)
+
+
+@rule(dtypes=whole)
+def fold_from(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """A gate that the first iterations fail, as padding in front makes it."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return reduce_over(m, r, where(c <= r, f(r), identity(m))), reduce_over(m, k, f(k + c))
+
+
+@rule(dtypes=floats)
+def sum_from_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a sum of floats, which notices +0.0, and does not notice -0.0."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return sum_over(r, where(c <= r, f(r), -0.0)), sum_over(k, f(k + c))
+
+
+@rule(dtypes=floats)
+def product_from_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a product of floats."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return prod_over(r, where(c <= r, f(r), 1)), prod_over(k, f(k + c))
+
+
+@rule(dtypes=floats)
+def max_from_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for the greatest float."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return max_over(r, where(c <= r, f(r), identity(Op.Max))), max_over(k, f(k + c))
+
+
+@rule(dtypes=whole)
+def fold_up_to(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """A gate that the last iterations fail, as a triangular mask makes it."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return reduce_over(m, r, where(r < c, f(r), identity(m))), reduce_over(m, k, f(k))
+
+
+@rule(dtypes=floats)
+def sum_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a sum of floats."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, f(k))
+
+
+@rule(dtypes=floats)
+def product_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a product of floats."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return prod_over(r, where(r < c, f(r), 1)), prod_over(k, f(k))
+
+
+@rule(dtypes=floats)
+def max_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for the greatest float."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return max_over(r, where(r < c, f(r), identity(Op.Max))), max_over(k, f(k))
+
+
+@rule
+def fold_without_last(m: Monoid, r: Range["n"], n: Size, f: Body["r"]) -> Sides:
+    """The last iteration is one step after all others; there must be others, for what it continues."""
+    given(n > 1)
+    k = fresh(n - 1)
+    return reduce_over(m, r, f(r)), m(reduce_over(m, k, f(k)), f(n - 1))
+
+
+@rule
+def fold_of_one_iteration(m: Monoid, r: Range[1], f: Body["r"]) -> Sides:
+    """A loop that runs once."""
+    return reduce_over(m, r, f(r)), f(0)

@@ -1,0 +1,214 @@
+"""Running folds: what is lowered to one step in each iteration, what is not, and that no bit changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import soundline as sl
+from soundline.impl import sums
+from soundline.impl.lower import scans as lowering
+from soundline.impl.lower.linearize import nest_of, runs_along
+from soundline.impl.lower.scans import _continues, scanned
+from soundline.impl.lower.simplify import Applied
+from soundline.impl.lower.threads import shared
+from soundline.impl.rules import SCANS, scans
+from soundline.spec.dtypes import float32, index
+from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
+
+Tensors = Callable[[sl.Tensor], sl.Tensor]
+
+
+def data(rows: int, columns: int) -> np.ndarray:
+    """Numbers with zeros of both signs, infinities and NaN among them, and a row of -0.0."""
+    x = np.random.default_rng(6).normal(size=(rows, columns)).astype(np.float32)
+    x[0, : columns // 2] = -0.0
+    x[rows // 2] = -0.0
+    x[1, columns // 3] = np.inf
+    x[2, columns // 3] = -np.inf
+    x[2, columns // 2] = np.nan
+    return x
+
+
+def is_linear(program: sl.Program) -> bool:
+    """Whether every fold of a program runs along a loop, in all kernels."""
+    nests = [nest for kernel in program.kernels for nest in kernel.src]
+    found = [(f, nest_of(nest)[0]) for nest in nests for f in toposort(nest) if f.op is Op.Reduce]
+    return bool(found) and all(any(runs_along(f, r) for r in ranges) for f, ranges in found)
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+RUNNING: dict[str, tuple[Tensors, Callable[[np.ndarray], np.ndarray]]] = {
+    "sum of rows": (lambda x: x.cumsum(1), lambda x: np.cumsum(x, 1)),
+    "sum of columns": (lambda x: x.cumsum(0), lambda x: np.cumsum(x, 0)),
+    "product": (lambda x: x.cumprod(1), lambda x: np.cumprod(x, 1)),
+    "greatest": (lambda x: x.cummax(1), lambda x: np.maximum.accumulate(x, 1)),
+    "from the end": (lambda x: x.flip(1).cumsum(1).flip(1), lambda x: np.cumsum(x[:, ::-1], 1)[:, ::-1]),
+    "columns from the end": (lambda x: x.flip(0).cumsum(0).flip(0), lambda x: np.cumsum(x[::-1], 0)[::-1]),
+    "of all": (lambda x: x.reshape(-1).cumsum(0), lambda x: np.cumsum(x.reshape(-1))),
+    "and what is made of it": (
+        lambda x: x.cumsum(1) * x - 1.0,
+        lambda x: np.cumsum(x, 1) * x - np.float32(1),
+    ),
+    "two of one loop": (
+        lambda x: x.cumsum(1) + x.cummax(1),
+        lambda x: np.cumsum(x, 1) + np.maximum.accumulate(x, 1),
+    ),
+    "of a middle axis": (
+        lambda x: x.reshape(3, 3, 13).cumsum(1),
+        lambda x: np.cumsum(x.reshape(3, 3, 13), 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RUNNING)
+@pytest.mark.parametrize("profile", ["exact", "fast"])
+def test_running_fold_takes_one_step_in_each_iteration_and_changes_no_bit(name: str, profile: str) -> None:
+    made, expected = RUNNING[name]
+    x = data(9, 13)
+    program = sl.compile(made, x, profile=profile)
+    assert len(program.kernels) == 1
+    assert is_linear(program)
+    with np.errstate(all="ignore"):
+        assert same_bits(program(x), expected(x))
+
+
+def test_whole_numbers_wrap_alike() -> None:
+    x = np.arange(-60, 57, dtype=np.int64).reshape(9, 13) * (1 << 60)
+    for made, expected in ((sl.Tensor.cumsum, np.cumsum), (sl.Tensor.cumprod, np.cumprod)):
+        program = sl.compile(lambda t, made=made: made(t, 1), x)
+        assert is_linear(program)
+        assert same_bits(program(x), expected(x, 1))
+
+
+def test_rows_and_lanes_that_do_not_fill() -> None:
+    for rows, columns in ((5, 2), (4, 3), (7, 300), (2, 9), (1, 6), (6, 1)):
+        x = np.random.default_rng(rows).normal(size=(rows, columns)).astype(np.float32)
+        for axis in (0, 1):
+            program = sl.compile(lambda t, axis=axis: t.cumsum(axis), x)
+            assert same_bits(program(x), np.cumsum(x, axis)), (rows, columns, axis)
+
+
+def test_what_is_dear_is_computed_once_and_not_padded() -> None:
+    x = data(9, 13)
+    program = sl.compile(lambda t: t.exp().cumsum(1), x)
+    assert len(program.kernels) == 2
+    sizes = {n.arg.size for n in toposort(*program.kernels) if n.op is Op.Buffer}
+    assert sizes == {9 * 13}
+    assert is_linear(sl.compile(lambda t: t.cumsum(1), x))
+
+
+def test_certificate_names_the_rules_and_the_validated_step() -> None:
+    program = sl.compile(lambda t: t.cumsum(1), data(9, 13))
+    named = {r.id: r for r in program.certificate.rules}
+    assert named.keys() >= {"sum_from_of_floats", "fold_without_last", "fold_of_one_iteration"}
+    assert named["isolate_folded_range"].procedural
+    assert named["isolate_folded_range"].ruling.verdict == "proved"
+
+
+def test_every_bounding_rule_is_one_that_lowering_uses() -> None:
+    assert {*lowering.BOUNDS, scans.fold_without_last, scans.fold_of_one_iteration} == set(SCANS)
+
+
+# By hand ----------------------------------------------------------------------------------------------------------
+
+SOURCE, TARGET = buffer(0, 64, float32), buffer(1, 64, float32)
+
+
+def number(value: int) -> UOp:
+    return const(value, index)
+
+
+def masked(gate: Callable[[UOp, UOp], UOp], nothing: float, op: Op = Op.Add) -> UOp:
+    """A nest that stores, for every i < 8, the fold over k < 8 of what a gate lets through."""
+    i, k = loop(8, 0), loop(8, 1, AxisType.REDUCE)
+    value = Op.Where(gate(i, k), Op.Load(Op.Index(SOURCE, k)), const(nothing, float32))
+    return Op.End(Op.Store(Op.Index(TARGET, i), Op.Reduce(value, k, arg=ReduceArg(op))), i)
+
+
+def lowered(nest: UOp) -> list[UOp] | None:
+    return scanned(nest, iter(range(10, 1000)), Applied())
+
+
+@pytest.mark.parametrize(
+    ("gate", "op", "nothing"),
+    [
+        (lambda i, k: Op.CmpLe(k, i), Op.Add, -0.0),
+        (lambda i, k: Op.CmpLt(k, Op.Add(i, number(1))), Op.Add, -0.0),
+        (Op.CmpGe, Op.Mul, 1.0),
+        (lambda i, k: Op.CmpGt(Op.Add(i, number(1)), k), Op.Max, -np.inf),
+        (lambda i, k: Op.CmpLe(Op.Sub(k, i), number(0)), Op.Add, -0.0),
+        (lambda i, k: Op.CmpLt(number(-1), Op.Sub(i, k)), Op.Add, -0.0),
+    ],
+    ids=["k<=i", "k<i+1", "i>=k", "i+1>k", "k-i<=0", "-1<i-k"],
+)
+def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
+    found = lowered(masked(gate, nothing, op))
+    assert found is not None
+    (nest,) = found
+    ranges, body = nest_of(nest)
+    (fold,) = (n for n in toposort(body) if n.op is Op.Reduce)
+    assert runs_along(fold, ranges[0])
+
+
+@pytest.mark.parametrize(
+    ("gate", "op", "nothing"),
+    [
+        (lambda i, k: Op.CmpLt(k, i), Op.Add, -0.0),  # of nothing, the fold is +0.0
+        (lambda i, k: Op.CmpLe(k, Op.Add(i, number(1))), Op.Add, -0.0),  # the bound leaves the range
+        (lambda i, k: Op.CmpLe(k, i), Op.Add, 0.0),  # a sum notices +0.0
+        (lambda i, k: Op.CmpLe(k, i), Op.Mul, 0.0),  # a product notices 0
+        (lambda i, k: Op.CmpLe(k, i), Op.Max, 0.0),  # all elements may lie below
+        (lambda i, k: Op.CmpLe(k, Op.Mul(i, number(2))), Op.Add, -0.0),  # two steps in an iteration
+        (lambda i, k: Op.CmpLe(Op.Mul(k, number(2)), i), Op.Add, -0.0),  # half a step
+        (lambda i, k: Op.CmpLe(number(7), Op.Add(i, k)), Op.Add, -0.0),  # the new element comes first
+        (Op.CmpLe, Op.Add, -0.0),  # here too, along the mirrored loop
+        (lambda i, k: Op.CmpNe(k, i), Op.Add, -0.0),  # no bound
+        (lambda i, k: Op.CmpLe(k, Op.Mod(i, number(4))), Op.Add, -0.0),  # begins anew
+    ],
+    ids=["k<i", "k<=i+1", "+0.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
+)
+def test_what_is_no_running_fold_stays(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
+    assert lowered(masked(gate, nothing, op)) is None
+
+
+def test_fold_of_what_depends_on_the_loop_stays() -> None:
+    """A convolution with a triangular mask folds other products in each iteration."""
+    i, k = loop(8, 0), loop(8, 1, AxisType.REDUCE)
+    product = Op.Mul(Op.Load(Op.Index(SOURCE, k)), Op.Load(Op.Index(SOURCE, Op.Add(i, k))))
+    value = Op.Where(Op.CmpLe(k, i), product, const(-0.0, float32))
+    fold = Op.Reduce(value, k, arg=ReduceArg(Op.Add))
+    assert lowered(Op.End(Op.Store(Op.Index(TARGET, i), fold), i)) is None
+
+
+def test_step_that_is_not_the_next_one_is_refused() -> None:
+    i = loop(8, 0)
+    for size in (Op.Add(i, number(2)), Op.Mul(Op.Add(i, number(1)), number(2)), number(8)):
+        k = UOp(Op.Range, (size,), loop(1, 5, AxisType.REDUCE).arg)
+        fold = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
+        assert not runs_along(fold, i)
+    k = UOp(Op.Range, (Op.Add(i, number(1)),), loop(1, 5, AxisType.REDUCE).arg)
+    fold = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
+    assert runs_along(fold, i)
+    assert _continues(fold, i, iter(range(10, 99)), Applied())
+
+
+def test_loop_of_a_scan_is_dealt_out_to_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soundline.impl.lower.threads.WORTH", 0)
+    x = np.ones(5000, np.float32)
+    program = sl.compile(lambda t: t.cumsum(0), x)
+    (nest,) = program.kernels[0].src
+    (dealt,) = shared(Op.Sink(nest), iter(range(50, 99)))
+    assert all(r.arg.type is not AxisType.THREAD for r in nest_of(dealt.src[0])[0])
+
+
+def test_blocks_of_sums_are_not_taken_for_scans() -> None:
+    x = np.random.default_rng(1).normal(size=(3, 5000)).astype(np.float32)
+    program = sl.compile(lambda t: t.sum(1), x)
+    assert not is_linear(program)
+    assert sums.SHORT < 5000

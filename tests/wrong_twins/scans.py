@@ -1,0 +1,83 @@
+"""Wrong twins of ``impl/rules/scans.py``."""
+
+import math
+
+from soundline.verify import *
+
+
+@rule(dtypes=[int8])
+def fold_from_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """One iteration too few."""
+    given(c >= 0, c < n)
+    k = fresh(n - c - 1)
+    return reduce_over(m, r, where(c <= r, f(r), identity(m))), reduce_over(m, k, f(k + c))
+
+
+@rule(dtypes=[float16])
+def sum_from_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """A sum of floats notices +0.0."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return sum_over(r, where(c <= r, f(r), 0)), sum_over(k, f(k + c))
+
+
+@rule(dtypes=[float16])
+def product_from_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """The first element that is left in is lost."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return prod_over(r, where(c < r, f(r), 1)), prod_over(k, f(k + c))
+
+
+@rule(dtypes=[float16])
+def max_from_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """All elements may lie below 0."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return max_over(r, where(c <= r, f(r), 0)), max_over(k, f(k + c))
+
+
+@rule(dtypes=[int8])
+def fold_up_to_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """The gate lets one more through than the bound."""
+    given(c > 0, c < n)
+    k = fresh(c)
+    return reduce_over(m, r, where(r <= c, f(r), identity(m))), reduce_over(m, k, f(k))
+
+
+@rule(dtypes=[float16])
+def sum_up_to_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """Where everything is left out, the left side is -0.0 and the right one +0.0."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c)
+    return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, f(k))
+
+
+@rule(dtypes=[float16])
+def product_up_to_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """A mask that multiplies is no gate: it does not leave a factor out."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return prod_over(r, where(r < c, f(r), 0)), prod_over(k, f(k))
+
+
+@rule(dtypes=[float16])
+def max_up_to_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """A bound above the range reads what is not there."""
+    given(c > 0)
+    k = fresh(c)
+    return max_over(r, where(r < c, f(r), -math.inf)), max_over(k, f(k))
+
+
+@rule(dtypes=[float16])
+def fold_without_last_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
+    """The first iteration cannot be done last: the order of a sum of floats matters."""
+    given(n > 1)
+    k = fresh(n - 1)
+    return reduce_over(m, r, f(r)), m(reduce_over(m, k, f(k + 1)), f(0))
+
+
+@rule(dtypes=[int8])
+def fold_of_one_iteration_wrong(m: Monoid, r: Range[2], f: Body["r"]):
+    """Two iterations."""
+    return reduce_over(m, r, f(r)), f(0)
