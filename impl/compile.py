@@ -96,7 +96,7 @@ def _compiled(
         inputs=tuple(inputs),
         outputs=made,
         device=device,
-        profile=profile,
+        _profile=profile,
         _linked=program,
         _single=single,
         _commands=assembled(

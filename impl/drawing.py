@@ -7,6 +7,10 @@ repeated to a shape, and shapes and offsets are written in the box that uses the
 an edge brings, in the order of the operands; a Param in a shape is named by its slot. The picture needs no script, no
 font and no network, and follows a dark page, since lines and text have the colour of what stands around them.
 
+A graph that is too large for a picture is *folded*: nodes that are alike and use the same nodes share a box, then
+chains of movement and arithmetic do, and what is furthest from the results becomes one box that says how many nodes it
+is.
+
 The layers are those of the longest path, and what has no source stands just above its users; an edge that skips layers
 runs through a gap in each, and within a layer the order is the one that the neighbours ask for on average, a few sweeps
 up and down.
@@ -14,12 +18,15 @@ up and down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from xml.sax.saxutils import escape, quoteattr
 
 from soundline.spec.ops import TABLE, Group
-from soundline.spec.text import Names, arg_text, operand_text, program_text, stands_where_it_is_used
+from soundline.spec.text import Names, arg_text, operand_text, stands_where_it_is_used
 from soundline.spec.uop import Op, UOp, toposort
 
 COLOURS: dict[Group, str] = {
@@ -41,7 +48,15 @@ CHARACTER, LINE, MARGIN = 7.3, 15.0, 8.0
 """Width of a character, height of a line, and the space around text, in pixels."""
 GAP, LAYER_GAP, SWEEPS = 22.0, 34.0, 6
 MOST = 150
-"""More nodes than this are no picture that helps anybody."""
+"""With more boxes than this no picture helps anybody."""
+WIDEST = 1600.0
+"""A picture that is wider, in pixels, is folded."""
+LONGEST = 48
+"""More characters than this are cut off a line."""
+_ALIKE = re.compile(r"[\[(]")
+_CHAINED = frozenset(
+    op for op, entry in TABLE.items() if entry.group in ("movement", "elementwise", "decomposed")
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -50,6 +65,8 @@ class Box:
 
     node: UOp | None
     text: tuple[str, ...] = ()
+    deep: bool = False
+    """Whether it stands for several nodes."""
     above: list[Box] = field(default_factory=list)
     below: list[Box] = field(default_factory=list)
     x: float = 0.0
@@ -75,15 +92,135 @@ class Box:
 Layers = list[list[Box]]
 
 
-def svg(*roots: UOp) -> str:
-    """The picture of the program with these results; its text where it is too large for a picture."""
-    nodes = [n for n in toposort(*roots) if n in roots or not _is_inline(n)]
-    if len(nodes) > MOST:
-        return f"<pre>{escape(program_text(*roots))}</pre>"
-    layers = _layers(nodes)
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What is drawn: nodes with sources before users, what each uses, the lines in its box, and
+    the results that keep boxes of their own.
+    """
+
+    nodes: Sequence[UOp]
+    sources: Callable[[UOp], Iterable[UOp]]
+    label: Callable[[UOp], tuple[str, ...]]
+    roots: frozenset[UOp]
+
+
+def svg(*roots: UOp, most: int = MOST) -> str:
+    """The picture of the program with these results, folded where it has more than `most` nodes or is too wide."""
+    shown = frozenset(roots)
+    nodes = [n for n in toposort(*roots) if n in shown or not _is_inline(n)]
+    return picture(Graph(nodes, lambda n: n.src, _label, shown), most)
+
+
+def picture(graph: Graph, most: int = MOST) -> str:
+    """The picture of a graph, folded where it has more than `most` nodes or is too wide."""
+    return _drawn(laid_out(graph, most))
+
+
+def laid_out(graph: Graph, most: int = MOST) -> Layers:
+    """The boxes of a graph in their places, folded as far as a picture that helps needs it."""
+    head = {node: node for node in graph.nodes}
+    layers: Layers = []
+    for fold in (None, _alike, _chained, _cut):
+        if fold is not None:
+            head = fold(graph, head, most)
+        elif len(head) > most:
+            continue
+        layers = _in_place(graph, head)
+        if len({*head.values()}) <= most and width_of(layers) <= WIDEST:
+            break
+    return layers
+
+
+def _in_place(graph: Graph, head: dict[UOp, UOp]) -> Layers:
+    """The boxes of a graph, of which nodes with one head share one."""
+    members: dict[UOp, list[UOp]] = {}
+    for node in graph.nodes:
+        members.setdefault(head[node], []).append(node)
+    used = _used(graph, head)
+    several = frozenset(box for box, nodes in members.items() if len(nodes) > 1)
+    layers = _layers(list(used), used.__getitem__, lambda box: _folded_label(members[box], graph), several)
     _put_in_order(layers)
     _place(layers)
-    return _drawn(layers)
+    return layers
+
+
+def width_of(layers: Layers) -> float:
+    """Pixels from the left margin to the right one."""
+    return max((b.x + b.width for layer in layers for b in layer), default=0.0) + MARGIN
+
+
+# Folding ----------------------------------------------------------------------------------------------------------
+
+
+def _used(graph: Graph, head: dict[UOp, UOp]) -> dict[UOp, tuple[UOp, ...]]:
+    """What the boxes use, those that are used before those that use them."""
+    found: dict[UOp, dict[UOp, None]] = {}
+    for node in graph.nodes:
+        own = found.setdefault(head[node], {})
+        own.update((head[s], None) for s in graph.sources(node) if s in head and head[s] is not head[node])
+    return {box: tuple(found[box]) for box in TopologicalSorter(found).static_order()}
+
+
+def _alike(graph: Graph, head: dict[UOp, UOp], most: int) -> dict[UOp, UOp]:
+    """The first node for each that does the same as it, to the same nodes."""
+    head = {}
+    first: dict[object, UOp] = {}
+    for node in graph.nodes:
+        sources = tuple(head[s] for s in graph.sources(node) if s in head)
+        alone = node in graph.roots or node.op in (Op.Param, Op.Buffer)
+        key: object = node if alone else (_ALIKE.split(graph.label(node)[0])[0], node.op, node.shape, sources)
+        head[node] = first.setdefault(key, node)
+    return head
+
+
+def _chained(graph: Graph, head: dict[UOp, UOp], most: int) -> dict[UOp, UOp]:
+    """Movement and arithmetic in the box of the only box that uses it, if that is movement or arithmetic too."""
+    used = _used(graph, head)
+    users: dict[UOp, list[UOp]] = {}
+    for box, sources in used.items():
+        for source in sources:
+            users.setdefault(source, []).append(box)
+    kept = {head[r] for r in graph.roots}
+    to: dict[UOp, UOp] = {}
+    for box in reversed(used):
+        only = users[box][0] if len(users.get(box, ())) == 1 else box
+        to[box] = to[only] if only is not box and {box.op, only.op} <= _CHAINED and box not in kept else box
+    return {node: to[box] for node, box in head.items()}
+
+
+def _cut(graph: Graph, head: dict[UOp, UOp], most: int) -> dict[UOp, UOp]:
+    """All but the boxes nearest to the results in one box; near is what has no long way to a result."""
+    used = _used(graph, head)
+    if len(used) <= most:
+        return head
+    distance = dict.fromkeys(used, 0)
+    for box in reversed(used):
+        for source in used[box]:
+            distance[source] = max(distance[source], distance[box] + 1)
+    rest = sorted(used, key=distance.__getitem__)[most - 1 :]
+    return {node: rest[0] if box in rest else box for node, box in head.items()}
+
+
+def _folded_label(nodes: Sequence[UOp], graph: Graph) -> tuple[str, ...]:
+    """The ops that share a box, with how many there are of each."""
+    if len(nodes) == 1:
+        return graph.label(nodes[0])
+    own = set(nodes)
+    chained = any(s in own for n in nodes for s in graph.sources(n))
+    counts = Counter(n.op.name for n in nodes)
+    said = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.most_common(4))
+    more = "" if len(counts) <= 4 else ", …"
+    if not chained and len(counts) == 1:
+        return (*graph.label(nodes[0]), f"and {len(nodes) - 1} more like it")
+    return (f"{len(nodes)} nodes", cut(said + more))
+
+
+def cut(line: str, longest: int = LONGEST) -> str:
+    """A line that is no longer than that."""
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+# Boxes ------------------------------------------------------------------------------------------------------------
 
 
 def _is_inline(node: UOp) -> bool:
@@ -116,23 +253,30 @@ def _label(node: UOp) -> tuple[str, ...]:
     if node.shape is not None:
         sizes = ", ".join(str(s) if isinstance(s, int) else operand_text(s, names) for s in node.shape)
         lines.append(f"{node.dtype}[{sizes}]")
-    return tuple(line if len(line) <= 48 else f"{line[:47]}…" for line in lines)
+    return tuple(map(cut, lines))
 
 
-def _layers(nodes: Sequence[UOp]) -> Layers:
+def _layers(
+    nodes: Sequence[UOp],
+    sources: Callable[[UOp], Iterable[UOp]] = lambda n: n.src,
+    label: Callable[[UOp], tuple[str, ...]] = _label,
+    several: frozenset[UOp] = frozenset(),
+) -> Layers:
     """Every node one layer below the lowest of its sources, with a gap in each layer that an edge skips."""
+    shown = set(nodes)
+    used = {node: tuple(dict.fromkeys(s for s in sources(node) if s in shown)) for node in nodes}
     depth: dict[UOp, int] = {}
     for node in nodes:
-        depth[node] = max((depth[s] + 1 for s in node.src if s in depth), default=0)
+        depth[node] = max((depth[s] + 1 for s in used[node]), default=0)
     for node in nodes:
         if depth[node] == 0:
-            depth[node] = min((depth[user] - 1 for user in nodes if node in user.src), default=0)
+            depth[node] = min((depth[user] - 1 for user in nodes if node in used[user]), default=0)
     layers: Layers = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    boxes = {node: Box(node, _label(node)) for node in nodes}
+    boxes = {node: Box(node, label(node), node in several) for node in nodes}
     for node in nodes:
         layers[depth[node]].append(boxes[node])
     for node in nodes:
-        for source in dict.fromkeys(s for s in node.src if s in boxes):
+        for source in used[node]:
             last = boxes[source]
             for layer in range(depth[source] + 1, depth[node]):
                 gap = Box(None)
@@ -181,15 +325,24 @@ def _place(layers: Layers) -> None:
 
 def _drawn(layers: Layers) -> str:
     boxes = [box for layer in layers for box in layer]
-    width = max((b.x + b.width for b in boxes), default=0.0) + MARGIN
     height = max((b.y + b.height for b in boxes), default=0.0) + MARGIN
+    return whole(drawn_layers(layers), width_of(layers), height, "A graph of UOps")
+
+
+def drawn_layers(layers: Layers) -> str:
+    """The edges and boxes of a graph, in their places."""
+    boxes = [box for layer in layers for box in layer]
     edges = [_edge(box, below) for box in boxes for below in box.below]
-    drawn = [_box(box, box.node) for box in boxes if box.node is not None]
+    return "\n".join([*edges, *(_box(box, box.node) for box in boxes if box.node is not None)])
+
+
+def whole(drawn: str, width: float, height: float, title: str) -> str:
+    """A picture of what is drawn."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="uops" role="img" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" font-family="ui-monospace, monospace" font-size="12">'
     )
-    return "\n".join([head, "<title>A graph of UOps</title>", *edges, *drawn, "</svg>"])
+    return "\n".join(part for part in (head, f"<title>{title}</title>", drawn, "</svg>") if part)
 
 
 def _edge(above: Box, below: Box) -> str:
@@ -210,9 +363,15 @@ def _box(box: Box, node: UOp) -> str:
     ]
     frame = (
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="4" '
-        f'fill={quoteattr(colour)} fill-opacity="0.18" stroke={quoteattr(colour)}/>'
+        f'fill={quoteattr(colour)} fill-opacity="0.18" stroke={quoteattr(colour)}'
+        f"{_dashes(box)}/>"
     )
     return "\n".join([frame, *lines])
+
+
+def _dashes(box: Box) -> str:
+    """A box for several nodes has a broken frame."""
+    return ' stroke-dasharray="5 3"' if box.deep else ""
 
 
 def _weight(line: int) -> str:

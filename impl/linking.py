@@ -13,16 +13,17 @@ twelve sites needs its memory once.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from soundline.impl.codegen.c import render
+from soundline.impl.logs import Stopwatch
 from soundline.impl.lower.obligations import Obligation
 from soundline.impl.lower.plan import layout
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.steps import Copy, Foreign, Run, Step, Steps
-from soundline.impl.stages import STAGES, Lowered, lower
+from soundline.impl.stages import STAGES, Lowered, lower, rendered
 from soundline.spec.uop import Op, UOp, toposort
 
 Window = tuple[tuple[int, int], ...]
@@ -47,6 +48,16 @@ class Linked:
     sites: tuple[Site, ...]
     arena: int
     """The number of bytes of temporaries."""
+    timed: Stopwatch = field(default_factory=lambda: Stopwatch("compile"))
+    """How long it took to render the units together."""
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """How long each stage took when the units were lowered."""
+        total: Counter[str] = Counter()
+        for unit in self.units:
+            total.update(unit.timed.seconds)
+        return {**total, **self.timed.seconds}
 
     @cached_property
     def kernels(self) -> tuple[UOp, ...]:
@@ -67,7 +78,9 @@ class Linked:
     @cached_property
     def source(self) -> str:
         """The C text of all kernels."""
-        return self.units[0].source if len(self.units) == 1 else render(self.stages["plan"])
+        if len(self.units) == 1:
+            return self.units[0].source
+        return rendered(self.stages["plan"], self.timed)
 
     @cached_property
     def applied(self) -> Applied:

@@ -14,10 +14,14 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl.certificate import Certificate, certified
+from soundline.impl.drawing_kernels import stage_picture
+from soundline.impl.drawing_listing import text_picture
+from soundline.impl.explanation import Explanation, explained
 from soundline.impl.linking import Linked
+from soundline.impl.profile import Profile, profiled
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, checked
-from soundline.impl.stages import PROFILES, STAGES, Lowered
+from soundline.impl.stages import PROFILES, Lowered, stage_named
 from soundline.spec.errors import UsageError
 from soundline.spec.text import program_text
 from soundline.spec.uop import UOp
@@ -36,7 +40,7 @@ class Program:
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     device: str
-    profile: str
+    _profile: str
     _linked: Linked
     _single: bool
     _commands: CommandBuffer
@@ -86,25 +90,54 @@ class Program:
         """What stands behind the program, as far as it is known now."""
         applied = self._linked.applied
         discharged = self._linked.discharged
-        return certified(self.profile, PROFILES[self.profile], applied, discharged, applied.rulings)
+        return certified(self._profile, PROFILES[self._profile], applied, discharged, applied.rulings)
 
-    def explain(self) -> str:
-        """What the program does and what is known about it, for a reader."""
-        size = (
-            f"{len(self.kernels)} kernels, {self._arena} bytes of temporaries, {len(self.source)} bytes of C"
+    def explain(self) -> Explanation:
+        """What became of the function: its kernels and why they are so, memory, stages, certificate; ``print`` it."""
+        commands = self._commands
+        return explained(
+            repr(self),
+            self._linked,
+            self.certificate,
+            self.inputs,
+            self.outputs,
+            commands.captured_bytes,
+            commands.count,
         )
-        if len(self.units) > 1:
-            size += f", {self.command_count} commands over {len(self.units)} units"
-        return "\n".join([repr(self), size, str(self.certificate)])
+
+    def profile(self, *arguments: Any, repeats: int = 20) -> Profile:
+        """Run so often, and tell of every kernel how long it takes and what share of the machine's peak that is."""
+        self._check_count(arguments)
+        return profiled(repr(self), self._linked, self._commands, self._given(arguments), repeats)
+
+    def svg(self, stage: str = "callify") -> str:
+        """The picture of the program after a stage, which is named as in `stages` or as in the law."""
+        return stage_svg(self, stage)
+
+    def _repr_html_(self) -> str:
+        """The explanation and the function, drawn; a notebook shows it."""
+        return f"{self.explain()._repr_html_()}\n{self.svg()}"
+
+    def __rich_repr__(self) -> Any:
+        """The fields that rich shows."""
+        yield self.name
+        yield "inputs", [str(s) for s in self.inputs]
+        yield "outputs", [str(s) for s in self.outputs]
+        yield "profile", self._profile
+        yield "kernels", len(self.kernels)
 
     def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:
         """Run the program; raises `UsageError` where the arguments are not what it was compiled for."""
         if len(arguments) != len(self.inputs):
-            raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
+            self._check_count(arguments)
         results = self._commands.run(arguments)
         if results is None:
             results = self._commands.run_checked(self._given(arguments))
         return results[0] if self._single else results
+
+    def _check_count(self, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(self.inputs):
+            raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
 
     def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
         return [checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
@@ -126,8 +159,11 @@ def stage_text(program: Program, name: str) -> str:
     %6 = Function(%4, %5)
     return %6
     """
-    if name == "render":
-        return program.source
-    if name not in program.stages:
-        raise UsageError(f"there is no stage {name!r}", hint=f"one of {', '.join(STAGES)}")
-    return program_text(program.stages[name])
+    stage = stage_named(name)
+    return program.source if stage == "render" else program_text(program.stages[stage])
+
+
+def stage_svg(program: Program, name: str) -> str:
+    """The picture of a stage; raises `UsageError` for a name that is no stage."""
+    stage = stage_named(name)
+    return text_picture(program.source) if stage == "render" else stage_picture(program.stages[stage])

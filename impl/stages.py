@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from soundline.impl.codegen.c import render
+from soundline.impl.logs import Stopwatch, logger
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.obligations import Obligation, obligations
@@ -21,7 +22,9 @@ from soundline.impl.lower.plan import plan
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied, simplified
-from soundline.spec.uop import Op, UOp
+from soundline.spec.errors import UsageError
+from soundline.spec.pipeline import STAGES as LAW
+from soundline.spec.uop import Op, UOp, toposort
 
 PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "exact": (),
@@ -41,11 +44,18 @@ class Lowered:
     profile: str
     applied: Applied
     discharged: tuple[Obligation, ...]
+    timed: Stopwatch = field(default_factory=lambda: Stopwatch("compile"))
+    """How long each stage took."""
 
     @functools.cached_property
     def source(self) -> str:
         """The C text, rendered when it is asked for."""
-        return render(self.stages["plan"])
+        return rendered(self.stages["plan"], self.timed)
+
+
+def rendered(program: UOp, timed: Stopwatch) -> str:
+    """The C text of planned kernels."""
+    return timed("render", lambda: render(program), lambda text: f"{len(text)} bytes of C")
 
 
 @functools.lru_cache(maxsize=512)
@@ -53,14 +63,42 @@ def lower(function: UOp, profile: str) -> Lowered:
     """Take a Function (`callify`) through the pipeline."""
     licences = PROFILES[profile]
     applied = Applied()
-    body = simplified(function.src[0], licences, applied)
-    stages = {"callify": Op.Function(body, *function.src[1:])}
-    stages["rangeify"] = rangeify(stages["callify"])
-    discharged = obligations(stages["rangeify"])
-    stages["optimize"] = optimize(stages["rangeify"], licences, applied)
-    stages["expand"] = expand(stages["optimize"])
-    stages["select"] = select(stages["expand"], licences)
-    stages["linearize"] = linearize(stages["select"], licences)
+    timed = Stopwatch("compile")
     temporaries = len(function.src) - 1 + len(function.src[0].src)
-    stages["plan"] = plan(stages["linearize"], temporaries)
-    return Lowered(stages, profile, applied, tuple(discharged))
+    body = timed("callify", lambda: simplified(function.src[0], licences, applied), _size)
+    stages = {"callify": Op.Function(body, *function.src[1:])}
+    stages["rangeify"] = timed("rangeify", lambda: rangeify(stages["callify"]), _size)
+    discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
+    stages["optimize"] = timed("optimize", lambda: optimize(stages["rangeify"], licences, applied), _size)
+    stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
+    stages["select"] = timed("select", lambda: select(stages["expand"], licences), _size)
+    stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
+    stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
+    logger("compile").info(
+        "lowered to %d kernels in %.1f ms", len(stages["plan"].src), sum(timed.seconds.values()) * 1e3
+    )
+    return Lowered(stages, profile, applied, tuple(discharged), timed)
+
+
+def _size(program: UOp) -> str:
+    return f"{sum(1 for _ in toposort(program))} nodes"
+
+
+def _count(discharged: list[Obligation]) -> str:
+    return f"{len(discharged)} accesses proved to stay inside their storage"
+
+
+def stage_named(text: str) -> str:
+    """The stage of a name: its own, or that of the source; raises `UsageError` for a name that is no stage.
+
+    >>> stage_named("Instruction Selection")
+    'select'
+    """
+    wanted = text.strip().lower()
+    found = next((n for n in STAGES if wanted in (n, LAW[n].title.lower())), None)
+    if found is None:
+        names = ", ".join(
+            n if n == t.lower() else f"{n} ({t})" for n, t in ((n, LAW[n].title) for n in STAGES)
+        )
+        raise UsageError(f"there is no stage {text!r}", hint=f"one of {names}")
+    return found

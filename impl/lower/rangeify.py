@@ -93,18 +93,27 @@ class _Rangeifier:
 
     def must_realize(self, node: UOp) -> bool:
         """Whether a value is stored rather than computed where it is read."""
+        return self.why_realized(node) is not None
+
+    def why_realized(self, node: UOp) -> str | None:
+        """Why a value is stored rather than computed where it is read; None where it is not stored."""
         if node in self.outputs:
-            return True
+            return "it is an output"
         if node.op in (Op.Param, Op.Const) or node.op in MOVEMENT or node.op is Op.Stack:
-            return False
+            return None
         if node.op is Op.Contiguous:
-            return True
+            return "the program asks for it: Contiguous"
         views = self.views[node]
         elements = math.prod(shape_of(node))
         if node.op is Op.Reduce:
-            return len(views) > 1 or not self.runs_once(next(iter(views)), elements)
+            if len(views) > 1:
+                return f"a reduction that is read in {len(views)} ways"
+            once = self.runs_once(next(iter(views)), elements)
+            return None if once else "a reduction that cannot run once inside the loops of its reader"
         again = sum(v.evaluations for v in views) - elements
-        return again > 0 and self.costs[node] > _CHEAP
+        if again > 0 and self.costs[node] > _CHEAP:
+            return f"it costs {self.costs[node]} operations an element, and {again} elements would be computed again"
+        return None
 
     def runs_once(self, view: View, elements: int) -> bool:
         """Whether a Reduce that is computed where it is read is computed once per element.
@@ -331,8 +340,43 @@ def _distinct(outputs: Sequence[UOp]) -> list[UOp]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Realized:
+    """A value that has storage of its own: which value, which slot, why, and what is computed with it in one kernel."""
+
+    node: UOp
+    storage: UOp
+    why: str
+    fused: tuple[UOp, ...]
+
+
 def rangeify(function: UOp) -> UOp:
     """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form."""
+    state, order = _decided(function)
+    return Op.Linear(*state.nests(order))
+
+
+def realized(function: UOp) -> list[Realized]:
+    """What the kernel split of a function is, and why: its values with storage of their own, in execution order."""
+    state, order = _decided(function)
+    kernels = {k.node: k for k in state.kernels}
+    members: dict[int, list[UOp]] = {}
+    for node in order:
+        if node in kernels:
+            members.setdefault(kernels[node].view.kernel, []).append(node)
+            continue
+        for number in dict.fromkeys(v.kernel for v in state.views.get(node, ())):
+            members.setdefault(number, []).append(node)
+    found = []
+    for node in (n for n in order if n in kernels):
+        kernel = kernels[node]
+        why = state.why_realized(node) or ""
+        found.append(Realized(node, kernel.storage, why, tuple(members[kernel.view.kernel])))
+    return found
+
+
+def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
+    """What is decided about every value of a function, and the values in order."""
     arguments = function.src[1:]
     outputs = _distinct(_without_empty_parts(function.src[0].src))
     storage = {
@@ -352,4 +396,4 @@ def rangeify(function: UOp) -> UOp:
     for node in reversed(order):
         if node in roots or node in state.views:
             state.visit(node)
-    return Op.Linear(*state.nests(order))
+    return state, order

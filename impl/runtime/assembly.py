@@ -43,7 +43,7 @@ def assembled(
             continue
         aliases += [(first + k, place, offset) for k, (place, offset) in enumerate(window)]
         if isinstance(site.step, Copy):
-            for number, start in _pieces(program.steps.places[site.step.takes[0]].nbytes):
+            for number, start in pieces(program.steps.places[site.step.takes[0]].nbytes):
                 if start:
                     pair = ((place, offset + start) for place, offset in window)
                     first += 2
@@ -67,7 +67,7 @@ def _commands(
             yield Command(kernels[k].run, k, first, kernels[k].cores)
 
 
-def _pieces(nbytes: int) -> Iterator[tuple[int, int]]:
+def pieces(nbytes: int) -> Iterator[tuple[int, int]]:
     """The sizes and starts of the pieces in which a place is copied."""
     for start in range(0, nbytes, MOST_COPIED):
         yield min(MOST_COPIED, nbytes - start), start

@@ -26,13 +26,17 @@ from typing import TypeVar
 
 import platformdirs
 
+from soundline.impl.logs import logger
 from soundline.impl.runtime.toolchain import Compiler, machine
 from soundline.spec.errors import ToolchainError
 
 VARIABLE = "SOUNDLINE_CACHE_DIR"
+_LOG = logger("runtime")
 _LITTLE = 1 << 16
 """With fewer free bytes than this, a compiler that fails may have failed for want of them."""
 _SCRATCH = "build-"
+PEAKS = "peaks-"
+"""How the files begin that hold the measured peaks of the machine."""
 _ABANDONED = 3600
 """Seconds after which nobody builds in a scratch folder any more."""
 _ROOM = f"make room, or set {VARIABLE} and TMPDIR to folders that have some"
@@ -62,7 +66,9 @@ def library_for(source: str, compiler: Compiler) -> Path:
     folder = cache_folder()
     kept = folder / f"{key_of(source, compiler)}.so"
     if _intact(kept):
+        _LOG.debug("%s is in the compile cache", kept.name)
         return kept
+    _LOG.debug("%s is not in the compile cache", kept.name)
     spare = _SPARE.get(folder)
     if spare is None:
         try:
@@ -188,7 +194,7 @@ def clear() -> int:
     """Remove every entry of the cache, and what killed processes left there; the number of entries' files removed."""
     removed = 0
     for entry in cache_folder().glob("*.*"):
-        if entry.suffix in (".so", ".c", ".sha256"):
+        if entry.suffix in (".so", ".c", ".sha256") or entry.name.startswith(PEAKS):
             with contextlib.suppress(OSError):
                 entry.unlink()
                 removed += 1

@@ -131,6 +131,16 @@ class CommandBuffer:
         results = self._with(arguments, lambda c, n, table: measure(c, n, table, taken))
         return results, list(taken)
 
+    @property
+    def captured_bytes(self) -> int:
+        """How much memory the captured arrays take."""
+        return sum(array.nbytes for array in self._captured)
+
+    @property
+    def cores(self) -> list[int]:
+        """Over how many cores each command may be spread."""
+        return [int(self._commands[k].cores) for k in range(self.count)]
+
     def _with(self, arguments: Sequence[Arrays], execute: Callable[..., object]) -> tuple[Arrays, ...]:
         results = tuple(make() for make in self._makers)
         try:

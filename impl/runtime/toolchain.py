@@ -16,12 +16,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from soundline.impl.logs import logger
 from soundline.spec.errors import ToolchainError
 
+_LOG = logger("runtime")
 FLAGS = (
     "-std=c11",
     "-O3",
@@ -55,6 +58,7 @@ class Compiler:
         command = (*self.command, *self.flags, "-o", str(library), str(source), "-lm")
         # Its own temporary files lie beside the library, and its messages can be read on every machine.
         environment = {**os.environ, "TMPDIR": str(library.parent), "LC_ALL": "C"}
+        began = time.perf_counter()
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", check=False, env=environment
@@ -75,6 +79,10 @@ class Compiler:
                 stderr=done.stderr,
                 hint=_OPTIONS,
             )
+        _LOG.info(
+            "compiled %d bytes of C in %.0f ms", source.stat().st_size, (time.perf_counter() - began) * 1e3
+        )
+        _LOG.debug("with %s", shlex.join(command))
 
 
 def machine_flags() -> tuple[str, ...]:

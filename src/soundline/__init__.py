@@ -11,6 +11,7 @@ compiling does not load a solver.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,15 @@ class _Court:
 
 
 evidence.plug_in(_Court())
+
+
+def _show_logs() -> None:
+    """Follow ``SOUNDLINE_LOG`` where it is set; nothing is imported where it is not."""
+    if os.environ.get("SOUNDLINE_LOG"):
+        import_module("soundline.impl.logs").show_what_is_asked_for()
+
+
+_show_logs()
 
 
 def __getattr__(name: str) -> Any:

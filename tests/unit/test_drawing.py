@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.drawing import COLOURS, MOST, _layers, _place, _put_in_order, svg
+from soundline.impl.drawing import COLOURS, MOST, WIDEST, _layers, _place, _put_in_order, svg
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.op_schema import Group
 from soundline.spec.ops import Op
+from soundline.spec.text import stands_where_it_is_used
 from soundline.spec.uop import ReduceArg, UOp, broadcast_to, const, param, toposort
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -76,12 +77,52 @@ def test_an_order_with_fewer_crossings_is_found() -> None:
     assert [n.src[0] for n in names[-2] if n is not None] == names[-3]
 
 
-def test_a_graph_that_is_too_large_is_shown_as_text() -> None:
+def width(picture: str) -> float:
+    return float(ElementTree.fromstring(picture).attrib["width"])
+
+
+def test_a_chain_that_is_too_long_is_folded() -> None:
     x = param(0, int32)
     for _ in range(MOST + 1):
         x = Op.Neg(x)
-    assert svg(x).startswith("<pre>%0 = Param(")
-    assert "<svg" in svg(x.src[0].src[0])
+    assert texts(svg(x.src[0].src[0]))[2] == "Neg"  # as many nodes as a picture may have are drawn
+    assert texts(svg(x))[2:] == [f"{MOST + 1} nodes", f"Neg ×{MOST + 1}"]
+
+
+def test_nodes_that_are_alike_share_a_box_where_the_picture_is_too_wide() -> None:
+    x = param(0, int32)
+    parts = [Op.Mul(x, const(k, int32)) for k in range(40)]
+    picture = svg(Op.Tuple(*parts))
+    assert any(t == "and 39 more like it" for t in texts(picture))
+    assert 'stroke-dasharray="5 3"' in picture
+    assert width(picture) <= WIDEST
+    assert "more like it" not in "".join(texts(svg(Op.Tuple(*parts[:3]))))
+
+
+def test_nodes_that_use_different_nodes_are_not_alike() -> None:
+    a, b = param(0, int32), param(1, int32)
+    parts = [Op.Mul(x, const(k, int32)) for k in range(30) for x in (a, b)]
+    found = texts(svg(Op.Tuple(*parts)))
+    assert found.count("and 29 more like it") == 2
+
+
+def test_what_is_far_from_the_results_is_one_box() -> None:
+    values = [Op.Reduce(param(k, float32, (4, 4)), arg=ReduceArg(Op.Add, (0,))) for k in range(MOST)]
+    total = values[0]
+    for value in values[1:]:
+        total = Op.Contiguous(Op.Add(total, value))
+    found = svg(total, most=20)
+    assert found.count("<rect") == 20
+    (rest,) = (t for t in texts(found) if t.endswith("nodes"))
+    assert int(rest.split()[0]) + 19 == sum(not stands_where_it_is_used(n) for n in toposort(total))
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 30])
+def test_a_folded_graph_is_a_graph(most: int) -> None:
+    """Sources stand above users, whatever is folded."""
+    picture = svg(softmax(), most=most)
+    assert 1 <= picture.count("<rect") <= max(most, 1)
+    ElementTree.fromstring(picture)
 
 
 def test_a_tensor_draws_itself() -> None:
