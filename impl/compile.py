@@ -18,6 +18,7 @@ from soundline.impl import storage
 from soundline.impl.linking import linked
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.calls import called_bodies
+from soundline.impl.lower.schedule import Numbered, Wanted, given_by
 from soundline.impl.lower.steps import steps_of
 from soundline.impl.lower.views import shape_of
 from soundline.impl.program import Program, stage_text
@@ -50,12 +51,19 @@ def _library(source: str) -> cpu.Library:
 
 
 def compile(  # noqa: A001  # the name of the public function
-    fn: Callable[..., Any], *examples: Any, device: str = "CPU", profile: str = "exact"
+    fn: Callable[..., Any],
+    *examples: Any,
+    device: str = "CPU",
+    profile: str = "exact",
+    schedule: Wanted | None = None,
 ) -> Program:
     """Compile a function of tensors for arguments like the examples, of which only dtype and shape count.
 
     The function must return a Tensor, or a tuple or list of them. Tensors that it uses from outside are built in. Under
     the profile ``exact`` the results are those of the law, bit for bit.
+
+    A `schedule` takes the place of what the heuristics choose: OptOps as text or as steps, for the first kernel, or for
+    kernels by number. A step that may not be done raises a `ScheduleError`.
 
     >>> import numpy as np
     >>> double = compile(lambda x: x + x, np.arange(3, dtype=np.int32))
@@ -74,7 +82,16 @@ def compile(  # noqa: A001  # the name of the public function
     if not outputs or not all(isinstance(o, Tensor) for o in outputs):
         raise UsageError(f"the function must return Tensors, not {type(result).__name__}")
     name = getattr(fn, "__name__", "program")
-    return _compiled(name, [o.uop for o in outputs], [b for b, _ in places], inputs, device, profile, single)
+    return _compiled(
+        name,
+        [o.uop for o in outputs],
+        [b for b, _ in places],
+        inputs,
+        device,
+        profile,
+        single,
+        given_by(schedule),
+    )
 
 
 def _compiled(
@@ -85,11 +102,12 @@ def _compiled(
     device: str,
     profile: str,
     single: bool,
+    given: Numbered = (),
 ) -> Program:
     called = called_bodies(outputs)
     function = callify(outputs, arguments, called)
     captured = tuple(_contents_of(b) for b in function.src[1 + len(arguments) :])
-    program = linked(steps_of(function, called), profile)
+    program = linked(steps_of(function, called), profile, given)
     made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
     return Program(
         name=name,

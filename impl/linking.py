@@ -15,15 +15,17 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from soundline.impl.logs import Stopwatch
 from soundline.impl.lower.obligations import Obligation
 from soundline.impl.lower.plan import layout
+from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.steps import Copy, Foreign, Run, Step, Steps
 from soundline.impl.stages import STAGES, Lowered, lower, rendered
+from soundline.spec.errors import ScheduleError
 from soundline.spec.uop import Op, UOp, toposort
 
 Window = tuple[tuple[int, int], ...]
@@ -102,6 +104,12 @@ class Linked:
         )
 
     @cached_property
+    def schedules(self) -> tuple[Scheduled, ...]:
+        """What Optimize has done to each kernel of Rangeify; they are numbered through all units."""
+        told = itertools.chain.from_iterable(u.schedules for u in self.units)
+        return tuple(replace(s, kernel=k) for k, s in enumerate(told))
+
+    @cached_property
     def first_kernels(self) -> tuple[int, ...]:
         """The number of the first kernel of each unit among all kernels of the program."""
         counts = (len(u.stages["plan"].src) for u in self.units)
@@ -113,9 +121,12 @@ class Linked:
         return tuple(s.step for s in self.sites if isinstance(s.step, Copy))
 
 
-def linked(steps: Steps, profile: str) -> Linked:
-    """Lower the units of a program, and lay out its memory."""
+def linked(steps: Steps, profile: str, given: Numbered = ()) -> Linked:
+    """Lower the units of a program, and lay out its memory. Schedules may be given for kernels of Rangeify, numbered
+    through all units.
+    """
     units = {unit: lower(unit, profile) for unit in steps.units}
+    units |= _scheduled(units, profile, given) if given else {}
     numbers = {unit: k for k, unit in enumerate(units)}
     arenas = {unit: arena_size(lowered) for unit, lowered in units.items()}
     lives = list(_lives(steps, arenas))
@@ -128,6 +139,23 @@ def linked(steps: Steps, profile: str) -> Linked:
             window.append((-1, where.get(("arena", at), 0)))
         sites.append(Site(step, numbers[step.unit] if isinstance(step, Run) else None, tuple(window)))
     return Linked(steps, tuple(units.values()), tuple(sites), size)
+
+
+def _scheduled(units: Mapping[UOp, Lowered], profile: str, given: Numbered) -> dict[UOp, Lowered]:
+    """The units for kernels of which schedules are given, lowered with them."""
+    found: dict[UOp, Lowered] = {}
+    first = 0
+    for unit, lowered in units.items():
+        end = first + len(lowered.schedules)
+        own = tuple((k - first, s) for k, s in given if first <= k < end)
+        if own:
+            found[unit] = lower(unit, profile, own)
+        first = end
+    wrong = [k for k, _ in given if not 0 <= k < first]
+    if wrong:
+        wants = f"one of the {first} kernels, numbered from 0"
+        raise ScheduleError("schedule", "U-50", given=f"kernel {wrong[0]}", wants=wants)
+    return found
 
 
 def arena_size(lowered: Lowered) -> int:

@@ -18,6 +18,7 @@ from soundline.impl.drawing_kernels import stage_picture
 from soundline.impl.drawing_listing import text_picture
 from soundline.impl.explanation import Explanation, explained
 from soundline.impl.linking import Linked
+from soundline.impl.lower.schedule import Scheduled
 from soundline.impl.profile import Profile, profiled
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, checked
@@ -79,6 +80,11 @@ class Program:
     def command_count(self) -> int:
         """The number of commands: one for each kernel and each place where it runs, and for each copy."""
         return self._commands.count
+
+    @property
+    def schedules(self) -> tuple[Scheduled, ...]:
+        """What Optimize has done to each kernel of Rangeify: its OptOps, and who chose them."""
+        return self._linked.schedules
 
     @property
     def source(self) -> str:

@@ -17,9 +17,10 @@ from soundline.impl.logs import Stopwatch, logger
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.obligations import Obligation, obligations
-from soundline.impl.lower.optimize import optimize
+from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.plan import plan
 from soundline.impl.lower.rangeify import rangeify
+from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.spec.errors import UsageError
@@ -44,6 +45,8 @@ class Lowered:
     profile: str
     applied: Applied
     discharged: tuple[Obligation, ...]
+    schedules: tuple[Scheduled, ...] = ()
+    """What Optimize has done to each kernel of Rangeify."""
     timed: Stopwatch = field(default_factory=lambda: Stopwatch("compile"))
     """How long each stage took."""
 
@@ -59,8 +62,8 @@ def rendered(program: UOp, timed: Stopwatch) -> str:
 
 
 @functools.lru_cache(maxsize=512)
-def lower(function: UOp, profile: str) -> Lowered:
-    """Take a Function (`callify`) through the pipeline."""
+def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
+    """Take a Function (`callify`) through the pipeline; schedules may be given for kernels of Rangeify, by number."""
     licences = PROFILES[profile]
     applied = Applied()
     timed = Stopwatch("compile")
@@ -69,7 +72,11 @@ def lower(function: UOp, profile: str) -> Lowered:
     stages = {"callify": Op.Function(body, *function.src[1:])}
     stages["rangeify"] = timed("rangeify", lambda: rangeify(stages["callify"]), _size)
     discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
-    stages["optimize"] = timed("optimize", lambda: optimize(stages["rangeify"], licences, applied), _size)
+    stages["optimize"], schedules = timed(
+        "optimize",
+        lambda: optimized(stages["rangeify"], licences, applied, dict(given)),
+        lambda made: _size(made[0]),
+    )
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
     stages["select"] = timed("select", lambda: select(stages["expand"], licences), _size)
     stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
@@ -77,7 +84,7 @@ def lower(function: UOp, profile: str) -> Lowered:
     logger("compile").info(
         "lowered to %d kernels in %.1f ms", len(stages["plan"].src), sum(timed.seconds.values()) * 1e3
     )
-    return Lowered(stages, profile, applied, tuple(discharged), timed)
+    return Lowered(stages, profile, applied, tuple(discharged), schedules, timed)
 
 
 def _size(program: UOp) -> str:

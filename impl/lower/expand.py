@@ -4,13 +4,13 @@ Expand
 
 Expand the parallel ranges into shape.
 
-Input: a Linear of Sinks of scalars, some of whose Ranges are UPCAST. Output: the same without UPCAST Ranges. A nest
-that had L of them, and the reductions in it, computes on values with L axes, one for each in nest order: an axis has
-size 1 where a value does not depend on its Range. A value that depends on none keeps the shape ``()``. A reduction
-over a Range that is UPCAST becomes a Reduce over that axis, after the Reduce over its other ranges.
+Input: a Linear of Sinks of scalars, some of whose Ranges are lanes: UPCAST, UNROLL or GROUP_REDUCE. Output: the same
+without them. A nest that had L of them, and the reductions in it, computes on values with L axes, one for each in nest
+order: an axis has size 1 where a value does not depend on its Range. A value that depends on none keeps the shape
+``()``. A reduction over lanes becomes a Reduce over that axis, after the Reduce over its other ranges.
 
 *Invariant*: the values of all stores are unchanged, bit for bit: the lanes of a value are what the iterations were.
-For a reduction that holds because only operators for which the order is free are split into lanes (`optimize`).
+For a reduction that holds because a Reduce over lanes has no other ranges, or is of an operator whose order is free.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from soundline.spec.uop import expand as expanded
 
 Shape = tuple[int, ...]
 
+_LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
+
 
 def expand(kernels: UOp) -> UOp:
     """Expand the parallel ranges of every kernel."""
@@ -32,7 +34,7 @@ def expand(kernels: UOp) -> UOp:
 
 def is_lane(node: UOp) -> bool:
     """Whether a node is a Range that is to become an axis."""
-    return node.op is Op.Range and node.arg.type is AxisType.UPCAST
+    return node.op is Op.Range and node.arg.type in _LANES
 
 
 class _Lanes:

@@ -2,8 +2,8 @@
 Loops
 =====
 
-What `optimize` does to the loops of a nest that stay loops: neighbours that every access walks as one are merged, and a
-last step that alone fails a gate is done apart.
+What heuristics ask about the loops of a nest that stay loops: which neighbours every access walks as one, and of which
+the last step alone fails a gate.
 """
 
 from __future__ import annotations
@@ -46,22 +46,38 @@ def with_value(body: UOp, r: UOp, value: UOp) -> UOp:
     return substitute(body, {r: value})
 
 
+def in_lanes(
+    body: UOp, r: UOp, lanes: int, numbers: Iterator[int]
+) -> Iterator[tuple[UOp, list[UOp], list[UOp]]]:
+    """A body with range r as steps and lanes, then one for the rest: (body, the steps' range, the lanes' range)."""
+    count = trip_count(r)
+    lanes = min(lanes, count)
+    steps, rest = divmod(count, lanes)
+    lane = loop(lanes, next(numbers), AxisType.UPCAST)
+    step = arith.number(0) if steps == 1 else loop(steps, next(numbers), r.arg.type)
+    whole = arith.add(arith.mul(step, arith.number(lanes)), lane)
+    yield with_value(body, r, whole), [step] if step.op is Op.Range else [], [lane]
+    if rest:
+        last = arith.number(0) if rest == 1 else loop(rest, next(numbers), AxisType.UPCAST)
+        at = arith.add(last, arith.number(steps * lanes))
+        yield with_value(body, r, at), [], [last] if last.op is Op.Range else []
+
+
 # Peel -------------------------------------------------------------------------------------------------------------
 
 
-def peeled(nest: UOp, numbers: Iterator[int]) -> list[UOp]:
-    """The nest, with the last step of one axis in a nest of its own where that frees the others of a gate."""
+def last_step(nest: UOp) -> UOp | None:
+    """The axis of a nest of which the last step alone fails a gate; None where there is none."""
     ranges, body = nest_of(nest)
     gates = [n for n in toposort(body) if n.op is Op.CmpLt and n.src[0].dtype is index and not _always(n)]
     for r in ranges:
         count = trip_count(r)
-        most = arith.number(0) if count == 2 else loop(count - 1, next(numbers), AxisType.LOOP)
+        if count < 2:
+            continue
+        most = loop(count - 1, 0, AxisType.LOOP)  # of which only the bounds count
         if any(r in arith.ranges_of(g) and _always(substitute(g, {r: most})) for g in gates):
-            rest = [most if q is r else q for q in ranges if q is not r or most.op is Op.Range]
-            last = [q for q in ranges if q is not r]
-            first = closed(with_value(body, r, most), rest)
-            return [first, closed(with_value(body, r, arith.number(count - 1)), last)]
-    return [nest]
+            return r
+    return None
 
 
 def _always(gate: UOp) -> bool:
@@ -72,21 +88,8 @@ def _always(gate: UOp) -> bool:
 # Merge ------------------------------------------------------------------------------------------------------------
 
 
-def merged(nest: UOp, numbers: Iterator[int]) -> UOp:
-    """Neighbouring loops joined where every access walks them as one: p·n + q in every index, and nowhere else."""
-    ranges, body = nest_of(nest)
-    at = len(ranges) - 1
-    while at > 0:
-        p, q = ranges[at - 1], ranges[at]
-        if _walked_as_one(body, p, q):
-            whole = loop(trip_count(p) * trip_count(q), next(numbers), AxisType.LOOP)
-            body = substitute(body, {p: arith.number(0), q: whole})
-            ranges[at - 1 : at + 1] = [whole]
-        at -= 1
-    return closed(body, ranges)
-
-
-def _walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
+def walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
+    """Whether every index walks two neighbouring loops as one, and nothing else knows of them."""
     both = {p, q}
     indices = {n.src[1] for n in toposort(body) if n.op is Op.Index}
     for node in toposort(body):

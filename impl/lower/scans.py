@@ -20,10 +20,9 @@ from collections.abc import Iterator, Sequence
 from soundline.impl.applications import attempt
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
-from soundline.impl.lower.loops import closed, stride
+from soundline.impl.lower.loops import closed, in_lanes, stride
 from soundline.impl.lower.matched import LoweredFacts, applied_to
 from soundline.impl.lower.simplify import Applied, simplified
-from soundline.impl.lower.tiles import split
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import scans
 from soundline.impl.rules.procedural import isolate_folded_range
@@ -174,7 +173,7 @@ def _laid_out(body: UOp, ranges: Sequence[UOp], r: UOp, numbers: Iterator[int]) 
     if _side_by_side(body, across):
         return [
             closed(part, [*around, *steps, r, *lanes])
-            for part, steps, lanes in split(body, across, LANES, numbers)
+            for part, steps, lanes in in_lanes(body, across, LANES, numbers)
         ]
     count, rest = divmod(trip_count(across), ROWS)
     rows = loop(count, next(numbers), AxisType.LOOP) if count > 1 else arith.number(0)

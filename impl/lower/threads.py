@@ -12,31 +12,16 @@ because the cores meet again only where a kernel ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
-from soundline.impl.lower.loops import closed
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 WORTH = 1 << 22
 """So many simple operations are worth a core that must be woken: some fifty microseconds."""
 EVEN = 16
 """A loop with this many iterations can be dealt out evenly enough."""
-
-
-def shared(kernel: UOp, numbers: Iterator[int]) -> list[UOp]:
-    """A kernel as those of its nests that are dealt out, each by itself, and the rest."""
-    rest: list[UOp] = []
-    found: list[UOp] = []
-    for nest in kernel.src:
-        dealt = _dealt(nest, numbers) if work(nest) >= WORTH else None
-        if dealt is None:
-            rest.append(nest)
-        else:
-            found.append(Op.Sink(dealt))
-    return [*found, Op.Sink(*rest)] if rest else found
 
 
 def work(nest: UOp) -> int:
@@ -61,8 +46,10 @@ def _size(body: UOp) -> int:
     return len(seen)
 
 
-def _dealt(nest: UOp, numbers: Iterator[int]) -> UOp | None:
-    """The nest with one of its loops outermost and of type THREAD; None where it has none to deal out."""
+def dealt_out(nest: UOp) -> UOp | None:
+    """The loop of a nest that is to be dealt out; None where it has none, or is not worth it."""
+    if work(nest) < WORTH:
+        return None
     ranges, body = nest_of(nest)
     folds = [n for n in toposort(body) if n.op is Op.Reduce]
     loops = [
@@ -75,7 +62,4 @@ def _dealt(nest: UOp, numbers: Iterator[int]) -> UOp | None:
     ]
     if not loops:
         return None
-    chosen = next((r for r in loops if trip_count(r) >= EVEN), max(loops, key=trip_count))
-    thread = loop(trip_count(chosen), next(numbers), AxisType.THREAD)
-    others = [r for r in ranges if r is not chosen]
-    return closed(substitute(body, {chosen: thread}), [thread, *others])
+    return next((r for r in loops if trip_count(r) >= EVEN), max(loops, key=trip_count))

@@ -12,81 +12,110 @@ apart, or behind a gate, is packed first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.loops import closed, with_value
-from soundline.impl.lower.packing import Packing
-from soundline.impl.lower.target import this_machine
+from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.scheduling import Scheduling, packable
+from soundline.impl.lower.target import Target, this_machine
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
+from soundline.spec.dtypes import DType
+from soundline.spec.uop import AxisType, UOp, substitute
+
+__all__ = ["BLOCK", "FAR", "for_each", "pack", "pays", "split", "this_machine", "tile"]
 
 BLOCK = 240
 """So many rows at a time meet all lanes."""
+FAR = 1 << 17
+"""From so many bytes between the first and the last element that one tile reads on, packing pays."""
 
-Part = tuple[UOp, list[UOp], list[UOp]]
+
+def for_each(kernel: Scheduling, first: int, count: int, work: Callable[[int], None]) -> None:
+    """Do something to some nests, one after the other, each of which may be cut into several on the way."""
+    at = first
+    for _ in range(count):
+        before = len(kernel.sink.src)
+        work(at)
+        at += 1 + len(kernel.sink.src) - before
 
 
-def split(body: UOp, r: UOp, lanes: int, numbers: Iterator[int]) -> Iterator[Part]:
-    """A body with range r as steps and lanes, then one for the rest: (body, the steps' range, the lanes' range)."""
-    count = trip_count(r)
-    lanes = min(lanes, count)
-    steps, rest = divmod(count, lanes)
-    lane = loop(lanes, next(numbers), AxisType.UPCAST)
-    step = arith.number(0) if steps == 1 else loop(steps, next(numbers), r.arg.type)
-    whole = arith.add(arith.mul(step, arith.number(lanes)), lane)
-    yield with_value(body, r, whole), [step] if step.op is Op.Range else [], [lane]
+def split(kernel: Scheduling, at: int, position: int, lanes: int, then: Callable[[int], None]) -> None:
+    """Split an axis of a nest into steps and lanes; what does not fill the last lanes is cut off, and is lanes whole.
+    What follows is done to each of the nests.
+    """
+    axis = kernel.nest(at)[0][position]
+    count = trip_count(axis)
+    rest = count % lanes if count > lanes else 0
     if rest:
-        last = arith.number(0) if rest == 1 else loop(rest, next(numbers), AxisType.UPCAST)
-        at = arith.add(last, arith.number(steps * lanes))
-        yield with_value(body, r, at), [], [last] if last.op is Op.Range else []
+        kernel.cut(axis, count - rest)
+
+    def work(at: int) -> None:
+        own = kernel.nest(at)[0][position]
+        kernel.split(own, min(lanes, trip_count(own)), AxisType.UPCAST)
+        then(at)
+
+    for_each(kernel, at, 2 if rest else 1, work)
 
 
-def tiled_folds(
-    ranges: list[UOp], body: UOp, fold: UOp, packing: Packing, numbers: Iterator[int]
-) -> list[UOp]:
-    """A nest around a reduction in tiles of its last two axes."""
-    *around, outer, inner = ranges
-    target = this_machine()
-    lanes_of_tile = target.across * target.vector // fold.dtype.itemsize
-    found: list[UOp] = []
-    for across, steps, lanes in split(body, inner, lanes_of_tile, numbers):
-        packed = _packed(across, steps, lanes, packing)
-        for block, blocks, within in _blocks(packed, outer, target.rows, numbers):
-            for rows, row_steps, row_lanes in split(block, within, target.rows, numbers):
-                tile = _packed(rows, [*blocks, *row_steps], row_lanes, packing)
-                found.append(closed(tile, [*around, *blocks, *steps, *row_steps, *row_lanes, *lanes]))
-    return found
+def tile(kernel: Scheduling, target: Target, at: int, dtype: DType) -> None:
+    """Tiles of the last two axes of a nest around a reduction of this dtype."""
+    last = len(kernel.nest(at)[0]) - 1
+    width = target.across * target.vector // dtype.itemsize
+
+    def rows(at: int) -> None:
+        split(kernel, at, _row_axis(kernel, at), target.rows, lambda at: _ordered(kernel, at))
+
+    def blocks(at: int) -> None:
+        pack(kernel, kernel.nest(at)[0][-1])
+        for_each(kernel, at, _blocks(kernel, at, last - 1, target.rows), rows)
+
+    split(kernel, at, last, width, blocks)
 
 
-def _packed(body: UOp, steps: list[UOp], lanes: list[UOp], packing: Packing) -> UOp:
-    """A body of which the loads in these lanes read what is packed, where that is worth it."""
-    new: dict[UOp, UOp] = {}
-    for fold in toposort(body):
-        if fold.op is not Op.Reduce or len(fold.src) == 1 or not lanes:
-            continue
-        order = [*steps, *fold.src[1:], *lanes]
-        needed = {*fold.src[1:], *lanes}
-        for load in toposort(fold.src[0]):
-            if (
-                load.op is Op.Load
-                and needed <= arith.ranges_of(load) <= set(order)
-                and packing.pays(load, needed)
-            ):
-                new[load] = packing.packed(load, order)
-    return substitute(body, new) if new else body
+def _row_axis(kernel: Scheduling, at: int) -> int:
+    """Where the axis of the rows stands: before the steps and lanes."""
+    return len(kernel.nest(at)[0]) - 3
 
 
-def _blocks(body: UOp, r: UOp, rows: int, numbers: Iterator[int]) -> Iterator[tuple[UOp, list[UOp], UOp]]:
-    """A body with range r in blocks: (body, the blocks' range, the range within one)."""
-    count, size = trip_count(r), BLOCK // rows * rows
+def _ordered(kernel: Scheduling, at: int) -> None:
+    """The steps over rows inside of those over lanes, and what the rows read packed."""
+    ranges, _ = kernel.nest(at)
+    row_steps, rows, steps, _ = ranges[-4:]
+    kernel.swap(row_steps, steps)
+    pack(kernel, rows)
+
+
+def _blocks(kernel: Scheduling, at: int, position: int, rows: int) -> int:
+    """The rows in blocks, of which the last takes what is left as well; how many nests there are then."""
+    axis = kernel.nest(at)[0][position]
+    count, size = trip_count(axis), BLOCK // rows * rows
     if count <= 2 * size:
-        yield body, [], r
-        return
-    blocks, rest = divmod(count, size)
-    last = size + rest  # the last block takes the rest as well
-    outer = arith.number(0) if blocks == 2 else loop(blocks - 1, next(numbers), r.arg.type)
-    for first, start, length in ((outer, 0, size), (arith.number(0), (blocks - 1) * size, last)):
-        within = loop(length, next(numbers), r.arg.type)
-        at = arith.add(arith.add(arith.mul(first, arith.number(size)), within), arith.number(start))
-        yield with_value(body, r, at), [first] if first.op is Op.Range else [], within
+        return 1
+    whole = kernel.cut(axis, (count // size - 1) * size)
+    kernel.split(whole, size, AxisType.LOOP)
+    return 2
+
+
+def pack(kernel: Scheduling, lanes: UOp) -> None:
+    """Pack what reductions in these lanes read, where that is worth it."""
+    slots: dict[int, None] = {}
+    for nest in kernel.sink.src:
+        ranges, body = nest_of(nest)
+        if lanes in ranges and trip_count(lanes) > 1:
+            for load, folded in packable(body, lanes):
+                if pays(load, {lanes, *folded}):
+                    slots[load.src[0].src[0].arg.slot] = None
+    for slot in slots:
+        kernel.pack(lanes, slot)
+
+
+def pays(load: UOp, ranges: Collection[UOp]) -> bool:
+    """Whether a load, of which one tile needs what these ranges reach, is better packed."""
+    return len(load.src) > 1 or _span(load, ranges) > FAR
+
+
+def _span(load: UOp, ranges: Collection[UOp]) -> int:
+    """The bytes between the first and the last element that a load reads as these ranges run; 0 if it is not known."""
+    still = {r: arith.number(0) for r in arith.ranges_of(load) if r not in ranges}
+    known = arith.bounds(substitute(load.src[0].src[1], still))
+    return 0 if known is None else int(known.hi - known.lo + 1) * load.dtype.itemsize

@@ -16,6 +16,7 @@ from soundline.impl.compile import STAGES, compile, lower, stage_text  # noqa: A
 from soundline.impl.lower import arith, tiles
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.expand import expand
+from soundline.impl.lower.lawful import LANE_TYPES
 from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.loops import stride
 from soundline.impl.lower.obligations import assuming, obligations
@@ -317,12 +318,12 @@ def optimized(*tensors: Tensor) -> UOp:
 
 
 def lanes_of(kernels: UOp) -> list[list[int]]:
-    """The sizes of the UPCAST ranges of each nest."""
+    """The sizes of the ranges of each nest that are lanes."""
     return [
         [
             int(n.src[0].arg.value)
             for n in toposort(nest)
-            if n.op is Op.Range and n.arg.type is AxisType.UPCAST
+            if n.op is Op.Range and n.arg.type in LANE_TYPES
         ]
         for kernel in kernels.src
         for nest in kernel.src

@@ -11,7 +11,7 @@ import pytest
 import soundline as sl
 from soundline.impl.codegen.c_vectors import declarations_for
 from soundline.impl.compile import lower
-from soundline.impl.lower import packing, target, tiles, vectors
+from soundline.impl.lower import target, tiles, vectors
 from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.target import Target
 from soundline.impl.tensor import Tensor
@@ -38,7 +38,7 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of six rows, and everything is far away."""
     monkeypatch.setattr(tiles, "BLOCK", 6)
-    monkeypatch.setattr(packing, "FAR", 0)
+    monkeypatch.setattr(tiles, "FAR", 0)
 
 
 def ascending(a: np.ndarray, b: np.ndarray) -> np.ndarray:

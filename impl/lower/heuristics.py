@@ -1,0 +1,212 @@
+"""
+Heuristics
+==========
+
+The schedule that a kernel gets where nobody gives one: a function of the kernel, the processor and the licences. What
+it does, nest by nest:
+
+* an axis of which only the last step fails a gate is cut there, so that the others go without the gate;
+* two loops that every access walks as one become one;
+* where a reduction reads along the innermost output axis, that axis is split into lanes; together with the axis around
+  it into tiles, if some operand does not depend on that one, so that a loaded element is used many times (`tiles`).
+  What does not fill a split is cut off first. The order in which each output's reduction runs does not change;
+* a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
+* a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
+* a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
+  split into a group of lanes that fold apart;
+* what is worth it is dealt out to cores by its outermost loop (`threads`).
+
+*Invariant*: the order in which the elements of one reduction are folded does not change, where it is not free.
+"""
+
+from __future__ import annotations
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.loops import last_step, loaded_places, stride, walked_as_one
+from soundline.impl.lower.scheduling import Scheduling
+from soundline.impl.lower.target import Target
+from soundline.impl.lower.threads import dealt_out
+from soundline.impl.lower.tiles import for_each, split, tile
+from soundline.impl.lower.views import trip_count
+from soundline.spec.uop import AxisType, Op, UOp, toposort
+
+LONE_LANES = 64
+"""Lanes of a split reduction."""
+WIDE_LANES = 256
+"""Lanes of a split output axis where no element is used again: long runs of memory, registers of the first cache."""
+_LEAST = 4
+"""An axis shorter than this is not worth splitting."""
+TILE = 16
+"""Lanes of both axes of a nest that reads along one and writes along the other."""
+_LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
+
+
+def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
+    """A kernel with the steps that these rules choose for it."""
+    if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
+        return kernel  # its own storage orders what it does
+    for_each(kernel, 0, len(kernel.sink.src), lambda at: _nest(kernel, target, at))
+    for nest in (*kernel.packing(), *kernel.sink.src):
+        _dealt(kernel, nest)
+    return kernel
+
+
+def _nest(kernel: Scheduling, target: Target, at: int) -> None:
+    if any(n.op is Op.Range and n.src[0].op is not Op.Const for n in toposort(kernel.sink.src[at])):
+        return  # a fold along a loop
+    for_each(kernel, at, peel(kernel, at), lambda at: _peeled(kernel, target, at))
+
+
+def _peeled(kernel: Scheduling, target: Target, at: int) -> None:
+    merge(kernel, at)
+    before = len(kernel.sink.src)
+    lanes(kernel, target, at)
+    for k in range(at, at + 1 + len(kernel.sink.src) - before):
+        unroll(kernel, k)
+        group(kernel, k)
+
+
+# Loops ------------------------------------------------------------------------------------------------------------
+
+
+def peel(kernel: Scheduling, at: int) -> int:
+    """Cut off the last step of one axis, where that frees the others of a gate; how many nests there are then."""
+    axis = last_step(kernel.sink.src[at])
+    if axis is None:
+        return 1
+    kernel.cut(axis, trip_count(axis) - 1)
+    return 2
+
+
+def merge(kernel: Scheduling, at: int) -> None:
+    """Join neighbouring loops that every access walks as one."""
+    inside = len(kernel.nest(at)[0]) - 1
+    while inside > 0:
+        ranges, body = kernel.nest(at)
+        if walked_as_one(body, ranges[inside - 1], ranges[inside]):
+            kernel.merge(ranges[inside - 1], ranges[inside])
+        inside -= 1
+
+
+# Output lanes -----------------------------------------------------------------------------------------------------
+
+
+def lanes(kernel: Scheduling, target: Target, at: int) -> None:
+    """Split the innermost axes of a nest into lanes, where that makes something cheaper."""
+    ranges, body = kernel.nest(at)
+    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    if not ranges or any(r.arg.type is not AxisType.LOOP for r in ranges):
+        return
+    inner = ranges[-1]
+    if not folds:
+        across = next((r for r in ranges[:-1] if _reads_across(body, r, inner)), None)
+        if across is not None:
+            _square(kernel, at, ranges.index(across))
+        return
+    along = [f for f in folds if inner in arith.ranges_of(f)]
+    if trip_count(inner) < _LEAST or not along or not all(reads_along(f, inner) for f in along):
+        return
+    if len(ranges) > 1 and all(_reused(f, ranges[-2]) for f in along):
+        tile(kernel, target, at, along[0].dtype)
+    else:
+        split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
+
+
+def _square(kernel: Scheduling, at: int, across: int) -> None:
+    """Square tiles of the axis that is read along and the innermost one, which is written along."""
+
+    def rows(at: int) -> None:
+        split(kernel, at, len(kernel.nest(at)[0]) - 1, TILE, lambda at: order(kernel, at))
+
+    split(kernel, at, across, TILE, rows)
+
+
+def order(kernel: Scheduling, at: int) -> None:
+    """Bring the steps of the tile's rows to the steps of its lanes."""
+    ranges, _ = kernel.nest(at)
+    loops = [k for k, r in enumerate(ranges) if r.arg.type is AxisType.LOOP]
+    row = next(k for k, r in enumerate(ranges) if r.arg.type is AxisType.UPCAST) - 1
+    for k in loops[loops.index(row) + 1 : -1]:
+        kernel.swap(kernel.nest(at)[0][row], kernel.nest(at)[0][k])
+        row = k
+
+
+def _reads_across(body: UOp, r: UOp, inner: UOp) -> bool:
+    """Whether neighbouring values of a range read neighbours, but those of the innermost range do not."""
+    if min(trip_count(r), trip_count(inner)) < TILE:
+        return False
+    return any(
+        stride(place.src[1], r) == 1 and stride(place.src[1], inner) not in (0, 1)
+        for place in loaded_places(body)
+    )
+
+
+def reads_along(fold: UOp, r: UOp) -> bool:
+    """Whether a reduction reads neighbours, or one element, for neighbouring values of a range, at least once each."""
+    strides = [stride(place.src[1], r) for place in loaded_places(fold)]
+    return all(s in (0, 1) for s in strides) and 1 in strides
+
+
+def _reused(fold: UOp, r: UOp) -> bool:
+    """Whether a reduction depends on a range, and some element that it reads does not."""
+    return r in arith.ranges_of(fold) and any(stride(p.src[1], r) == 0 for p in loaded_places(fold))
+
+
+# Reductions -------------------------------------------------------------------------------------------------------
+
+
+def unroll(kernel: Scheduling, at: int) -> None:
+    """Unroll the ranges of short reductions that contain reductions."""
+    chosen: list[UOp] = []
+    width: dict[UOp, int] = {}  # lanes of the reductions in a node that lie inside each other
+    for node in toposort(kernel.sink.src[at]):
+        width[node] = max((width[s] for s in node.src), default=0)
+        if node.op is Op.Reduce and len(node.src) == 2 and not width[node]:
+            width[node] = 1
+        elif node.op is Op.Reduce and len(node.src) == 2 and node.src[1].arg.type is AxisType.REDUCE:
+            width[node] *= trip_count(node.src[1])
+            if width[node] <= LONE_LANES:
+                chosen.append(node.src[1])
+    for r in dict.fromkeys(chosen):
+        kernel.split(r, trip_count(r), AxisType.UNROLL)
+
+
+def group(kernel: Scheduling, at: int) -> None:
+    """Split each reduction that may be, and reads along its last range, into lanes that fold apart."""
+    nest = kernel.sink.src[at]
+    if any(n.op is Op.Range and n.arg.type in _LANES for n in toposort(nest)):
+        return
+    folds = [n for n in toposort(nest_of(nest)[1]) if n.op is Op.Reduce]
+    for r in dict.fromkeys(f.src[-1] for f in folds):
+        with_it = [f for f in folds if r in f.src[1:]]
+        if all(f.src[-1] is r and _order_is_free(kernel, f) and _worth_splitting(f) for f in with_it):
+            rest = trip_count(r) % LONE_LANES
+            whole = kernel.cut(r, trip_count(r) - rest) if rest else r
+            kernel.split(whole, LONE_LANES, AxisType.GROUP_REDUCE)
+
+
+def _order_is_free(kernel: Scheduling, fold: UOp) -> bool:
+    """Whether any order of a fold gives the same bits, or the licence to change it is granted (U-10, U-50)."""
+    return fold.arg.op is Op.Max or not fold.dtype.is_float or "reassociate" in kernel.licences
+
+
+def _worth_splitting(fold: UOp) -> bool:
+    last = fold.src[-1]
+    nested = any(n.op is Op.Reduce for n in toposort(fold.src[0]))
+    return not nested and trip_count(last) >= 2 * LONE_LANES and reads_along(fold, last)
+
+
+# Cores ------------------------------------------------------------------------------------------------------------
+
+
+def _dealt(kernel: Scheduling, nest: UOp) -> None:
+    """Bring the loop of a nest that is worth it to the outside, and deal it out to cores."""
+    chosen = dealt_out(nest)
+    if chosen is None:
+        return
+    ranges, _ = nest_of(nest)
+    before = [r for r in ranges[: ranges.index(chosen)] if r.arg.type is AxisType.LOOP]
+    for other in reversed(before):
+        kernel.swap(other, chosen)
+    kernel.split(chosen, trip_count(chosen), AxisType.THREAD, top=True)
