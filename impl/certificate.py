@@ -46,11 +46,16 @@ class Certificate:
     rules: tuple[AppliedRule, ...]
     obligations: tuple[Obligation, ...]
     sampled: tuple[str, ...] = SAMPLED
+    trusted: tuple[str, ...] = ()
+    """The custom functions that it calls, which nobody has looked into."""
+    called: tuple[tuple[str, Certificate], ...] = ()
+    """The compiled programs that it calls, by name, with their certificates."""
 
     @property
     def proved(self) -> bool:
         """Whether every rule that was applied is proved."""
-        return all(r.ruling.verdict == "proved" for r in self.rules)
+        own = all(r.ruling.verdict == "proved" for r in self.rules)
+        return own and all(certificate.proved for _, certificate in self.called)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -59,6 +64,8 @@ class Certificate:
                 *_section("rules applied", [str(r) for r in self.rules]),
                 *_section("obligations, all discharged", [str(o) for o in self.obligations]),
                 *_section("sampled only", list(self.sampled)),
+                *(_section("taken on trust: custom functions", list(self.trusted)) if self.trusted else []),
+                *(f"calls {name}:\n{certificate}" for name, certificate in self.called),
             ]
         )
 

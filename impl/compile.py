@@ -15,6 +15,7 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl import storage
+from soundline.impl.custom import CustomFunction, registered
 from soundline.impl.linking import linked
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.calls import called_bodies
@@ -23,7 +24,8 @@ from soundline.impl.lower.steps import steps_of
 from soundline.impl.lower.views import shape_of
 from soundline.impl.program import Program, stage_text
 from soundline.impl.runtime import cpu
-from soundline.impl.runtime.assembly import assembled
+from soundline.impl.runtime.assembly import Loaded, assembled
+from soundline.impl.runtime.callbacks import callback
 from soundline.impl.signatures import Signature, signature_of
 from soundline.impl.stages import PROFILES, STAGES, Lowered, lower
 from soundline.impl.tensor import Tensor
@@ -107,25 +109,40 @@ def _compiled(
     called = called_bodies(outputs)
     function = callify(outputs, arguments, called)
     captured = tuple(_contents_of(b) for b in function.src[1 + len(arguments) :])
-    program = linked(steps_of(function, called), profile, given)
+    program = linked(steps_of(function, called), profile, given, lambda name: registered(name).kernel)
+    _check_embedded(program.embedded, profile)
     made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
+    called_back = [registered(n) for n, kernel in program.foreign.items() if kernel is None]
+    loaded = Loaded(program, _library(program.source).commands, {f.name: _pointer(f) for f in called_back})
+    gives = [(s.storage, s.shape) for s in made]
     return Program(
         name=name,
         inputs=tuple(inputs),
         outputs=made,
         device=device,
         _profile=profile,
-        _linked=program,
+        _function=function,
+        loaded=loaded,
         _single=single,
-        _commands=assembled(
-            program,
-            _library(program.source).commands,
-            [(s.storage, s.shape) for s in inputs],
-            captured,
-            [(s.storage, s.shape) for s in made],
-            {},
-        ),
+        _commands=assembled(loaded, [(s.storage, s.shape) for s in inputs], captured, gives),
     )
+
+
+def _pointer(function: CustomFunction) -> Any:
+    """A custom function in Python as C calls it."""
+    takes, gives = ([(s.storage, s.shape) for s in some] for some in (function.takes, function.gives))
+    return callback(function.name, function.result, takes, gives)
+
+
+def _check_embedded(programs: Sequence[Program], profile: str) -> None:
+    """What a program calls must keep the promise of its profile."""
+    for p in programs:
+        more = set(PROFILES[p._profile]) - set(PROFILES[profile])
+        if more:
+            raise UsageError(
+                f"{p.name} was compiled under {p._profile}, which this program's profile {profile} does not grant",
+                hint=f"compile it under {profile}",
+            )
 
 
 def _contents_of(captured: UOp) -> Arrays:

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from soundline.impl.logs import Stopwatch
 from soundline.impl.lower.obligations import Obligation
 from soundline.impl.lower.plan import layout
 from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.simplify import Applied
-from soundline.impl.lower.steps import Copy, Foreign, Run, Step, Steps
+from soundline.impl.lower.steps import Copy, Embedded, Foreign, Run, Step, Steps
 from soundline.impl.stages import STAGES, Lowered, lower, rendered
 from soundline.spec.errors import ScheduleError
 from soundline.spec.uop import Op, UOp, toposort
@@ -50,6 +51,8 @@ class Linked:
     sites: tuple[Site, ...]
     arena: int
     """The number of bytes of temporaries."""
+    foreign: Mapping[str, UOp | None]
+    """The kernels of the custom functions that are called, by name; None of one in Python."""
     timed: Stopwatch = field(default_factory=lambda: Stopwatch("compile"))
     """How long it took to render the units together."""
 
@@ -80,9 +83,11 @@ class Linked:
     @cached_property
     def source(self) -> str:
         """The C text of all kernels."""
-        if len(self.units) == 1:
+        texts = [kernel for kernel in self.foreign.values() if kernel is not None]
+        if len(self.units) == 1 and not texts:
             return self.units[0].source
-        return rendered(self.stages["plan"], self.timed)
+        kernels = (k for u in self.units for k in u.stages["plan"].src)
+        return rendered(Op.Linear(*kernels, *texts), self.timed)
 
     @cached_property
     def applied(self) -> Applied:
@@ -110,10 +115,28 @@ class Linked:
         return tuple(replace(s, kernel=k) for k, s in enumerate(told))
 
     @cached_property
+    def foreign_numbers(self) -> Mapping[str, int]:
+        """The numbers of the custom functions in C among all kernels: they come last."""
+        first = sum(len(u.stages["plan"].src) for u in self.units)
+        texts = [name for name, kernel in self.foreign.items() if kernel is not None]
+        return {name: first + k for k, name in enumerate(texts)}
+
+    @cached_property
     def first_kernels(self) -> tuple[int, ...]:
         """The number of the first kernel of each unit among all kernels of the program."""
         counts = (len(u.stages["plan"].src) for u in self.units)
         return tuple(itertools.accumulate(counts, initial=0))[:-1]
+
+    @property
+    def slots(self) -> int:
+        """The number of places that the caller gives, and the arena."""
+        return self.steps.arguments + self.steps.results + 1
+
+    @property
+    def embedded(self) -> tuple[Any, ...]:
+        """The compiled programs that are called, each once."""
+        found = (s.step.program.program for s in self.sites if isinstance(s.step, Embedded))
+        return tuple(dict.fromkeys(found))
 
     @property
     def copies(self) -> tuple[Copy, ...]:
@@ -121,9 +144,14 @@ class Linked:
         return tuple(s.step for s in self.sites if isinstance(s.step, Copy))
 
 
-def linked(steps: Steps, profile: str, given: Numbered = ()) -> Linked:
+def linked(
+    steps: Steps,
+    profile: str,
+    given: Numbered = (),
+    foreign: Callable[[str], UOp | None] = lambda name: None,
+) -> Linked:
     """Lower the units of a program, and lay out its memory. Schedules may be given for kernels of Rangeify, numbered
-    through all units.
+    through all units; `foreign` gives the kernels of custom functions.
     """
     units = {unit: lower(unit, profile) for unit in steps.units}
     units |= _scheduled(units, profile, given) if given else {}
@@ -135,10 +163,12 @@ def linked(steps: Steps, profile: str, given: Numbered = ()) -> Linked:
     sites = []
     for at, step in enumerate(steps.steps):
         window = [_pointed(steps, where, place) for place in (*step.takes, *step.gives)]
-        if isinstance(step, Run):
+        if isinstance(step, Run | Embedded):
             window.append((-1, where.get(("arena", at), 0)))
         sites.append(Site(step, numbers[step.unit] if isinstance(step, Run) else None, tuple(window)))
-    return Linked(steps, tuple(units.values()), tuple(sites), size)
+    names = dict.fromkeys(s.function.arg for s in steps.steps if isinstance(s, Foreign))
+    kernels = {name: foreign(name) for name in names}
+    return Linked(steps, tuple(units.values()), tuple(sites), size, kernels)
 
 
 def _scheduled(units: Mapping[UOp, Lowered], profile: str, given: Numbered) -> dict[UOp, Lowered]:
@@ -171,8 +201,10 @@ def _lives(steps: Steps, arenas: Mapping[UOp, int]) -> Iterator[tuple[tuple[str,
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for at, step in enumerate(steps.steps):
-        if isinstance(step, Run) and arenas[step.unit]:
-            yield ("arena", at), arenas[step.unit], at, at
+        own = arenas[step.unit] if isinstance(step, Run) else 0
+        own = step.program.program.loaded.program.arena if isinstance(step, Embedded) else own
+        if own:
+            yield ("arena", at), own, at, at
         for place in (*step.gives, *step.takes):
             first.setdefault(place, at)
             last[place] = at
@@ -184,6 +216,3 @@ def _lives(steps: Steps, arenas: Mapping[UOp, int]) -> Iterator[tuple[tuple[str,
 def _pointed(steps: Steps, where: Mapping[tuple[str, int], int], place: int) -> tuple[int, int]:
     own = place < steps.arguments + steps.results
     return (place, 0) if own else (-1, where["place", place])
-
-
-__all__ = ["Copy", "Foreign", "Linked", "Run", "Site", "linked"]

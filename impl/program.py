@@ -7,8 +7,9 @@ A compiled program: what it takes and gives, every stage that it went through, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -19,13 +20,17 @@ from soundline.impl.drawing_listing import text_picture
 from soundline.impl.explanation import Explanation, explained
 from soundline.impl.linking import Linked
 from soundline.impl.lower.schedule import Scheduled
+from soundline.impl.lower.steps import Compiled
+from soundline.impl.lower.views import shape_of
 from soundline.impl.profile import Profile, profiled
+from soundline.impl.runtime.assembly import Loaded
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, checked
 from soundline.impl.stages import PROFILES, Lowered, stage_named
+from soundline.impl.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.text import program_text
-from soundline.spec.uop import UOp
+from soundline.spec.uop import Op, UOp, reshape
 
 Arrays = npt.NDArray[Any]
 
@@ -42,13 +47,19 @@ class Program:
     outputs: tuple[Signature, ...]
     device: str
     _profile: str
-    _linked: Linked
+    _function: UOp
+    loaded: Loaded
+    """The program as it is linked and loaded."""
     _single: bool
     _commands: CommandBuffer
 
     def __repr__(self) -> str:
         takes, gives = (", ".join(map(str, signatures)) for signatures in (self.inputs, self.outputs))
         return f"Program({self.name}: ({takes}) -> ({gives}) on {self.device})"
+
+    @property
+    def _linked(self) -> Linked:
+        return self.loaded.program
 
     @property
     def _arena(self) -> int:
@@ -96,7 +107,9 @@ class Program:
         """What stands behind the program, as far as it is known now."""
         applied = self._linked.applied
         discharged = self._linked.discharged
-        return certified(self._profile, PROFILES[self._profile], applied, discharged, applied.rulings)
+        own = certified(self._profile, PROFILES[self._profile], applied, discharged, applied.rulings)
+        called = tuple((p.name, p.certificate) for p in self._linked.embedded)
+        return replace(own, trusted=tuple(self._linked.foreign), called=called)
 
     def explain(self) -> Explanation:
         """What became of the function: its kernels and why they are so, memory, stages, certificate; ``print`` it."""
@@ -132,12 +145,37 @@ class Program:
         yield "profile", self._profile
         yield "kernels", len(self.kernels)
 
-    def __call__(self, *arguments: Any) -> Arrays | tuple[Arrays, ...]:
-        """Run the program; raises `UsageError` where the arguments are not what it was compiled for."""
+    def applied(self, *arguments: Any) -> Any:
+        """The results as lazy Tensors: the program as part of another, which runs its kernels and compiles nothing.
+
+        In the graph it is a Call, through which no gradient passes.
+        """
+        self._check_count(arguments)
+        tensors = [a if isinstance(a, Tensor) else Tensor(a) for a in arguments]
+        for k, (t, wanted) in enumerate(zip(tensors, self.inputs, strict=True)):
+            given = Signature(t.dtype, t.shape)
+            if given != wanted:
+                raise UsageError(f"argument {k} is {given}; the program was compiled for {wanted}")
+        values = [*(t.uop for t in tensors), *map(Op.Load, self._function.src[1 + len(tensors) :])]
+        flat = [
+            v if v.shape == p else reshape(v, p) for v, p in ((v, (math.prod(shape_of(v)),)) for v in values)
+        ]
+        call = Op.Call(self._function.src[0], *flat, tag=Compiled(self))
+        found = [Op.GetTuple(call, arg=k) for k in range(len(self.outputs))]
+        results = tuple(Tensor.of(f) for f in found)
+        return results[0] if self._single else results
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the program; raises `UsageError` where the arguments are not what it was compiled for.
+
+        While a function is traced, where a Tensor has no value yet, the program becomes part of it (`applied`).
+        """
         if len(arguments) != len(self.inputs):
             self._check_count(arguments)
         results = self._commands.run(arguments)
         if results is None:
+            if any(isinstance(a, Tensor) and not a.is_computable for a in arguments):
+                return self.applied(*arguments)
             results = self._commands.run_checked(self._given(arguments))
         return results[0] if self._single else results
 

@@ -47,7 +47,9 @@ _THROUGH: dict[Op, Through] = {
 }
 
 _REFUSED: dict[Op, Refused] = {
-    Op.Call: Refused("an error: a Call is opaque"),
+    Op.Call: Refused(
+        "an error: a Call is opaque. Of a CustomFunction whose adjoint is given: what that says"
+    ),
     Op.Wmma: Refused("an error: fragments are made after gradients are taken"),
 }
 

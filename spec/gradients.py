@@ -8,13 +8,15 @@ The order is fixed, so that the exact profile is reproducible. The nodes of the 
 `closed.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands their
 adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
 
-A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else.
+A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else. A Call is
+opaque, unless it is of a CustomFunction whose adjoint is given: then its arguments receive what that says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from soundline.spec import closed
 from soundline.spec.adjoint_schema import Nothing, Passes, Refused, Through, filled, kept, sizes, zeros
@@ -36,11 +38,20 @@ class Cotangent:
     live: UOp | None = None
 
 
-def gradient(y: UOp, xs: Sequence[UOp], seed: UOp | None = None) -> tuple[UOp, ...]:
+GivenAdjoint = Callable[[UOp, int, UOp], Sequence[UOp | None]]
+"""What a CustomFunction passes on: given a Call of it, the number of a result and the adjoint of that, the part of each
+argument, or None where it receives nothing."""
+GivenAdjoints = Mapping[str, GivenAdjoint]
+"""The adjoints of CustomFunctions, by name."""
+
+
+def gradient(
+    y: UOp, xs: Sequence[UOp], seed: UOp | None = None, adjoints: GivenAdjoints = MappingProxyType({})
+) -> tuple[UOp, ...]:
     """The derivative of y, or of the sum of seed·y, with respect to each of xs; zeros where y does not depend on it.
 
     y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
-    or any node inside y. Raises `GradientError`.
+    or any node inside y. `adjoints` gives those of CustomFunctions, by name. Raises `GradientError`.
 
     >>> from soundline.spec.dtypes import float64
     >>> from soundline.spec.evaluate import evaluate
@@ -54,7 +65,7 @@ def gradient(y: UOp, xs: Sequence[UOp], seed: UOp | None = None) -> tuple[UOp, .
                 f"{node!r} of dtype {node.dtype} is no float", rule="U-33", where=node.op.name
             )
     start = _seed(y, seed)
-    found = backward(y, Cotangent(start), frozenset(xs))
+    found = backward(y, Cotangent(start), frozenset(xs), adjoints)
     return tuple(found[x].value if x in found else zeros(x) for x in xs)
 
 
@@ -78,7 +89,9 @@ def _seed(y: UOp, seed: UOp | None) -> UOp:
     return seed
 
 
-def backward(y: UOp, seed: Cotangent, xs: Collection[UOp]) -> dict[UOp, Cotangent]:
+def backward(
+    y: UOp, seed: Cotangent, xs: Collection[UOp], adjoints: GivenAdjoints = MappingProxyType({})
+) -> dict[UOp, Cotangent]:
     """The adjoints of the nodes between xs and y."""
     nodes = closed.own_nodes(y)
     between = dependents(nodes, xs)
@@ -86,7 +99,7 @@ def backward(y: UOp, seed: Cotangent, xs: Collection[UOp]) -> dict[UOp, Cotangen
     for node in reversed(nodes):
         if node not in between or node not in found:
             continue
-        for source, part in passed(node, found[node], between):
+        for source, part in passed(node, found[node], between, adjoints):
             if source in between:
                 placed = Cotangent(
                     placed_like(part.value, source),
@@ -123,14 +136,16 @@ def joined(a: Cotangent, b: Cotangent) -> Cotangent:
     return Cotangent(Op.Add(a.value, b.value), live)
 
 
-def passed(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UOp, Cotangent]]:
+def passed(
+    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints = MappingProxyType({})
+) -> list[tuple[UOp, Cotangent]]:
     """What a node hands on to its operands."""
     law = ADJOINTS[node.op]
     match law:
         case Passes():
             return _passed(law, node, g)
         case Through() if node.op is Op.GetTuple:
-            return _through(node, g, between)
+            return _through(node, g, between, adjoints)
         case Refused():
             raise _refusal(node)
         case _:
@@ -158,18 +173,22 @@ def _passed(law: Passes, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]
 # Tuples and functions ---------------------------------------------------------------------------------------------
 
 
-def _through(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UOp, Cotangent]]:
+def _through(
+    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints
+) -> list[tuple[UOp, Cotangent]]:
     """An element of a Tuple receives g. The arguments of a Function receive the elements of another Function."""
     called = node.src[0]
     if called.op is Op.Tuple:
         return [(called.src[node.arg], g)]
     if called.op is Op.Call:
-        raise _refusal(called)
+        if called.src[0].op is not Op.CustomFunction or called.src[0].arg not in adjoints:
+            raise _refusal(called)
+        return _given(adjoints[called.src[0].arg], node, g)
     result, arguments = called.src[0].src[node.arg], called.src[1:]
     wanted = [p for p in closed.params(result) if arguments[p.arg.slot] in between]
     given = [g.value] if g.live is None else [g.value, g.live]
     seeds = [_binder(len(arguments) + k, result, given[k]) for k in range(len(given))]
-    inside = backward(result, Cotangent(*seeds), wanted)
+    inside = backward(result, Cotangent(*seeds), wanted, adjoints)
     reached = [p for p in wanted if p in inside]
     elements: list[UOp] = []
     for p in reached:
@@ -182,6 +201,27 @@ def _through(node: UOp, g: Cotangent, between: Collection[UOp]) -> list[tuple[UO
         found.append((arguments[p.arg.slot], Cotangent(*parts)))
         position += count
     return found
+
+
+def _given(adjoint: GivenAdjoint, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]:
+    """What the arguments of a CustomFunction receive for one of its results, where it is live."""
+    call = node.src[0]
+    parts = adjoint(call, node.arg, g.value if g.live is None else kept(g.live, g.value))
+    if len(parts) != len(call.src) - 1:
+        raise _ill_given(call, f"{len(parts)} parts for {len(call.src) - 1} arguments")
+    found = []
+    for argument, part in zip(call.src[1:], parts, strict=True):
+        if part is None:
+            continue
+        if part.dtype is not argument.dtype or same_shape(sizes(part), sizes(argument)) is False:
+            wanted = f"{argument.dtype}{list(sizes(argument))}"
+            raise _ill_given(call, f"{part.dtype}{list(sizes(part))} for an argument {wanted}")
+        found.append((argument, Cotangent(part)))
+    return found
+
+
+def _ill_given(call: UOp, what: str) -> GradientError:
+    return GradientError(f"the adjoint gives {what}", rule="uop-call-adjoint", where=call.src[0].arg)
 
 
 def _binder(slot: int, result: UOp, argument: UOp) -> UOp:

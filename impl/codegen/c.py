@@ -54,7 +54,8 @@ def render(program: UOp) -> str:
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
     declarations = vectors.declarations_for(functions)
-    texts = helpers_for(declarations + functions), declarations, functions, table
+    given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
+    texts = helpers_for(declarations + functions), declarations, given, functions, table
     return HEADERS + "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
 
 
@@ -116,11 +117,14 @@ class Rendering:
         for node in toposort(self.linear):
             if node.op is Op.Index and not is_register(storage_of(node)):
                 found[storage_of(node)] = None
+            elif node.op is Op.Custom:
+                found.update(dict.fromkeys(node.src))
         return list(found)
 
     def written(self) -> set[UOp]:
         """The memory that the kernel stores to."""
-        return {storage_of(n.src[0]) for n in self.linear.src if n.op is Op.Store}
+        stored = {storage_of(n.src[0]) for n in self.linear.src if n.op is Op.Store}
+        return stored.union(*(n.src for n in self.linear.src if n.op is Op.Custom))
 
     def parameters(self) -> str:
         """The parameter list."""
@@ -177,6 +181,10 @@ class Rendering:
                 vectors.store(self, node)
             case _ if node in self.vectors:
                 vectors.value(self, node)
+            case Op.Source:
+                pass  # stands before all kernels
+            case Op.Custom:
+                self.line(node.arg.format(*map(name_of, node.src)))
             case Op.Buffer:
                 self.line(f"{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:

@@ -107,7 +107,8 @@ def _called(node: UOp, new: dict[UOp, UOp], apart: frozenset[UOp]) -> UOp:
     if called.op is Op.Tuple:
         return new[called.src[node.arg]]
     if called.src[0].op is Op.CustomFunction or called.src[0] in apart:
-        return Op.GetTuple(Op.Call(called.src[0], *(new[a] for a in called.src[1:])), arg=node.arg)
+        call = Op.Call(called.src[0], *(new[a] for a in called.src[1:]), tag=called.tag)
+        return Op.GetTuple(call, arg=node.arg)
     if called.src[0].op is not Op.Tuple:
         raise CompileError(f"a Call of a {called.src[0].op.name} has no body to compile", where="Call")
     arguments = {slot: new[a] for slot, a in enumerate(called.src[1:])}

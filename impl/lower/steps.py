@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from soundline.impl.lower.callify import inlined
 from soundline.impl.lower.views import MOVEMENT, shape_of
@@ -56,8 +57,8 @@ class Run:
 class Copy:
     """Copy one place to another, which is on another device."""
 
-    takes: tuple[int]
-    gives: tuple[int]
+    takes: tuple[int, ...]
+    gives: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,23 @@ class Foreign:
     gives: tuple[int, ...]
 
 
-Step = Run | Copy | Foreign
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Run a program that is compiled already."""
+
+    program: Compiled
+    takes: tuple[int, ...]
+    gives: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """The tag of the Call of a compiled program: whose kernels the Call runs."""
+
+    program: Any
+
+
+Step = Run | Copy | Foreign | Embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +255,14 @@ class _Cutter:
             source = self.want(cause.src[0])
             return [Copy((self.place(source),), (self.place(cause),))]
         body = cause.src[0]
-        used = closed_slots(body) if body.op is Op.Tuple else range(len(cause.src) - 1)
+        ours = body.op is Op.Tuple and not isinstance(cause.tag, Compiled)
+        used = closed_slots(body) if ours else range(len(cause.src) - 1)
         takes = tuple(self.place(self.want(a)) if k in used else 0 for k, a in enumerate(cause.src[1:]))
         gives = tuple(self.place(Op.GetTuple(cause, arg=k)) for k in range(len(body.src)))
         if body.op is Op.CustomFunction:
             return [Foreign(body, takes, gives)]
+        if isinstance(cause.tag, Compiled):
+            return [Embedded(cause.tag, takes, gives)]
         inner = self.called_steps(body)
         places = [*takes[: inner.arguments], *gives]
         for place in inner.places[len(places) :]:
@@ -264,8 +284,4 @@ class _Cutter:
 def _moved(step: Step, places: Sequence[int]) -> Step:
     """A step of a callee over the places of its caller."""
     takes, gives = (tuple(places[k] for k in some) for some in (step.takes, step.gives))
-    if isinstance(step, Run):
-        return Run(step.unit, takes, gives)
-    if isinstance(step, Foreign):
-        return Foreign(step.function, takes, gives)
-    return Copy((takes[0],), (gives[0],))
+    return replace(step, takes=takes, gives=gives)

@@ -58,8 +58,10 @@ class CommandBuffer:
         gives: Sequence[Shaped],
         temporaries: int = 0,
         aliases: Sequence[tuple[int, int, int]] = (),
+        after: Callable[[], None] | None = None,
     ) -> None:
         self._host = host()
+        self._after = after
         self._captured = tuple(captured)
         self._makers = tuple(_maker(dtype, shape) for dtype, shape in gives)
         self._maker = self._makers[0] if len(gives) == 1 else None
@@ -118,6 +120,8 @@ class CommandBuffer:
             table = self._table()
         refused = self._call(self._program, table, id(arguments), id(results))
         self._tables.append(table)
+        if self._after:
+            self._after()
         return results if refused < 0 else None
 
     def run_checked(self, arguments: Sequence[Arrays]) -> tuple[Arrays, ...]:
@@ -156,6 +160,8 @@ class CommandBuffer:
             table[to] = ffi().cast("char *", table[origin]) + offset
         execute(self._commands, self.count, table)
         self._tables.append(table)
+        if self._after:
+            self._after()
         return results
 
 

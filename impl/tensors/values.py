@@ -23,6 +23,7 @@ from soundline.impl.drawing import svg
 from soundline.impl.operands import array_of, shape_of, stored_or_constant
 from soundline.impl.promotion import check_dtype
 from soundline.impl.tensors import history
+from soundline.spec.closed import own_nodes
 from soundline.spec.dtypes import DType, bool_, to_numpy
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp
@@ -187,6 +188,12 @@ class Values:
     def nbytes(self) -> int:
         """The number of bytes that the elements take."""
         return self.size * self.dtype.itemsize
+
+    @property
+    def is_computable(self) -> bool:
+        """Whether it has a value: not where it stands for an argument of a function that is being traced."""
+        graph = history.without_marks(self._uop)
+        return all(storage.holds(n) for n in own_nodes(graph) if n.op is Op.Buffer)
 
     def __len__(self) -> int:
         if not self.shape:

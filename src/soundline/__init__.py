@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from soundline.impl import spork as spork
     from soundline.impl.certificate import Certificate as Certificate
     from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
+    from soundline.impl.custom import CustomFunction as CustomFunction
     from soundline.impl.functions import function as function
     from soundline.impl.importers.errors import ExtraMissing as ExtraMissing
     from soundline.impl.importers.errors import UnsupportedModel as UnsupportedModel
@@ -64,6 +65,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "soundline.impl.certificate": ("Certificate",),
     "soundline.impl.compile": ("compile",),
+    "soundline.impl.custom": ("CustomFunction",),
     "soundline.impl.functions": ("function",),
     "soundline.impl.importers.errors": ("ExtraMissing", "UnsupportedModel"),
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
