@@ -113,7 +113,8 @@ def _compiled(
     _check_embedded(program.embedded, profile)
     made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
     called_back = [registered(n) for n, kernel in program.foreign.items() if kernel is None]
-    loaded = Loaded(program, _library(program.source).commands, {f.name: _pointer(f) for f in called_back})
+    pointers = {f.name: _pointer(f) for f in called_back}
+    loaded = Loaded(program, _library(program.source).commands, pointers, profile)
     gives = [(s.storage, s.shape) for s in made]
     return Program(
         name=name,
@@ -137,10 +138,10 @@ def _pointer(function: CustomFunction) -> Any:
 def _check_embedded(programs: Sequence[Program], profile: str) -> None:
     """What a program calls must keep the promise of its profile."""
     for p in programs:
-        more = set(PROFILES[p._profile]) - set(PROFILES[profile])
+        more = set(PROFILES[p.loaded.profile]) - set(PROFILES[profile])
         if more:
             raise UsageError(
-                f"{p.name} was compiled under {p._profile}, which this program's profile {profile} does not grant",
+                f"{p.name} was compiled under {p.loaded.profile}, which this program's profile {profile} does not grant",
                 hint=f"compile it under {profile}",
             )
 

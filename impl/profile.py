@@ -23,8 +23,9 @@ import numpy.typing as npt
 from soundline.impl import peaks as machine
 from soundline.impl.counts import Work
 from soundline.impl.explanation import kernel_stories
-from soundline.impl.linking import Copy, Foreign, Linked
+from soundline.impl.linking import Linked
 from soundline.impl.logs import logger
+from soundline.impl.lower.steps import Copy, Embedded, Foreign
 from soundline.impl.peaks import Peaks
 from soundline.impl.runtime.assembly import pieces
 from soundline.impl.runtime.commands import CommandBuffer
@@ -260,6 +261,11 @@ def _told(linked: Linked) -> Iterator[tuple[int | None, str, Work]]:
             yield from ((None, "copy between devices", Work({}, n, n)) for n, _ in pieces(nbytes))
         elif isinstance(site.step, Foreign):
             yield None, f"custom function {site.step.function.arg}", Work()
+        elif isinstance(site.step, Embedded):
+            called = site.step.program.program
+            yield from (
+                (None, f"{called.name}: {title}", work) for _, title, work in _told(called.loaded.program)
+            )
         elif site.unit is not None:
             first = linked.first_kernels[site.unit]
             last = first + len(linked.units[site.unit].stages["plan"].src)

@@ -31,6 +31,7 @@ class Loaded:
     program: Linked
     kernels: Sequence[Command]
     foreign: Mapping[str, Any]
+    profile: str
 
 
 def assembled(

@@ -347,6 +347,7 @@ def test_a_compiled_program_is_called_inside_another(monkeypatch: pytest.MonkeyP
     assert "softmax" not in outer.name
     assert [name for name, _ in outer.certificate.called] == ["<lambda>"]
     assert "calls <lambda>" in str(outer.certificate)
+    assert len(outer.profile(X, repeats=1).rows) > len(outer.kernels)
 
 
 def test_a_program_inside_is_not_compiled_again() -> None:
