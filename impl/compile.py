@@ -141,7 +141,7 @@ def _check_embedded(programs: Sequence[Program], profile: str) -> None:
         more = set(PROFILES[p.loaded.profile]) - set(PROFILES[profile])
         if more:
             raise UsageError(
-                f"{p.name} was compiled under {p.loaded.profile}, which this program's profile {profile} does not grant",
+                f"{p.name} was compiled under {p.loaded.profile}, and this program is to be {profile}",
                 hint=f"compile it under {profile}",
             )
 
