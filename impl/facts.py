@@ -28,7 +28,7 @@ T = TypeVar("T")
 REPEATING = (Op.Reshape, Op.Expand, Op.Permute, Op.Flip, Op.Shrink)
 """Views whose every element is an element of their source, so that a view of a repeated scalar repeats it."""
 
-EFFECTS = (Op.Store, Op.AtomicAdd, Op.Call, Op.Custom, Op.CustomFunction, Op.Ins)
+EFFECTS = frozenset((Op.Store, Op.AtomicAdd, Op.Call, Op.Custom, Op.CustomFunction, Op.Ins))
 """Ops that do something besides having a value."""
 
 _TOTAL = frozenset(
@@ -125,7 +125,24 @@ class Facts:
 
     def has_effect(self, node: UOp) -> bool:
         """Whether computing a node may store something, so that the node must not be dropped."""
-        return _remembered(node, self._effects, _effect_of)
+        known = self._effects.get(node)
+        if known is None:
+            known = self._effects[node] = self._reaches_effect(node)
+        return known
+
+    def _reaches_effect(self, node: UOp) -> bool:
+        """Whether an effect lies at or under a node; where none does, that is known of all that was met."""
+        effects, met, stack = self._effects, set[UOp](), [node]
+        while stack:
+            top = stack.pop()
+            known = effects.get(top)
+            if known or top.op in EFFECTS:
+                return True
+            if known is None and top not in met:
+                met.add(top)
+                stack += top.src
+        effects.update(dict.fromkeys(met, False))
+        return False
 
 
 def _remembered(node: UOp, memory: dict[UOp, T], law: Callable[[UOp, Callable[[UOp], T]], T]) -> T:
@@ -179,7 +196,3 @@ def _end(node: UOp, value: Element) -> UOp | None:
         return None if math.isinf(value) else const(int(value), index)
     exact = bool(value) if node.dtype is bool_ else float(value) if node.dtype.is_float else int(value)
     return const(exact, node.dtype)
-
-
-def _effect_of(node: UOp, at: Callable[[UOp], bool]) -> bool:
-    return node.op in EFFECTS or any(at(s) for s in node.src)

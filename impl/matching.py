@@ -23,6 +23,7 @@ from typing import Any
 
 from soundline.impl.conditions import holds
 from soundline.impl.demands import extra_demands
+from soundline.impl.direct import Direct, direct
 from soundline.impl.facts import REPEATING, Facts
 from soundline.impl.pattern_folds import close_scopes
 from soundline.impl.pattern_steps import PatternCompiler, possible_ops
@@ -57,6 +58,8 @@ class Pattern:
     """A rule's left side in one order of the operands of its commutative ops, ready to be matched."""
 
     rule: Rule
+    left: Term
+    """The left side in this order."""
     ops: tuple[frozenset[Op] | None, ...]
     """The ops that the root of a match and each of its sources can have; None for any."""
     step: Step
@@ -74,6 +77,11 @@ class Pattern:
     default_dtype: DType
     new_loops: int = 0
     """How many fresh ranges the right side makes."""
+
+    def direct(self) -> Direct | None:
+        """The pattern as one function, if the rule says no more than which ops stand where."""
+        demanded = self.demanding if self.demanding == self.demanding_if_full else None
+        return None if self.late or self.new_loops else direct(self.rule, self.left, self.dropped, demanded)
 
     def may_match(self, ops: tuple[Op, ...]) -> bool:
         """Whether a node whose own op and sources' ops are these can be a match."""
@@ -131,6 +139,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
         patterns.append(
             Pattern(
                 stated,
+                left,
                 _ops_of(left, stated),
                 step,
                 tuple(compiler.late),

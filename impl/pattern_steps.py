@@ -207,7 +207,7 @@ class PatternCompiler:
         self.late.insert(0, late)
 
     def _literal(self, number: Any, *, typed: bool) -> Step:
-        wanted: dict[DType, UOp | None] = {d: _number(number, d) for d in all_dtypes}
+        wanted: dict[DType, UOp | None] = {d: number_at(number, d) for d in all_dtypes}
 
         def step(node: UOp, bound: Binding) -> bool:
             seen = repeated_constant(node)
@@ -364,7 +364,7 @@ def _sizes(node: UOp, position: int) -> Shape:
     return sizes
 
 
-def _number(number: Any, dtype: DType) -> UOp | None:
+def number_at(number: Any, dtype: DType) -> UOp | None:
     """The constant that a bare number is at a dtype; None where it is none."""
     if dtype is bool_ and number not in (0, 1):
         return None

@@ -19,12 +19,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from soundline.impl.applications import Application, attempt
-from soundline.impl.facts import Facts
+from soundline.impl.collecting import collection_paused
+from soundline.impl.direct import UNSURE, Direct
+from soundline.impl.facts import REPEATING, Facts
 from soundline.impl.folding import fold
 from soundline.impl.matching import Pattern, patterns_of
 from soundline.spec.building import Env, build
+from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.node import UOp, toposort
 from soundline.spec.op_schema import Op
@@ -53,13 +57,18 @@ Watcher = Callable[[Step, UOp, UOp], None]
 _WHOLE = frozenset((Op.Param, Op.Range, Op.Special, Op.Linear, Op.Program))
 """Names, and lists whose order has been fixed: nothing inside them is rewritten."""
 
-_VALUES = frozenset(
-    (*group_of("elementwise", "decomposed", "movement", "marker"), Op.Reduce, Op.CDiv, Op.CMod, Op.Wmma)
-)
-"""Ops that read their sources' values; any other op may mean the place that a source names."""
-
 _FIRST_ONLY = frozenset((Op.Reshape, Op.Expand, Op.Pad, Op.Shrink, Op.Reduce, Op.End))
 """Ops of whose sources only the first is a value: the rest are sizes, or the Ranges that they close."""
+
+_VALUES = (
+    frozenset((*group_of("elementwise", "decomposed", "movement", "marker"), Op.CDiv, Op.CMod, Op.Wmma))
+    - _FIRST_ONLY
+)
+"""Ops that read all their sources' values; any other op may mean the place that a source names."""
+
+_MAY_FOLD = frozenset((*ELEMENTWISE, *REPEATING, Op.Bitcast))
+_CONSTANT = frozenset((Op.Const, *REPEATING))
+"""Ops that a repeated constant can have."""
 
 _VIEWS = frozenset(
     (Op.After, Op.Reshape, Op.Permute, Op.Flip, Op.Shrink, Op.Expand, Op.Index, Op.Slice, Op.Bitcast)
@@ -67,6 +76,10 @@ _VIEWS = frozenset(
 _STORAGE = (Op.Buffer, Op.Param)
 _INDEXED = (Op.After, Op.Index, Op.Slice)
 """Views of a place whose other sources are values or effects; those of the rest are sizes."""
+
+
+_MANY = 10_000
+"""Any program may be rewritten so often, and a greater one more often."""
 
 
 class RewriteError(SoundlineError):
@@ -106,33 +119,74 @@ def rewrite(
     `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
     """
     granted = tuple(r for r in rules if set(r.licences) <= set(licences))
-    if limit is None:
-        limit = 10_000 + 100 * sum(1 for _ in toposort(root))
-    run = _Run(_index(granted), limit, watch, validate)
-    result = run.normal_form(root)
+    with collection_paused():
+        run = _Run(_index(granted), root, limit, watch, validate)
+        result = run.normal_form(root)
     return Rewritten(result, tuple(sorted(run.applied.items())), run.folded, tuple(run.applications))
+
+
+_OFTEN = 50
+"""After so many tries a pattern is written out as one function, which pays then."""
+
+
+class _Candidate:
+    """A pattern, and how often it has been tried."""
+
+    __slots__ = ("direct", "pattern", "tried")
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.direct: Direct | None = None
+        self.tried = 0
+
+    def right(self, node: UOp, facts: Facts) -> UOp | None:
+        """The right side of the rule, where it applies to a node."""
+        if self.direct is not None:
+            right = self.direct(node, facts)
+            if right is None or right is not UNSURE:
+                return right  # type: ignore[no-any-return]
+        else:
+            self.tried += 1
+            if self.tried == _OFTEN:
+                self.direct = self.pattern.direct()
+        env = self.pattern.match(node, facts)
+        return _right_side(self.pattern.rule, env, node) if env is not None else None
 
 
 class _Index:
     """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
 
     def __init__(self, rules: tuple[Rule | Procedure, ...]) -> None:
-        self._patterns: list[Pattern | Procedure] = []
+        self._patterns: list[_Candidate | Procedure] = []
         for r in rules:
-            self._patterns += [r] if isinstance(r, Procedure) else patterns_of(r)
-        self._found: dict[tuple[Op, ...], tuple[Pattern | Procedure, ...]] = {}
+            self._patterns += [r] if isinstance(r, Procedure) else map(_Candidate, patterns_of(r))
+        self._rooted: dict[Op, tuple[_Candidate | Procedure, ...]] = {}
+        self._found: dict[tuple[Op, ...], tuple[_Candidate | Procedure, ...]] = {}
 
-    def at(self, node: UOp) -> tuple[Pattern | Procedure, ...]:
+    def at(self, node: UOp) -> tuple[_Candidate | Procedure, ...]:
         """The patterns and procedures that can match at a node, in the order of their rules."""
-        ops = (node.op, *[s.op for s in node.src[:3]])
+        src = node.src
+        if len(src) == 2:
+            ops: tuple[Op, ...] = node.op, src[0].op, src[1].op
+        else:
+            ops = (node.op, *[s.op for s in src[:3]])
         found = self._found.get(ops)
         if found is None:
-            found = self._found[ops] = tuple(p for p in self._patterns if _may_match(p, ops))
+            found = self._found[ops] = tuple(p for p in self.rooted(node.op) if _may_match(p, ops))
+        return found
+
+    def rooted(self, op: Op) -> tuple[_Candidate | Procedure, ...]:
+        """The patterns and procedures that can match at a node of this op."""
+        found = self._rooted.get(op)
+        if found is None:
+            found = self._rooted[op] = tuple(p for p in self._patterns if _may_match(p, (op,)))
         return found
 
 
-def _may_match(pattern: Pattern | Procedure, ops: tuple[Op, ...]) -> bool:
-    return ops[0] in pattern.ops if isinstance(pattern, Procedure) else pattern.may_match(ops)
+def _may_match(candidate: _Candidate | Procedure, ops: tuple[Op, ...]) -> bool:
+    if isinstance(candidate, Procedure):
+        return ops[0] in candidate.ops
+    return candidate.pattern.may_match(ops)
 
 
 @lru_cache(maxsize=64)
@@ -140,19 +194,14 @@ def _index(rules: tuple[Rule | Procedure, ...]) -> _Index:
     return _Index(rules)
 
 
-@dataclass(slots=True)
-class _Frame:
-    """A node whose normal form is being computed."""
+class _Step(NamedTuple):
+    """What a step made of a node, whose normal form is then the node's."""
 
-    node: UOp
-    wanted: Iterator[UOp]
-    """What must be finished first: the operands, then the result of a step."""
-    rebuilt: UOp | None = None
+    rebuilt: UOp
     """The node on finished operands."""
-    result: UOp | None = None
-    """What the step made of it."""
-    by: str = ""
-    """The rule of that step."""
+    result: UOp
+    by: str
+    """The rule."""
 
 
 @dataclass(slots=True)
@@ -160,7 +209,8 @@ class _Run:
     """One call of `rewrite`."""
 
     index: _Index
-    limit: int
+    root: UOp
+    limit: int | None
     watch: Watcher | None
     validate: bool
     facts: Facts = field(default_factory=Facts)
@@ -170,66 +220,77 @@ class _Run:
     steps: int = 0
     done: dict[UOp, UOp] = field(default_factory=dict)
     """The normal form of every node that is finished."""
+    active: set[UOp] = field(default_factory=set)
+    """The nodes whose normal form is being computed."""
+    became: dict[UOp, _Step] = field(default_factory=dict)
+    """The steps that were made of such nodes."""
     places: dict[UOp, UOp] = field(default_factory=dict)
     """A place with its indices in normal form."""
 
     def normal_form(self, root: UOp) -> UOp:
-        """The normal form of a node. The stack is explicit, because a program may be deeper than Python's."""
-        done, active = self.done, {root}
-        stack = [_Frame(root, self._operands(root))]
+        """The normal form of a node. The stack is explicit, because a program may be deeper than Python's.
+
+        A node is met up to three times: its operands are wanted, then the result of its step, then it is finished.
+        """
+        done, active, became = self.done, self.active, self.became
+        stack = [root]
         while stack:
-            frame = stack[-1]
-            wanted = next((n for n in frame.wanted if n not in done), None)
-            if wanted is not None:
-                if wanted in active:
-                    raise _circle(stack, wanted)
-                active.add(wanted)
-                stack.append(_Frame(wanted, self._operands(wanted)))
-            elif frame.rebuilt is None:
-                self._step(frame)
-            else:
-                self._finish(frame)
-                active.discard(frame.node)
+            node = stack[-1]
+            if node in done:
                 stack.pop()
+                continue
+            if node not in active:
+                active.add(node)
+                wanted = [s for s in self._operands(node) if s not in done]
+                if wanted:
+                    if not active.isdisjoint(wanted):
+                        raise self._circle(stack, next(n for n in reversed(wanted) if n in active))
+                    stack += wanted
+                    continue
+            step = became.get(node) or self._step(node)
+            if step is not None:
+                if step.result not in done:
+                    became[node] = step
+                    if step.result in active:
+                        raise self._circle(stack, step.result)
+                    stack.append(step.result)
+                    continue
+                done[node] = done[step.rebuilt] = done[step.result]
+            active.discard(node)
+            stack.pop()
         return done[root]
 
-    def _finish(self, frame: _Frame) -> None:
-        assert frame.rebuilt is not None
-        final = frame.rebuilt if frame.result is None else self.done[frame.result]
-        self.done[frame.node] = self.done[frame.rebuilt] = self.done[final] = final
-
-    def _step(self, frame: _Frame) -> None:
-        """Rebuild a node on its finished operands, and apply to it what applies first."""
-        node = frame.rebuilt = self._rebuilt(frame.node)
-        if node is not frame.node:
-            frame.result = node if node in self.done else None
-        if frame.result is None:
-            folded = fold(node)
-            if folded is not None:
-                self.folded += 1
-                frame.result = folded
-                if self.watch is not None:
-                    self.watch(FOLDING, node, folded)
-            else:
-                frame.result, frame.by = self._applied(node)
-        if frame.result is not None:
-            frame.wanted = iter((frame.result,))
-
-    def _applied(self, node: UOp) -> tuple[UOp | None, str]:
-        """The right side of the first rule that applies to a node, and the rule's name."""
-        for pattern in self.index.at(node):
-            if isinstance(pattern, Procedure):
-                right = self._attempted(pattern, node)
+    def _step(self, original: UOp) -> _Step | None:
+        """Rebuild a node on its finished operands, and apply to it what applies first. None where nothing does: then
+        it is finished.
+        """
+        done = self.done
+        if original.op in _VALUES:
+            src = tuple([done[s] for s in original.src])
+            node = original if src == original.src else _made(original, src)
+        else:
+            node = self._rebuilt(original)
+        if node is not original and node in done:
+            return _Step(node, node, "")
+        if node.op in _MAY_FOLD and node.src[0].op in _CONSTANT and (folded := fold(node)) is not None:
+            self.folded += 1
+            if self.watch is not None:
+                self.watch(FOLDING, node, folded)
+            return _Step(node, folded, "")
+        for candidate in self.index.at(node):
+            if isinstance(candidate, _Candidate):
+                right = candidate.right(node, self.facts)
                 if right is not None:
-                    self._count(pattern, (), node, right)
-                    return right, pattern.id
-                continue
-            env = pattern.match(node, self.facts)
-            right = _right_side(pattern.rule, env, node) if env is not None else None
-            if right is not None:
-                self._count(pattern.rule, pattern.exchanged, node, right)
-                return right, pattern.rule.id
-        return None, ""
+                    rule = candidate.pattern.rule
+                    self._count(rule, candidate.pattern.exchanged, node, right)
+                    return _Step(node, right, rule.id)
+            else:
+                right = self._attempted(candidate, node)
+                if right is not None:
+                    self._count(candidate, (), node, right)
+                    return _Step(node, right, candidate.id)
+        done[original] = done[node] = node
+        return None
 
     def _attempted(self, procedure: Procedure, node: UOp) -> UOp | None:
         """What a procedure makes of a node, where the application is kept."""
@@ -241,10 +302,15 @@ class _Run:
 
     def _count(self, step: Rule | Procedure, exchanged: tuple[str, ...], node: UOp, right: UOp) -> None:
         self.steps += 1
-        self.applied.update((step.id, *exchanged))
+        self.applied[step.id] += 1
+        for rule in exchanged:
+            self.applied[rule] += 1
         if self.watch is not None:
             self.watch(step, node, right)
-        if self.steps > self.limit:
+        if self.steps > (self.limit if self.limit is not None else _MANY):
+            if self.limit is None:
+                self.limit = _MANY + 100 * sum(1 for _ in toposort(self.root))
+                return
             often = tuple(name for name, _ in self.applied.most_common(3))
             raise RewriteError(
                 f"more than {self.limit} applications; most often {', '.join(often)}",
@@ -254,27 +320,26 @@ class _Run:
 
     # which parts of a node are rewritten
 
-    def _operands(self, node: UOp) -> Iterator[UOp]:
-        """The nodes that are rewritten before a node is."""
-        if node.op in _WHOLE:
-            return iter(())
-        if node.op in _FIRST_ONLY:
-            return iter(node.src[:1])
-        if node.op in _VALUES:
-            return iter(node.src)
-        own = node.src[1:] if node.op in (Op.Function, Op.Call) else node.src
-        return (n for s in own for n in (self._inside_place(s) if _is_place(s) else (s,)))
+    def _operands(self, node: UOp) -> Sequence[UOp]:
+        """The nodes that are rewritten before a node is, in reverse order."""
+        op = node.op
+        if op in _VALUES:
+            return node.src[::-1]
+        if op in _WHOLE:
+            return ()
+        if op in _FIRST_ONLY:
+            return node.src[:1]
+        own = node.src[1:] if op in (Op.Function, Op.Call) else node.src
+        return [n for s in own for n in (self._inside_place(s) if _is_place(s) else (s,))][::-1]
 
     def _rebuilt(self, node: UOp) -> UOp:
         """A node on its finished operands; itself where they are ill-formed together."""
-        done = self.done
-        if not node.src or node.op in _WHOLE:
+        done, op = self.done, node.op
+        if not node.src or op in _WHOLE:
             return node
-        if node.op in _FIRST_ONLY:
+        if op in _FIRST_ONLY:
             return _made(node, (done[node.src[0]], *node.src[1:]))
-        if node.op in _VALUES:
-            return _made(node, tuple([done[s] for s in node.src]))
-        body = node.src[:1] if node.op in (Op.Function, Op.Call) else ()
+        body = node.src[:1] if op in (Op.Function, Op.Call) else ()
         own = node.src[len(body) :]
         return _made(node, (*body, *(self._place(s) if _is_place(s) else done[s] for s in own)))
 
@@ -298,6 +363,16 @@ class _Run:
             self.places[view] = new
         return new
 
+    def _circle(self, stack: list[UOp], wanted: UOp) -> RewriteError:
+        """The error for rules that lead from a node back to itself."""
+        steps = [self.became[n] for n in stack[stack.index(wanted) :] if n in self.became]
+        names = tuple(dict.fromkeys(step.by for step in steps if step.by))
+        return RewriteError(
+            f"rewriting {wanted} leads back to it by {', '.join(names)}",
+            names,
+            hint="leave one of these rules out, or give it a direction by a condition",
+        )
+
 
 def _is_place(node: UOp) -> bool:
     """Whether a node names storage: a Buffer or Param under views."""
@@ -308,7 +383,7 @@ def _is_place(node: UOp) -> bool:
 
 def _made(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """A node with other sources. Where the laws refuse them, as for an argument whose bounds got wider, the old one."""
-    if all(a is b for a, b in zip(src, node.src, strict=True)):
+    if src == node.src:
         return node
     try:
         return UOp(node.op, src, node.arg, node.tag)
@@ -333,14 +408,3 @@ def _right_side(rule: Rule, env: Env, node: UOp) -> UOp | None:
         )
     same_place = right.device == node.device and right.axis == node.axis
     return right if right is not node and alike is True and same_place else None
-
-
-def _circle(stack: list[_Frame], wanted: UOp) -> RewriteError:
-    """The error for rules that lead from a node back to itself."""
-    start = next(k for k, frame in enumerate(stack) if frame.node is wanted)
-    names = tuple(dict.fromkeys(frame.by for frame in stack[start:] if frame.by))
-    return RewriteError(
-        f"rewriting {wanted} leads back to it by {', '.join(names)}",
-        names,
-        hint="leave one of these rules out, or give it a direction by a condition",
-    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from soundline.impl.codegen.c import render
+from soundline.impl.collecting import collection_paused
 from soundline.impl.logs import Stopwatch, logger
 from soundline.impl.lower.expand import expand
 from soundline.impl.lower.linearize import linearize
@@ -62,6 +63,7 @@ def rendered(program: UOp, timed: Stopwatch) -> str:
 
 
 @functools.lru_cache(maxsize=512)
+@collection_paused()
 def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     """Take a Function (`callify`) through the pipeline; schedules may be given for kernels of Rangeify, by number."""
     licences = PROFILES[profile]

@@ -106,9 +106,12 @@ def free_by_node(*roots: UOp) -> dict[UOp, frozenset[UOp]]:
     """The free loop indices of every own node."""
     free: dict[UOp, frozenset[UOp]] = {}
     for node in own_nodes(*roots):
-        inside = frozenset[UOp]().union(*(free[s] for s in own_sources(node)))
-        own = {node} if node.op in (Op.Range, Op.Special) else set[UOp]()
-        free[node] = (inside | own).difference(closed_loops(node, free))
+        below = {free[s] for s in own_sources(node)}  # mostly one set, which is then shared
+        inside = below.pop() if len(below) == 1 else frozenset[UOp]().union(*below)
+        if node.op in (Op.Range, Op.Special):
+            inside |= {node}
+        closed = closed_loops(node, free)
+        free[node] = inside.difference(closed) if closed else inside
     return free
 
 

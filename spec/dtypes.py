@@ -25,9 +25,9 @@ Element = bool | int | float
 Kind = Literal["bool", "int", "uint", "index", "float", "void"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """A scalar type: its name, its kind, and the number of bits it stores."""
+    """A scalar type: its name, its kind, and the number of bits it stores. There is one object of each."""
 
     name: str
     kind: Kind

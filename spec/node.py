@@ -9,13 +9,14 @@ is checked against the op table when it is made, and carries the properties that
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Union
-from weakref import WeakValueDictionary
 
-from soundline.spec.dtypes import DType, Element, is_element, to_bits
+from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed
 from soundline.spec.op_schema import Op
 
@@ -31,18 +32,21 @@ class ConstArg:
 
     value: Element
     dtype: DType
+    key: tuple[object, ...] = field(init=False, repr=False)
+    """What tells constants apart: the dtype, and of the value its type and what its bits tell."""
 
-    def _key(self) -> tuple[object, ...]:
-        dtype: object = self.dtype
-        if isinstance(dtype, DType) and is_element(dtype, self.value):
-            return dtype, to_bits(dtype, self.value)
-        return self.dtype, type(self.value), self.value  # no constant, but not to be taken for one
+    def __post_init__(self) -> None:
+        kind = type(self.value)
+        told: object = self.value
+        if kind is float and (self.value != self.value or self.value == 0):
+            told = str(self.value)  # every NaN is one constant, and the zeros are two
+        object.__setattr__(self, "key", (self.dtype, kind, told))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ConstArg) and self._key() == other._key()
+        return isinstance(other, ConstArg) and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class AxisType(Enum):
     UPCAST = "u"
     UNROLL = "r"
 
+    __hash__ = object.__hash__  # a member is one object
+
 
 @dataclass(frozen=True, slots=True)
 class RangeArg:
@@ -152,19 +158,24 @@ def is_hashable(value: object) -> bool:
     return True
 
 
-_INTERNED: WeakValueDictionary[tuple[object, ...], UOp] = WeakValueDictionary()
+_UNTYPED = (DType, str, bytes)
+"""The types whose values equal no value of another type."""
 
 
-class UOp:
-    """One node of a program; see the op table for what each op means.
+def _identity(op: Op, src: tuple[UOp, ...], arg: Any, tag: object) -> tuple[object, ...]:
+    """What a tuple is interned by: sources are themselves, a constant is its key, any other arg has its types."""
+    kind = type(arg)
+    if kind is ConstArg:
+        arg = arg.key
+    elif kind not in _UNTYPED:
+        return op, src, _types(arg), arg, tag
+    return op, src, kind, arg, tag
 
-    Raises ``IllFormed``, with the id of the broken constraint, where the op table does not admit the tuple.
-    """
+
+class _Fields:
+    """What a node consists of; a node is one of these until it is complete."""
 
     __slots__ = ("__weakref__", "arg", "axis", "device", "dtype", "op", "shape", "src", "tag")
-    laws: ClassVar[Callable[[Op, tuple[UOp, ...], Any], Properties]]
-    """Checks a tuple and derives its properties; set by `uop`, which joins constraints and laws."""
-
     op: Op
     src: tuple[UOp, ...]
     arg: Any
@@ -174,25 +185,36 @@ class UOp:
     device: Device
     axis: int | None
 
+
+class UOp(_Fields):
+    """One node of a program; see the op table for what each op means.
+
+    Raises ``IllFormed``, with the id of the broken constraint, where the op table does not admit the tuple.
+    """
+
+    __slots__ = ()
+    laws: ClassVar[Callable[[Op, tuple[UOp, ...], Any], Properties]]
+    """Checks a tuple and derives its properties; set by `uop`, which joins constraints and laws."""
+
     def __new__(cls, op: Op, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
         """The one node of this tuple."""
-        key = (op, tuple(map(id, src)), _types(arg), arg, tag)
+        identity = (op, src, None, tag) if arg is None else _identity(op, src, arg, tag)
         try:
-            known = _INTERNED.get(key)
+            entry = _INTERNED.get(identity)
         except TypeError:  # an arg that cannot be hashed is no arg of any op: let the laws say so
-            known = None
+            entry = None
+        known = entry() if entry is not None else None
         if known is not None:
             return known
         properties = cls.laws(op, src, arg)
         if not is_hashable(tag):
             raise IllFormed(op.name, "U-21", given=f"tag {tag!r}", wants="a tag that can be hashed")
-        node = super().__new__(cls)
-        for name, value in (("op", op), ("src", src), ("arg", arg), ("tag", tag)):
-            object.__setattr__(node, name, value)
-        for name in ("dtype", "shape", "device", "axis"):
-            object.__setattr__(node, name, getattr(properties, name))
-        _INTERNED[key] = node
-        return node
+        node: Any = object.__new__(_Fields)
+        node.op, node.src, node.arg, node.tag = op, src, arg, tag
+        node.dtype, node.shape = properties.dtype, properties.shape
+        node.device, node.axis = properties.device, properties.axis
+        node.__class__ = cls  # complete, and from now on immutable
+        return _interned(identity, node)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Nodes are immutable."""
@@ -204,6 +226,37 @@ class UOp:
 
     def __repr__(self) -> str:
         return _text(self, depth=4)
+
+
+class _Entry(weakref.ref[UOp]):
+    """A node in the table of nodes, which keeps none alive."""
+
+    __slots__ = ("identity",)
+    identity: tuple[object, ...]
+
+
+_INTERNED: dict[tuple[object, ...], _Entry] = {}
+_LOCK = threading.RLock()
+"""Held while the table changes, so that threads that make one tuple get one node."""
+
+
+def _interned(identity: tuple[object, ...], node: UOp) -> UOp:
+    """Enter a node in the table, or find the one that another thread has entered meanwhile."""
+    entry = _Entry(node, _forget)
+    entry.identity = identity
+    with _LOCK:
+        present = _INTERNED.get(identity)
+        known = present() if present is not None else None
+        if known is None:
+            _INTERNED[identity] = entry
+    return node if known is None else known
+
+
+def _forget(entry: _Entry) -> None:
+    """Take a node that is gone out of the table, where no other has its place by now."""
+    with _LOCK:
+        if _INTERNED.get(entry.identity) is entry:
+            del _INTERNED[entry.identity]
 
 
 def _text(node: UOp, depth: int) -> str:
@@ -227,17 +280,22 @@ def _size_text(size: Size, depth: int) -> str:
 def toposort(*roots: UOp) -> Iterator[UOp]:
     """Every node that the roots reach, once each, sources before users."""
     done: set[UOp] = set()
-    stack: list[tuple[UOp, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[UOp | None] = [*reversed(roots)]
     while stack:
-        node, expanded = stack.pop()
-        if node in done:
-            continue
-        if expanded:
-            done.add(node)
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((s, False) for s in reversed(node.src) if s not in done)
+        node = stack.pop()
+        if node is None:  # what lies below this mark is a node whose sources are done
+            node = stack.pop()
+            assert node is not None
+            if node not in done:
+                done.add(node)
+                yield node
+        elif node not in done:
+            if node.src:
+                stack += (node, None)
+                stack += [s for s in node.src[::-1] if s not in done]
+            else:
+                done.add(node)
+                yield node
 
 
 def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
@@ -246,8 +304,7 @@ def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
     for node in toposort(root):
         if node in replacements:
             new[node] = replacements[node]
-        elif any(new[s] is not s for s in node.src):
-            new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag)
         else:
-            new[node] = node
+            src = tuple([new[s] for s in node.src])
+            new[node] = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
     return new[root]

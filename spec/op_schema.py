@@ -115,6 +115,8 @@ class Op(Enum):
     CDiv = "CDiv"
     CMod = "CMod"
 
+    __hash__ = object.__hash__  # a member is one object, and is hashed wherever a node is made
+
     def __call__(self, *src: Any, arg: Any = None, tag: Any = None) -> UOp:
         """Build the node of this op with these sources; raises ``IllFormed`` where a constraint is broken."""
         return constructor.make(self, src, arg, tag)

@@ -8,6 +8,7 @@ a short name to each common way of building a node. Every builder raises ``IllFo
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from soundline.spec import op_schema
@@ -71,26 +72,34 @@ __all__ = [
 ]
 
 
-def _check_arity(entry: Entry, src: tuple[Any, ...]) -> None:
+def _arity(entry: Entry) -> tuple[int, float]:
+    """The least and the greatest number of sources."""
     required = sum(1 for s in entry.sources if not s.variadic and not s.optional)
-    most = None if any(s.variadic for s in entry.sources) else len(entry.sources)
+    return required, inf if any(s.variadic for s in entry.sources) else len(entry.sources)
+
+
+_ARITY = {op: _arity(entry) for op, entry in TABLE.items()}
+
+
+def _check_arity(entry: Entry, src: tuple[Any, ...]) -> None:
+    required, most = _ARITY[entry.op]
+    if required <= len(src) <= most and all(isinstance(s, UOp) for s in src):
+        return
     names = ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in entry.sources)
     if not all(isinstance(s, UOp) for s in src):
         bad = next(s for s in src if not isinstance(s, UOp))
         raise IllFormed(
             entry.op.name, f"uop-{entry.slug}-src", given=repr(bad), wants=f"UOps as sources ({names})"
         )
-    if len(src) < required or (most is not None and len(src) > most):
-        raise IllFormed(
-            entry.op.name,
-            f"uop-{entry.slug}-src",
-            given=f"{len(src)} sources",
-            wants=f"the sources ({names})",
-        )
+    raise IllFormed(
+        entry.op.name, f"uop-{entry.slug}-src", given=f"{len(src)} sources", wants=f"the sources ({names})"
+    )
 
 
 def _check_arg(entry: Entry, arg: Any) -> None:
     admitted = ARGS.get(entry.op, (type(None),))
+    if arg is None and type(None) in admitted:
+        return
     if (
         not isinstance(arg, admitted)
         or not is_hashable(arg)

@@ -12,6 +12,7 @@ in loops of known length that the C compiler unrolls or vectorizes.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -74,7 +75,7 @@ and divided by in the next took an element of another row.
 """
 
 
-@dataclass(slots=True)
+@dataclass
 class Rendering:
     """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
 
@@ -94,11 +95,17 @@ class Rendering:
     vectors: frozenset[UOp] = frozenset()
     """What is written as vectors of the machine."""
 
+    @functools.cached_property
+    def nodes(self) -> list[UOp]:
+        """What the instructions reach."""
+        return list(toposort(*self.linear.src))
+
     def text(self) -> str:
         """The function."""
-        for node in toposort(*self.linear.src):
-            self.uses.update(node.src)
-        self.vectors = vectors.vectors_in(self.linear)
+        for node in self.nodes:
+            for source in node.src:
+                self.uses[source] += 1
+        self.vectors = vectors.vectors_in(self.nodes)
         for node in self.linear.src:
             self.instruction(node)
         head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
@@ -106,15 +113,14 @@ class Rendering:
 
     def index_type(self) -> str:
         """The narrower of C's index types in which every index expression of the kernel fits (U-02)."""
-        known = [
-            arith.bounds(n) for n in toposort(self.linear) if n.dtype is index and n.op not in _SHRINKING
-        ]
+        known = [arith.bounds(n) for n in self.nodes if n.dtype is index and n.op not in _SHRINKING]
         return "int32_t" if all(k is None or _fits(k, int32) for k in known) else "int64_t"
 
+    @functools.cached_property
     def storages(self) -> list[UOp]:
         """The memory that the kernel touches, in order of first use."""
         found: dict[UOp, None] = {}
-        for node in toposort(self.linear):
+        for node in self.nodes:
             if node.op is Op.Index and not is_register(storage_of(node)):
                 found[storage_of(node)] = None
             elif node.op is Op.Custom:
@@ -131,13 +137,13 @@ class Rendering:
         written = self.written()
         storages = [
             f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}"
-            for s in self.storages()
+            for s in self.storages
         ]
         return ", ".join(storages + ["uint32_t core", "uint32_t cores"] * bool(self.threads()))
 
     def call(self) -> str:
         """The statement that runs the kernel on the slots."""
-        storages = [_pointer(s) for s in self.storages()]
+        storages = [_pointer(s) for s in self.storages]
         return f"{self.name}({', '.join(storages + ['core', 'cores'] * bool(self.threads()))});"
 
     def threads(self) -> list[UOp]:

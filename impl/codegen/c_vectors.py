@@ -9,13 +9,14 @@ so is a register that holds one. Neighbours in memory are read and written throu
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from soundline.impl.lower.linearize import is_global
 from soundline.impl.lower.vectors import VECTOR_OPS, first_of, is_vector
 from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import DType
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, UOp
 
 if TYPE_CHECKING:
     from soundline.impl.codegen.c import Rendering
@@ -92,9 +93,8 @@ def _typedef(element: str, kind: str, width: int, unaligned: str) -> str:
 # which values are vectors -----------------------------------------------------------------------------------------
 
 
-def vectors_in(kernel: UOp) -> frozenset[UOp]:
+def vectors_in(nodes: Sequence[UOp]) -> frozenset[UOp]:
     """The values, stores and registers of a kernel that are written as vectors: those whose whole surroundings are."""
-    nodes = [n for n in toposort(kernel) if n is not kernel]
     found = {n for n in nodes if _may_be(n)}
     users: dict[UOp, list[UOp]] = {}
     for node in nodes:

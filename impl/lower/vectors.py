@@ -12,6 +12,7 @@ the same for all lanes of a vector is one scalar that is repeated.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -222,6 +223,7 @@ def _repeated(value: UOp, width: int) -> UOp:
     return expand(reshape(value, (1,)), (width,)) if width > 1 and not value.shape else value
 
 
+@functools.cache
 def _counted(width: int) -> UOp:
     """0, 1, … in a vector."""
     return Op.Stack(*(const(k, index) for k in range(width)))

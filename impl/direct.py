@@ -1,0 +1,178 @@
+"""
+Rules in one function
+=====================
+
+Many rules say only which ops stand where: no conditions, no tensors, nothing that is computed before it is compared.
+Such a rule is written out as one Python function, which compares a node with the left side and makes the right side,
+and does for each node what `Pattern.match` and `building.build` do, without their detours. It is written from the terms
+of the rule that is proved. Where it cannot tell, as where shapes differ or the law refuses what it would make, the
+function gives `UNSURE`, and the rule is applied by the long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from soundline.impl.facts import Facts, repeated_constant
+from soundline.impl.pattern_steps import number_at
+from soundline.spec.building import has_dtype
+from soundline.spec.dtypes import DType, all_dtypes, bool_
+from soundline.spec.errors import IllFormed
+from soundline.spec.instances import dtypes_of, is_about_shapes
+from soundline.spec.node import UOp
+from soundline.spec.op_schema import Op
+from soundline.spec.ops import group_of
+from soundline.spec.rules import Rule
+from soundline.spec.terms import Term, Value
+
+UNSURE = object()
+"""What a function gives where the long way has to decide."""
+
+Direct = Callable[[UOp, Facts], Any]
+"""The right side of a match at a node; None where the node is none; or `UNSURE`."""
+
+_OPS = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)) - {Op.Cast, Op.Where}
+"""Ops without an arg whose operands have one dtype."""
+
+
+class _Undirect(Exception):
+    """The rule says more than which ops stand where."""
+
+
+class _Writer:
+    """The lines of a function, and the values that they name."""
+
+    def __init__(self, stated: Rule) -> None:
+        self.stated = stated
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"UNSURE": UNSURE, "UOp": UOp, "IllFormed": IllFormed}
+        self.names |= {"constant_of": repeated_constant, "Const": Op.Const}
+        self.bound: dict[str, str] = {}
+        self.dtype_bound = False
+        self.count = 0
+
+    def fresh(self, value: Any = None) -> str:
+        """A new name, of a value if one is given."""
+        self.count += 1
+        name = f"n{self.count}"
+        if value is not None:
+            self.names[name] = value
+        return name
+
+    def unless(self, condition: str, outcome: str = "None") -> None:
+        """End the function where a condition does not hold."""
+        self.lines.append(f"    if not ({condition}): return {outcome}")
+
+    def compare(self, term: Term, node: str, *, typed: bool) -> None:
+        """Compare the node of this name with a term."""
+        if term.head == "var":
+            self.variable(term.args[0], node)
+        elif term.head == "literal":
+            self.literal(term.args[0], node, typed=typed)
+        elif term.head in _OPS:
+            self.operation(term, node, typed=typed)
+        else:
+            raise _Undirect
+
+    def operation(self, term: Term, node: str, *, typed: bool) -> None:
+        """Compare op and operands: ops first, then numbers, then variables, which most nodes are."""
+        self.unless(f"{node}.op is {self.fresh(term.head)}")
+        typed = typed or any(has_dtype(a) for a in term.args)
+        inside = [(a, self.fresh()) for a in term.args]
+        self.lines.append(f"    {', '.join(name for _, name in inside)}, = {node}.src")
+        order = {"literal": 1, "var": 2}
+        for a, name in sorted(inside, key=lambda pair: order.get(pair[0].head, 0)):
+            self.compare(a, name, typed=typed)
+
+    def variable(self, name: str, node: str) -> None:
+        """Bind a variable, or compare with what it is bound to."""
+        kind = self.stated.kinds[name]
+        if kind.kind not in ("Value", "Bool") or kind.inside:
+            raise _Undirect
+        if name in self.bound:
+            self.unless(f"{node} is {self.bound[name]}")
+            return
+        self.bound[name] = node
+        self.unless(f"{node}.shape is not None")
+        if kind.kind == "Bool":
+            self.unless(f"{node}.dtype is {self.fresh(bool_)}")
+        else:
+            self.dtype(f"{node}.dtype")
+
+    def dtype(self, found: str) -> None:
+        """Bind the rule's dtype, or compare with it."""
+        if self.dtype_bound:
+            self.unless(f"{found} is dtype")
+        else:
+            self.dtype_bound = True
+            self.lines.append(f"    dtype = {found}")
+            self.unless(f"dtype in {self.fresh(frozenset(dtypes_of(self.stated)))}")
+
+    def literal(self, number: Any, node: str, *, typed: bool) -> None:
+        """Compare with a number of the node's dtype, or a view that repeats it."""
+        wanted: dict[DType, UOp | None] = {d: number_at(number, d) for d in all_dtypes}
+        seen = self.fresh()
+        self.lines.append(f"    {seen} = {node} if {node}.op is Const else constant_of({node})")
+        self.unless(f"{seen} is not None")
+        self.unless(f"{seen}.tag is None", "UNSURE")
+        self.unless(f"{seen} is {self.fresh(wanted)}[{seen}.dtype]")
+        if not typed:
+            self.dtype(f"{seen}.dtype")
+
+    def made(self, term: Term) -> str:
+        """The expression that makes a term of values of the shape of the node."""
+        if term.head == "var":
+            return self.bound[term.args[0]]
+        if term.head not in _OPS:
+            raise _Undirect
+        inside = [self.made(a) for a in term.args]
+        return f"UOp({self.fresh(term.head)}, ({', '.join(inside)},))"
+
+    def result(self, right: Term) -> None:
+        """Make the right side, if everything has one shape."""
+        if right.head == "literal":
+            self.unless("node.shape == ()", "UNSURE")
+            numbers = {d: number_at(right.args[0], d) for d in all_dtypes}
+            self.lines.append(f"    right = {self.fresh(numbers)}[node.dtype]")
+            self.unless("right is not None", "UNSURE")
+        else:
+            used = {v: n for v, n in self.bound.items() if v in _variables(right)}
+            for node in used.values():
+                self.unless(f"{node}.shape == node.shape", "UNSURE")
+            self.lines += ["    try:", f"        right = {self.made(right)}"]
+            self.lines += ["    except IllFormed: return UNSURE"]
+        alike = [f"right.{p} == node.{p}" for p in ("shape", "device", "axis")]
+        self.unless(" and ".join(["right.dtype is node.dtype", *alike]), "UNSURE")
+        self.lines.append("    return right if right is not node else None")
+
+
+def _variables(term: Term) -> set[str]:
+    if term.head == "var":
+        return {term.args[0]}
+    return {v for a in term.args if isinstance(a, Term) for v in _variables(a)}
+
+
+def direct(
+    stated: Rule, left: Term, dropped: tuple[str, ...], demanded: frozenset[str] | None
+) -> Direct | None:
+    """One order of a rule's left side as one function; None where the rule says more.
+
+    `dropped` are the variables that must have no effect, `demanded` those that must be valid, None if that depends.
+    """
+    if stated.given or demanded is None or is_about_shapes(stated) or not isinstance(stated.right, Value):
+        return None
+    writer = _Writer(stated)
+    try:
+        writer.compare(left, "node", typed=False)
+        for name in dropped:
+            writer.unless(f"not facts.has_effect({writer.bound[name]})")
+        for name in sorted(demanded):
+            writer.unless(f"facts.always_valid({writer.bound[name]})")
+        writer.result(stated.right)
+    except _Undirect:
+        return None
+    names = writer.names
+    exec("\n".join(["def apply(node, facts):", *writer.lines]), names)  # noqa: S102  # written above, from the rule
+    made: Direct = names["apply"]
+    return made
