@@ -20,14 +20,18 @@ from soundline.impl.certificate import Certificate
 from soundline.impl.counts import Work, trips, work_of
 from soundline.impl.lower.linearize import is_global, nest_of
 from soundline.impl.lower.rangeify import Realized, realized
+from soundline.impl.lower.schedule import schedule_text
 from soundline.impl.lower.views import MOVEMENT, shape_of
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 if TYPE_CHECKING:
     from soundline.impl.linking import Linked
     from soundline.impl.signatures import Signature
+    from soundline.impl.stages import Lowered
 
 _FOLDS = {Op.Add: "sum", Op.Max: "maximum", Op.Mul: "product"}
+_AT_ONCE = frozenset(t.name for t in (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE))
+_ORIGINS = {"heuristics": "the heuristics", "given": "whoever compiled it", "search": "search"}
 _QUIET = frozenset((*MOVEMENT, Op.Param, Op.Const, Op.Stack, Op.Contiguous, Op.Tuple))
 """What is no computation: values that are there already, and movement, which becomes index arithmetic."""
 
@@ -72,6 +76,10 @@ class KernelStory:
     nests: tuple[Nest, ...]
     notes: tuple[str, ...]
     work: Work
+    schedule: str = ""
+    """The steps that Optimize has taken with the kernel of Rangeify that this one is, or is a part of."""
+    origin: str = "heuristics"
+    """Who chose them."""
     sites: int = 1
     """At how many places of the program it runs."""
 
@@ -87,6 +95,7 @@ class KernelStory:
             yield f"  fused: {fused}"
         yield f"  reads {', '.join(self.reads) or 'nothing'}"
         yield from (f"  loops: {nest}" for nest in dict.fromkeys(map(str, self.nests)))
+        yield f"  schedule, by {_ORIGINS.get(self.origin, self.origin)}: {self.schedule or 'none, it runs as it is'}"
         yield from (f"  {note}" for note in self.notes)
         work = self.work
         yield f"  {work.operations} floating-point operations, {work.moved} bytes"
@@ -204,6 +213,8 @@ def _kernel_json(kernel: KernelStory) -> dict[str, Any]:
         "ops": dict(kernel.ops),
         "movement_ops": kernel.moved,
         "loops": [str(n) for n in kernel.nests],
+        "schedule": kernel.schedule,
+        "schedule_by": kernel.origin,
         "notes": list(kernel.notes),
         "flops": {dtype.name: count for dtype, count in kernel.work.flops.items()},
         "bytes_read": kernel.work.read,
@@ -235,12 +246,14 @@ def kernel_stories(linked: Linked) -> tuple[KernelStory, ...]:
     return tuple(
         replace(story, number=first + story.number, sites=sites[k])
         for k, (unit, first) in enumerate(zip(linked.units, linked.first_kernels, strict=True))
-        for story in _stories(unit.stages, first)
+        for story in _stories(unit, first)
     )
 
 
-def _stories(stages: Mapping[str, UOp], first: int) -> tuple[KernelStory, ...]:
+def _stories(unit: Lowered, first: int) -> tuple[KernelStory, ...]:
     """The kernels of a lowered function, told from its stages; `first` is the number of the first in the program."""
+    stages = unit.stages
+    schedules = [s for s in unit.schedules for _ in range(s.launches)]
     split = {r.storage: r for r in realized(stages["callify"])}
     names = _Names(len(stages["callify"].src) - 1, len(stages["callify"].src[0].src))
     works = [work_of(k) for k in stages["plan"].src]
@@ -272,6 +285,8 @@ def _stories(stages: Mapping[str, UOp], first: int) -> tuple[KernelStory, ...]:
                 nests,
                 (*_part(number, stored), *_notes(kernel, nests)),
                 work,
+                schedule_text(schedules[number].steps),
+                schedules[number].origin,
             )
         )
     return tuple(found)
@@ -370,7 +385,7 @@ def _notes(kernel: UOp, nests: Sequence[Nest]) -> Iterator[str]:
 
 
 def _lanes(axes: Sequence[Axis]) -> tuple[int, ...]:
-    return tuple(a.trips for a in axes if a.type in (AxisType.UPCAST.name, AxisType.UNROLL.name))
+    return tuple(a.trips for a in axes if a.type in _AT_ONCE)
 
 
 def temporaries_of(plan: UOp) -> int:

@@ -88,6 +88,11 @@ class Program:
         return self._linked.kernels
 
     @property
+    def captured(self) -> tuple[Arrays, ...]:
+        """The contents of the tensors from outside that are built in, flat."""
+        return self._commands.captured
+
+    @property
     def command_count(self) -> int:
         """The number of commands: one for each kernel and each place where it runs, and for each copy."""
         return self._commands.count
@@ -120,7 +125,7 @@ class Program:
             self.certificate,
             self.inputs,
             self.outputs,
-            commands.captured_bytes,
+            sum(array.nbytes for array in commands.captured),
             commands.count,
         )
 

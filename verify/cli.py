@@ -36,12 +36,13 @@ class Command:
 
 COMMANDS = {
     "verify": Command("soundline.verify.cli_verify", "prove or refute rewrite rules"),
-    "explain": Command("soundline.verify.explain", "say what a rule, an error, an op or a decision means"),
+    "explain": Command("soundline.verify.explain", "say what an id means, or what a report says"),
     "check": Command("soundline.verify.cli_check", "look for hazards in Spork programs"),
     "compile": Command(
         "soundline.verify.cli_compile", "show what becomes of a tensor program, stage by stage"
     ),
     "run": Command("soundline.verify.cli_run", "compile a tensor program, call it, print what it returns"),
+    "bench": Command("soundline.verify.cli_bench", "measure a tensor program, kernel by kernel"),
 }
 
 HELP = """\
@@ -60,6 +61,7 @@ first steps:
   soundline verify                   prove the rules that soundline ships
   soundline verify my_rules.py       judge your own
   soundline check kernel.py          look for hazards in your Spork programs
+  soundline compile model.py:layer   see what becomes of a tensor program
   soundline explain Reshape          read the law of one op
 
 exit codes: 0 all good, 1 findings, 2 wrong use or bad input, 3 only undecided rules, 130 interrupted
@@ -88,6 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refused(error, arguments)
     except SoundlineError as error:
         print(f"soundline: error: {error}", file=sys.stderr)
+        return USAGE
+    except MemoryError:
+        print("soundline: error: there is not enough memory for this", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         print("soundline: interrupted", file=sys.stderr)

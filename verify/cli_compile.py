@@ -8,21 +8,33 @@ Shows what becomes of a program on its way from a function on Tensors to C.
 from __future__ import annotations
 
 import argparse
+import json
+from typing import Any
 
-from soundline.impl.compile import STAGES, stage_text
+from soundline.impl.program import Program, stage_text
+from soundline.impl.stages import STAGES, stage_named
+from soundline.spec.errors import UsageError
+from soundline.spec.pipeline import STAGES as LAW
 from soundline.verify import programs
 
+SCHEMA = 1
+
 DESCRIPTION = f"""\
-Compile a function on Tensors, and show it: its inputs and outputs, its certificate, or one stage of its way.
+Compile a program, and show it: what became of each value and why, with memory, stages and certificate; or the program
+after one stage, or after all of them.
 
 {programs.INPUTS_HELP}"""
 
 EPILOG = f"""\
-stages, in their order:
-  {", ".join(STAGES)}
+stages, in their order, under their names in the law:
+  {", ".join(f"{n} ({LAW[n].title})" if n != LAW[n].title.lower() else n for n in STAGES)}
+
+exit codes: 0 it compiles, 1 a rule that rewrote the program is refuted, 2 wrong use, or a program that does not compile
 
 examples:
   soundline compile model.py:layer --input 'float32[4, 8]' --input 'float32[8, 2]' --input 'float32[2]'
+  soundline compile model.py:layer --stage rangeify
+  soundline compile model.py:layer --stage optimize --format svg -o layer.svg
   soundline compile model.py:layer --stage render > layer.c
 """
 
@@ -32,11 +44,42 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     programs.common_arguments(parser)
-    parser.add_argument("--stage", metavar="NAME", help="print the program after this stage")
+    parser.add_argument("--stage", metavar="NAME", help="show the program after this stage, or after 'all'")
+    programs.output_arguments(parser, "text", "svg", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile and print."""
-    with programs.chosen(options) as (program, _):
-        print(stage_text(program, options.stage) if options.stage else program.explain())
-    return 0
+    stage = options.stage
+    if stage is not None:
+        stage = "all" if stage.strip().lower() == "all" else stage_named(stage)
+    if options.format == "svg" and stage == "all":
+        raise UsageError("a picture shows one stage", hint=f"one of {', '.join(STAGES)}")
+    with programs.chosen(options) as found:
+        program = found.program
+        shown = {"text": _text, "svg": _svg, "json": _json}[options.format](program, stage)
+        programs.written(shown, options.output)
+        refuted = [r.id for r in program.certificate.rules if r.ruling.verdict == "refuted"]
+    return 1 if refuted else 0
+
+
+def _text(program: Program, stage: str | None) -> str:
+    if stage is None:
+        return str(program.explain())
+    if stage != "all":
+        return stage_text(program, stage)
+    parts = []
+    for name in STAGES:
+        parts += [f"# {LAW[name].title}: {LAW[name].semantics}", "", stage_text(program, name), ""]
+    return "\n".join(parts).rstrip()
+
+
+def _svg(program: Program, stage: str | None) -> str:
+    return program.svg(stage or "callify")
+
+
+def _json(program: Program, stage: str | None) -> str:
+    report: dict[str, Any] = {"schema": SCHEMA, "kind": "compile", **program.explain().as_json()}
+    if stage is not None:
+        report["text"] = {n: stage_text(program, n) for n in (STAGES if stage == "all" else (stage,))}
+    return json.dumps(report, indent=2, ensure_ascii=False)

@@ -3,7 +3,8 @@
 =====================
 
 What an id means, in the words of the law itself: a rewrite rule, a procedure, an op, a constraint or derived property
-of an op, a condition of Spork programs, a hazard, a decision, a class or kind of error, a verdict.
+of an op, a condition of Spork programs, a hazard, a stage of the lowering pipeline, a step of a schedule, a profile, a
+decision, a class or kind of error, a verdict. And what a report says that a command has written as JSON.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from soundline.spec import errors
 from soundline.spec.decisions import DECISIONS, ops_under
 from soundline.spec.errors import SoundlineError, UsageError
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
+from soundline.spec.optops import OptEntry
+from soundline.spec.pipeline import STAGES, Stage
+from soundline.verify.explain_results import explained, is_result
 from soundline.verify.problems import KINDS
 from soundline.verify.spork_tables import SPORK_TABLES
 
 WIDTH = 100
 
 DESCRIPTION = """\
-Say what an id means, in the words of the law. The id may be
+Say what an id means, in the words of the law, or what a report says. The id may be
 
   a rewrite rule           soundline explain permute_permute
   a procedure              soundline explain collect_terms
@@ -36,10 +40,17 @@ Say what an id means, in the words of the law. The id may be
                            soundline explain uop-add-min-max
   a law of Spork           soundline explain mach-write-war
                            soundline explain fence-c4
+  a stage, or its law      soundline explain rangeify
+                           soundline explain stage-rangeify-c4
+  a step of a schedule     soundline explain Split
+  a profile or a licence   soundline explain fast
   a decision               soundline explain U-07
   an error                 soundline explain IllFormed
                            soundline explain unknown-name
   a verdict                soundline explain vacuous
+  a report, or part of it  soundline explain report.json
+                           soundline explain report.json::my_rule
+                           soundline explain "bench.json::kernel 0"
 """
 
 VERDICTS = {
@@ -57,7 +68,7 @@ VERDICTS = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = DESCRIPTION
-    parser.add_argument("id", metavar="ID", help="what is to be explained")
+    parser.add_argument("id", metavar="ID|REPORT", help="what is to be explained")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,12 +80,17 @@ def run(options: argparse.Namespace) -> int:
 
 def explanation(wanted: str) -> str:
     """The explanation of an id. Raises ``UsageError`` where there is no such id."""
+    if is_result(wanted):
+        return explained(wanted)
     if "::" in wanted or wanted.endswith(".py"):
         return _rule(*wanted.partition("::")[::2])
     readers: Sequence[Callable[[str], Iterator[str] | None]] = (
         _op,
         _law,
         _condition,
+        _stage,
+        _step,
+        _profile,
         _decision,
         _error,
         _kind,
@@ -139,6 +155,8 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from _rows([(d, DECISIONS[d].title) for d in entry.decisions if d in DECISIONS])
     yield "\nexample"
     yield textwrap.indent(entry.example, "  ")
+    if entry.slug in STAGES:
+        yield f"\nA stage of the lowering pipeline has the same name: soundline explain stage-{entry.slug}"
 
 
 def _law(wanted: str) -> Iterator[str] | None:
@@ -164,6 +182,77 @@ def _condition(wanted: str) -> Iterator[str] | None:
         return None
     text = found.ids[wanted.lower()]
     return iter((f"{wanted.lower()}    a condition of Spork: {found.name}", "", _filled(text)))
+
+
+def _stage(wanted: str) -> Iterator[str] | None:
+    """A stage by its name or its title, or a condition of one by its id."""
+    for stage in STAGES.values():
+        if wanted.lower() in (stage.name, stage.title.lower(), f"stage-{stage.name}"):
+            return _told_stage(stage)
+        conditions = {i.id: i.text for i in stage.invariants} | {stage.value_id: stage.value}
+        if conditions.get(wanted.lower()):
+            text = conditions[wanted.lower()] or ""
+            return iter((f"{wanted.lower()}    what {stage.title} must keep", "", _filled(text)))
+    return None
+
+
+def _told_stage(stage: Stage) -> Iterator[str]:
+    place = list(STAGES).index(stage.name) + 1
+    yield f"{stage.title}    stage {place} of {len(STAGES)} of the lowering pipeline"
+    yield ""
+    yield _filled(stage.semantics)
+    yield "\nwhat it must keep"
+    value = [(stage.value_id, stage.value)] if stage.value else []
+    yield from _rows([*((i.id, i.text) for i in stage.invariants), *value])
+    yield f"\nsee a program after it: soundline compile FILE.py:NAME --stage {stage.name}"
+
+
+def _step(wanted: str) -> Iterator[str] | None:
+    """A step of a schedule by its name, or a condition of one by its id."""
+    from soundline.impl.lower.schedule import STEPS
+
+    for entry in STEPS.values():
+        if wanted.lower() == entry.op.lower():
+            return _told_step(entry)
+        text = next((c.text for c in entry.constraints if c.id == wanted.lower()), None)
+        if text:
+            return iter((f"{wanted.lower()}    what {entry.op} wants", "", _filled(text)))
+    return None
+
+
+def _told_step(entry: OptEntry) -> Iterator[str]:
+    yield f"{entry.op}    a step of schedules"
+    yield ""
+    yield _filled(entry.semantics)
+    yield "\ntakes"
+    yield from _rows([("axis", entry.axis), ("arg", entry.arg)])
+    if entry.constraints:
+        yield "\nwants"
+        yield from _rows([(c.id, c.text) for c in entry.constraints])
+    if entry.licences:
+        yield f"\nlicences: {', '.join(entry.licences)}"
+
+
+def _profile(wanted: str) -> Iterator[str] | None:
+    """A profile of the compiler, or a licence that one grants."""
+    from soundline.impl.stages import PROFILES
+
+    name = wanted.lower()
+    if name in PROFILES:
+        licences = ", ".join(PROFILES[name])
+        told = (
+            f"It grants the licences {licences}: each may change the bits of results."
+            if licences
+            else "It grants no licence: results are those of the evaluator, bit for bit."
+        )
+        return iter(
+            (f"{name}    a profile of the compiler", "", _filled(told), "", *_decided(DECISIONS["U-09"]))
+        )
+    under = [profile for profile, licences in PROFILES.items() if name in licences]
+    if not under:
+        return None
+    head = f"{name}    a licence, granted by the profile {' and '.join(under)}"
+    return iter((head, "", *_decided(DECISIONS["U-09"])))
 
 
 def _decision(wanted: str) -> Iterator[str] | None:
@@ -286,7 +375,8 @@ def _closest(wanted: str, rules: Sequence[str], *, everything: bool) -> str | No
     if everything:
         known += [e.title for e in TABLE.values()] + list(DECISIONS) + list(KINDS) + list(VERDICTS)
         known += [i for e in TABLE.values() for i, _ in _laws(e)]
-        known += [i for table in SPORK_TABLES for i in table.ids]
+        known += [i for table in SPORK_TABLES for i in table.ids] + [*STAGES]
+        known += [i.id for stage in STAGES.values() for i in stage.invariants]
         known += [e.__name__ for e in _errors(SoundlineError)]
     close = difflib.get_close_matches(wanted, known, n=1)
     return f"did you mean {close[0]}?" if close else None

@@ -2,8 +2,9 @@
 Programs from files
 ===================
 
-What ``soundline compile`` and ``soundline run`` have in common: a Python file that defines functions on Tensors, one of
-them chosen by name, and what it is to be compiled for.
+What ``soundline compile``, ``run`` and ``bench`` have in common: a file with a program, chosen by name where there are
+several, and the inputs that it is compiled for. The file is Python with functions on Tensors, an ONNX model, or a graph
+of UOps in the textual form.
 """
 
 from __future__ import annotations
@@ -13,45 +14,59 @@ import builtins
 import contextlib
 import inspect
 import os
-import re
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from soundline.impl import logs
 from soundline.impl.compile import PROFILES, Program, compile  # noqa: A004
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import DType, all_dtypes, index, to_numpy
 from soundline.spec.errors import SoundlineError, UsageError
 from soundline.verify.effort import seed_of
 from soundline.verify.loader import surroundings
 from soundline.verify.problems import displayed
+from soundline.verify.program_inputs import as_input, example_of, from_text
+from soundline.verify.program_texts import function_of
 
 Arrays = npt.NDArray[Any]
 
 INPUTS_HELP = """\
-The file is plain Python. A function takes Tensors and returns one or several:
+FILE is Python, an ONNX model (.onnx), or a graph of UOps in the textual form (.uops). In Python a function takes
+Tensors and returns one or several:
 
     import soundline as sl
 
-    def layer(x, w, b):
+    def layer(x: "float32[4, 8]", w: "float32[8, 2]", b: "float32[2]"):
         return (x @ w + b).softmax(-1)
 
-Its inputs are named in their order: --input 'float32[4, 8]' for random numbers of that dtype and shape,
---input data.npy for an array from a file. A parameter with a default value needs none.
+An input is what --input says, in the order of the parameters: 'float32[4, 8]' for random numbers of that dtype and
+shape, data.npy for an array from a file. Else it is the default value of the parameter, or random of the dtype and
+shape that its annotation names, or what the file has under the function's name in a dict EXAMPLES.
 """
+ENDINGS = (".py", ".onnx", ".uops")
 
-_INPUT = re.compile(r"(\w+)\[([\d\s,]*)\]")
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A compiled program with its inputs; the function that was compiled, where there is one; and what else the file
+    defines.
+    """
+
+    program: Program
+    inputs: Sequence[Any]
+    function: Callable[..., Any] | None
+    name: str
+    namespace: Mapping[str, Any]
 
 
 def common_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that say which program is meant."""
-    parser.add_argument(
-        "program", metavar="FILE[:NAME]", help="the file, and which function or Program in it"
-    )
+    parser.add_argument("program", metavar="FILE[:NAME]", help="the file, and which program in it")
     parser.add_argument(
         "--input",
         action="append",
@@ -60,27 +75,63 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
         help="an input: 'float32[4, 8]', or a .npy file",
     )
     parser.add_argument("--profile", choices=sorted(PROFILES), help="of the compiler (default: exact)")
-    parser.add_argument("--seed", default="0", metavar="N", help="of random inputs (default: 0)")
+    parser.add_argument("--device", default="CPU", metavar="NAME", help="to compile for (default: CPU)")
+    parser.add_argument(
+        "--seed", "--random", default="0", metavar="N", help="of random inputs (default: 0)", dest="seed"
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="say on standard error what happens; twice, say more",
+    )
+
+
+def output_arguments(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """Declare the options that say where a report goes, and in which form."""
+    parser.add_argument("--format", choices=formats, default="text", help="of the report (default: text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file")
+
+
+def written(text: str, file: str | None) -> None:
+    """Print a report, or write it to a file. Raises ``UsageError`` where that cannot be written."""
+    if file is None:
+        print(text)
+        return
+    try:
+        Path(file).write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
 
 
 @contextlib.contextmanager
-def chosen(options: argparse.Namespace) -> Iterator[tuple[Program, list[Any]]]:
+def chosen(options: argparse.Namespace) -> Iterator[Chosen]:
     """The compiled program and the inputs that the options name. Raises ``UsageError`` where there is none."""
+    if options.verbose:
+        logs.show("info" if options.verbose == 1 else "debug")
     path, name = split(options.program)
     generator = np.random.default_rng(seed_of(options.seed))
-    given = [_input(text, generator) for text in options.input]
+    given = [from_text(text, generator) for text in options.input]
+    compiling = {"device": options.device, "profile": options.profile}
+    if not path.endswith(".py"):
+        if name is not None:
+            raise UsageError(f"{displayed(path)} is one program, without names")
+        yield _of_model(path, given, generator, compiling)
+        return
     with surroundings(path) as namespace:
         execute(path, namespace)
-        target = _target(namespace, path, name)
+        name, target = _target(namespace, path, name)
         with blamed(path):
-            yield _compiled(target, given, options.profile)
+            examples = _examples(namespace, path, name)
+            yield _compiled(name, target, given, examples, generator, compiling, namespace)
 
 
 def split(text: str) -> tuple[str, str | None]:
     """``FILE[:NAME]`` as the real path of the file and the name. Raises ``UsageError`` where there is no such file."""
-    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
-    if not path.endswith(".py"):
-        raise UsageError(f"{path} is not a Python file")
+    path, _, name = text.rpartition(":") if any(f"{e}:" in text for e in ENDINGS) else (text, "", "")
+    if not path.endswith(ENDINGS):
+        raise UsageError(f"{path} is not a Python file, nor does it end in {' or '.join(ENDINGS[1:])}")
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path}")
     return os.path.realpath(path), name or None
@@ -114,10 +165,15 @@ def blamed(path: str) -> Iterator[None]:
         raise UsageError(f"{place}: {type(error).__name__}: {message}", hint="in your file") from error
 
 
-def _target(namespace: dict[str, Any], path: str, name: str | None) -> Any:
+# Which program ----------------------------------------------------------------------------------------------------
+
+
+def _target(namespace: dict[str, Any], path: str, name: str | None) -> tuple[str, Any]:
     """The function or Program of this name, or the only one."""
     own = {
-        n: v for n, v in namespace.items() if _is_program(v, namespace["__name__"]) and not n.startswith("_")
+        n: v
+        for n, v in namespace.items()
+        if _is_program(v, namespace["__name__"]) and not n.startswith("_") and not n.endswith("_numpy")
     }
     if name is None:
         name = "main" if "main" in own else next(iter(own), None) if len(own) == 1 else None
@@ -129,7 +185,7 @@ def _target(namespace: dict[str, Any], path: str, name: str | None) -> Any:
         raise UsageError(
             f"{displayed(path)} defines no program {name}", hint=f"it defines {', '.join(own) or 'none'}"
         )
-    return namespace[name]
+    return name, namespace[name]
 
 
 def _is_program(value: Any, module: str | None) -> bool:
@@ -138,53 +194,86 @@ def _is_program(value: Any, module: str | None) -> bool:
     return inspect.isfunction(value) and module in (None, value.__module__)
 
 
-def _compiled(target: Any, given: Sequence[Any], profile: str | None) -> tuple[Program, list[Any]]:
+def _examples(namespace: Mapping[str, Any], path: str, name: str) -> Sequence[Any]:
+    """What the file has under a function's name in EXAMPLES."""
+    examples = namespace.get("EXAMPLES", {})
+    if not isinstance(examples, Mapping):
+        raise UsageError(f"{displayed(path)}: EXAMPLES is a dict of inputs by the names of functions")
+    found = examples.get(name, ())
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise UsageError(f"{displayed(path)}: EXAMPLES[{name!r}] is a tuple or list of inputs")
+    return found
+
+
+def _compiled(
+    name: str,
+    target: Any,
+    given: Sequence[Any],
+    examples: Sequence[Any],
+    generator: np.random.Generator,
+    compiling: Mapping[str, Any],
+    namespace: Mapping[str, Any],
+) -> Chosen:
     if isinstance(target, Program):
-        if profile is not None:
+        if compiling["profile"] is not None:
             raise UsageError("the file has compiled this Program already", hint="leave out --profile")
-        return target, list(given)
+        found = given or [as_input(e, generator) for e in examples or target.inputs]
+        return Chosen(target, found, None, name, namespace)
     function: Callable[..., Any] = (lambda: target) if isinstance(target, Tensor) else target
+    inputs = _inputs(function, given, examples, generator)
+    program = compile(function, *inputs, profile=compiling["profile"] or "exact", device=compiling["device"])
+    return Chosen(program, inputs, function, name, namespace)
+
+
+def _inputs(
+    function: Callable[..., Any],
+    given: Sequence[Any],
+    examples: Sequence[Any],
+    generator: np.random.Generator,
+) -> list[Any]:
+    """The inputs of a function: those that are given, then what its parameters or the file say."""
+    declared = list(inspect.signature(function).parameters.values())
+    parameters = [p for p in declared if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(given) > len(parameters) and not any(p.kind is p.VAR_POSITIONAL for p in declared):
+        raise UsageError(f"{function.__name__} takes {len(parameters)} inputs, and {len(given)} are named")
     inputs = list(given)
-    parameters = list(inspect.signature(function).parameters.values())
-    for parameter in parameters[len(inputs) :]:
-        if parameter.default is inspect.Parameter.empty:
+    for position in range(len(given), len(parameters)):
+        found = example_of(parameters[position], examples, position)
+        if found is None:
             wanted = ", ".join(p.name for p in parameters)
             raise UsageError(
                 f"{function.__name__} takes ({wanted}), and {len(given)} inputs are named",
-                hint=f"name {parameter.name} as well: --input 'float32[4, 8]'",
+                hint=f"name {parameters[position].name} as well: --input 'float32[4, 8]'",
             )
-        inputs.append(parameter.default)
-    if len(inputs) > len(parameters):
-        raise UsageError(f"{function.__name__} takes {len(parameters)} inputs, and {len(inputs)} are named")
-    return compile(function, *inputs, profile=profile or "exact"), inputs
+        inputs.append(as_input(found, generator))
+    return inputs
 
 
-# inputs -----------------------------------------------------------------------------------------------------------
+def _of_model(
+    path: str, given: Sequence[Any], generator: np.random.Generator, compiling: Mapping[str, Any]
+) -> Chosen:
+    """The program of a file that is not Python."""
+    name = Path(path).stem
+    if path.endswith(".onnx"):
+        from soundline.impl.importers.onnx import from_onnx
 
-
-def _input(text: str, generator: np.random.Generator) -> Arrays:
-    """An array: from a file, or random of a dtype and shape."""
-    if text.endswith(".npy"):
         try:
-            array: Arrays = np.load(text, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise UsageError(f"--input {text} cannot be read: {str(error).splitlines()[0]}") from None
-        return array
-    told = _INPUT.fullmatch(text.strip())
-    dtype = next((d for d in all_dtypes if told and d.name == told[1] and d is not index), None)
-    if told is None or dtype is None:
-        names = ", ".join(d.name for d in all_dtypes if d is not index)
-        raise UsageError(
-            f"--input {text!r} is no input", hint=f"such as 'float32[4, 8]'; the dtypes are {names}"
-        )
-    shape = tuple(int(n) for n in told[2].replace(" ", "").split(",") if n)
-    return random_array(dtype, shape, generator)
+            model = from_onnx(path)
+        except UsageError as error:
+            raise UsageError(f"{displayed(path)}: {error.message}", hint=error.hint) from None
+        signatures = list(model.inputs.values())
 
+        def function(*arguments: Any) -> Any:
+            return model(*arguments)
 
-def random_array(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> Arrays:
-    """Random elements: numbers around 0 for floats, small whole numbers for integers."""
-    if dtype.is_float:
-        return generator.standard_normal(shape).astype(to_numpy(dtype))
-    low = -8 if dtype.signed else 0
-    high = 2 if dtype.name == "bool" else 9
-    return generator.integers(low, high, shape).astype(to_numpy(dtype))
+    else:
+        function, signatures = function_of(path)
+    function.__name__ = name
+    if given and len(given) != len(signatures):
+        raise UsageError(f"{name} takes {len(signatures)} inputs, and {len(given)} are named")
+    inputs = list(given) or [as_input(s, generator) for s in signatures]
+    for k, (wanted, value) in enumerate(zip(signatures, inputs, strict=True)):
+        if tuple(value.shape) != wanted.shape:
+            raise UsageError(f"input {k} has shape {tuple(value.shape)}; {name} wants {wanted}")
+    program = compile(function, *inputs, profile=compiling["profile"] or "exact", device=compiling["device"])
+    return Chosen(program, inputs, function, name, {})

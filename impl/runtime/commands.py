@@ -136,9 +136,9 @@ class CommandBuffer:
         return results, list(taken)
 
     @property
-    def captured_bytes(self) -> int:
-        """How much memory the captured arrays take."""
-        return sum(array.nbytes for array in self._captured)
+    def captured(self) -> tuple[Arrays, ...]:
+        """The arrays that the program has captured."""
+        return self._captured
 
     @property
     def cores(self) -> list[int]:

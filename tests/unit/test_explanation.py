@@ -13,6 +13,7 @@ from soundline.impl.compile import STAGES, lower
 from soundline.impl.explanation import Explanation
 from soundline.impl.lower import threads, tiles, vectors
 from soundline.impl.lower.rangeify import realized
+from soundline.impl.lower.schedule import schedule_text
 from soundline.impl.lower.target import Target
 from soundline.spec.uop import Op, toposort
 
@@ -77,6 +78,17 @@ def test_a_kernel_says_how_it_runs() -> None:
     assert any("reads along one axis and writes along another" in note for note in moved.notes)
     (folded,) = explained(lambda a: a.max(), ones(4096)).kernels
     assert any("lanes that are folded at the end" in note for note in folded.notes)
+
+
+def test_the_schedule_is_told_with_who_chose_it() -> None:
+    program = sl.compile(lambda a, b: a @ b, ones(14, 40), ones(40, 70))
+    (kernel,) = program.explain().kernels
+    (made,) = program.units[0].schedules
+    assert kernel.schedule == schedule_text(made.steps)
+    assert kernel.schedule in program.explain()
+    assert "by the heuristics" in program.explain()
+    given = sl.compile(lambda a: a + 1, ones(64), schedule="Split 0 8 UPCAST").explain()
+    assert "schedule, by whoever compiled it: Split 0 8 UPCAST" in given
 
 
 def test_packing_and_parts_and_cores_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
