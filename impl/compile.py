@@ -17,8 +17,9 @@ import numpy.typing as npt
 from soundline.impl import storage
 from soundline.impl.custom import CustomFunction, registered
 from soundline.impl.linking import linked
-from soundline.impl.lower.callify import callify
+from soundline.impl.lower.callify import callify, inlined
 from soundline.impl.lower.calls import called_bodies
+from soundline.impl.lower.placement import is_placed, placed
 from soundline.impl.lower.schedule import Numbered, Wanted, given_by
 from soundline.impl.lower.steps import steps_of
 from soundline.impl.lower.views import shape_of
@@ -77,7 +78,7 @@ def compile(  # noqa: A001  # the name of the public function
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}", hint=f"one of {', '.join(PROFILES)}")
     inputs = [signature_of(e, k) for k, e in enumerate(examples)]
-    places = [storage.placeholder(s.dtype, s.shape) for s in inputs]
+    places = [storage.placeholder_on(s.device, s.axis, s.dtype, s.shape) for s in inputs]
     result = fn(*(Tensor.of(value) for _, value in places))
     single = not isinstance(result, tuple | list)
     outputs = [result] if single else list(result)
@@ -107,15 +108,17 @@ def _compiled(
     given: Numbered = (),
 ) -> Program:
     called = called_bodies(outputs)
-    function = callify(outputs, arguments, called)
-    captured = tuple(_contents_of(b) for b in function.src[1 + len(arguments) :])
+    takes = [part for b in arguments for part in storage.parts_of(b)]
+    function = callify(_on_devices(outputs, called), takes, called)
+    captured = tuple(_contents_of(b) for b in function.src[1 + len(takes) :])
     program = linked(steps_of(function, called), profile, given, lambda name: registered(name).kernel)
     _check_embedded(program.embedded, profile)
-    made = tuple(Signature(o.dtype, shape_of(o)) for o in outputs)
+    made = tuple(Signature(o.dtype, shape_of(o), o.device or "CPU", o.axis) for o in outputs)
     called_back = [registered(n) for n, kernel in program.foreign.items() if kernel is None]
     pointers = {f.name: _pointer(f) for f in called_back}
     loaded = Loaded(program, _library(program.source).commands, pointers, profile)
-    gives = [(s.storage, s.shape) for s in made]
+    gives = [array for s in made for array in s.arrays]
+    plain = all(s.device == "CPU" for s in (*inputs, *made))
     return Program(
         name=name,
         inputs=tuple(inputs),
@@ -125,8 +128,15 @@ def _compiled(
         _function=function,
         loaded=loaded,
         _single=single,
-        _commands=assembled(loaded, [(s.storage, s.shape) for s in inputs], captured, gives),
+        _plain=plain,
+        _commands=assembled(loaded, [array for s in inputs for array in s.arrays], captured, gives),
     )
+
+
+def _on_devices(outputs: Sequence[UOp], called: frozenset[UOp]) -> list[UOp]:
+    """Results as the values of single devices, in order."""
+    flat = inlined(outputs, called=called)
+    return [own for parts in placed(flat) for own in parts] if is_placed(flat) else list(outputs)
 
 
 def _pointer(function: CustomFunction) -> Any:
@@ -159,3 +169,8 @@ def computed(outputs: Sequence[UOp]) -> list[Arrays]:
     """The values of graphs over stored tensors, by one program under the profile ``exact``."""
     program = _compiled("value", outputs, [], [], "CPU", "exact", single=False)
     return list(program())
+
+
+def stored(outputs: Sequence[UOp]) -> list[UOp]:
+    """The same, as stored values, each on the devices of its graph."""
+    return _compiled("value", outputs, [], [], "CPU", "exact", single=False).stored()

@@ -80,7 +80,7 @@ class Traced(Generic[_P, _R]):
         [1, 'Add', 'Function', 'GetTuple']
         """
         inputs = extracted((args, kwargs))
-        places = [storage.placeholder(t.dtype, t.shape) for t in inputs]
+        places = [storage.placeholder_on(t.device, t.axis, t.dtype, t.shape) for t in inputs]
         result = traced(self.fn, args, kwargs, inputs, [value for _, value in places])
         outputs = list(result) if isinstance(result, tuple | list) else [result]
         body, outside = parameterized([o.uop for o in outputs], places)
@@ -146,9 +146,10 @@ def parameterized(
     """
     replacements: dict[UOp, UOp] = {}
     for k, (buffer, value) in enumerate(places):
-        own = param(k, value.dtype, shape_of(value))
-        replacements[Op.Load(buffer)] = reshape(own, shape_of(buffer))  # as a nested function captured it
+        own = _binder(k, value)
         replacements[value] = own
+        if not isinstance(buffer.device, tuple):
+            replacements[Op.Load(buffer)] = reshape(own, shape_of(buffer))  # as a nested function captured it
     closed = substitute(Op.Tuple(*bodies), replacements)
     outside: list[UOp] = []
     for is_outside in (
@@ -158,7 +159,7 @@ def parameterized(
     ):  # what a derivative passes comes first
         found = [n for n in own_nodes(closed) if is_outside(n)]
         first = len(places) + len(outside)
-        closed = substitute(closed, {n: param(first + k, n.dtype, shape_of(n)) for k, n in enumerate(found)})
+        closed = substitute(closed, {n: _binder(first + k, n) for k, n in enumerate(found)})
         outside += found
     return closed.src, tuple(outside)
 
@@ -178,6 +179,12 @@ def returned(node: UOp, result: Any) -> Any:
 
 
 # Inside -----------------------------------------------------------------------------------------------------------
+
+
+def _binder(slot: int, value: UOp) -> UOp:
+    """The Param that stands for a value: on its devices, where they have names."""
+    device = None if value.device == "CPU" else value.device
+    return param(slot, value.dtype, shape_of(value), device=device, axis=value.axis)
 
 
 def _is_stored(node: UOp) -> bool:

@@ -7,13 +7,16 @@ A compiled program: what it takes and gives, every stage that it went through, a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from soundline.impl import storage
 from soundline.impl.certificate import Certificate, certified
 from soundline.impl.drawing_kernels import stage_picture
 from soundline.impl.drawing_listing import text_picture
@@ -25,7 +28,7 @@ from soundline.impl.lower.views import shape_of
 from soundline.impl.profile import Profile, profiled
 from soundline.impl.runtime.assembly import Loaded
 from soundline.impl.runtime.commands import CommandBuffer
-from soundline.impl.signatures import Signature, checked
+from soundline.impl.signatures import Signature, parts_of
 from soundline.impl.stages import PROFILES, Lowered, stage_named
 from soundline.impl.tensor import Tensor
 from soundline.spec.errors import UsageError
@@ -51,6 +54,8 @@ class Program:
     loaded: Loaded
     """The program as it is linked and loaded."""
     _single: bool
+    _plain: bool
+    """Whether every argument and result is one array, in the memory that has no name."""
     _commands: CommandBuffer
 
     def __repr__(self) -> str:
@@ -101,6 +106,13 @@ class Program:
     def schedules(self) -> tuple[Scheduled, ...]:
         """What Optimize has done to each kernel of Rangeify: its OptOps, and who chose them."""
         return self._linked.schedules
+
+    @property
+    def copies(self) -> tuple[tuple[str, str, int], ...]:
+        """The copies between devices, in order: from which, to which, and how many bytes."""
+        places = self._linked.steps.places
+        rows = ((places[c.takes[0]], places[c.gives[0]]) for c in self._linked.copies)
+        return tuple((str(a.device or "CPU"), str(b.device or "CPU"), a.nbytes) for a, b in rows)
 
     @property
     def source(self) -> str:
@@ -156,9 +168,11 @@ class Program:
         In the graph it is a Call, through which no gradient passes.
         """
         self._check_count(arguments)
+        if not self._plain:
+            raise UsageError(f"{self.name} is placed on devices; it cannot be part of another program")
         tensors = [a if isinstance(a, Tensor) else Tensor(a) for a in arguments]
         for k, (t, wanted) in enumerate(zip(tensors, self.inputs, strict=True)):
-            given = Signature(t.dtype, t.shape)
+            given = Signature(t.dtype, t.shape, t.device, t.axis)
             if given != wanted:
                 raise UsageError(f"argument {k} is {given}; the program was compiled for {wanted}")
         values = [*(t.uop for t in tensors), *map(Op.Load, self._function.src[1 + len(tensors) :])]
@@ -177,19 +191,38 @@ class Program:
         """
         if len(arguments) != len(self.inputs):
             self._check_count(arguments)
-        results = self._commands.run(arguments)
+        results = self._commands.run(arguments) if self._plain else None
         if results is None:
             if any(isinstance(a, Tensor) and not a.is_computable for a in arguments):
                 return self.applied(*arguments)
             results = self._commands.run_checked(self._given(arguments))
+        if not self._plain:
+            results = self._together(results)
         return results[0] if self._single else results
+
+    def stored(self, *arguments: Any) -> list[UOp]:
+        """Run the program; its results as stored values, each where it is."""
+        self._check_count(arguments)
+        return self._kept(self._commands.run_checked(self._given(arguments)))
+
+    def _kept(self, arrays: Sequence[Arrays]) -> list[UOp]:
+        rest = iter(arrays)
+        rows = ((s, list(itertools.islice(rest, len(s.arrays)))) for s in self.outputs)
+        return [storage.keep_on(s.device, s.axis, s.shape, own) for s, own in rows]
+
+    def _together(self, arrays: Sequence[Arrays]) -> tuple[Any, ...]:
+        """The results: an array, or of what is on several devices a Tensor of the arrays there."""
+        rows = zip(self.outputs, self._kept(arrays), strict=True)
+        found = ((s, Tensor.of(value)) for s, value in rows)
+        return tuple(t if isinstance(s.device, tuple) else np.asarray(t) for s, t in found)
 
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.inputs):
             raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
 
     def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
-        return [checked(a, s, k) for k, (a, s) in enumerate(zip(arguments, self.inputs, strict=True))]
+        rows = enumerate(zip(arguments, self.inputs, strict=True))
+        return [part for k, (a, s) in rows for part in parts_of(a, s, k)]
 
 
 def stage_text(program: Program, name: str) -> str:

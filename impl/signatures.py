@@ -29,6 +29,9 @@ class Signature:
 
     dtype: DType
     shape: tuple[int, ...]
+    device: str | tuple[str, ...] = "CPU"
+    axis: int | None = None
+    """The shard axis, where there are several devices; None for replicas."""
     size: int = field(init=False, repr=False)
     storage: np.dtype[Any] = field(init=False, repr=False)
 
@@ -37,13 +40,29 @@ class Signature:
         object.__setattr__(self, "storage", to_numpy(self.dtype))
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        text = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        if self.device == "CPU":
+            return text
+        where = self.device if isinstance(self.device, str) else "+".join(self.device)
+        return f"{text} on {where}" + (f" along axis {self.axis}" if self.axis is not None else "")
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        """The shape of what each device holds."""
+        n = len(self.device) if isinstance(self.device, tuple) else 1
+        return tuple(s // n if k == self.axis else s for k, s in enumerate(self.shape))
+
+    @property
+    def arrays(self) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtypes and shapes of the arrays that make up the value: one for each device."""
+        n = len(self.device) if isinstance(self.device, tuple) else 1
+        return [(self.storage, self.own_shape)] * n
 
 
 def signature_of(example: Any, position: int) -> Signature:
     """The signature of an example: a Tensor, a Signature, or what can be made an array."""
     if isinstance(example, Tensor):
-        return Signature(example.dtype, example.shape)
+        return Signature(example.dtype, example.shape, example.device, example.axis)
     if isinstance(example, Signature):
         return example
     try:
@@ -51,6 +70,24 @@ def signature_of(example: Any, position: int) -> Signature:
         return Signature(storage.dtype_of(array), array.shape)
     except UsageError as error:
         raise UsageError(f"example {position}: {error.message}", hint=error.hint) from None
+
+
+def parts_of(argument: Any, wanted: Signature, position: int) -> list[Arrays]:
+    """An argument as the arrays of its devices, if it is what is wanted, and where it is wanted."""
+    given = argument.device if isinstance(argument, Tensor) else "CPU"
+    axis = argument.axis if isinstance(argument, Tensor) else None
+    if given != wanted.device or axis != wanted.axis:
+        where = given if isinstance(given, str) else f"{'+'.join(given)} along axis {axis}"
+        raise UsageError(
+            f"argument {position} is on {where}; the program was compiled for {wanted}",
+            hint="move it (Tensor.to, Tensor.shard), or compile for where it is",
+        )
+    if not isinstance(wanted.device, tuple):
+        return [checked(argument, wanted, position)]
+    if (argument.dtype, argument.shape) != (wanted.dtype, wanted.shape):
+        given_here = Signature(argument.dtype, argument.shape, given, axis)
+        raise UsageError(f"argument {position} is {given_here}; the program was compiled for {wanted}")
+    return list(argument.shards)
 
 
 def checked(argument: Any, wanted: Signature, position: int) -> Arrays:

@@ -9,7 +9,7 @@ neither (U-14, U-20).
 
 Every method is a composition of UOps, and its value is the law's, bit for bit. The methods are told by subject in
 chapters of their own: `values`, `arithmetic`, `movement`, `reductions`, `selection`, `linear_algebra`, `elementwise`,
-`creation`, `randomness`, `networks` and `differentiation`.
+`creation`, `randomness`, `networks`, `placement` and `differentiation`.
 
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> (x @ x.T + 1).sum(axis=0).tolist()
@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from soundline.impl.tensors.differentiation import Differentiation
 from soundline.impl.tensors.networks import Networks
+from soundline.impl.tensors.placement import Placement
 
 
-class Tensor(Differentiation, Networks):
+class Tensor(Differentiation, Placement, Networks):
     """A value of a shape and a dtype, made from numbers, nested lists, arrays, or anything that speaks DLPack.
 
     Python floats become float32 and Python integers int32 (int64 where they need it), unless `dtype` says otherwise;

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from soundline.spec.closed import elements, own_nodes
 from soundline.spec.errors import CompileError
+from soundline.spec.node import Device
 from soundline.spec.uop import Op, UOp, param
 
 _IDENTITIES = (Op.Detach, Op.ContiguousBackward)
@@ -37,9 +38,14 @@ def callify(
     found = dict.fromkeys(arguments)
     found.update(dict.fromkeys(n for n in own_nodes(*flat) if n.op is Op.Buffer))
     storages = list(found)
-    params = {b: param(k, b.dtype, (b.arg.size,)) for k, b in enumerate(storages)}
+    params = {b: param(k, b.dtype, (b.arg.size,), device=_named(b)) for k, b in enumerate(storages)}
     body = _rebuilt(flat, params)
     return Op.Function(Op.Tuple(*body), *storages)
+
+
+def _named(storage: UOp) -> Device:
+    """The device of a Buffer, where it matters: on the only one there is a Param names none."""
+    return None if storage.device == "CPU" else storage.device
 
 
 def _rebuilt(roots: Sequence[UOp], replacements: dict[UOp, UOp]) -> list[UOp]:
@@ -85,19 +91,21 @@ def _inner(node: UOp) -> tuple[UOp, ...]:
 
 
 def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called: frozenset[UOp]) -> UOp:
-    if node.op in _FOREIGN or node.device not in (None, "CPU"):
-        raise CompileError(f"{node.op.name} on {node.device} is no part of a tensor program", where="callify")
+    if node.op in _FOREIGN:
+        raise CompileError(f"{node.op.name} is no part of a tensor program", where="callify")
     if node.op is Op.Param:
         return bound.get(node.arg.slot, node)
     if node.op is Op.GetTuple:
         return _called(node, new, called)
-    if node.op in _IDENTITIES or (node.op is Op.Load and len(node.src) == 1):
+    moves = node.op is Op.Load and node.arg is not None and node.arg.device is not None
+    if node.op in _IDENTITIES or (node.op is Op.Load and len(node.src) == 1 and not moves):
         return new[node.src[0]]
-    if node.op is Op.Load:
+    if node.op is Op.Load and len(node.src) > 1:
         value, alternative, gate = (new[s] for s in node.src)
         if gate.shape != value.shape:
             raise CompileError("a Load with one gate for many elements is not lowered", where="callify")
-        return Op.Where(gate, value, alternative)
+        chosen = Op.Where(gate, value, alternative)
+        return Op.Load(chosen, arg=node.arg) if moves else chosen
     return UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
 
 

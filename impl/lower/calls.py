@@ -12,7 +12,8 @@ The law of the choice, for a body with `size` computing nodes that `uses` sites 
 * otherwise it becomes a Call where that spares the compiler enough: ``uses ≥ 2`` and ``(uses - 1) · size ≥ SPARED``.
 
 A site inside a body that is itself a Call counts once, however often that runs, because it is compiled once. A Call
-that a program contains is one already, and stays so. Neither choice changes a bit under the profile ``exact``.
+that a program contains is one already, and stays so. A Function of what is on several devices is always substituted:
+each device runs a part of it. Neither choice changes a bit under the profile ``exact``.
 """
 
 from __future__ import annotations
@@ -42,18 +43,21 @@ def called_bodies(roots: Sequence[UOp], spared: int = SPARED) -> frozenset[UOp]:
     """The bodies of the Functions, at any depth, that become Calls."""
     uses: Counter[UOp] = Counter()
     chosen: set[UOp] = set()
+    divided: set[UOp] = set()
     sizes: dict[UOp, int] = {}
     for body in _callers_first(roots):
         times = 1 if body is None or body in chosen else uses[body]
         for site in sites(roots if body is None else body.src):
             callee = site.src[0]
             uses[callee] += times
+            if site.op is Op.Function and any(isinstance(a.device, tuple) for a in site.src[1:]):
+                divided.add(callee)
             if site.op is Op.Call or (isinstance(site.tag, Choice) and not site.tag.inline):
                 chosen.add(callee)
             elif not isinstance(site.tag, Choice):
                 enough = uses[callee] >= 2 and (uses[callee] - 1) * size_of(callee, sizes) >= spared
                 chosen.update({callee} if enough else ())
-    return frozenset(chosen)
+    return frozenset(chosen - divided)
 
 
 def sites(roots: Sequence[UOp]) -> list[UOp]:

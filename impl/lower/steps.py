@@ -107,7 +107,8 @@ class Steps:
 def steps_of(function: UOp, called: frozenset[UOp] = frozenset()) -> Steps:
     """The steps of a Function over Buffers; `called` are the bodies of the Functions in it that become Calls."""
     places = [Place(b.arg.size, b.dtype, b.device) for b in function.src[1:]]
-    if not any(_is_cut(n) for n in own_nodes(*function.src[0].src)):
+    elsewhere = any(b.device != "CPU" for b in function.src[1:])
+    if not elsewhere and not any(_is_cut(n) for n in own_nodes(*function.src[0].src)):
         results = [_place_of(o) for o in function.src[0].src]
         ids = tuple(range(len(places) + len(results)))
         run = Run(_numbered(function), ids[: len(places)], ids[len(places) :])

@@ -222,18 +222,19 @@ class Values:
         together: tuple[Values, ...] = (self, *others)
         waiting = [t for t in dict.fromkeys(together) if _stored(t._uop) is None]
         if waiting:
-            from soundline.impl.compile import computed
+            from soundline.impl.compile import stored
 
             graphs = [t._uop for t in waiting]
-            for tensor, graph, value in zip(waiting, graphs, computed(graphs), strict=True):
-                tensor._uop = history.kept(storage.keep(value), graph)
+            for tensor, graph, value in zip(waiting, graphs, stored(graphs), strict=True):
+                tensor._uop = history.kept(value, graph)
         return self
 
     def _held(self) -> npt.NDArray[Any]:
         """The computed value, in memory that must not be written."""
-        held = _stored(self.realize()._uop)
+        value = history.without_marks(self.realize()._uop)
+        held = storage.buffer_of(value)
         assert held is not None
-        view = storage.contents(held).reshape(self.shape)
+        view = storage.whole(value, held)
         view.flags.writeable = False
         return view
 
