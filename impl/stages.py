@@ -72,7 +72,7 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     body = timed("callify", lambda: simplified(function.src[0], licences, applied), _size)
     stages = {"callify": Op.Function(body, *function.src[1:])}
-    stages["rangeify"] = timed("rangeify", lambda: rangeify(stages["callify"]), _size)
+    stages["rangeify"] = timed("rangeify", lambda: rangeify(stages["callify"], applied), _size)
     discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
     stages["optimize"], schedules = timed(
         "optimize",

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from soundline.impl.applications import attempt
 from soundline.impl.facts import Facts
+from soundline.impl.lower.simplify import Applied
 from soundline.impl.matching import patterns_of
+from soundline.impl.rules.procedural import isolate_folded_range
 from soundline.spec.building import build
 from soundline.spec.errors import IllFormed
 from soundline.spec.rules import Rule
@@ -44,3 +47,17 @@ def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
         if found.dtype is node.dtype and found.shape == node.shape:
             return found
     return None
+
+
+def isolated(fold: UOp, applied: Applied) -> UOp:
+    """A fold whose gate, if it has one, is a bound of the range that is folded, where it can be written as one."""
+    value = fold.src[0]
+    if value.op is Op.Load and len(value.src) == 3:  # a closed gate gives the alternative
+        value = Op.Where(value.src[2], value, value.src[1])
+    if value.op is Op.Where and value.src[0].op in isolate_folded_range.ops:
+        done = attempt(isolate_folded_range, value.src[0], LoweredFacts())
+        if done is not None and done.kept:
+            applied.update((done.procedure,))
+            applied.rulings.setdefault(done.procedure, set()).add(done.ruling.verdict)
+            value = Op.Where(done.after, *value.src[1:])
+    return Op.Reduce(value, *fold.src[1:], arg=fold.arg)

@@ -21,10 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.closed_forms import closed_form, may_have_one
 from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
+from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
 from soundline.spec.dtypes import DType, bool_, index, int64, uint8
 from soundline.spec.errors import CompileError
@@ -34,10 +37,16 @@ from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, topos
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
 _COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sin: 64, Op.Pow: 64, Op.Threefry: 48}
 _COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
+_OF_POSITIONS = frozenset((*MOVEMENT, Op.Const, Op.Stack, Op.Cast, Op.Add, Op.Mul)) - {Op.Pad}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
 _LANES = 64
 """A reduction of at most so many elements may have reductions inside: `optimize` makes lanes of its loop."""
+
+_DEAR = 64
+"""An expression above this cost is not looked into where a closed form of a fold is wanted."""
+_SOMEWHERE = 1 << 20
+"""The slots of buffers that stand for values of which nothing is decided yet."""
 
 _Reading = tuple[UOp, View]
 
@@ -64,6 +73,13 @@ class _Rangeifier:
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
     reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
     folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
+    applied: Applied = field(default_factory=Applied)
+    closed: dict[UOp, UOp | None] = field(default_factory=dict)
+    """Of each Reduce that was asked for it its closed form, or None."""
+    choosing: set[UOp] = field(default_factory=set)
+    """What says in a fold without a loop which element is chosen: nothing that could be stored."""
+    times: dict[_Reading, int] = field(default_factory=dict)
+    """How often a value is read at least where it is chosen by position, and no loop runs through it."""
     loops: int = 0
 
     def fresh(self, size: int, kind: AxisType) -> UOp:
@@ -105,14 +121,21 @@ class _Rangeifier:
             return "the program asks for it: Contiguous"
         views = self.views[node]
         elements = math.prod(shape_of(node))
+        again = sum(max(v.evaluations, self.times.get((node, v), 0)) for v in views) - elements
+        form = self.loopless(node)
+        if node in self.choosing:
+            return None
+        if form is not None:
+            dear = again > 0 and node.dtype is not index and _cost_of_form(form) > _CHEAP
+            return f"a choice by position, of which {again} elements would be read again" if dear else None
         if node.op is Op.Reduce:
             if len(views) > 1:
                 return f"a reduction that is read in {len(views)} ways"
             once = self.runs_once(next(iter(views)), elements)
             return None if once else "a reduction that cannot run once inside the loops of its reader"
-        again = sum(v.evaluations for v in views) - elements
-        if again > 0 and self.costs[node] > _CHEAP:
-            return f"it costs {self.costs[node]} operations an element, and {again} elements would be computed again"
+        cost = self.costs[node]
+        if cost > _CHEAP and again * cost > elements * _CHEAP:
+            return f"it costs {cost} operations an element, and {again} elements would be computed again"
         return None
 
     def runs_once(self, view: View, elements: int) -> bool:
@@ -126,6 +149,42 @@ class _Rangeifier:
         outermost = loops == set(self.kernels[view.kernel].ranges[: len(loops)])
         return view.evaluations == elements and outermost and around <= _LANES
 
+    def loopless(self, node: UOp) -> UOp | None:
+        """What a Reduce is at any position, if it needs no loop; None for every other value."""
+        if node.op is not Op.Reduce:
+            return None
+        if node not in self.closed:
+            self.closed[node] = None
+            if may_have_one(node.src[0]):
+                view = View(-1, tuple(self.fresh(size, AxisType.LOOP) for size in shape_of(node)))
+                with suppress(CompileError):  # what has no scalar form is told when it is lowered
+                    value = self.guessed(*self.sources(node, view)[0], {})
+                    self.closed[node] = closed_form(self.folded(node, view, value), Applied())
+        return self.closed[node]
+
+    def folded(self, node: UOp, view: View, value: UOp) -> UOp:
+        """A Reduce over the ranges that its axes have become."""
+        ranges = self.folds[node, view]
+        return Op.Reduce(value, *ranges, arg=ReduceArg(node.arg.op)) if ranges else value
+
+    def is_fold(self, node: UOp) -> bool:
+        """Whether a value is a Reduce that needs its loop."""
+        return node.op is Op.Reduce and self.loopless(node) is None
+
+    def guessed(self, node: UOp, view: View, known: dict[_Reading, UOp]) -> UOp:
+        """One scalar of a value for which nothing is decided yet; what is likely stored is read from somewhere."""
+        if (node, view) not in known:
+            dear = self.costs[node] > _DEAR and not may_have_one(node)
+            stored = self.is_fold(node) or dear or node.op is Op.Param
+            if stored and node.dtype is not index:
+                size = math.prod(shape_of(node))
+                place = buffer(_SOMEWHERE + len(known), size, uint8 if node.dtype is bool_ else node.dtype)
+                known[node, view] = _as(node.dtype, loaded(place, view, shape_of(node)))
+            else:
+                values = [self.guessed(s, at, known) for s, at in self.sources(node, view)]
+                known[node, view] = self.scalar(node, view, values)
+        return known[node, view]
+
     def visit(self, node: UOp) -> None:
         """Decide about a value whose readers are all known, and note what it reads in turn."""
         views: Iterable[View] = self.views.get(node, {})
@@ -134,8 +193,13 @@ class _Rangeifier:
         for view in views:
             reads = self.sources(node, view)
             self.reads[node, view] = reads
+            form = self.loopless(node)
+            times = max(0 if form is None else view.evaluations, self.times.get((node, view), 0))
             for source, at in reads:
+                if (form is not None or node in self.choosing) and may_have_one(source):
+                    self.choosing.add(source)
                 self.views.setdefault(source, {})[at] = None
+                self.times[source, at] = max(times, self.times.get((source, at), 0))
 
     def sources(self, node: UOp, view: View) -> list[_Reading]:
         """What one scalar of a value is computed from."""
@@ -193,8 +257,9 @@ class _Rangeifier:
             gate = pad_gate(node, view)
             return values[0] if gate is None else Op.Where(gate, values[0], zero(node.dtype))
         if node.op is Op.Reduce:
-            ranges = self.folds[node, view]
-            return Op.Reduce(values[0], *ranges, arg=ReduceArg(node.arg.op)) if ranges else values[0]
+            fold = self.folded(node, view, values[0])
+            form = None if self.closed.get(node) is None else closed_form(fold, self.applied)
+            return fold if form is None else form
         if node.op is Op.Stack:
             return _on_a_line(node, view.coordinates[0]) or _selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
@@ -258,7 +323,7 @@ def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
 def _line_of(node: UOp) -> tuple[int, int] | None:
     """Start and step of a Stack of whole numbers at equal distances; None for any other."""
     whole = node.dtype is index or node.dtype.is_int
-    if len(node.src) < 3 or not whole or any(s.op is not Op.Const for s in node.src):
+    if len(node.src) < 2 or not whole or any(s.op is not Op.Const for s in node.src):
         return None
     numbers = [int(s.arg.value) for s in node.src]
     step = numbers[1] - numbers[0]
@@ -302,8 +367,28 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
         values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
         stored = node.op is Op.Reduce or (node.op is Op.Pad and found[node.src[0]] > _CHEAP)
         inherited = 0 if stored else sum(found[s] for s in values)
-        found[node] = min(own + inherited, 1_000_000)
+        found[node] = 1 if _is_position(node) else min(own + inherited, 1_000_000)
     return found
+
+
+def _is_position(node: UOp) -> bool:
+    """Whether a value is made of lines and numbers, as sums and products: the rules make little of it."""
+    stack, seen = [node], {node}
+    while stack:
+        top = stack.pop()
+        if top.op not in _OF_POSITIONS or not (top.dtype is index or top.dtype.is_int):
+            return False
+        if top.op is Op.Stack and _line_of(top) is None:
+            return False
+        inside = () if top.op is Op.Stack else top.src[:1] if top.op in MOVEMENT else top.src
+        new = [s for s in inside if s not in seen]
+        seen.update(new)
+        stack += new
+    return True
+
+
+def _cost_of_form(form: UOp) -> int:
+    return sum(_own_cost(n) for n in toposort(form))
 
 
 def _own_cost(node: UOp) -> int:
@@ -350,9 +435,14 @@ class Realized:
     fused: tuple[UOp, ...]
 
 
-def rangeify(function: UOp) -> UOp:
-    """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form."""
+def rangeify(function: UOp, applied: Applied | None = None) -> UOp:
+    """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form.
+
+    `applied` counts the rules by which folds became expressions.
+    """
     state, order = _decided(function)
+    if applied is not None:
+        state.applied = applied
     return Op.Linear(*state.nests(order))
 
 

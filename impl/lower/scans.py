@@ -17,15 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from soundline.impl.applications import attempt
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.loops import closed, in_lanes, stride
-from soundline.impl.lower.matched import LoweredFacts, applied_to
+from soundline.impl.lower.matched import LoweredFacts, applied_to, isolated
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import scans
-from soundline.impl.rules.procedural import isolate_folded_range
 from soundline.spec.node import RangeArg
 from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
 
@@ -84,23 +82,15 @@ def _is_gated(fold: UOp, loops: Sequence[UOp]) -> bool:
 
 def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> UOp | None:
     """The fold with its gate as the bound of a range of its own; None where no rule says so."""
-    value, r = fold.src
-    if value.op is Op.Load:  # a closed gate gives the alternative
-        value = Op.Where(value.src[2], value, value.src[1])
+    noted = Applied()
+    gated = isolated(fold, noted)
     facts = LoweredFacts()
-    gate = value.src[0]
-    done = attempt(isolate_folded_range, gate, facts) if gate.op in isolate_folded_range.ops else None
-    if done is not None and done.kept:
-        value = Op.Where(done.after, *value.src[1:])
-    gated = Op.Reduce(value, r, arg=fold.arg)
     for stated in BOUNDS:
         found = applied_to(stated, gated, facts)
         if found is None:
             continue
+        applied.take(noted)
         applied.update((stated.id,))
-        if done is not None:
-            applied.update((done.procedure,))
-            applied.rulings.setdefault(done.procedure, set()).add(done.ruling.verdict)
         return _anew(found, {}, numbers, applied)
     return None
 

@@ -10,7 +10,7 @@ gate that is constant, and a gate that is asked twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from soundline.impl.rewrite import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, elementwise_movement, rules_in
@@ -49,9 +49,11 @@ class Applied(Counter[str]):
             self.rulings.setdefault(name, set()).update(rulings)
 
 
-def simplified(root: UOp, licences: Collection[str], applied: Applied) -> UOp:
+def simplified(
+    root: UOp, licences: Collection[str], applied: Applied, rules: Sequence[Rule | Procedure] = RULES
+) -> UOp:
     """A program without what the rules remove; `applied` counts them."""
-    result = rewrite(root, RULES, licences=licences)
+    result = rewrite(root, rules, licences=licences)
     applied.note(result)
     return _with_known_gates(result.uop)
 

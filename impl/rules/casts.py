@@ -1,3 +1,5 @@
+# ruff: noqa: F821  # the brackets of annotations name dtypes
+# mypy: disable-error-code="name-defined,type-arg,valid-type"
 """
 Casts
 =====
@@ -18,12 +20,14 @@ from soundline.spec.dtypes import (
     index,
     int8,
     int16,
+    int32,
+    int64,
     ints,
     uint8,
     uint16,
 )
 from soundline.spec.rules import Sides, bits_at_most, given, lossless, rule, where
-from soundline.spec.terms import Bool, DTypeVar, Value
+from soundline.spec.terms import Bool, Const, DTypeVar, Interval, Value
 
 
 @rule(dtypes=all_dtypes)
@@ -118,3 +122,56 @@ def narrow_product_of_widened(x: Value, y: Value, s: DTypeVar) -> Sides:
 def cast_of_where(p: Bool, x: Value, y: Value, s: DTypeVar) -> Sides:
     """A choice between widened values is widened once."""
     return where(p, x.cast(s), y.cast(s)), where(p, x, y).cast(s)
+
+
+@rule(dtypes=ints)
+def product_with_mask(p: Bool, x: Value) -> Sides:
+    """A mask that multiplies is a gate; for floats 0 · ∞ is not 0."""
+    return p.cast(x.dtype) * x, where(p, x, 0)
+
+
+# Positions ----------------------------------------------------------------------------------------------------------
+
+# Wrapping lets an index be computed before it is cast; the bounds keep it within 64 bits, in which C holds it.
+
+
+@rule(dtypes=[index], s=ints)
+def sum_of_cast_indices(x: Interval, y: Interval, s: DTypeVar) -> Sides:
+    """A sum of positions is a position."""
+    given(x.lo >= -(2**61), x.hi <= 2**61, y.lo >= -(2**61), y.hi <= 2**61)
+    return x.cast(s) + y.cast(s), (x + y).cast(s)
+
+
+@rule(dtypes=[index], s=ints)
+def scaled_cast_index(x: Interval, c: Const["s"], s: DTypeVar) -> Sides:
+    """A scaled position is a position."""
+    given(x.lo >= -(2**31), x.hi <= 2**31, c.cast(index) >= -(2**30), c.cast(index) <= 2**30)
+    return x.cast(s) * c, (x * c.cast(index)).cast(s)
+
+
+@rule(dtypes=[index], s=ints)
+def shifted_cast_index(x: Interval, c: Const["s"], s: DTypeVar) -> Sides:
+    """A shifted position is a position."""
+    given(x.lo >= -(2**61), x.hi <= 2**61, c.cast(index) >= -(2**61), c.cast(index) <= 2**61)
+    return x.cast(s) + c, (x + c.cast(index)).cast(s)
+
+
+@rule(dtypes=[index], s=[int32, int64])
+def cast_index_equals(x: Interval, y: Value["s"], s: DTypeVar) -> Sides:
+    """A position is compared as the index that it is."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s) == y, x == y.cast(index)
+
+
+@rule(dtypes=[index], s=[int32, int64])
+def index_there_and_back(x: Interval, s: DTypeVar) -> Sides:
+    """A position that is an index again."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s).cast(index), x
+
+
+@rule(dtypes=[index], s=[int32, int64], t=ints)
+def index_through_wide(x: Interval, s: DTypeVar, t: DTypeVar) -> Sides:
+    """A position that had room on the way."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s).cast(t), x.cast(t)

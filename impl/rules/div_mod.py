@@ -20,6 +20,20 @@ def mod_recombine(x: Value, y: Value) -> Sides:
     return (x // y) * y + x % y, x
 
 
+@rule(dtypes=[index])
+def digits_recombine(x: Value, a: Const, b: Const, c: Const) -> Sides:
+    """Two digits of a position, put together again."""
+    given(a > 0, b > 0, c == a * b)
+    return (x // a) % b + x // c * b, x // a
+
+
+@rule(dtypes=[index])
+def scaled_digits_recombine(x: Value, a: Const, b: Const, c: Const, s: Const, t: Const) -> Sides:
+    """The same where further digits follow."""
+    given(a > 0, b > 0, c == a * b, t == s * b)
+    return (x // a) % b * s + x // c * t, x // a * s
+
+
 @rule(dtypes=whole)
 def mod_from_idiv(x: Value, y: Value) -> Sides:
     """A remainder that was written out."""

@@ -9,12 +9,18 @@ iteration, and loops in other orders. The source's compositions write one-hot pr
 they become loads and arithmetic again.
 """
 
-from soundline.spec.dtypes import floats, index, ints
-from soundline.spec.ranges import Body, Range, max_over, sum_over
-from soundline.spec.rules import Sides, given, maximum, rule, where
-from soundline.spec.terms import Size, Value
+from soundline.spec.dtypes import bool_, floats, index, ints
+from soundline.spec.op_schema import Op
+from soundline.spec.ranges import Body, Range, max_over, reduce_over, sum_over
+from soundline.spec.rules import Sides, given, identity, maximum, rule, where
+from soundline.spec.terms import Monoid, Size, Value
 
 whole = (index, *ints)
+
+
+def nearest(k: Value, n: Value) -> Value:
+    """The iteration that is nearest to an index: what stands behind a gate is read within its bounds all the same."""
+    return -maximum(-maximum(k, 0), 1 - n)
 
 
 @rule
@@ -29,10 +35,10 @@ def max_of_one_iteration(r: Range[1], f: Body["r"]) -> Sides:
     return max_over(r, f(r)), f(0)
 
 
-@rule(dtypes=[index])
+@rule(dtypes=whole)
 def sum_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
     """The same summand in every iteration."""
-    return sum_over(r, x), n * x
+    return sum_over(r, x), x * n.cast(x.dtype)
 
 
 @rule
@@ -43,21 +49,60 @@ def max_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
 
 
 @rule(dtypes=whole)
+def fold_gated_to_one(m: Monoid, r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """A one-hot fold is a load, behind a gate for an index that is in no iteration."""
+    given(n > 0)
+    gate = (k >= 0) & (k < n)
+    return reduce_over(m, r, where(r == k, f(r), identity(m))), where(gate, f(nearest(k, n)), identity(m))
+
+
+@rule(dtypes=floats)
 def sum_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
-    """A one-hot product is a load, behind a gate for an index that is in no iteration."""
-    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k < n), f(k), 0)
+    """The same for floats, bit for bit, where what is left out is -0.0."""
+    given(n > 0)
+    gate = (k >= 0) & (k < n)
+    return sum_over(r, where(r == k, f(r), -0.0)), where(gate, f(nearest(k, n)), -0.0)
+
+
+@rule(dtypes=floats)
+def max_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """The same for the greatest float."""
+    given(n > 0)
+    gate, least = (k >= 0) & (k < n), identity(Op.Max)
+    return max_over(r, where(r == k, f(r), least)), where(gate, f(nearest(k, n)), least)
 
 
 @rule(dtypes=floats, licences=["reassociate", "no_signed_zero"])
 def sum_gated_to_one_float(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
-    """The same for floats, up to the sign of zero: 0.0 is added to what is loaded."""
-    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k < n), f(k), 0)
+    """The same where what is left out is 0.0, up to the sign of zero: 0.0 is added to what is loaded."""
+    given(n > 0)
+    gate = (k >= 0) & (k < n)
+    return sum_over(r, where(r == k, f(r), 0)), where(gate, f(nearest(k, n)), 0)
 
 
-@rule(dtypes=[index])
-def count_below(r: Range["n"], n: Size, k: Value[index]) -> Sides:
-    """How many iterations come before k; an arange that was written as a sum."""
-    return sum_over(r, where(r < k, 1, 0)), maximum(where(k < n, k, n), 0)
+@rule(dtypes=[bool_])
+def any_at_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """Whether something holds in one iteration."""
+    given(n > 0)
+    return max_over(r, (r == k) & f(r)), (k >= 0) & (k < n) & f(nearest(k, n))
+
+
+@rule(dtypes=[bool_])
+def any_is(r: Range["n"], n: Size, k: Value[index]) -> Sides:
+    """Whether an index is in some iteration."""
+    return max_over(r, r == k), (k >= 0) & (k < n)
+
+
+@rule(dtypes=whole)
+def sum_below(r: Range["n"], n: Size, k: Value[index], x: Value) -> Sides:
+    """The same summand in every iteration before k; of ones, an arange that was written as a sum."""
+    return sum_over(r, where(r < k, x, 0)), x * maximum(where(k < n, k, n), 0).cast(x.dtype)
+
+
+@rule(dtypes=whole)
+def sum_not_below(r: Range["n"], n: Size, k: Value[index], x: Value) -> Sides:
+    """The same summand in every iteration from k on, as a prefix sum of ones has it."""
+    return sum_over(r, where(k <= r, x, 0)), x * maximum(n - maximum(k, 0), 0).cast(x.dtype)
 
 
 @rule(dtypes=[index])

@@ -11,13 +11,16 @@ has folded, the next one continues.
 
 What is left out must be what the fold does not notice, and something must be left in: a fold starts at its first
 element, and of nothing it is +0.0, while -0.0 is what a sum of floats does not notice (U-10).
+
+Lowering asks for these rules one by one, where it wants them; beside the rules that simplify they would be too early.
 """
 
-from soundline.spec.dtypes import floats, index, ints
+from soundline.impl.rules.ranges import nearest
+from soundline.spec.dtypes import bool_, floats, index, ints
 from soundline.spec.op_schema import Op
 from soundline.spec.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
-from soundline.spec.rules import Sides, fresh, given, identity, rule, where
-from soundline.spec.terms import Monoid, Size, Value
+from soundline.spec.rules import Sides, fresh, given, identity, maximum, rule, where
+from soundline.spec.terms import Const, Monoid, Size, Value
 
 whole = (index, *ints)
 
@@ -98,3 +101,21 @@ def fold_without_last(m: Monoid, r: Range["n"], n: Size, f: Body["r"]) -> Sides:
 def fold_of_one_iteration(m: Monoid, r: Range[1], f: Body["r"]) -> Sides:
     """A loop that runs once."""
     return reduce_over(m, r, f(r)), f(0)
+
+
+# Choices ----------------------------------------------------------------------------------------------------------
+
+
+@rule(dtypes=[bool_])
+def any_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """Of bools that are read, one is chosen as any other element is (`ranges`); Or is the greatest of them."""
+    given(n > 0)
+    gate = (k >= 0) & (k < n)
+    return max_over(r, where(r == k, f(r), False)), where(gate, f(nearest(k, n)), False)
+
+
+@rule(dtypes=[index])
+def nearest_of_inside(k: Value, c: Const) -> Sides:
+    """Behind its gate the iteration that is nearest to an index is the index."""
+    given(k >= 0, k <= -c)
+    return -maximum(-maximum(k, 0), c), k

@@ -112,7 +112,9 @@ def test_certificate_names_the_rules_and_the_validated_step() -> None:
 
 
 def test_every_bounding_rule_is_one_that_lowering_uses() -> None:
-    assert {*lowering.BOUNDS, scans.fold_without_last, scans.fold_of_one_iteration} == set(SCANS)
+    steps = {scans.fold_without_last, scans.fold_of_one_iteration}
+    choices = {scans.any_gated_to_one, scans.nearest_of_inside}
+    assert {*lowering.BOUNDS, *steps, *choices} == set(SCANS)
 
 
 # By hand ----------------------------------------------------------------------------------------------------------

@@ -86,3 +86,49 @@ def narrow_product_of_widened_wrong(x: Value, y: Value, s: DTypeVar):
 def cast_of_where_wrong(p: Bool, x: Value, y: Value, s: DTypeVar):
     """The branches exchanged."""
     return where(p, x.cast(s), y.cast(s)), where(p, y, x).cast(s)
+
+
+@rule(dtypes=[float16])
+def product_with_mask_wrong(p: Bool, x: Value):
+    """For floats 0 · ∞ is not 0."""
+    return p.cast(x.dtype) * x, where(p, x, 0)
+
+
+@rule(dtypes=[index], s=[int8])
+def sum_of_cast_indices_wrong(x: Interval, y: Interval, s: DTypeVar):
+    """A sum that wraps is not the sum of what wraps, once it is an index again."""
+    return x.cast(s).cast(index) + y.cast(s).cast(index), (x + y).cast(s).cast(index)
+
+
+@rule(dtypes=[index], s=[int8])
+def scaled_cast_index_wrong(x: Interval, c: Const["s"], s: DTypeVar):
+    """A scaled position is no shifted one."""
+    given(x.lo >= -(2**31), x.hi <= 2**31, c >= -(2**30), c <= 2**30)
+    return x.cast(s) * c, (x + c.cast(index)).cast(s)
+
+
+@rule(dtypes=[index], s=[int8])
+def shifted_cast_index_wrong(x: Interval, c: Const["s"], s: DTypeVar):
+    """A position that wraps is not shifted as one."""
+    return x.cast(s).cast(index) + c.cast(index), (x + c.cast(index)).cast(s).cast(index)
+
+
+@rule(dtypes=[index], s=[int8])
+def cast_index_equals_wrong(x: Interval, y: Value["s"], s: DTypeVar):
+    """A position that wraps is equal to what it is not."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s) == y, x == y.cast(index)
+
+
+@rule(dtypes=[index], s=[int8])
+def index_there_and_back_wrong(x: Interval, s: DTypeVar):
+    """Without room for it."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s).cast(index), x
+
+
+@rule(dtypes=[index], s=[int8], t=[int16])
+def index_through_wide_wrong(x: Interval, s: DTypeVar, t: DTypeVar):
+    """Without room on the way."""
+    given(x.lo >= -(2**31), x.hi < 2**31)
+    return x.cast(s).cast(t), x.cast(t)

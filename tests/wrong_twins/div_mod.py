@@ -104,3 +104,17 @@ def mod_add_mod_wrong(x: Value, y: Value, z: Value):
 def idiv_neg_neg_wrong(x: Value, y: Value):
     """Without the condition: the least value has no opposite."""
     return -x // -y, x // y
+
+
+@rule(dtypes=[index])
+def digits_recombine_wrong(x: Value, a: Const, b: Const, c: Const):
+    """Digits that are not neighbours."""
+    given(a > 0, b > 0, c == a + b)
+    return (x // a) % b + x // c * b, x // a
+
+
+@rule(dtypes=[index])
+def scaled_digits_recombine_wrong(x: Value, a: Const, b: Const, c: Const, s: Const, t: Const):
+    """Digits of other bases."""
+    given(a > 0, b > 0, c == a * b)
+    return (x // a) % b * s + x // c * t, x // a * s

@@ -1,5 +1,7 @@
 """Wrong twins of ``impl/rules/ranges.py``."""
 
+import math
+
 from soundline.verify import *
 
 
@@ -16,22 +18,60 @@ def max_of_same_wrong(r: Range["n"], n: Size, x: Value):
 
 
 @rule(dtypes=[int8])
+def fold_gated_to_one_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """An index behind the last iteration is let in."""
+    given(n > 0)
+    gate, near = (0 <= k) & (k <= n), -maximum(-maximum(k, 0), 1 - n)
+    return reduce_over(m, r, where(r == k, f(r), identity(m))), where(gate, f(near), identity(m))
+
+
+@rule(dtypes=[float16])
 def sum_gated_to_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
-    """An index that is in no iteration."""
-    given(k >= 0)
-    return sum_over(r, where(r == k, f(r), 0)), f(k)
+    """A mask that multiplies: 0 · ∞ is not 0."""
+    given(n > 0)
+    gate, near = (0 <= k) & (k < n), -maximum(-maximum(k, 0), 1 - n)
+    return sum_over(r, where(r == k, 1, 0) * f(r)), where(gate, f(near), 0)
+
+
+@rule(dtypes=[float16])
+def max_gated_to_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """Without the gate the nearest iteration is read."""
+    given(n > 0)
+    near = -maximum(-maximum(k, 0), 1 - n)
+    return max_over(r, where(r == k, f(r), -math.inf)), f(near)
 
 
 @rule(dtypes=[float16])
 def sum_gated_to_one_float_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
     """Without the licences."""
-    return sum_over(r, where(r == k, f(r), 0)), where((k >= 0) & (k < n), f(k), 0)
+    given(n > 0)
+    gate, near = (0 <= k) & (k < n), -maximum(-maximum(k, 0), 1 - n)
+    return sum_over(r, where(r == k, f(r), 0)), where(gate, f(near), 0)
+
+
+@rule(dtypes=[bool_])
+def any_at_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """What is read at the index alone."""
+    given(n > 0)
+    return max_over(r, (r == k) & f(r)), f(-maximum(-maximum(k, 0), 1 - n))
+
+
+@rule(dtypes=[bool_])
+def any_is_wrong(r: Range["n"], n: Size, k: Value[index]):
+    """The size is in no iteration."""
+    return max_over(r, r == k), (0 <= k) & (k <= n)
 
 
 @rule(dtypes=[index])
-def count_below_wrong(r: Range["n"], n: Size, k: Value[index]):
+def sum_below_wrong(r: Range["n"], n: Size, k: Value[index], x: Value):
     """A bound below zero."""
-    return sum_over(r, where(r < k, 1, 0)), where(k < n, k, n)
+    return sum_over(r, where(r < k, x, 0)), x * where(k < n, k, n)
+
+
+@rule(dtypes=[int8])
+def sum_not_below_wrong(r: Range["n"], n: Size, k: Value[index], x: Value):
+    """A bound below zero."""
+    return sum_over(r, where(k <= r, x, 0)), x * maximum(n - k, 0).cast(x.dtype)
 
 
 @rule(dtypes=[index])

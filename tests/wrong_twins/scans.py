@@ -81,3 +81,18 @@ def fold_without_last_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
 def fold_of_one_iteration_wrong(m: Monoid, r: Range[2], f: Body["r"]):
     """Two iterations."""
     return reduce_over(m, r, f(r)), f(0)
+
+
+@rule(dtypes=[bool_])
+def any_gated_to_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """Outside of the iterations nothing holds, and not everything."""
+    given(n > 0)
+    gate, near = (0 <= k) & (k < n), -maximum(-maximum(k, 0), 1 - n)
+    return max_over(r, where(r == k, f(r), False)), where(gate, f(near), True)
+
+
+@rule(dtypes=[index])
+def nearest_of_inside_wrong(k: Value, c: Const):
+    """One more than there are."""
+    given(0 <= k, k <= 1 - c)
+    return -maximum(-maximum(k, 0), c), k
