@@ -123,7 +123,7 @@ def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | No
     span = 0
     for stride, r in sorted(strides, key=lambda s: s[0]):
         count = _count(r)
-        if count is None or stride <= span:
+        if count is None or (stride <= span and count > 1):
             return None
         span += stride * max(count - 1, 0)
     told = {r for _, r in strides}

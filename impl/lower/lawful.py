@@ -12,17 +12,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
-from soundline.impl.lower.loops import walked_as_one
+from soundline.impl.lower.loops import closed, walked_as_one
 from soundline.impl.lower.schedule import EXTENSIONS, STEPS, step_text
 from soundline.impl.lower.views import trip_count
+from soundline.spec.dependences import directions
 from soundline.spec.errors import ScheduleError
 from soundline.spec.frames import base_of
 from soundline.spec.kernels import Kernel, axes, carried_by, nests
 from soundline.spec.op_schema import Constraint
+from soundline.spec.opt_padto import zero
 from soundline.spec.optops import OPTOPS, OptOp
 from soundline.spec.optops import apply as apply_law
-from soundline.spec.uop import AxisType, Op, UOp, toposort
+from soundline.spec.uop import AxisType, Op, UOp, buffer, substitute, toposort
 
 if TYPE_CHECKING:
     from soundline.impl.lower.scheduling import Scheduling
@@ -76,6 +79,31 @@ def _refusal(
         None if axis is None else f"axis {kernel.axes.index(axis)} ({axis.arg.type.value}{trip_count(axis)})"
     )
     return ScheduleError(step_text(step), of.id, given=given, wants=of.text, axis=named)
+
+
+def judged_as(sink: UOp) -> UOp:
+    """What the law is asked about: where no two iterations of a kernel meet, a kernel with the same axes and folds that
+    stores each iteration to a place of its own, and loads nothing. No step makes iterations meet that did not, and of
+    such a kernel that is soon seen.
+    """
+    plain = all(n.op is not Op.After for n in toposort(sink))
+    known = all(n.src[0].op is Op.Const for n in toposort(sink) if n.op is Op.Range)
+    if not plain or not known or any(directions(body, ranges) != frozenset() for ranges, body in nests(sink)):
+        return sink
+    loads: dict[UOp, UOp] = {n: zero(n.dtype) for n in toposort(sink) if n.op is Op.Load}
+    return Op.Sink(*(_apart(nest, k, loads) for k, nest in enumerate(sink.src)))
+
+
+def _apart(nest: UOp, slot: int, loads: dict[UOp, UOp]) -> UOp:
+    ranges, body = nest_of(nest)
+    sizes = [trip_count(r) for r in ranges]
+    stores = []
+    for store in body.src if body.op is Op.Group else (body,):
+        place = buffer(slot, math.prod(sizes), store.src[1].dtype)
+        stores.append(
+            Op.Store(Op.Index(place, arith.flatten(ranges, sizes)), substitute(store.src[1], loads))
+        )
+    return closed(stores[0] if len(stores) == 1 else Op.Group(*stores), ranges)
 
 
 # The law's steps --------------------------------------------------------------------------------------------------

@@ -12,13 +12,14 @@ loops. Where the steps come from outside, each is first held to the law (`lawful
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.lawful import refused, require_lawful
+from soundline.impl.lower.lawful import judged_as, refused, require_lawful
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
 from soundline.impl.lower.schedule import Schedule
@@ -44,10 +45,16 @@ class Scheduling:
     """Whether each step is held to the law before it is done."""
     steps: list[OptOp] = field(default_factory=list)
     bare: UOp = field(init=False)
-    """The kernel without packing, which the law judges."""
+    """The kernel without packing, or one in its place, which the law judges (`lawful.judged_as`)."""
 
     def __post_init__(self) -> None:
-        self.bare = self.sink
+        self.bare = judged_as(self.sink) if self.checked else self.sink
+
+    def copy(self) -> Scheduling:
+        """The same kernel, to go another way."""
+        other = copy.copy(self)
+        other.steps = list(self.steps)
+        return other
 
     # what there is ------------------------------------------------------------------------------------------------
 

@@ -22,10 +22,14 @@ class Target:
     """Bytes of the widest vector."""
     registers: int
     """How many vectors there are registers for."""
+    tile: tuple[int, int] | None = None
+    """Rows of a tile and vectors across, where they are not to be derived."""
 
     @property
     def across(self) -> int:
         """How many vectors lie side by side in a tile of a matrix product."""
+        if self.tile is not None:
+            return self.tile[1]
         return 4 if self.registers >= 32 else 2
 
     @property
@@ -33,7 +37,7 @@ class Target:
         """How many rows such a tile has: with their sums, a row of the one operand and an element of the other the
         registers are full.
         """
-        return 6
+        return 6 if self.tile is None else self.tile[0]
 
 
 @functools.cache
