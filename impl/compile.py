@@ -15,6 +15,7 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl import storage
+from soundline.impl.beam import width_of
 from soundline.impl.custom import CustomFunction, registered
 from soundline.impl.linking import linked
 from soundline.impl.lower.callify import callify, inlined
@@ -59,6 +60,7 @@ def compile(  # noqa: A001  # the name of the public function
     device: str = "CPU",
     profile: str = "exact",
     schedule: Wanted | None = None,
+    beam: int | None = None,
 ) -> Program:
     """Compile a function of tensors for arguments like the examples, of which only dtype and shape count.
 
@@ -66,7 +68,9 @@ def compile(  # noqa: A001  # the name of the public function
     the profile ``exact`` the results are those of the law, bit for bit.
 
     A `schedule` takes the place of what the heuristics choose: OptOps as text or as steps, for the first kernel, or for
-    kernels by number. A step that may not be done raises a `ScheduleError`.
+    kernels by number. A step that may not be done raises a `ScheduleError`. For the kernels to which none is given, a
+    `beam` of so many candidates looks for one that is faster (`soundline.impl.search`); without it the environment
+    variable ``SOUNDLINE_BEAM`` says whether.
 
     >>> import numpy as np
     >>> double = compile(lambda x: x + x, np.arange(3, dtype=np.int32))
@@ -94,6 +98,7 @@ def compile(  # noqa: A001  # the name of the public function
         profile,
         single,
         given_by(schedule),
+        width_of(beam),
     )
 
 
@@ -106,12 +111,18 @@ def _compiled(
     profile: str,
     single: bool,
     given: Numbered = (),
+    beam: int = 0,
 ) -> Program:
     called = called_bodies(outputs)
     takes = [part for b in arguments for part in storage.parts_of(b)]
     function = callify(_on_devices(outputs, called), takes, called)
     captured = tuple(_contents_of(b) for b in function.src[1 + len(takes) :])
-    program = linked(steps_of(function, called), profile, given, lambda name: registered(name).kernel)
+    steps = steps_of(function, called)
+    if beam:
+        from soundline.impl.search import schedules_for  # only who searches needs it
+
+        given = (*given, *schedules_for(steps.units, profile, beam, {k for k, _ in given}))
+    program = linked(steps, profile, given, lambda name: registered(name).kernel)
     _check_embedded(program.embedded, profile)
     made = tuple(Signature(o.dtype, shape_of(o), o.device or "CPU", o.axis) for o in outputs)
     called_back = [registered(n) for n, kernel in program.foreign.items() if kernel is None]

@@ -17,7 +17,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 import sys
 import tempfile
 import time
@@ -37,12 +36,11 @@ from soundline.impl.runtime.toolchain import find_compiler
 from soundline.impl.search_steps import fresh, neighbours, seeds, under
 from soundline.impl.search_trial import Clock, Trial, a_worker, apart
 from soundline.impl.stages import PROFILES, lower
-from soundline.spec.errors import ScheduleError, UsageError
+from soundline.spec.errors import ScheduleError
 from soundline.spec.optops import OptOp
 from soundline.spec.text import program_text
 from soundline.spec.uop import Op, UOp, toposort
 
-VARIABLE: Final = "SOUNDLINE_BEAM"
 VERSION: Final = 1
 """Of the search: what another version has found is looked for again."""
 DEPTH: Final = 6
@@ -54,18 +52,6 @@ SECONDS: Final = 120.0
 GAIN: Final = 0.98
 """A round that does not bring the time of the fastest below this share of it is the last."""
 _LOG = logger("search")
-
-
-def width_of(beam: int | None) -> int:
-    """How many candidates are kept: as asked, or as the environment says; 0 is no search."""
-    if beam is None:
-        named = os.environ.get(VARIABLE, "").strip() or "0"
-        if not named.isdecimal():
-            raise UsageError(f"{VARIABLE} is {named!r}", hint="a number of candidates to keep, or 0")
-        return int(named)
-    if type(beam) is not int or beam < 0:
-        raise UsageError(f"beam is {beam!r}", hint="a number of candidates to keep, or 0")
-    return beam
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def moves(kernel: Scheduling) -> Iterator[Schedule]:
             case AxisType.LOOP if axis in around:
                 yield from _of_a_loop(axes, at)
             case AxisType.REDUCE:
-                yield from _of_a_reduction(axis, at)
+                yield from _of_a_reduction(kernel, axis, at)
             case AxisType.UPCAST:
                 yield from ((OptOp("Pack", at, slot),) for slot in _slots(kernel, axis))
 
@@ -104,13 +104,18 @@ def _of_a_loop(axes: tuple[UOp, ...], at: int) -> Iterator[Schedule]:
                 yield (OptOp("Merge", at, other),)
 
 
-def _of_a_reduction(axis: UOp, at: int) -> Iterator[Schedule]:
+def _of_a_reduction(kernel: Scheduling, axis: UOp, at: int) -> Iterator[Schedule]:
     count = trip_count(axis)
     if count <= SHORT:
         yield (OptOp("Split", at, (count, AxisType.UNROLL)),)
     for lanes in LANES:
-        if 2 * lanes <= count:
-            yield _cut_to(at, count, lanes, OptOp("Split", at, (lanes, AxisType.GROUP_REDUCE)))
+        if 2 * lanes <= count and count % lanes == 0:
+            yield (OptOp("Split", at, (lanes, AxisType.GROUP_REDUCE)),)
+        elif 2 * lanes <= count:
+            after = kernel.copy()
+            whole = after.cut(axis, count - count % lanes)
+            split = OptOp("Split", after.axes.index(whole), (lanes, AxisType.GROUP_REDUCE))
+            yield OptOp("Cut", at, count - count % lanes), split
 
 
 def _cut_to(at: int, count: int, factor: int, split: OptOp) -> Schedule:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rst import code, prose, table, title
 
+from soundline.impl.lower.lawful import CPU
+from soundline.impl.lower.schedule import EXTENSIONS, STEPS
 from soundline.spec.kernels import AXES, KERNEL_CONSTRAINTS
-from soundline.spec.optops import OPTOPS
+from soundline.spec.optops import OPTOPS, OptEntry
 from soundline.spec.pipeline import STAGES
 from soundline.spec.tensor_cores import CORES, Digits
 
@@ -13,9 +17,10 @@ from soundline.spec.tensor_cores import CORES, Digits
 def constraints() -> dict[str, tuple[str, str]]:
     """Every id, with the name of what it belongs to and its text."""
     found = {identifier: ("kernel", text) for identifier, text in KERNEL_CONSTRAINTS.items()}
-    for entry in OPTOPS.values():
+    for entry in STEPS.values():
         found[entry.form] = (entry.op, f"axis: {entry.axis}; arg: {entry.arg}")
         found |= {c.id: (entry.op, c.text) for c in entry.constraints}
+    found |= {c.id: ("CPU", c.text) for c in CPU}
     for stage in STAGES.values():
         found |= {i.id: (stage.title, i.text) for i in stage.invariants}
         if stage.value is not None:
@@ -50,8 +55,22 @@ def axis_types() -> str:
 
 def optops() -> str:
     """One section for each OptOp."""
+    return _entries(OPTOPS.values())
+
+
+def extensions() -> str:
+    """One section for each step of a schedule that is no OptOp of the source."""
+    return _entries(EXTENSIONS.values())
+
+
+def on_a_cpu() -> str:
+    """What a CPU asks of a step besides."""
+    return _conditions([c.id for c in CPU])
+
+
+def _entries(entries: Iterable[OptEntry]) -> str:
     parts = []
-    for entry in OPTOPS.values():
+    for entry in entries:
         licences = ", ".join(code(name) for name in entry.licences) or "none: it is exact"
         parts += [
             title(entry.op, "-"),

@@ -65,6 +65,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "op-index": op_pages.index_of_ops,
     "axis-types": optop_pages.axis_types,
     "optops": optop_pages.optops,
+    "schedule-extensions": optop_pages.extensions,
+    "schedule-on-a-cpu": optop_pages.on_a_cpu,
     "stages": optop_pages.stages,
     "sync-tls": synchronization_pages.timelines,
     "timeline-pairs": synchronization_pages.pairs,

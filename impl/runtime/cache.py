@@ -44,6 +44,8 @@ _ATTEMPTS = 8
 """How often an entry may vanish before it is loaded, until that is an error."""
 _BELIEVED = 3
 """After so many times it is no accident that an entry which is whole cannot be loaded."""
+_KEPT = (".so", ".c", ".sha256", ".schedule", ".lock")
+"""The endings of the files of entries: libraries, and what searches have found."""
 _Loaded = TypeVar("_Loaded")
 
 
@@ -194,7 +196,7 @@ def clear() -> int:
     """Remove every entry of the cache, and what killed processes left there; the number of entries' files removed."""
     removed = 0
     for entry in cache_folder().glob("*.*"):
-        if entry.suffix in (".so", ".c", ".sha256") or entry.name.startswith(PEAKS):
+        if entry.suffix in _KEPT or entry.name.startswith(PEAKS):
             with contextlib.suppress(OSError):
                 entry.unlink()
                 removed += 1

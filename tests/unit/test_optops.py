@@ -697,3 +697,13 @@ def test_tc_does_not_split_a_warp_again() -> None:
 def test_every_condition_is_refused_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert [c.id for e in OPTOPS.values() for c in e.constraints if f'refused("{c.id}"' not in text] == []
+
+
+def test_axes_of_one_iteration_do_not_hide_that_iterations_are_apart() -> None:
+    """A kernel too large to list: what is left of an axis that is split whole has its stride, and one iteration."""
+    made = copy_kernel(int32, 97, 61)
+    whole = apply(made, OptOp("Split", 0, (97, A.UPCAST)))
+    assert apply(whole, OptOp("Split", 2, (61, A.THREAD, True))).letters == "LutL"
+    i, j = loop(5000, 0), loop(1, 1)
+    twice = kernel(nest(store(buffer(1, 5000, int32), load(buffer(0, 1, int32), (j, 1)), (j, 1)), i, j))
+    refused("opt-split-c4", twice, OptOp("Split", 0, (5000, A.THREAD, True)))
