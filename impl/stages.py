@@ -76,7 +76,7 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
     stages["optimize"], schedules = timed(
         "optimize",
-        lambda: optimized(stages["rangeify"], licences, applied, dict(given)),
+        lambda: optimized(stages["rangeify"], licences, applied, dict(given), temporaries),
         lambda made: _size(made[0]),
     )
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)

@@ -14,7 +14,7 @@ know is never taken for independence.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec import closed
@@ -45,10 +45,13 @@ class Touch:
     """An AtomicAdd of integers: two of them meet without harm in any order."""
 
 
-def touches(body: UOp) -> list[Touch]:
-    """Every access of memory in the body of a nest."""
+def touches(body: UOp, nest: Sequence[UOp] = ()) -> list[Touch]:
+    """Every access of memory in the body of a nest.
+
+    An effect that the body comes after, and that depends on no axis of the nest, has happened before the nest starts.
+    """
     found = []
-    for node in toposort(body):
+    for node in _repeated(body, nest) if nest else toposort(body):
         if node.op is Op.Load and base_of(node.src[0]).op in (Op.Buffer, Op.Param):
             gate = node.src[2] if len(node.src) > 2 else None
             found.append(_touch(node.src[0], gate, writes=False, atomic=False))
@@ -61,6 +64,25 @@ def touches(body: UOp) -> list[Touch]:
     return found
 
 
+def _repeated(body: UOp, nest: Sequence[UOp]) -> list[UOp]:
+    """The nodes of a body, sources first, without the effects that have happened before its nest starts."""
+    free = closed.free_by_node(body)
+    found: dict[UOp, None] = {}
+    stack: list[tuple[UOp, bool]] = [(body, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if ready:
+            found[node] = None
+            continue
+        stack.append((node, True))
+        kept = node.src[:1] if node.op is Op.After else node.src
+        kept += tuple(e for e in node.src[1:] if node.op is Op.After and not free[e].isdisjoint(nest))
+        stack.extend((s, False) for s in reversed(kept))
+    return list(found)
+
+
 def _touch(place: UOp, gate: UOp | None, *, writes: bool, atomic: bool) -> Touch:
     under = place.src[0] if place.op is Op.Index else place
     while under.op is Op.After:
@@ -70,15 +92,17 @@ def _touch(place: UOp, gate: UOp | None, *, writes: bool, atomic: bool) -> Touch
     return Touch(base_of(place), place.src[1] if known else None, gate, writes, atomic)
 
 
-def directions(body: UOp, nest: Sequence[UOp]) -> frozenset[Vector] | None:
+def directions(body: UOp, nest: Sequence[UOp], private: Collection[str] = ()) -> frozenset[Vector] | None:
     """The direction vectors of iterations of `nest` that meet; None where they are not known.
 
-    `nest` are Ranges from the outermost of the kernel inward; axes inside of them belong to the body.
+    `nest` are Ranges from the outermost of the kernel inward; axes inside of them belong to the body. In the `private`
+    address spaces every iteration has storage of its own, where none meet.
     """
     found: set[Vector] = set()
     by_base: dict[UOp, list[Touch]] = {}
-    for touch in touches(body):
-        by_base.setdefault(touch.base, []).append(touch)
+    for touch in touches(body, nest):
+        if touch.base.op is not Op.Buffer or touch.base.arg.addrspace not in private:
+            by_base.setdefault(touch.base, []).append(touch)
     for group in by_base.values():
         if any(t.writes for t in group) and not all(t.atomic for t in group):
             meeting = _told_apart(group, nest)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from soundline.spec import closed
-from soundline.spec.axes import ORDERED
+from soundline.spec.axes import ORDERED, is_private
 from soundline.spec.bounds import MIN_MAX, Bounds
 from soundline.spec.dependences import carries, directions
 from soundline.spec.dtypes import index
@@ -129,9 +129,9 @@ def is_parallel_where_it_may_be(given: Lowering) -> Iterator[str]:
     for number, kernel in enumerate(given.after.src):
         for ranges, body in nests(kernel):
             if any(at_once(r.arg.type) for r in ranges):
-                found = directions(body, ranges)
                 for position, r in enumerate(ranges):
-                    if at_once(r.arg.type) and carries(found, position) is not False:
+                    own = [space for space in ("REG", "LOCAL") if is_private(space, r.arg.type)]
+                    if at_once(r.arg.type) and carries(directions(body, ranges, own), position) is not False:
                         yield f"kernel {number}: {shown(r)} carries a dependence, or may"
 
 

@@ -19,8 +19,10 @@ from dataclasses import dataclass, field
 
 from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
+from soundline.impl.codegen import c_streams as streams
 from soundline.impl.codegen import c_vectors as vectors
 from soundline.impl.codegen.c_prelude import HEADERS, helpers_for
+from soundline.impl.codegen.c_streams import storage_of
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
 from soundline.impl.lower.views import shape_of
@@ -49,7 +51,8 @@ _ENTRY_TAIL = """    }
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    kernels = [Rendering(k, f"kernel_{n}") for n, k in enumerate(program.src)]
+    streamed = streams.streamed(program)
+    kernels = [Rendering(k, f"kernel_{n}", streamed=streamed) for n, k in enumerate(program.src)]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
@@ -58,13 +61,6 @@ def render(program: UOp) -> str:
     given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
     texts = helpers_for(declarations + functions), declarations, given, functions, table
     return HEADERS + "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
-
-
-def storage_of(place: UOp) -> UOp:
-    """The Buffer or Slice that a place lies in."""
-    while place.op in (Op.Index, Op.After, Op.Reshape):
-        place = place.src[0]
-    return place
 
 
 KEPT_SCALAR = '__asm__ volatile("");'
@@ -94,6 +90,10 @@ class Rendering:
     """The axes on which values are known to depend."""
     vectors: frozenset[UOp] = frozenset()
     """What is written as vectors of the machine."""
+    streamed: frozenset[UOp] = frozenset()
+    """The storage that is written past the caches."""
+    ahead: dict[UOp, int] = field(default_factory=dict)
+    """The loads with which the next row is fetched, and how many bytes further it is."""
 
     @functools.cached_property
     def nodes(self) -> list[UOp]:
@@ -106,8 +106,11 @@ class Rendering:
             for source in node.src:
                 self.uses[source] += 1
         self.vectors = vectors.vectors_in(self.nodes)
+        self.ahead = streams.ahead(self.linear)
         for node in self.linear.src:
             self.instruction(node)
+        if any("sl_stream_" in line for line in self.lines):
+            self.lines.append(streams.FENCE)
         head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
         return "\n".join([head, f"    typedef {self.index_type()} idx;", *self.lines, "}"]) + "\n"
 

@@ -12,25 +12,46 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from soundline.impl.codegen.c_streams import FETCH, storage_of, stream
 from soundline.impl.lower.linearize import is_global
-from soundline.impl.lower.vectors import VECTOR_OPS, first_of, is_vector
+from soundline.impl.lower.vectors import COMPARISONS, computes, first_of, is_vector, lane_size
 from soundline.impl.lower.views import shape_of
-from soundline.spec.dtypes import DType
+from soundline.spec.dtypes import DType, bool_, float32
 from soundline.spec.uop import Op, UOp
 
 if TYPE_CHECKING:
     from soundline.impl.codegen.c import Rendering
 
-_TYPE = re.compile(r"\b(f32|f64|u32|u64)x(\d+)(u?)\b")
+_TYPE = re.compile(r"(?:\b|_)(f32|f64|u32|u64|i32|i64)x(\d+)(u?)\b")
 _ALL = re.compile(r"\bSL_ALL(\d+)\b")
 _FMA = re.compile(r"\bsl_fma_(f32|f64)x(\d+)\b")
-_SIGNS = {Op.Add: "+", Op.Sub: "-", Op.Mul: "*"}
-_ELEMENT = {"f32": "float", "f64": "double", "u32": "uint32_t", "u64": "uint64_t"}
+_STREAM = re.compile(r"\bsl_stream_(\w+)x(\d+)\b")
+_HELPER = re.compile(r"\bsl_(choose|max|bits)_(\w+)x(\d+)\b")
+_SIGNS = {Op.Add: "+", Op.Sub: "-", Op.Mul: "*", Op.Div: "/", Op.And: "&", Op.Or: "|", Op.Xor: "^"}
+_COMPARED = {
+    Op.CmpLt: "<",
+    Op.CmpGt: ">",
+    Op.CmpLe: "<=",
+    Op.CmpGe: ">=",
+    Op.CmpEq: "==",
+    Op.CmpNe: "!=",
+}
+_ELEMENT = {
+    "f32": "float",
+    "f64": "double",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+}
 
 
 def type_of(node: UOp, unaligned: bool = False) -> str:
     """The C type of a vector; in memory it need not be aligned."""
-    return f"{_short(node.dtype)}x{shape_of(node)[0]}{'u' if unaligned else ''}"
+    lanes = f"x{shape_of(node)[0]}{'u' if unaligned else ''}"
+    if node.dtype is bool_:
+        return f"u{8 * (lane_size(node) or 0)}{lanes}"
+    return _short(node.dtype) + lanes
 
 
 def _short(dtype: DType) -> str:
@@ -40,12 +61,51 @@ def _short(dtype: DType) -> str:
 
 def declarations_for(text: str) -> str:
     """The vector types and fills that a text uses."""
-    found = sorted(set(_TYPE.findall(text)))
+    helpers = [_helper(*found) for found in sorted(set(_HELPER.findall(text)))]
+    loose = (f"{kind}x{width}u" for kind, width in _STREAM.findall(text))
+    found = sorted(set(_TYPE.findall(" ".join((text, *helpers, *loose)))))
     types = (_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found)
     widths = sorted({int(w) for w in _ALL.findall(text)})
     fills = (f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n" for width in widths)
     fused = [_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text)))]
-    return "".join((*types, *fills, *([_ELEMENTWISE, *fused] if fused else [])))
+    stores = (_stream(kind, int(width)) for kind, width in sorted(set(_STREAM.findall(text))))
+    fetch = [FETCH] if "SL_FETCH(" in text else []
+    return "".join((*types, *fills, *([_ELEMENTWISE, *fused] if fused else []), *helpers, *stores, *fetch))
+
+
+def _stream(kind: str, width: int) -> str:
+    return stream(f"{kind}x{width}", width * int(kind[1:]) // 8, _ELEMENT[kind])
+
+
+def _helper(what: str, kind: str, width: str) -> str:
+    """A choice by masks, the law's maximum, or the bits of floats with one NaN."""
+    if what == "max" and kind[0] != "f":
+        what = "max of integers"
+    nan = "UINT32_C(0x7fc00000)" if kind == "f32" else "UINT64_C(0x7ff8000000000000)"
+    return _HELPERS[what].format(t=f"{kind}x{width}", u=f"u{kind[1:]}x{width}", nan=nan)
+
+
+_HELPERS = {
+    "choose": """static inline {t} sl_choose_{t}({t} chosen, {t} other, {u} mask) {{
+    return ({t})((mask & ({u})chosen) | (~mask & ({u})other));
+}}
+""",
+    "bits": """static inline {u} sl_bits_{t}({t} x) {{ /* of any NaN those of one */
+    const {u} wrong = ({u})(x != x);
+    return (~wrong & ({u})x) | (wrong & {nan});
+}}
+""",
+    "max of integers": """static inline {t} sl_max_{t}({t} a, {t} b) {{
+    const {u} more = ({u})(a > b);
+    return ({t})((more & ({u})a) | (~more & ({u})b));
+}}
+""",
+    "max": """static inline {t} sl_max_{t}({t} a, {t} b) {{ /* of equal zeros the positive one; NaN where either is */
+    const {u} more = ({u})(a > b), less = ({u})(a < b), same = ({u})(a == b);
+    return ({t})((more & ({u})a) | (less & ({u})b) | (same & ({u})a & ({u})b) | (~(more | less | same) & ({u})(a + b)));
+}}
+""",
+}
 
 
 _FUSED = """static inline {t} sl_fma_{t}({t} a, {t} b, {t} c) {{
@@ -115,11 +175,13 @@ def _may_be(node: UOp) -> bool:
         return node.arg.addrspace == "REG" and is_vector(node)
     if node.op is Op.After:
         return is_vector(node)
+    if is_fill(node):
+        return node.dtype is bool_ or is_vector(node)
     if not is_vector(node):
         return False
     if node.op is Op.Load:
         return len(node.src) == 1 and _is_whole(node.src[0])
-    return is_fill(node) or node.op in VECTOR_OPS
+    return computes(node)
 
 
 def _is_whole(place: UOp) -> bool:
@@ -143,7 +205,7 @@ def _fits(node: UOp, found: set[UOp], users: dict[UOp, list[UOp]]) -> bool:
         return False
     if node.op is Op.Load and node.src[0].op is not Op.Index and node.src[0] not in found:
         return False
-    if node.op in VECTOR_OPS and not all(s in found for s in node.src):
+    if not is_fill(node) and computes(node) and not all(s in found for s in node.src):
         return False
     return is_fill(node) or all(u in found or _looks_on(u) for u in users.get(node, ()))
 
@@ -164,6 +226,10 @@ def register(kernel: Rendering, node: UOp) -> None:
 def store(kernel: Rendering, node: UOp) -> None:
     """Write a vector to a register or to memory."""
     place, value = node.src
+    if place.op is Op.Index and storage_of(place) in kernel.streamed:
+        at = _address(kernel, place)
+        kernel.line(f"sl_stream_{type_of(value)}({at}, {operand(kernel, value)});")
+        return
     kernel.line(f"{_place(kernel, place, value, to_write=True)} = {operand(kernel, value)};")
 
 
@@ -173,22 +239,72 @@ def value(kernel: Rendering, node: UOp) -> None:
         return
     if node.op is Op.Load:
         text = _place(kernel, node.src[0], node, to_write=False)
+        if node in kernel.ahead:
+            address = _address(kernel, node.src[0])
+            kernel.line(f"SL_FETCH({address}, {kernel.ahead[node]});")
     else:
-        text = _expression(node, [operand(kernel, s) for s in node.src])
-    if node.op is not Op.Load and kernel.uses[node] <= 1:
+        lane = next((n for n in map(lane_size, (*node.src, node)) if n is not None), 0)
+        text = _expression(node, [operand(kernel, s, lane) for s in node.src])
+    if node.op is not Op.Load and kernel.uses[node] <= 1 and len(text) <= _INLINE:
         kernel.texts[node] = text
     else:
         kernel.line(f"const {type_of(node)} {kernel.named(node)} = {text};")
 
 
 def _expression(node: UOp, operands: list[str]) -> str:
+    t = type_of(node)
     if node.op is Op.Mulacc:
-        return f"sl_fma_{type_of(node)}({', '.join(operands)})"
+        return f"sl_fma_{t}({', '.join(operands)})"
+    if node.op is Op.Where:
+        return f"sl_choose_{t}({operands[1]}, {operands[2]}, {operands[0]})"
+    if node.op is Op.Max:
+        a, b = (_signed(o, s) for o, s in zip(operands, node.src, strict=True))
+        found = f"sl_max_{_type_signed(node)}({a}, {b})"
+        return f"(({t}){found})" if node.dtype.is_int and node.dtype.signed else found
+    if node.op in COMPARISONS:
+        a, b = (_signed(o, s) for o, s in zip(operands, node.src, strict=True))
+        return f"(({t})({a} {_COMPARED[node.op]} {b}))"
+    if node.op is Op.Shr:
+        return f"(({t})({_signed(operands[0], node)} >> {_count(node)}))"
+    if node.op is Op.Shl:
+        return f"({operands[0]} << {_count(node)})"
+    if node.op is Op.Bitcast:
+        bits = f"sl_bits_{type_of(node.src[0])}({operands[0]})" if node.src[0].dtype.is_float else operands[0]
+        return f"(({t}){bits})"
+    if node.op is Op.Recip:
+        return f"({'1.0f' if node.dtype is float32 else '1.0'} / {operands[0]})"
+    if node.op in _PREFIXED:
+        return f"({_PREFIXED[node.op]}{operands[0]})"
     return f"({operands[0]} {_SIGNS[node.op]} {operands[1]})"
 
 
-def operand(kernel: Rendering, node: UOp) -> str:
-    """A vector that was computed, or a scalar repeated."""
+_PREFIXED = {Op.Neg: "-", Op.Not: "~"}
+_INLINE = 120
+"""A vector that is used once and whose text is no longer than this is written where it is used."""
+
+
+def _count(shift: UOp) -> int:
+    count = shift.src[1]
+    while count.op in (Op.Expand, Op.Reshape):
+        count = count.src[0]
+    return int(count.arg.value)
+
+
+def _type_signed(node: UOp) -> str:
+    found = type_of(node)
+    return "i" + found[1:] if node.dtype.is_int and node.dtype.signed else found
+
+
+def _signed(text: str, node: UOp) -> str:
+    """A vector of signed integers as what it stands for."""
+    return f"(({_type_signed(node)}){text})" if node.dtype.is_int and node.dtype.signed else text
+
+
+def operand(kernel: Rendering, node: UOp, lane: int = 0) -> str:
+    """A vector that was computed, or a scalar repeated; bools are as many bytes wide as the other lanes."""
+    if is_fill(node) and node.dtype is bool_:
+        scalar, width = kernel.operand(node.src[0].src[0]), shape_of(node)[0]
+        return f"(u{8 * lane}x{width})SL_ALL{width}(-(uint{8 * lane}_t){scalar})"
     if is_fill(node):
         scalar = kernel.operand(node.src[0].src[0])
         return f"({type_of(node)})SL_ALL{shape_of(node)[0]}({scalar})"
@@ -200,8 +316,12 @@ def _place(kernel: Rendering, place: UOp, moved: UOp, *, to_write: bool) -> str:
         place = place.src[0]
     if place.op is Op.Buffer and not is_global(place):
         return f"acc{place.arg.slot}"
+    qualifier = "" if to_write else "const "
+    return f"*({qualifier}{type_of(moved, unaligned=True)} *)({_address(kernel, place)})"
+
+
+def _address(kernel: Rendering, place: UOp) -> str:
+    """Where the first of neighbours lies."""
     first = first_of(place.src[1])
     assert first is not None
-    qualifier = "" if to_write else "const "
-    storage, at = kernel.storage_name(place), kernel.operand(first)
-    return f"*({qualifier}{type_of(moved, unaligned=True)} *)({storage} + {at})"
+    return f"{kernel.storage_name(place)} + {kernel.operand(first)}"

@@ -19,6 +19,7 @@ import math
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.nests import rowwise
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, reshape, toposort
 from soundline.spec.uop import expand as expanded
 
@@ -29,7 +30,12 @@ _LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
 
 def expand(kernels: UOp) -> UOp:
     """Expand the parallel ranges of every kernel."""
-    return Op.Linear(*(Op.Sink(*(_Lanes(nest).effect() for nest in k.src)) for k in kernels.src))
+    return Op.Linear(
+        *(
+            Op.Sink(*(new for nest in k.src for new in rowwise(nest, lambda part: [_Lanes(part).effect()])))
+            for k in kernels.src
+        )
+    )
 
 
 def is_lane(node: UOp) -> bool:

@@ -14,6 +14,7 @@ it does, nest by nest:
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
 * a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
   split into a group of lanes that fold apart;
+* a nest without reductions, of which all has vectors, is split into lanes of some vectors (`alike`);
 * what is worth it is dealt out to cores by its outermost loop (`threads`).
 
 *Invariant*: the order in which the elements of one reduction are folded does not change, where it is not free.
@@ -22,6 +23,7 @@ it does, nest by nest:
 from __future__ import annotations
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.alike import vector_lanes
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import last_step, loaded_places, stride, walked_as_one
 from soundline.impl.lower.scheduling import Scheduling
@@ -46,9 +48,15 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     """A kernel with the steps that these rules choose for it."""
     if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
         return kernel  # its own storage orders what it does
-    for_each(kernel, 0, len(kernel.sink.src), lambda at: _nest(kernel, target, at))
+    nests_of(kernel, target)
     for nest in (*kernel.packing(), *kernel.sink.src):
-        _dealt(kernel, nest)
+        deal(kernel, nest)
+    return kernel
+
+
+def nests_of(kernel: Scheduling, target: Target) -> Scheduling:
+    """A kernel with the steps for each of its nests; none is dealt out yet."""
+    for_each(kernel, 0, len(kernel.sink.src), lambda at: _nest(kernel, target, at))
     return kernel
 
 
@@ -65,6 +73,7 @@ def _peeled(kernel: Scheduling, target: Target, at: int) -> None:
     for k in range(at, at + 1 + len(kernel.sink.src) - before):
         unroll(kernel, k)
         group(kernel, k)
+    for_each(kernel, at, 1 + len(kernel.sink.src) - before, lambda at: vector_lanes(kernel, target, at))
 
 
 # Loops ------------------------------------------------------------------------------------------------------------
@@ -200,7 +209,7 @@ def _worth_splitting(fold: UOp) -> bool:
 # Cores ------------------------------------------------------------------------------------------------------------
 
 
-def _dealt(kernel: Scheduling, nest: UOp) -> None:
+def deal(kernel: Scheduling, nest: UOp) -> None:
     """Bring the loop of a nest that is worth it to the outside, and deal it out to cores."""
     chosen = dealt_out(nest)
     if chosen is None:

@@ -50,6 +50,14 @@ def runs_along(fold: UOp, r: UOp) -> bool:
     return fold.src[1].src[0] is Op.Add(r, arith.number(1))
 
 
+def _is_ordered(body: UOp) -> bool:
+    """Whether members of a Group are nests by themselves, or come after each other."""
+    members = set(body.src) if body.op is Op.Group else set()
+    return any(m.op is Op.End for m in members) or any(
+        n.op is Op.After and not members.isdisjoint(n.src[1:]) for n in toposort(*members)
+    )
+
+
 class _Linearizer:
     """The sequence under construction, and which loops are open at its end."""
 
@@ -59,6 +67,8 @@ class _Linearizer:
         self.placed: dict[UOp, UOp] = {}
         self.open: dict[UOp, None] = {}
         self.body: UOp = Op.Group()
+        self.later: set[UOp] = set()
+        """Members of Groups whose turn is still to come."""
         self.next_register = first_register
         self.running: dict[UOp, tuple[UOp, UOp, UOp]] = {}
         """Of each scan whose loop is open: its step, its register, and the first store."""
@@ -66,15 +76,7 @@ class _Linearizer:
     def kernel(self, sink: UOp) -> UOp:
         """The sequence of a kernel's nests, one after the other."""
         for effect in sink.src:
-            ranges, body = nest_of(effect)
-            self.body = body
-            for r in ranges:
-                self.hoist(body)
-                self.start_along(r)
-                self.enter(r)
-            done = self.effect(body)
-            for r in reversed(ranges):
-                done = self.leave(done, r)
+            self.nest(effect)
         return Op.Linear(*self.sequence)
 
     def start_along(self, r: UOp) -> None:
@@ -84,12 +86,34 @@ class _Linearizer:
                 step = Op.Reduce(substitute(fold.src[0], {fold.src[1]: r}), r, arg=fold.arg)
                 self.running[fold] = (step, *self.started(step))
 
+    def nest(self, effect: UOp) -> UOp:
+        """Place loops and what they repeat."""
+        ranges, body = nest_of(effect)
+        self.body = body
+        if _is_ordered(body):
+            self.later.update(body.src)
+        for r in ranges:
+            self.hoist(body)
+            self.start_along(r)
+            self.enter(r)
+        done = self.effect(body)
+        for r in reversed(ranges):
+            done = self.leave(done, r)
+        return done
+
     def effect(self, body: UOp) -> UOp:
-        """Place a Store, or each of a Group, after what it stores."""
+        """Place a Store after what it stores, or each member of a Group, which may be a nest by itself."""
         if body.op is Op.Group:
-            return Op.Group(*(self.effect(s) for s in body.src))
+            ordered = _is_ordered(body)
+            return Op.Group(*(self.member(s) if ordered else self.effect(s) for s in body.src))
         self.place(body)
         return self.placed[body]
+
+    def member(self, effect: UOp) -> UOp:
+        """Place a member of a Group, now that it is its turn."""
+        self.later.discard(effect)
+        self.placed[effect] = self.nest(effect)
+        return self.placed[effect]
 
     def enter(self, r: UOp) -> None:
         """Open a loop."""
@@ -107,12 +131,13 @@ class _Linearizer:
 
     def hoist(self, root: UOp) -> None:
         """Place everything under `root` that no loop still to be opened changes."""
+        early: set[UOp] = set()  # what comes after a member of a Group whose turn is still to come
         for node in toposort(root):
-            if (
-                node.shape is not None
-                and node not in self.placed
-                and arith.ranges_of(node) <= self.open.keys()
-            ):
+            if node in self.placed:
+                continue
+            if node in self.later or not early.isdisjoint(node.src):
+                early.add(node)
+            elif node.shape is not None and arith.ranges_of(node) <= self.open.keys():
                 self.place(node)
 
     def place(self, root: UOp) -> None:

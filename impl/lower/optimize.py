@@ -10,7 +10,9 @@ UPCAST, UNROLL and GROUP_REDUCE, the lanes that one core works on at once. What 
 are applied before and after. The steps are those that a user gives, or that a search has found, or else those that the
 heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
 
-A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled.
+A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled; loops
+of reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows,
+of which each part is scheduled for itself (`rows`).
 
 What packs for a kernel, and each nest that is dealt out to cores, becomes a kernel by itself, because cores meet again
 only where a kernel ends.
@@ -21,10 +23,12 @@ only where a kernel ends.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from soundline.impl.lower import tiles
+from soundline.impl.lower.alike import flattened_folds, merged_folds
 from soundline.impl.lower.heuristics import schedule_of
+from soundline.impl.lower.rows import grouped, in_rows
 from soundline.impl.lower.scans import scanned
 from soundline.impl.lower.schedule import Given, Scheduled, axis_text
 from soundline.impl.lower.scheduling import Scheduling, launched, scheduled
@@ -38,27 +42,46 @@ def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
 
 
 def optimized(
-    kernels: UOp, licences: Collection[str], applied: Applied, given: Mapping[int, Given] | None = None
+    kernels: UOp,
+    licences: Collection[str],
+    applied: Applied,
+    given: Mapping[int, Given] | None = None,
+    temporaries: int | None = None,
 ) -> tuple[UOp, tuple[Scheduled, ...]]:
     """Simplify every kernel and carry out its schedule, the one that is given for its number or that of the heuristics.
-    `applied` counts the rules. The schedules are told with the program.
+    `applied` counts the rules. The schedules are told with the program. Buffers from slot `temporaries` on are the
+    program's own: kernels without given schedules that hand them on by rows share loops (`rows`).
     """
     given = given or {}
     numbers = itertools.count(1 + max((n.arg.id for n in toposort(kernels) if n.op is Op.Range), default=-1))
     slots = itertools.count(1 + max((n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer), default=-1))
     found: list[UOp] = []
     told: list[Scheduled] = []
-    for k, kernel in enumerate(kernels.src):
-        kernel = simplified(kernel, licences, applied)
-        nests = [n for nest in kernel.src for n in scanned(nest, numbers, applied) or [nest]]
-        made = Scheduling(Op.Sink(*nests), numbers, slots, licences, k in given)
-        axes = " ".join(map(axis_text, made.axes))
-        if k in given:
-            scheduled(made, given[k].steps)
-        else:
-            schedule_of(made, tiles.this_machine())
-        launches = [simplified(s, licences, applied) for s in launched(made.sink)]
-        origin = given[k].origin if k in given else "heuristics"
-        told.append(Scheduled(k, axes, tuple(made.steps), origin, len(launches)))
-        found += launches
-    return Op.Linear(*found), tuple(told)
+    simple = [simplified(kernel, licences, applied) for kernel in kernels.src]
+
+    def prepared(nest: UOp) -> list[UOp]:
+        running = scanned(nest, numbers, applied)
+        return running or [merged_folds(flattened_folds(nest, licences), numbers)]
+
+    def scheduling(nests: Iterable[UOp], checked: bool = False) -> Scheduling:
+        return Scheduling(Op.Sink(*nests), numbers, slots, licences, checked)
+
+    for group in grouped(simple, given, temporaries):
+        by_rows = in_rows(group, slots, numbers, lambda part: scheduling(prepared(part)))
+        if by_rows is not None:
+            found.append(simplified(by_rows[0], licences, applied))
+            told += by_rows[1]
+            continue
+        for k in group.numbers:
+            as_given = k in given
+            made = scheduling([n for nest in simple[k].src for n in prepared(nest)], as_given)
+            axes = " ".join(map(axis_text, made.axes))
+            if as_given:
+                scheduled(made, given[k].steps)
+            else:
+                schedule_of(made, tiles.this_machine())
+            launches = [simplified(s, licences, applied) for s in launched(made.sink)]
+            origin = given[k].origin if as_given else "heuristics"
+            told.append(Scheduled(k, axes, tuple(made.steps), origin, len(launches)))
+            found += launches
+    return Op.Linear(*found), tuple(sorted(told, key=lambda s: s.kernel))

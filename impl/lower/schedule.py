@@ -95,9 +95,11 @@ class Scheduled:
     """Its axes before the first step, as letters and sizes."""
     steps: Schedule
     origin: str
-    """Who chose the steps: ``heuristics``, ``given`` or ``search``."""
+    """Who chose the steps: ``heuristics``, ``given`` or ``search``; with ``by rows`` they are those of its parts, one
+    after the other, in loops over rows that it may share with other kernels (`rows`)."""
     launches: int
-    """The kernels that it has become: packing, and nests that are dealt out to cores, run by themselves."""
+    """The kernels that it has become: packing, and nests that are dealt out to cores, run by themselves; none where it
+    shares the rows of another one."""
 
     def __str__(self) -> str:
         return f"kernel {self.kernel} ({self.axes}), {self.origin}: {schedule_text(self.steps) or 'as it is'}"

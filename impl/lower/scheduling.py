@@ -243,7 +243,7 @@ def launched(sink: UOp) -> list[UOp]:
     by itself, and the rest. Axes of one iteration are gone.
     """
     copies, plain = _copies(sink)
-    nests = [_without_single(substitute(n, plain)) for n in (*copies, *sink.src)]
+    nests = [without_single(substitute(n, plain)) for n in (*copies, *sink.src)]
     apart = [n for k, n in enumerate(nests) if k < len(copies) or _is_dealt_out(n)]
     rest = [n for k, n in enumerate(nests) if k >= len(copies) and not _is_dealt_out(n)]
     return [*(Op.Sink(n) for n in apart), *([Op.Sink(*rest)] if rest else [])]
@@ -264,7 +264,7 @@ def _is_dealt_out(nest: UOp) -> bool:
     return nest.op is Op.End and any(r.arg.type is AxisType.THREAD for r in nest_of(nest)[0])
 
 
-def _without_single(nest: UOp) -> UOp:
+def without_single(nest: UOp) -> UOp:
     """A nest in which no Range has one iteration; sums and products of indices are folded on the way."""
     zero_ = arith.number(0)
     single = {n for n in toposort(nest) if n.op is Op.Range and arith.is_number(n.src[0], 1)}

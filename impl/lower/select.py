@@ -21,6 +21,7 @@ import itertools
 from collections.abc import Collection
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.nests import rowwise
 from soundline.impl.lower.scalars import FUSED
 from soundline.impl.lower.vectors import vectorized
 from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
@@ -35,7 +36,18 @@ def select(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
     selected = (_selected(kernel, "contract" in licences) for kernel in kernels.src)
     slots = itertools.count(1 + max((n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer), default=-1))
-    return Op.Linear(*(Op.Sink(*(vectorized(nest, slots) for nest in k.src)) for k in selected))
+    return Op.Linear(
+        *(
+            Op.Sink(
+                *(
+                    new
+                    for nest in k.src
+                    for new in rowwise(nest, lambda part: [vectorized(part, slots, licences)])
+                )
+            )
+            for k in selected
+        )
+    )
 
 
 def _selected(kernel: UOp, contract: bool) -> UOp:
@@ -52,7 +64,8 @@ def _instruction(node: UOp, original: UOp, contract: bool) -> UOp:
         node = _contracted(node)
     fused = node.op is Op.Mulacc and contract and node.dtype in FUSED
     if node.op in PROGRAMS or (node.op is Op.Mulacc and not fused):
-        return DECOMPOSITIONS[node.op](*node.src)
+        program = DECOMPOSITIONS[node.op](*node.src)
+        return _program_contracted(program, node.src) if contract else program
     if node.op is Op.Wmma:
         raise CompileError(f"{node.op.name} has no C form yet", where=node.op.name)
     if node.dtype is index and node.shape is not None:
@@ -60,6 +73,16 @@ def _instruction(node: UOp, original: UOp, contract: bool) -> UOp:
     if node.op in _TRUNCATING and _non_negative(original.src[0]) and _positive(original.src[1]):
         return UOp(_TRUNCATING[node.op], node.src)
     return node
+
+
+def _program_contracted(program: UOp, given: Collection[UOp]) -> UOp:
+    """A program with every product that goes into a sum rounded once: what was exact stays so, the rest is nearer."""
+    new: dict[UOp, UOp] = {g: g for g in given}
+    for node in toposort(program):
+        if node not in new:
+            made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+            new[node] = _contracted(made) if node.dtype in FUSED else made
+    return new[program]
 
 
 def _contracted(node: UOp) -> UOp:

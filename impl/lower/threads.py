@@ -15,6 +15,7 @@ import math
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
+from soundline.impl.lower.nests import opened
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
@@ -26,6 +27,9 @@ EVEN = 16
 
 def work(nest: UOp) -> int:
     """How many simple operations a nest does, roughly: what is folded is done for every iteration of the fold."""
+    rows, parts = opened(nest)
+    if rows:
+        return sum(map(work, parts)) * math.prod(map(trip_count, rows))
     ranges, body = nest_of(nest)
     total = 0
     for node in toposort(body):

@@ -2,10 +2,10 @@
 Vectors
 =======
 
-The last part of instruction selection: a reduction in lanes becomes reductions of vectors, as wide as the machine's
-registers, so that the compiler can keep each of them in one. The lanes of a value are cut into *parts*: every position
-on the other axes by itself, and the last axis into vectors; what a load finds side by side is one vector, and what is
-the same for all lanes of a vector is one scalar that is repeated.
+The last part of instruction selection: what is computed in lanes becomes vectors, as wide as the machine's registers,
+so that the compiler can keep each of them in one. The lanes of a value are cut into *parts*: every position on the
+other axes by itself, and the last axis into vectors; what a load finds side by side is one vector, and what is the same
+for all lanes of a vector is one scalar that is repeated. A bool in a vector is a mask as wide as what was compared.
 
 *Invariant*: every element of a part is what the lane was, so the values of all stores are unchanged, bit for bit.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -24,12 +24,49 @@ from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
 from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
-from soundline.spec.dtypes import DType, float32, float64, index, int32, int64, uint32, uint64
+from soundline.spec.dtypes import DType, bool_, float32, float64, index, int32, int64, uint32, uint64
 from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute, toposort
 
 VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)
 """The dtypes whose vectors C adds and multiplies as the law does."""
-VECTOR_OPS = (Op.Add, Op.Sub, Op.Mul, Op.Mulacc)
+COMPARISONS = frozenset((Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe, Op.CmpEq, Op.CmpNe))
+_LOGIC = frozenset((Op.And, Op.Or, Op.Xor, Op.Not))
+_SHIFTS = frozenset((Op.Shl, Op.Shr))
+_OF_FLOATS = frozenset((Op.Div, Op.Recip))
+_OF_ALL = frozenset((Op.Add, Op.Sub, Op.Mul, Op.Mulacc, Op.Max, Op.Neg, Op.Where, Op.Bitcast))
+
+
+def computes(node: UOp) -> bool:
+    """Whether vectors of a node's dtypes do what its op does; a vector of bools is as wide as what was compared."""
+    if node.dtype is bool_:
+        return node.op in _LOGIC or (node.op in COMPARISONS and node.src[0].dtype in VECTOR_DTYPES)
+    if node.dtype not in VECTOR_DTYPES:
+        return False
+    if node.op is Op.Bitcast:
+        return node.src[0].dtype in VECTOR_DTYPES and node.src[0].dtype.itemsize == node.dtype.itemsize
+    if node.op in _SHIFTS:
+        return _is_small(node.src[1], node.dtype.bits)
+    if node.op in _LOGIC:
+        return node.dtype.is_int
+    return node.op in _OF_ALL or (node.op in _OF_FLOATS and node.dtype.is_float)
+
+
+def _is_small(count: UOp, bits: int) -> bool:
+    """Whether a shift is by a constant number of bits that the dtype has."""
+    while count.op in (Op.Expand, Op.Reshape):
+        count = count.src[0]
+    return count.op is Op.Const and 0 <= count.arg.value < bits
+
+
+def lane_size(node: UOp) -> int | None:
+    """The bytes of one lane of a value; of bools, those of what was compared, and None where that is not known."""
+    if node.dtype is not bool_:
+        return node.dtype.itemsize
+    if node.op in COMPARISONS:
+        return node.src[0].dtype.itemsize
+    found = {lane_size(s) for s in node.src} - {None} if node.op in _LOGIC else set()
+    return found.pop() if len(found) == 1 else None
+
 
 Shape = tuple[int, ...]
 Place = tuple[int, ...]
@@ -62,24 +99,39 @@ def widths(size: int, dtype: DType) -> Iterator[int]:
         size -= width
 
 
-def vectorized(nest: UOp, slots: Iterator[int]) -> UOp:
+def vectorized(nest: UOp, slots: Iterator[int], licences: Collection[str] = ()) -> UOp:
     """The nest with its reductions in lanes as reductions of vectors, where all that they compute has vectors.
 
     Where what is stored is more than that, the sums are put side by side in a register of the kernel, and what is made
-    of them stays in lanes.
+    of them stays in lanes. Lanes whose order is free are folded as vectors, half by half.
     """
     ranges, body = nest_of(nest)
     folds = [n for n in toposort(body) if n.op is Op.Reduce and n.shape]
-    if not folds:
+    ranks = [len(shape_of(n)) for n in folds or _stored_lanes(body)]
+    if not ranks:
         return nest
-    cutting = _Cutting(max(len(shape_of(f)) for f in folds))
+    cutting = _Cutting(max(ranks))
     with suppress(_Unsuitable):
         return closed(cutting.effect(body), ranges)
     joined: dict[UOp, UOp] = {}
     for fold in folds:
+        if fold.arg.axes and order_is_free(fold, licences):
+            with suppress(_Unsuitable):
+                joined[fold] = cutting.halved(fold, slots, ranges)
+    if joined:
+        return vectorized(closed(substitute(body, joined), ranges), slots, licences)
+    for fold in folds:
         with suppress(_Unsuitable):
             joined[fold] = cutting.joined(fold, next(slots), ranges)
     return closed(substitute(body, joined), ranges) if joined else nest
+
+
+def _stored_lanes(body: UOp) -> Iterator[UOp]:
+    """What stores write in lanes, before it became one axis."""
+    for node in toposort(body):
+        if node.op is Op.Store and node.src[1].shape:
+            value = node.src[1]
+            yield value.src[0] if value.op is Op.Reshape and value.src[0].shape else value
 
 
 class _Cutting:
@@ -110,7 +162,8 @@ class _Cutting:
         """A reduction whose parts are stored side by side in a register, and read from there in lanes."""
         axes = shape_of(fold)
         register = buffer(slot, math.prod(axes), fold.dtype, addrspace="REG")
-        anew = Op.After(register, *ranges) if ranges else register
+        around = [r for r in ranges if r in arith.ranges_of(fold)]  # what it does not depend on is inside
+        anew = Op.After(register, *around) if around else register
         steps = tuple(math.prod(axes[k + 1 :]) for k in range(len(axes)))
         at = Affine(arith.number(0), steps)
         stores = [
@@ -118,6 +171,29 @@ class _Cutting:
             for p, w in self.places(axes, fold.dtype)
         ]
         return reshape(Op.Load(Op.After(register, *stores)), axes)
+
+    def halved(self, fold: UOp, slots: Iterator[int], ranges: Sequence[UOp]) -> UOp:
+        """A fold of lanes in any order: vectors are joined, then halves of the last one, down to one lane."""
+        lanes = fold.src[0]
+        axes = shape_of(lanes)
+        if math.prod(axes) != axes[-1] or len(self.axes(lanes)) - 1 not in fold.arg.axes:
+            raise _Unsuitable
+        waiting: dict[int, list[UOp]] = {}
+        for place, width in self.places(axes, fold.dtype):
+            waiting.setdefault(width, []).append(self.part(lanes, place, width))
+        around = [r for r in ranges if r in arith.ranges_of(fold)]
+        while max(waiting) > 1 or len(waiting[1]) > 1:
+            width = max(waiting)
+            total = _in_pairs(fold.arg.op, waiting.pop(width))
+            if width == 1:
+                waiting[1] = [total]
+                continue
+            half = width // 2
+            register = buffer(next(slots), width, fold.dtype, addrspace="REG")
+            anew = Op.After(register, *around) if around else register
+            done = Op.After(register, Op.Store(_neighbours(anew, 0, width), total))
+            waiting.setdefault(half, []).extend(Op.Load(_neighbours(done, at, half)) for at in (0, half))
+        return reshape(waiting[1][0], shape_of(fold))
 
     def places(self, axes: Shape, dtype: DType) -> list[tuple[Place, int]]:
         """Where the parts of a value begin, and how wide they are."""
@@ -159,16 +235,22 @@ class _Cutting:
         if value.op is Op.Reshape:
             inner = value.src[0]
             return self.part(inner, place if inner.shape else (), width)
-        if value.dtype not in VECTOR_DTYPES:
+        if value.dtype not in (*VECTOR_DTYPES, bool_):
             raise _Unsuitable
-        if value.op is Op.Load and len(value.src) == 1:
+        if value.dtype is not bool_ and width * value.dtype.itemsize > this_machine().vector:
+            raise _Unsuitable
+        if value.op is Op.Load and len(value.src) == 1 and value.dtype is not bool_:
             at = value.src[0]
             return self.read(at.src[0], self.affine(at.src[1]), place, width)
-        if value.op is Op.Reduce and not value.arg.axes and value.arg.op in VECTOR_OPS:
+        if value.op is Op.Reduce and value.dtype is bool_:
+            raise _Unsuitable
+        if value.op is Op.Reduce and not value.arg.axes and value.arg.op in (Op.Add, Op.Mul, Op.Max):
             body, *ranges = value.src
             return Op.Reduce(self.part(body, place, width), *ranges, arg=value.arg)
-        if value.op in VECTOR_OPS:
-            return UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
+        if computes(value):
+            made = UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
+            if width == 1 or (is_vector(made) and _agrees(made)):
+                return made
         raise _Unsuitable
 
     def read(self, storage: UOp, at: Affine, place: Place, width: int) -> UOp:
@@ -219,6 +301,29 @@ class _Cutting:
         raise _Unsuitable
 
 
+def order_is_free(fold: UOp, licences: Collection[str]) -> bool:
+    """Whether any order of a fold gives the same bits, or the licence to change it is granted (U-10, U-50)."""
+    return fold.arg.op is Op.Max or not fold.dtype.is_float or "reassociate" in licences
+
+
+def _in_pairs(op: Op, values: list[UOp]) -> UOp:
+    while len(values) > 1:
+        rest = values[len(values) // 2 * 2 :]
+        values = [UOp(op, pair) for pair in zip(values[::2], values[1::2], strict=False)] + rest
+    return values[0]
+
+
+def _neighbours(storage: UOp, first: int, width: int) -> UOp:
+    """Places side by side."""
+    at = arith.number(first)
+    return Op.Index(storage, at if width == 1 else Op.Add(_repeated(at, width), _counted(width)))
+
+
+def _agrees(node: UOp) -> bool:
+    """Whether what is chosen by a vector of bools has lanes as wide as those."""
+    return node.op is not Op.Where or lane_size(node.src[0]) in (None, node.dtype.itemsize)
+
+
 def _repeated(value: UOp, width: int) -> UOp:
     return expand(reshape(value, (1,)), (width,)) if width > 1 and not value.shape else value
 
@@ -231,14 +336,15 @@ def _counted(width: int) -> UOp:
 
 def is_vector(node: UOp) -> bool:
     """Whether a value is one vector of the machine, by its shape and dtype."""
-    if node.shape is None or len(node.shape) != 1 or node.dtype not in VECTOR_DTYPES:
+    if node.shape is None or len(node.shape) != 1 or node.dtype not in (*VECTOR_DTYPES, bool_):
         return False
-    size = node.shape[0]
+    size, lane = node.shape[0], lane_size(node)
     return (
         isinstance(size, int)
+        and lane is not None
         and size > 1
         and size & (size - 1) == 0
-        and size * node.dtype.itemsize <= this_machine().vector
+        and size * lane <= this_machine().vector
     )
 
 

@@ -19,6 +19,7 @@ from soundline.impl.codegen import c_prelude
 from soundline.impl.codegen.c import COMMANDS, ENTRY, render
 from soundline.impl.codegen.c_expressions import RENDER, literal
 from soundline.impl.compile import computed, lower
+from soundline.impl.lower import alike
 from soundline.impl.lower.callify import callify
 from soundline.impl.runtime import cpu
 from soundline.impl.runtime.toolchain import find_compiler
@@ -575,9 +576,12 @@ def test_the_sanitizer_sees_a_helper_without_its_guard(call: str, breach: str, t
     ],
 )
 def test_the_sanitizer_sees_what_c_would_promote_to_int(
-    dtype: DType, guarded: str, plain: str, breach: str, tmp_path: Path
+    dtype: DType, guarded: str, plain: str, breach: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(alike, "VECTOR_DTYPES", ())  # one by one
+    lower.cache_clear()
     source, arrays = everything(dtype)
+    lower.cache_clear()
     assert guarded in source
     done = sanitized(source.replace(guarded, plain), arrays, tmp_path)
     assert done.returncode != 0

@@ -190,7 +190,7 @@ def test_a_given_schedule_is_what_is_done_and_changes_no_bit(schedule: object) -
 def test_schedules_of_several_kernels_are_given_by_number() -> None:
     x = np.random.default_rng(1).standard_normal((6, 64)).astype(np.float32)
     program = sl.compile(lambda a: a.softmax(), x, schedule={1: "Split 0 6 THREAD top"})
-    assert [s.origin for s in program.schedules] == ["heuristics", "given"]
+    assert [s.origin for s in program.schedules] == ["heuristics, by rows", "given"]
     assert same_bits(program(x), sl.compile(lambda a: a.softmax(), x)(x))
     with pytest.raises(ScheduleError, match="kernel 2"):
         sl.compile(lambda a: a.softmax(), x, schedule={2: ""})
