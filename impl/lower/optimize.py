@@ -12,7 +12,8 @@ heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
 
 A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled; loops
 of reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows,
-of which each part is scheduled for itself (`rows`).
+of which each part is scheduled for itself (`rows`). Under the licence ``approx`` e^x becomes cheaper at the end
+(`approximate`).
 
 What packs for a kernel, and each nest that is dealt out to cores, becomes a kernel by itself, because cores meet again
 only where a kernel ends.
@@ -27,6 +28,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from soundline.impl.lower import tiles
 from soundline.impl.lower.alike import flattened_folds, merged_folds
+from soundline.impl.lower.approximate import approximated
 from soundline.impl.lower.heuristics import schedule_of
 from soundline.impl.lower.rows import grouped, in_rows
 from soundline.impl.lower.scans import scanned
@@ -84,4 +86,5 @@ def optimized(
             origin = given[k].origin if as_given else "heuristics"
             told.append(Scheduled(k, axes, tuple(made.steps), origin, len(launches)))
             found += launches
+    found = [approximated(kernel, licences) for kernel in found]
     return Op.Linear(*found), tuple(sorted(told, key=lambda s: s.kernel))
