@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from soundline.impl import evidence
+from soundline.impl.lower.approximate import BOUND
 from soundline.impl.lower.obligations import Obligation
 
 SAMPLED = (
@@ -20,6 +21,8 @@ SAMPLED = (
     "the C text, and what the C compiler makes of it: compared with the evaluator, bit for bit, by the same tests",
 )
 """What no proof covers; the same for every program that is compiled through C."""
+MEASURED = {"approx": f"the error of e^x of float32 under approx: at most {BOUND} ulp, measured"}
+"""What a licence adds to that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ def certified(
     `validated` has for each procedure the rulings of its applications.
     """
     rules = tuple(_applied(r, n, validated) for r, n in sorted(applied.items()))
-    return Certificate(profile, tuple(licences), rules, tuple(discharged))
+    sampled = (*SAMPLED, *(MEASURED[name] for name in licences if name in MEASURED))
+    return Certificate(profile, tuple(licences), rules, tuple(discharged), sampled)
 
 
 def _applied(name: str, count: int, validated: Mapping[str, Collection[str]]) -> AppliedRule:

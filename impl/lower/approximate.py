@@ -30,7 +30,10 @@ _LN2: Final = (float.fromhex("0x1.63p-1"), float.fromhex("-0x1.bd0106p-13"))
 _SHIFTER: Final = 1.5 * 2.0**23
 """A sum with this is rounded to a whole number, which stands in its last bits."""
 _SERIES: Final = tuple(
-    map(float.fromhex, ("0x1.6a21aap-10", "0x1.123b6ap-7", "0x1.5558fcp-5", "0x1.55549p-3", "0x1.fffffcp-2", "1", "1"))
+    map(
+        float.fromhex,
+        ("0x1.6a21aap-10", "0x1.123b6ap-7", "0x1.5558fcp-5", "0x1.55549p-3", "0x1.fffffcp-2", "1", "1"),
+    )
 )
 """A polynomial near e^f for abs(f) ≤ ln 2/2, the coefficient of f⁶ first."""
 
@@ -39,7 +42,9 @@ def approximated(kernel: UOp, licences: Collection[str]) -> UOp:
     """A kernel of scalars in which e^x is cheaper, where that is licensed."""
     if "approx" not in licences:
         return kernel
-    found = {n: cheap_exp(x) for n in toposort(kernel) if (x := _argument(n, frozenset(licences))) is not None}
+    found = {
+        n: cheap_exp(x) for n in toposort(kernel) if (x := _argument(n, frozenset(licences))) is not None
+    }
     new: dict[UOp, UOp] = {}
     for node in toposort(kernel) if found else ():
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
