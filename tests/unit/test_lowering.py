@@ -320,11 +320,7 @@ def optimized(*tensors: Tensor) -> UOp:
 def lanes_of(kernels: UOp) -> list[list[int]]:
     """The sizes of the ranges of each nest that are lanes."""
     return [
-        [
-            int(n.src[0].arg.value)
-            for n in toposort(nest)
-            if n.op is Op.Range and n.arg.type in LANE_TYPES
-        ]
+        [int(n.src[0].arg.value) for n in toposort(nest) if n.op is Op.Range and n.arg.type in LANE_TYPES]
         for kernel in kernels.src
         for nest in kernel.src
     ]
@@ -366,7 +362,9 @@ def test_only_loops_that_every_access_walks_as_one_are_merged() -> None:
 
 def test_a_transpose_goes_by_tiles_and_a_copy_does_not() -> None:
     assert [16, 16] in lanes_of(optimized(stored(40, 20).T.contiguous()))
-    assert not any(16 in found and len(found) > 1 for found in lanes_of(optimized(stored(40, 20)[::-1].contiguous())))
+    assert not any(
+        16 in found and len(found) > 1 for found in lanes_of(optimized(stored(40, 20)[::-1].contiguous()))
+    )
     assert lanes_of(optimized(stored(40, 5).T.contiguous())) == [[]]
 
 
