@@ -77,11 +77,12 @@ STAGES: dict[str, Stage] = {
             "Optimize",
             "Insert local buffers. Swap and split ranges, and determine which axes are parallel and which are serial.",
             {
-                "the program is a Linear of kernels, whose axes have types that their closers admit": (
-                    programs.is_list_of_kernels
-                ),
+                "the program is a Linear of kernels, whose axes have types that their closers admit; a fold may run up "
+                "to a bound that LOOP axes around it give": programs.is_list_of_scheduled_kernels,
                 "no axis whose iterations run at once carries a dependence": programs.is_parallel_where_it_may_be,
-                "no GLOBAL Buffer is new": programs.keeps_its_buffers,
+                "a GLOBAL Buffer that is new is a temporary, to which one kernel stores before any reads it": (
+                    programs.adds_temporaries_only
+                ),
                 "what threads have stored to a LOCAL Buffer is read after a Barrier (U-51)": programs.meets_at_barriers,
             },
             _SAME,

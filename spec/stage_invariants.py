@@ -66,6 +66,25 @@ def is_list_of_kernels(given: Lowering) -> Iterator[str]:
             yield f"kernel {number}: {problem} [{rule}]"
 
 
+def is_list_of_scheduled_kernels(given: Lowering) -> Iterator[str]:
+    """A Linear of kernels, in which a fold may also run up to a bound that the loops around it give: a running fold."""
+    if given.after.op is not Op.Linear:
+        yield f"the program is {shown(given.after)}"
+    for number, sink in enumerate(given.after.src):
+        bounds = [n for n in toposort(sink) if n.op is Op.Range and n.src[0].op is not Op.Const]
+        runs = all(n.arg.type is AxisType.REDUCE and _is_given_by_loops(n.src[0]) for n in bounds)
+        for rule, problem in problems(sink):
+            if not (runs and rule == "kernel-c3"):
+                yield f"kernel {number}: {problem} [{rule}]"
+
+
+def _is_given_by_loops(bound: UOp) -> bool:
+    """Whether a bound is made of numbers and of the indices of LOOP axes, of one at least."""
+    leaves = [n for n in toposort(bound) if not n.src or n.op is Op.Range]
+    loops = [n for n in leaves if n.op is Op.Range and n.arg.type is AxisType.LOOP]
+    return bool(loops) and all(n.op is Op.Const or n in loops for n in leaves)
+
+
 def is_scalar(given: Lowering) -> Iterator[str]:
     """Every value has the shape ()."""
     for node in toposort(given.after):
@@ -107,16 +126,24 @@ def stores_before_it_reads(given: Lowering) -> Iterator[str]:
             done.add(b)
 
 
-def keeps_its_buffers(given: Lowering) -> Iterator[str]:
-    """No GLOBAL Buffer appears that was not there; local ones may be inserted."""
+def adds_temporaries_only(given: Lowering) -> Iterator[str]:
+    """A GLOBAL Buffer that was not there is a temporary under a number of its own, stored to by one kernel before
+    any reads it: what is packed, say. Local ones may be inserted freely.
+    """
     if given.before is None:
         return
     old, new = (
         {n for n in toposort(r) if n.op is Op.Buffer and n.arg.addrspace == "GLOBAL"}
         for r in (given.before, given.after)
     )
+    taken = {*range(given.arguments + given.outputs), *(b.arg.slot for b in old)}
     for node in new - old:
-        yield f"{shown(node)} is new"
+        if node.arg.slot in taken:
+            yield f"{shown(node)} is new and no temporary of its own"
+        storing = [k for k, kernel in enumerate(given.after.src) if node in stored_by(kernel)]
+        reading = [k for k, kernel in enumerate(given.after.src) if node in loaded_by(kernel)]
+        if len(storing) != 1 or any(k <= storing[0] for k in reading):
+            yield f"{shown(node)} is stored to by the kernels {storing} and read by {reading}"
 
 
 def at_once(kind: AxisType) -> bool:

@@ -17,7 +17,7 @@ from soundline.impl.compile import STAGES as NAMES
 from soundline.impl.compile import Lowered, lower
 from soundline.impl.lower.callify import callify
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import bool_, float32, index, uint8
+from soundline.spec.dtypes import DType, bool_, float32, index, int32, uint8
 from soundline.spec.errors import StageError
 from soundline.spec.instruction_invariants import places, replaced_storage
 from soundline.spec.kernels import Kernel
@@ -36,6 +36,7 @@ from soundline.spec.pipeline import (
 from soundline.spec.uop import (
     AxisType,
     Op,
+    RangeArg,
     ReduceArg,
     SliceArg,
     UOp,
@@ -224,13 +225,24 @@ BROKEN: dict[str, list[Callable[[], Lowering]]] = {
         lambda: small("rangeify", kernels(copied(), copied())),
         lambda: small("rangeify", kernels(Op.Sink(Op.End(put(OUT, I, got(buffer(3, 8, float32), I)), I)))),
     ],
-    "stage-optimize-c1": [lambda: small("optimize", kernels(copied(AxisType.UNROLL)))],
+    "stage-optimize-c1": [
+        lambda: small("optimize", kernels(copied(AxisType.UNROLL))),
+        lambda: small("optimize", kernels(running(AxisType.LOOP, AxisType.LOOP))),
+        lambda: small("optimize", kernels(running(AxisType.THREAD, AxisType.REDUCE))),
+        lambda: small(
+            "optimize", kernels(over(UOp(Op.Range, (param(0, index),), RangeArg(7, AxisType.REDUCE))))
+        ),
+    ],
     "stage-optimize-c2": [
         lambda: small("optimize", kernels(overwritten(AxisType.GLOBAL))),
         lambda: small("optimize", kernels(overwritten(AxisType.UPCAST))),
     ],
     "stage-optimize-c3": [
         lambda: small("optimize", kernels(Op.Sink(Op.End(put(Y, I, got(X, I)), I))), kernels(copied())),
+        lambda: small("optimize", packed(reading_first=True), kernels(copied())),
+        lambda: small("optimize", packed(copies=2), kernels(copied())),
+        lambda: small("optimize", packed(copies=0), kernels(copied())),
+        lambda: small("optimize", packed(slot=2, dtype=int32), kernels(copied())),
     ],
     "stage-optimize-c4": [
         lambda: small("optimize", kernels(grouped(barrier=False)), kernels(grouped(barrier=True)))
@@ -301,6 +313,29 @@ def _moved_argument() -> tuple[UOp, UOp]:
     return substitute(before, {X: buffer(9, 8, float32)}), before
 
 
+def running(outer: AxisType, inner: AxisType) -> UOp:
+    """The sum of the elements up to each one, or the last of them."""
+    i = loop(8, 900, outer)
+    k = UOp(Op.Range, (Op.Add(i, const(1, index)),), RangeArg(901, inner))
+    if inner is AxisType.REDUCE:
+        return Op.Sink(Op.End(put(OUT, i, Op.Reduce(got(X, k), k, arg=ReduceArg(Op.Add))), i))
+    return Op.Sink(Op.End(Op.End(put(OUT, i, got(X, k)), k), i))
+
+
+def over(r: UOp) -> UOp:
+    """The sum of the elements along a Range."""
+    return Op.Sink(put(OUT, const(0, index), Op.Reduce(got(X, r), r, arg=ReduceArg(Op.Add))))
+
+
+def packed(slot: int = 3, copies: int = 1, reading_first: bool = False, dtype: DType = float32) -> UOp:
+    """A copy of an argument into new storage, and a kernel that reads it there."""
+    own = buffer(slot, 8, dtype)
+    value = Op.Cast(got(X, I), arg=dtype)
+    copy = [Op.Sink(Op.End(put(own, I, value), I)) for _ in range(copies)]
+    read = Op.Sink(Op.End(put(OUT, I, Op.Cast(got(own, I), arg=float32)), I))
+    return kernels(read, *copy) if reading_first else kernels(*copy, read)
+
+
 TWINS = [(rule, k) for rule, twins in BROKEN.items() for k in range(len(twins))]
 
 
@@ -321,6 +356,16 @@ def test_a_broken_invariant_is_found_under_its_id(rule: str, k: int) -> None:
 
 def test_every_invariant_has_a_broken_twin() -> None:
     assert set(BROKEN) == {i.id for s in STAGES.values() for i in s.invariants}
+
+
+def test_a_fold_may_run_up_to_a_loop_around_it() -> None:
+    given = small("optimize", kernels(running(AxisType.LOOP, AxisType.REDUCE)), kernels(copied()))
+    assert check("optimize", given) == []
+    assert {v.rule for v in check("rangeify", given)} == {"stage-rangeify-c1"}
+
+
+def test_storage_for_what_is_packed_is_taken() -> None:
+    assert check("optimize", small("optimize", packed(), kernels(copied()))) == []
 
 
 @pytest.mark.parametrize("name", STAGES)
