@@ -1,0 +1,370 @@
+"""One thing broken in a stage of the compiler, and the invariant of that stage sees it; in the text, its values do."""
+
+from __future__ import annotations
+import __future__
+
+import contextlib
+import inspect
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soundline.impl.codegen import c, c_expressions, c_lanes, c_vectors
+from soundline.impl.lower import (
+    callify,
+    expand,
+    heuristics,
+    linearize,
+    loops,
+    plan,
+    rangeify,
+    scalars,
+    scans,
+    scheduling,
+    select,
+    simplify,
+    threads,
+    tiles,
+    vectors,
+    views,
+)
+from soundline.impl.tensor import Tensor
+from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, shrink
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
+from small_machine import features, small_machine, traced
+
+
+def floats(*shape: int, dtype: type = np.float32) -> Tensor:
+    """Numbers of which no two are alike, and whose sums depend on their order."""
+    count = math.prod(shape)
+    values = np.random.default_rng(count).standard_normal(count) * 10.0 ** (np.arange(count) % 4)
+    return Tensor(values.reshape(shape).astype(dtype))
+
+
+def nested() -> Tensor:
+    """A short fold of a fold, which becomes lanes."""
+    inner = Op.Reduce(floats(3, 4, 6).uop, arg=ReduceArg(Op.Add, (2,)))
+    return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (1,))))
+
+
+def two() -> tuple[Tensor, Tensor]:
+    """Two results of two arguments of one shape."""
+    a, b = floats(5), Tensor(np.arange(5, dtype=np.float32))
+    return a * 3 + b, b * 2
+
+
+def border(x: UOp) -> UOp:
+    """Which elements of the rows from the second on are small, with a border of False."""
+    inner = shrink(x, (1, 0), (3, 3))
+    return pad(Op.CmpLt(inner, broadcast_to(const(10.0, inner.dtype), (3, 3))), (1, 0), (4, 5))
+
+
+PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
+    "product": lambda: (floats(4, 2) @ floats(2, 10),),
+    "rows": lambda: (floats(3, 2) @ floats(2, 13),),
+    "epilogue": lambda: ((floats(3, 2) @ floats(2, 9) + floats(9)).relu(),),
+    "padded": lambda: (floats(3, 2).pad(((1, 0), (0, 1))) @ floats(3, 9),),
+    "softmax": lambda: (floats(3, 5).softmax(),),
+    "temporaries": lambda: ((floats(2, 4).softmax() @ floats(4, 3)).softmax(),),
+    "transpose": lambda: (floats(5, 4).T.contiguous(),),
+    "views": lambda: (floats(2, 3, 4).permute(2, 0, 1).reshape(6, 4).pad(((1, 0), (0, 2)))[::-1, ::3],),
+    "greatest": lambda: (Tensor((np.arange(21) * 3 - 30).astype(np.int8)).max(),),
+    "sum": lambda: (floats(11).sum(),),
+    "nested": lambda: (nested(),),
+    "zeros": lambda: (Tensor(np.full((3, 5), -0.0, np.float32)).sum(1),),
+    "quotient": lambda: (Tensor(np.arange(-4, 4, dtype=np.int32)) // 3,),
+    "two of one": lambda: (floats(4), floats(4) * 2 - floats(4).sum()),
+    "stacked": lambda: (Tensor.stack(floats(3), floats(3) * 3, floats(3) + 1)[1:],),
+    "bytes": lambda: (
+        Tensor.of(Op.Bitcast(floats(6).uop, arg=Tensor(np.uint8(0)).dtype)).reshape(4, 6).T.contiguous(),
+    ),
+    "empty": lambda: (floats(0, 3).sum(0), floats(3) + 1),
+    "selected": lambda: ((floats(9) > 0).where(floats(9), 1.5).contiguous().sum(),),
+    "added": lambda: (floats(2, 3) + floats(2, 3),),
+    "running": lambda: (floats(5, 6).cumsum(1),),
+    "from the end": lambda: (floats(5, 6).flip(1).cumsum(1).flip(1),),
+    "two": two,
+    "border": lambda: (Tensor.of(border(floats(4, 3).uop)),),
+    "both axes": lambda: (Tensor.of(Op.Reduce(floats(5, 5).uop, arg=ReduceArg(Op.Add, (0, 1)))),),
+    "moments": lambda: (floats(4, 7).var(1),),
+    "mean of squares": lambda: ((floats(3, 6) * floats(3, 6)).mean(),),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A function of a stage with one thing changed, and a program that shows it."""
+
+    stage: str
+    program: str
+    function: Any
+    old: str
+    new: str
+    rule: str = ""
+    """The condition that is broken, where it is not the one on values."""
+
+    def __str__(self) -> str:
+        return f"{self.stage}-{self.function.__name__}-{self.program}"
+
+
+M = Mutant
+MUTANTS = [
+    # Callify
+    M("callify", "two", callify.callify, "enumerate(storages)}", "enumerate(storages[::-1])}"),
+    M("callify", "two", callify.inlined, "for r in roots]", "for r in roots][:1] * len(roots)"),
+    M("callify", "softmax", simplify._ungated, "if gate.op is Op.Const", "if gate.op is not Op.Const", "any"),
+    # Rangeify
+    M("rangeify", "border", rangeify._Rangeifier.scalar, "if gate is None else", "if True else"),
+    M("rangeify", "views", rangeify.loaded, "if view.gate is None else", "if True else", "CompileError"),
+    M("rangeify", "views", views._pad, "arith.sub(c, o)", "arith.sub(c, o + 1)"),
+    M("rangeify", "views", views._mirrored, "size - 1", "size - 2", "CompileError"),
+    M("rangeify", "border", views._shrink, "arith.number(o)", "arith.number(0)"),
+    M("rangeify", "transpose", views._permute, "range(len(node.arg))", "reversed(range(len(node.arg)))"),
+    M("rangeify", "stacked", rangeify._selected, "arith.number(k)", "arith.number(k + 1)"),
+    M("rangeify", "bytes", rangeify._part, "arith.mod(", "arith.div("),
+    M("rangeify", "empty", rangeify._without_empty_parts, "empty=True", "empty=False"),
+    M(
+        "rangeify",
+        "temporaries",
+        rangeify._Rangeifier.nests,
+        "found.append(",
+        "found.insert(0, ",
+        "stage-rangeify-c4",
+    ),
+    M(
+        "rangeify",
+        "both axes",
+        rangeify._Rangeifier.folded_view,
+        "sorted(node.arg.axes)",
+        "sorted(node.arg.axes)[::-1]",
+    ),
+    M("rangeify", "two of one", rangeify._distinct, "node = Op.Contiguous(node)", "node = Op.Neg(node)"),
+    # Optimize
+    M("optimize", "rows", tiles.split, "count % lanes if count > lanes else 0", "0"),
+    M(
+        "optimize",
+        "rows",
+        scheduling.Scheduling.cut,
+        "Op.Add(rest, arith.number(at))",
+        "Op.Add(rest, arith.number(at - 1))",
+    ),
+    M(
+        "optimize",
+        "rows",
+        scheduling._cut_nests,
+        "effects.append(closed(substitute(body, own), ends))",
+        "effects.append(effects[-1])",
+    ),
+    M(
+        "optimize",
+        "greatest",
+        scheduling._cut_folds,
+        "UOp(node.arg.op, parts)",
+        "UOp(node.arg.op, parts[:1] * 2)",
+    ),
+    M("optimize", "greatest", scheduling._grouped, "ReduceArg(node.arg.op)", "ReduceArg(Op.Add)"),
+    M(
+        "optimize",
+        "product",
+        scheduling.Scheduling.split,
+        "trip_count(inner))), inner)",
+        "trip_count(inner) - 1)), inner)",
+        "stage-optimize-c2",
+    ),
+    M(
+        "optimize",
+        "product",
+        scheduling.Scheduling._copied,
+        "substitute(load, own)",
+        "substitute(load, {**own, order[0]: own[order[-1]]})",
+    ),
+    M(
+        "optimize",
+        "padded",
+        scheduling.Scheduling._copied,
+        "substitute(load, own)",
+        "Op.Load(substitute(load, own).src[0])",
+    ),
+    M("optimize", "product", scheduling.launched, "(*copies, *sink.src)", "sink.src", "any"),
+    M(
+        "optimize",
+        "product",
+        scheduling.launched,
+        "[*(Op.Sink(n) for n in apart), *([Op.Sink(*rest)] if rest else [])]",
+        "[*([Op.Sink(*rest)] if rest else []), *(Op.Sink(n) for n in apart)]",
+        "stage-optimize-c3",
+    ),
+    M("optimize", "sum", scheduling.launched, "if rest else []", "if not rest else []"),
+    M(
+        "optimize",
+        "transpose",
+        scheduling._without_single,
+        "zero_ = arith.number(0)",
+        "zero_ = arith.number(1)",
+    ),
+    M(
+        "optimize",
+        "added",
+        scheduling.Scheduling.merge,
+        "trip_count(inner), AxisType",
+        "trip_count(inner) - 1, AxisType",
+    ),
+    M("optimize", "softmax", loops.walked_as_one, "outer != inner * trip_count(q)", "outer == inner"),
+    M(
+        "optimize",
+        "sum",
+        heuristics._order_is_free,
+        "fold.arg.op is Op.Max",
+        "fold.arg.op in (Op.Max, Op.Add)",
+    ),
+    M("optimize", "running", threads.dealt_out, "not any(runs_along(f, r) for f in folds)", "True", "any"),
+    M("optimize", "running", scans._rows, "arith.number(first)", "arith.number(0)"),
+    # Expand
+    M("expand", "nested", expand._Lanes.reduced, "tuple(own)", "tuple(own[:0])", "IllFormed"),
+    M(
+        "expand",
+        "nested",
+        expand._Lanes.numbers,
+        "map(arith.number, range(size))",
+        "map(arith.number, reversed(range(size)))",
+    ),
+    M("expand", "padded", expand._Lanes.loaded, "*(self.flat(r) for r in rest)", ""),
+    M(
+        "expand",
+        "epilogue",
+        expand._Lanes.effect,
+        "if not is_lane(r)",
+        "if not is_lane(r) and r is not self.ranges[0]",
+        "any",
+    ),
+    # Instruction selection
+    M("select", "quotient", select._non_negative, "known.lo >= 0", "True"),
+    M("select", "softmax", select._instruction, "DECOMPOSITIONS[node.op](*node.src)", "node.src[0]"),
+    M("select", "two", select.select, '"contract" in licences', "True", "stage-select-c2"),
+    M("select", "product", vectors.Affine.at, "s * p for", "s * (p > 0) for"),
+    M("select", "product", vectors.widths, "yield width", "yield min(width, 2)"),
+    M(
+        "select",
+        "epilogue",
+        vectors._Cutting.joined,
+        "self.part(fold, p, w)",
+        "self.part(fold, (0, *p[1:]), w)",
+    ),
+    M("select", "product", vectors._Cutting._part, "0 if n == 1 else p for", "0 for"),
+    # Linearize
+    M("linearize", "zeros", scalars.identity_of, "-0.0 if", "0.0 if"),
+    M(
+        "linearize",
+        "softmax",
+        linearize._Linearizer.hoist,
+        "<= self.open.keys()",
+        "<= {*self.open, *arith.ranges_of(node)}",
+        "any",
+    ),
+    M(
+        "linearize",
+        "product",
+        linearize._Linearizer.stepped,
+        "(_shaped(so_far, shape), *found)",
+        "(found[0], *found)",
+    ),
+    M("linearize", "softmax", linearize._Linearizer.started, "identity_of(node.arg.op", "identity_of(Op.Mul"),
+    # Register/Memory Plan
+    M(
+        "plan",
+        "temporaries",
+        plan.placements,
+        "(position, 0))[0], position)",
+        "(position, 0))[0], 0)",
+        "stage-plan-c3",
+    ),
+    M("plan", "temporaries", plan.layout, "p[2] <= last and first <= p[3]", "False", "stage-plan-c3"),
+    M("plan", "temporaries", plan.layout, "max(offsets[k], end)", "begin", "stage-plan-c3"),
+    M(
+        "plan",
+        "temporaries",
+        plan.plan,
+        "SliceArg(p.storage.arg.size",
+        "SliceArg(p.storage.arg.size - 1",
+        "any",
+    ),
+    # Render
+    M("render", "nested", c._loop, "{name} = 0;", "{name} = 1;"),
+    M("render", "softmax", c._loop, '"(core + 1)"', '"core"'),
+    M(
+        "render",
+        "softmax",
+        c.render,
+        "for n, k in enumerate(kernels))",
+        "for n, k in enumerate(kernels[:1] * len(kernels)))",
+        "stage-render-c2",
+    ),
+    M("render", "border", c.Rendering.load, "? {value}", "? {alternative}"),
+    M("render", "greatest", c_lanes.fold, "kernel.operand(identity_of(node.arg.op, node.dtype))", "'99'"),
+    M("render", "transpose", c_lanes._loops, "{size.get(axis, 1)}", "{size.get(axis, 1) - 1}"),
+    M("render", "product", c_vectors._expression, "operands[1]", "operands[0]"),
+    M("render", "product", c_vectors._place, "{storage} + {at}", "{storage}"),
+    M("render", "zeros", c_expressions._float_literal, 'f"({text})"', "text[1:]"),
+    M("render", "selected", c_expressions._where, "? {v[1]} : {v[2]}", "? {v[2]} : {v[1]}"),
+    M("render", "greatest", c_expressions._maximum, "{v[0]} > {v[1]}", "{v[0]} < {v[1]}"),
+    M("render", "bytes", c_expressions._shift_right, "{v[0]} >> (u", "{v[0]} >> 1 + (u"),
+]
+
+
+@contextlib.contextmanager
+def broken(mutant: Mutant) -> Iterator[None]:
+    """The function with its code changed, for all who have imported it."""
+    function = mutant.function
+    text = textwrap.dedent(inspect.getsource(function))
+    assert text.count(mutant.old) >= 1, f"{function.__qualname__} has no {mutant.old!r}"
+    namespace = dict(function.__globals__)
+    changed = text.replace(mutant.old, mutant.new)
+    exec(compile(changed, str(mutant), "exec", __future__.annotations.compiler_flag), namespace)
+    kept, function.__code__ = function.__code__, namespace[function.__name__].__code__
+    try:
+        yield
+    finally:
+        function.__code__ = kept
+
+
+def outcome(mutant: Mutant) -> set[str]:
+    """Which conditions the mutant breaks, or the name of the error with which it ends."""
+    with small_machine("narrow"), broken(mutant):
+        try:
+            program = traced(*(t.uop for t in PROGRAMS[mutant.program]()))
+            found = {v.rule for v in program.violations()}
+            if mutant.stage == "render" and not found and program.differences():
+                found = {"stage-render-value"}
+        except Exception as error:
+            return {type(error).__name__}
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_not_broken_keeps_every_invariant(name: str) -> None:
+    with small_machine("narrow"):
+        assert traced(*(t.uop for t in PROGRAMS[name]())).violations() == []
+
+
+def test_the_programs_go_through_all_that_lowering_does() -> None:
+    with small_machine("narrow"):
+        found = set().union(
+            *(features(traced(*(t.uop for t in made())).lowered()) for made in PROGRAMS.values())
+        )
+    lanes = {"THREAD", "UPCAST", "UNROLL", "GROUP_REDUCE", "LOOP", "REDUCE"}
+    assert found == lanes | {"running folds", "packing", "vectors", "arena"}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_seen_by_the_invariant_of_its_stage(mutant: Mutant) -> None:
+    wanted = mutant.rule or f"stage-{mutant.stage}-value"
+    found = outcome(mutant)
+    assert found if wanted == "any" else wanted in found
