@@ -52,11 +52,13 @@ def optimized(
 ) -> tuple[UOp, tuple[Scheduled, ...]]:
     """Simplify every kernel and carry out its schedule, the one that is given for its number or that of the heuristics.
     `applied` counts the rules. The schedules are told with the program. Buffers from slot `temporaries` on are the
-    program's own: kernels without given schedules that hand them on by rows share loops (`rows`).
+    program's own: kernels without given schedules that hand them on by rows share loops (`rows`). The slots below are
+    taken, also where no kernel names them: an output without elements has one.
     """
     given = given or {}
     numbers = itertools.count(1 + max((n.arg.id for n in toposort(kernels) if n.op is Op.Range), default=-1))
-    slots = itertools.count(1 + max((n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer), default=-1))
+    taken = (n.arg.slot + 1 for n in toposort(kernels) if n.op is Op.Buffer)
+    slots = itertools.count(max((temporaries or 0, *taken)))
     found: list[UOp] = []
     told: list[Scheduled] = []
     simple = [simplified(kernel, licences, applied) for kernel in kernels.src]

@@ -23,6 +23,7 @@ from soundline.impl.lower import (
     heuristics,
     linearize,
     loops,
+    optimize,
     plan,
     rangeify,
     scalars,
@@ -69,6 +70,7 @@ def border(x: UOp) -> UOp:
 
 PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "product": lambda: (floats(4, 2) @ floats(2, 10),),
+    "product and nothing": lambda: (floats(4, 2) @ floats(2, 10), floats(3)[3:]),
     "rows": lambda: (floats(3, 2) @ floats(2, 13),),
     "epilogue": lambda: ((floats(3, 2) @ floats(2, 9) + floats(9)).relu(),),
     "padded": lambda: (floats(3, 2).pad(((1, 0), (0, 1))) @ floats(3, 9),),
@@ -148,6 +150,14 @@ MUTANTS = [
     ),
     M("rangeify", "two of one", rangeify._distinct, "node = Op.Contiguous(node)", "node = Op.Neg(node)"),
     # Optimize
+    M(
+        "optimize",
+        "product and nothing",
+        optimize.optimized,
+        "max((temporaries or 0, *taken))",
+        "max(taken)",
+        "stage-optimize-c3",
+    ),
     M("optimize", "rows", tiles.split, "count % lanes if count > lanes else 0", "0"),
     M(
         "optimize",
