@@ -19,7 +19,7 @@ import numpy as np
 
 from soundline.impl import storage
 from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.lower import heuristics, scans, threads, tiles, vectors
+from soundline.impl.lower import heuristics, rows, scans, threads, tiles, vectors
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
 from soundline.impl.runtime import cpu
@@ -59,6 +59,7 @@ THRESHOLDS: Mapping[tuple[Any, str], int] = {
     (heuristics, "LONE_LANES"): 4,
     (heuristics, "WIDE_LANES"): 8,
     (heuristics, "TILE"): 2,
+    (rows, "LEAST"): 0,
     (scans, "ROWS"): 2,
     (scans, "LANES"): 8,
     (threads, "WORTH"): 0,

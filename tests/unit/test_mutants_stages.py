@@ -4,38 +4,20 @@ from __future__ import annotations
 import __future__
 
 import contextlib
+import importlib
 import inspect
 import math
+import operator
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from soundline.impl.codegen import c, c_expressions, c_lanes, c_vectors
-from soundline.impl.lower import (
-    callify,
-    expand,
-    heuristics,
-    linearize,
-    loops,
-    optimize,
-    plan,
-    rangeify,
-    scalars,
-    scans,
-    scheduling,
-    select,
-    simplify,
-    threads,
-    tiles,
-    vectors,
-    views,
-)
+import soundline as sl
 from soundline.impl.tensor import Tensor
 from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, shrink
 
@@ -93,6 +75,8 @@ PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "added": lambda: (floats(2, 3) + floats(2, 3),),
     "running": lambda: (floats(5, 6).cumsum(1),),
     "from the end": lambda: (floats(5, 6).flip(1).cumsum(1).flip(1),),
+    "broadcast": lambda: (floats(4, 5) * floats(4, 1),),
+    "narrowed": lambda: ((floats(3, 2) @ floats(2, 9) / 1000).cast(sl.int16),),
     "two": two,
     "border": lambda: (Tensor.of(border(floats(4, 3).uop)),),
     "both axes": lambda: (Tensor.of(Op.Reduce(floats(5, 5).uop, arg=ReduceArg(Op.Add, (0, 1)))),),
@@ -107,36 +91,57 @@ class Mutant:
 
     stage: str
     program: str
-    function: Any
+    function: str
+    """Its module under ``soundline.impl``, and its name there."""
     old: str
     new: str
     rule: str = ""
     """The condition that is broken, where it is not the one on values."""
 
     def __str__(self) -> str:
-        return f"{self.stage}-{self.function.__name__}-{self.program}"
+        return f"{self.stage}-{self.function.partition(':')[2]}-{self.program}"
 
 
 M = Mutant
 MUTANTS = [
     # Callify
-    M("callify", "two", callify.callify, "enumerate(storages)}", "enumerate(storages[::-1])}"),
-    M("callify", "two", callify.inlined, "for r in roots]", "for r in roots][:1] * len(roots)"),
-    M("callify", "softmax", simplify._ungated, "if gate.op is Op.Const", "if gate.op is not Op.Const", "any"),
+    M("callify", "two", "lower.callify:callify", "enumerate(storages)}", "enumerate(storages[::-1])}"),
+    M("callify", "two", "lower.callify:inlined", "for r in roots]", "for r in roots][:1] * len(roots)"),
+    M(
+        "callify",
+        "softmax",
+        "lower.simplify:_ungated",
+        "if gate.op is Op.Const",
+        "if gate.op is not Op.Const",
+        "any",
+    ),
     # Rangeify
-    M("rangeify", "border", rangeify._Rangeifier.scalar, "if gate is None else", "if True else"),
-    M("rangeify", "views", rangeify.loaded, "if view.gate is None else", "if True else", "CompileError"),
-    M("rangeify", "views", views._pad, "arith.sub(c, o)", "arith.sub(c, o + 1)"),
-    M("rangeify", "views", views._mirrored, "size - 1", "size - 2", "CompileError"),
-    M("rangeify", "border", views._shrink, "arith.number(o)", "arith.number(0)"),
-    M("rangeify", "transpose", views._permute, "range(len(node.arg))", "reversed(range(len(node.arg)))"),
-    M("rangeify", "stacked", rangeify._selected, "arith.number(k)", "arith.number(k + 1)"),
-    M("rangeify", "bytes", rangeify._part, "arith.mod(", "arith.div("),
-    M("rangeify", "empty", rangeify._without_empty_parts, "empty=True", "empty=False"),
+    M("rangeify", "border", "lower.rangeify:_Rangeifier.scalar", "if gate is None else", "if True else"),
+    M(
+        "rangeify",
+        "views",
+        "lower.rangeify:loaded",
+        "if view.gate is None else",
+        "if True else",
+        "CompileError",
+    ),
+    M("rangeify", "views", "lower.views:_pad", "arith.sub(c, o)", "arith.sub(c, o + 1)"),
+    M("rangeify", "views", "lower.views:_mirrored", "size - 1", "size - 2", "CompileError"),
+    M("rangeify", "border", "lower.views:_shrink", "arith.number(o)", "arith.number(0)"),
+    M(
+        "rangeify",
+        "transpose",
+        "lower.views:_permute",
+        "range(len(node.arg))",
+        "reversed(range(len(node.arg)))",
+    ),
+    M("rangeify", "stacked", "lower.rangeify:_selected", "arith.number(k)", "arith.number(k + 1)"),
+    M("rangeify", "bytes", "lower.rangeify:_part", "arith.mod(", "arith.div("),
+    M("rangeify", "empty", "lower.rangeify:_without_empty_parts", "empty=True", "empty=False"),
     M(
         "rangeify",
         "temporaries",
-        rangeify._Rangeifier.nests,
+        "lower.rangeify:_Rangeifier.nests",
         "found.append(",
         "found.insert(0, ",
         "stage-rangeify-c4",
@@ -144,47 +149,53 @@ MUTANTS = [
     M(
         "rangeify",
         "both axes",
-        rangeify._Rangeifier.folded_view,
+        "lower.rangeify:_Rangeifier.folded_view",
         "sorted(node.arg.axes)",
         "sorted(node.arg.axes)[::-1]",
     ),
-    M("rangeify", "two of one", rangeify._distinct, "node = Op.Contiguous(node)", "node = Op.Neg(node)"),
+    M(
+        "rangeify",
+        "two of one",
+        "lower.rangeify:_distinct",
+        "node = Op.Contiguous(node)",
+        "node = Op.Neg(node)",
+    ),
     # Optimize
     M(
         "optimize",
         "product and nothing",
-        optimize.optimized,
+        "lower.optimize:optimized",
         "max((temporaries or 0, *taken))",
         "max(taken)",
         "stage-optimize-c3",
     ),
-    M("optimize", "rows", tiles.split, "count % lanes if count > lanes else 0", "0"),
+    M("optimize", "rows", "lower.tiles:split", "count % lanes if count > lanes else 0", "0"),
     M(
         "optimize",
         "rows",
-        scheduling.Scheduling.cut,
+        "lower.scheduling:Scheduling.cut",
         "Op.Add(rest, arith.number(at))",
         "Op.Add(rest, arith.number(at - 1))",
     ),
     M(
         "optimize",
         "rows",
-        scheduling._cut_nests,
+        "lower.scheduling:_cut_nests",
         "effects.append(closed(substitute(body, own), ends))",
         "effects.append(effects[-1])",
     ),
     M(
         "optimize",
         "greatest",
-        scheduling._cut_folds,
+        "lower.scheduling:_cut_folds",
         "UOp(node.arg.op, parts)",
         "UOp(node.arg.op, parts[:1] * 2)",
     ),
-    M("optimize", "greatest", scheduling._grouped, "ReduceArg(node.arg.op)", "ReduceArg(Op.Add)"),
+    M("optimize", "greatest", "lower.scheduling:_grouped", "ReduceArg(node.arg.op)", "ReduceArg(Op.Add)"),
     M(
         "optimize",
         "product",
-        scheduling.Scheduling.split,
+        "lower.scheduling:Scheduling.split",
         "trip_count(inner))), inner)",
         "trip_count(inner) - 1)), inner)",
         "stage-optimize-c2",
@@ -192,89 +203,102 @@ MUTANTS = [
     M(
         "optimize",
         "product",
-        scheduling.Scheduling._copied,
+        "lower.scheduling:Scheduling._copied",
         "substitute(load, own)",
         "substitute(load, {**own, order[0]: own[order[-1]]})",
     ),
     M(
         "optimize",
         "padded",
-        scheduling.Scheduling._copied,
+        "lower.scheduling:Scheduling._copied",
         "substitute(load, own)",
         "Op.Load(substitute(load, own).src[0])",
     ),
-    M("optimize", "product", scheduling.launched, "(*copies, *sink.src)", "sink.src", "any"),
+    M("optimize", "product", "lower.scheduling:launched", "(*copies, *sink.src)", "sink.src", "any"),
     M(
         "optimize",
         "product",
-        scheduling.launched,
+        "lower.scheduling:launched",
         "[*(Op.Sink(n) for n in apart), *([Op.Sink(*rest)] if rest else [])]",
         "[*([Op.Sink(*rest)] if rest else []), *(Op.Sink(n) for n in apart)]",
         "stage-optimize-c3",
     ),
-    M("optimize", "sum", scheduling.launched, "if rest else []", "if not rest else []"),
+    M("optimize", "sum", "lower.scheduling:launched", "if rest else []", "if not rest else []"),
     M(
         "optimize",
         "transpose",
-        scheduling._without_single,
+        "lower.scheduling:without_single",
         "zero_ = arith.number(0)",
         "zero_ = arith.number(1)",
     ),
     M(
         "optimize",
         "added",
-        scheduling.Scheduling.merge,
+        "lower.scheduling:Scheduling.merge",
         "trip_count(inner), AxisType",
         "trip_count(inner) - 1, AxisType",
     ),
-    M("optimize", "softmax", loops.walked_as_one, "outer != inner * trip_count(q)", "outer == inner"),
+    M(
+        "optimize",
+        "broadcast",
+        "lower.loops:walked_as_one",
+        "outer != inner * trip_count(q)",
+        "outer == inner",
+    ),
     M(
         "optimize",
         "sum",
-        heuristics._order_is_free,
+        "lower.heuristics:_order_is_free",
         "fold.arg.op is Op.Max",
         "fold.arg.op in (Op.Max, Op.Add)",
     ),
-    M("optimize", "running", threads.dealt_out, "not any(runs_along(f, r) for f in folds)", "True", "any"),
-    M("optimize", "running", scans._rows, "arith.number(first)", "arith.number(0)"),
+    M(
+        "optimize",
+        "running",
+        "lower.threads:dealt_out",
+        "not any(runs_along(f, r) for f in folds)",
+        "True",
+        "any",
+    ),
+    M("optimize", "running", "lower.scans:_rows", "arith.number(first)", "arith.number(0)"),
     # Expand
-    M("expand", "nested", expand._Lanes.reduced, "tuple(own)", "tuple(own[:0])", "IllFormed"),
+    M("expand", "nested", "lower.expand:_Lanes.reduced", "tuple(own)", "tuple(own[:0])", "IllFormed"),
     M(
         "expand",
         "nested",
-        expand._Lanes.numbers,
+        "lower.expand:_Lanes.numbers",
         "map(arith.number, range(size))",
         "map(arith.number, reversed(range(size)))",
     ),
-    M("expand", "padded", expand._Lanes.loaded, "*(self.flat(r) for r in rest)", ""),
+    M("expand", "padded", "lower.expand:_Lanes.loaded", "*(self.flat(r) for r in rest)", ""),
     M(
         "expand",
         "epilogue",
-        expand._Lanes.effect,
+        "lower.expand:_Lanes.effect",
         "if not is_lane(r)",
         "if not is_lane(r) and r is not self.ranges[0]",
         "any",
     ),
     # Instruction selection
-    M("select", "quotient", select._non_negative, "known.lo >= 0", "True"),
-    M("select", "softmax", select._instruction, "DECOMPOSITIONS[node.op](*node.src)", "node.src[0]"),
-    M("select", "two", select.select, '"contract" in licences', "True", "stage-select-c2"),
-    M("select", "product", vectors.Affine.at, "s * p for", "s * (p > 0) for"),
-    M("select", "product", vectors.widths, "yield width", "yield min(width, 2)"),
+    M("select", "quotient", "lower.select:_non_negative", "known.lo >= 0", "True"),
+    M("select", "softmax", "lower.select:_instruction", "DECOMPOSITIONS[node.op](*node.src)", "node.src[0]"),
+    M("select", "two", "lower.select:select", '"contract" in licences', "True", "stage-select-c2"),
+    M("select", "product", "lower.vectors:Affine.at", "s * p for", "s * (p > 0) for"),
+    M("select", "product", "lower.vectors:widths", "yield width", "yield min(width, 2)"),
     M(
         "select",
-        "epilogue",
-        vectors._Cutting.joined,
+        "narrowed",
+        "lower.vectors:_Cutting.joined",
         "self.part(fold, p, w)",
         "self.part(fold, (0, *p[1:]), w)",
     ),
-    M("select", "product", vectors._Cutting._part, "0 if n == 1 else p for", "0 for"),
+    M("select", "product", "lower.vectors:_Cutting._part", "0 if n == 1 else p for", "0 for"),
     # Linearize
-    M("linearize", "zeros", scalars.identity_of, "-0.0 if", "0.0 if"),
+    M("linearize", "zeros", "lower.scalars:identity_of", "-0.0 if", "0.0 if"),
     M(
         "linearize",
         "softmax",
-        linearize._Linearizer.hoist,
+        "lower.linearize:_Linearizer.hoist",
         "<= self.open.keys()",
         "<= {*self.open, *arith.ranges_of(node)}",
         "any",
@@ -282,57 +306,70 @@ MUTANTS = [
     M(
         "linearize",
         "product",
-        linearize._Linearizer.stepped,
+        "lower.linearize:_Linearizer.stepped",
         "(_shaped(so_far, shape), *found)",
         "(found[0], *found)",
     ),
-    M("linearize", "softmax", linearize._Linearizer.started, "identity_of(node.arg.op", "identity_of(Op.Mul"),
+    M(
+        "linearize",
+        "softmax",
+        "lower.linearize:_Linearizer.started",
+        "identity_of(node.arg.op",
+        "identity_of(Op.Mul",
+    ),
     # Register/Memory Plan
     M(
         "plan",
         "temporaries",
-        plan.placements,
+        "lower.plan:placements",
         "(position, 0))[0], position)",
         "(position, 0))[0], 0)",
         "stage-plan-c3",
     ),
-    M("plan", "temporaries", plan.layout, "p[2] <= last and first <= p[3]", "False", "stage-plan-c3"),
-    M("plan", "temporaries", plan.layout, "max(offsets[k], end)", "begin", "stage-plan-c3"),
+    M("plan", "temporaries", "lower.plan:layout", "p[2] <= last and first <= p[3]", "False", "stage-plan-c3"),
+    M("plan", "temporaries", "lower.plan:layout", "max(offsets[k], end)", "begin", "stage-plan-c3"),
     M(
         "plan",
         "temporaries",
-        plan.plan,
+        "lower.plan:plan",
         "SliceArg(p.storage.arg.size",
         "SliceArg(p.storage.arg.size - 1",
         "any",
     ),
     # Render
-    M("render", "nested", c._loop, "{name} = 0;", "{name} = 1;"),
-    M("render", "softmax", c._loop, '"(core + 1)"', '"core"'),
+    M("render", "nested", "codegen.c:_loop", "{name} = 0;", "{name} = 1;"),
+    M("render", "softmax", "codegen.c:_loop", '"(core + 1)"', '"core"'),
     M(
         "render",
-        "softmax",
-        c.render,
+        "two",
+        "codegen.c:render",
         "for n, k in enumerate(kernels))",
         "for n, k in enumerate(kernels[:1] * len(kernels)))",
         "stage-render-c2",
     ),
-    M("render", "border", c.Rendering.load, "? {value}", "? {alternative}"),
-    M("render", "greatest", c_lanes.fold, "kernel.operand(identity_of(node.arg.op, node.dtype))", "'99'"),
-    M("render", "transpose", c_lanes._loops, "{size.get(axis, 1)}", "{size.get(axis, 1) - 1}"),
-    M("render", "product", c_vectors._expression, "operands[1]", "operands[0]"),
-    M("render", "product", c_vectors._place, "{storage} + {at}", "{storage}"),
-    M("render", "zeros", c_expressions._float_literal, 'f"({text})"', "text[1:]"),
-    M("render", "selected", c_expressions._where, "? {v[1]} : {v[2]}", "? {v[2]} : {v[1]}"),
-    M("render", "greatest", c_expressions._maximum, "{v[0]} > {v[1]}", "{v[0]} < {v[1]}"),
-    M("render", "bytes", c_expressions._shift_right, "{v[0]} >> (u", "{v[0]} >> 1 + (u"),
+    M("render", "border", "codegen.c:Rendering.load", "? {value}", "? {alternative}"),
+    M(
+        "render",
+        "greatest",
+        "codegen.c_lanes:fold",
+        "kernel.operand(identity_of(node.arg.op, node.dtype))",
+        "'99'",
+    ),
+    M("render", "transpose", "codegen.c_lanes:_loops", "{size.get(axis, 1)}", "{size.get(axis, 1) - 1}"),
+    M("render", "product", "codegen.c_vectors:_expression", "operands[1]", "operands[0]"),
+    M("render", "product", "codegen.c_vectors:_address", " + {kernel.operand(first)}", ""),
+    M("render", "zeros", "codegen.c_expressions:_float_literal", 'f"({text})"', "text[1:]"),
+    M("render", "selected", "codegen.c_expressions:_where", "? {v[1]} : {v[2]}", "? {v[2]} : {v[1]}"),
+    M("render", "greatest", "codegen.c_expressions:_maximum", "{v[0]} > {v[1]}", "{v[0]} < {v[1]}"),
+    M("render", "bytes", "codegen.c_expressions:_shift_right", "{v[0]} >> (u", "{v[0]} >> 1 + (u"),
 ]
 
 
 @contextlib.contextmanager
 def broken(mutant: Mutant) -> Iterator[None]:
     """The function with its code changed, for all who have imported it."""
-    function = mutant.function
+    module, _, name = mutant.function.partition(":")
+    function = operator.attrgetter(name)(importlib.import_module(f"soundline.impl.{module}"))
     text = textwrap.dedent(inspect.getsource(function))
     assert text.count(mutant.old) >= 1, f"{function.__qualname__} has no {mutant.old!r}"
     namespace = dict(function.__globals__)
