@@ -22,15 +22,18 @@ from soundline.impl.lower.callify import callify, inlined
 from soundline.impl.lower.calls import called_bodies
 from soundline.impl.lower.placement import is_placed, placed
 from soundline.impl.lower.schedule import Numbered, Wanted, given_by
-from soundline.impl.lower.steps import steps_of
+from soundline.impl.lower.steps import Place, Run, Steps, numbered, steps_of
 from soundline.impl.lower.views import shape_of
 from soundline.impl.program import Program, stage_text
 from soundline.impl.runtime import cpu
 from soundline.impl.runtime.assembly import Loaded, assembled
 from soundline.impl.runtime.callbacks import callback
 from soundline.impl.signatures import Signature, signature_of
+from soundline.impl.sized import SizedProgram, is_sized, traced
+from soundline.impl.sizes import capacity
 from soundline.impl.stages import PROFILES, STAGES, Lowered, lower
 from soundline.impl.tensor import Tensor
+from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import UOp
 
@@ -82,6 +85,8 @@ def compile(  # noqa: A001  # the name of the public function
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}", hint=f"one of {', '.join(PROFILES)}")
     inputs = [signature_of(e, k) for k, e in enumerate(examples)]
+    if is_sized(inputs):
+        return _at_sizes(fn, inputs, device, profile)
     places = [storage.placeholder_on(s.device, s.axis, s.dtype, s.shape) for s in inputs]
     result = fn(*(Tensor.of(value) for _, value in places))
     single = not isinstance(result, tuple | list)
@@ -141,6 +146,39 @@ def _compiled(
         _single=single,
         _plain=plain,
         _commands=assembled(loaded, [array for s in inputs for array in s.arrays], captured, gives),
+    )
+
+
+def _at_sizes(fn: Callable[..., Any], inputs: Sequence[Signature], device: str, profile: str) -> Program:
+    """A program for every size that the Variables in the shapes of its arguments may have."""
+    found = traced(fn, inputs)
+    takes = [*found.arguments, *found.sizes.values()]
+    function = callify(found.outputs, takes)
+    captured = tuple(_contents_of(b) for b in function.src[1 + len(takes) :])
+    places = [Place(b.arg.size, b.dtype) for b in function.src[1:]]
+    results = [Place(capacity(shape), o.dtype) for shape, o in zip(found.shapes, found.outputs, strict=True)]
+    ids = tuple(range(len(places) + len(results)))
+    run = Run(numbered(function), ids[: len(places)], ids[len(places) :])
+    program = linked(Steps(len(places), len(results), (*places, *results), (run,)), profile)
+    made = tuple(Signature(o.dtype, s) for s, o in zip(found.shapes, found.outputs, strict=True))
+    loaded = Loaded(program, _library(program.source).commands, {}, profile)
+    return SizedProgram(
+        name=getattr(fn, "__name__", "program"),
+        inputs=tuple(inputs),
+        outputs=made,
+        device=device,
+        _profile=profile,
+        _function=function,
+        loaded=loaded,
+        _single=found.single,
+        _plain=False,
+        _commands=assembled(
+            loaded,
+            [(to_numpy(p.dtype), (p.size,)) for p in places[: len(takes)]],
+            captured,
+            [(to_numpy(p.dtype), (p.size,)) for p in results],
+        ),
+        _sizes=tuple(found.sizes),
     )
 
 

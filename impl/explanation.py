@@ -21,7 +21,9 @@ from soundline.impl.counts import Work, trips, work_of
 from soundline.impl.lower.linearize import is_global, nest_of
 from soundline.impl.lower.rangeify import Realized, realized
 from soundline.impl.lower.schedule import schedule_text
-from soundline.impl.lower.views import MOVEMENT, shape_of
+from soundline.impl.lower.symbolic import is_symbolic
+from soundline.impl.lower.views import MOVEMENT
+from soundline.impl.operands import shape_of
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 if TYPE_CHECKING:
@@ -253,6 +255,8 @@ def kernel_stories(linked: Linked) -> tuple[KernelStory, ...]:
 def _stories(unit: Lowered, first: int) -> tuple[KernelStory, ...]:
     """The kernels of a lowered function, told from its stages; `first` is the number of the first in the program."""
     stages = unit.stages
+    if is_symbolic(stages["callify"]):
+        return _stories_at_sizes(stages["optimize"])
     schedules = [s for s in unit.schedules for _ in range(s.launches)]
     split = {r.storage: r for r in realized(stages["callify"])}
     names = _Names(len(stages["callify"].src) - 1, len(stages["callify"].src[0].src))
@@ -288,6 +292,20 @@ def _stories(unit: Lowered, first: int) -> tuple[KernelStory, ...]:
                 schedule_text(schedules[number].steps),
                 schedules[number].origin,
             )
+        )
+    return tuple(found)
+
+
+def _stories_at_sizes(kernels: UOp) -> tuple[KernelStory, ...]:
+    """The kernels of a function of symbolic sizes, of which little is known before it is called."""
+    found = []
+    for number, kernel in enumerate(kernels.src):
+        stored, read = (list(dict.fromkeys(_storages(kernel, op))) for op in (Op.Store, Op.Load))
+        made, used = (tuple(f"buffer {s.arg.slot}" for s in some) for some in (stored, read))
+        why = "the sizes are known when the program is called: reductions and costly values have kernels of their own"
+        notes = ("the bounds of its loops are arguments",)
+        found.append(
+            KernelStory(number, "a value of symbolic size", made, used, (why,), (), 0, (), notes, Work())
         )
     return tuple(found)
 

@@ -24,14 +24,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from soundline.impl import storage
+from soundline.impl import operands, storage
 from soundline.impl.lower.calls import Choice
 from soundline.impl.lower.views import shape_of
+from soundline.impl.sizes import capacity, is_size, is_variable
 from soundline.impl.tensor import Tensor
 from soundline.impl.tensors import history
 from soundline.spec.closed import own_nodes
 from soundline.spec.errors import UsageError
-from soundline.spec.uop import Op, UOp, param, reshape, substitute
+from soundline.spec.uop import Op, UOp, param, reshape, shrink, substitute
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -80,7 +81,7 @@ class Traced(Generic[_P, _R]):
         [1, 'Add', 'Function', 'GetTuple']
         """
         inputs = extracted((args, kwargs))
-        places = [storage.placeholder_on(t.device, t.axis, t.dtype, t.shape) for t in inputs]
+        places = [_placeholder(t) for t in inputs]
         result = traced(self.fn, args, kwargs, inputs, [value for _, value in places])
         outputs = list(result) if isinstance(result, tuple | list) else [result]
         body, outside = parameterized([o.uop for o in outputs], places)
@@ -148,15 +149,12 @@ def parameterized(
     for k, (buffer, value) in enumerate(places):
         own = _binder(k, value)
         replacements[value] = own
-        if not isinstance(buffer.device, tuple):
+        if not isinstance(buffer.device, tuple) and not any(map(is_size, operands.shape_of(value))):
             replacements[Op.Load(buffer)] = reshape(own, shape_of(buffer))  # as a nested function captured it
     closed = substitute(Op.Tuple(*bodies), replacements)
     outside: list[UOp] = []
-    for is_outside in (
-        history.is_leaf,
-        history.is_result,
-        _is_stored,
-    ):  # what a derivative passes comes first
+    # what a derivative passes comes first
+    for is_outside in (history.is_leaf, history.is_result, _is_stored, is_variable):
         found = [n for n in own_nodes(closed) if is_outside(n)]
         first = len(places) + len(outside)
         closed = substitute(closed, {n: _binder(first + k, n) for k, n in enumerate(found)})
@@ -181,10 +179,18 @@ def returned(node: UOp, result: Any) -> Any:
 # Inside -----------------------------------------------------------------------------------------------------------
 
 
+def _placeholder(tensor: Tensor) -> tuple[UOp, UOp]:
+    """Fresh storage, and the value that stands for a tensor while a function is traced."""
+    if not any(map(is_size, tensor.shape)):
+        return storage.placeholder_on(tensor.device, tensor.axis, tensor.dtype, tensor.shape)
+    buffer, value = storage.placeholder(tensor.dtype, (capacity(tensor.shape),))
+    return buffer, reshape(shrink(value, (0,), (tensor.size,)), tensor.shape)
+
+
 def _binder(slot: int, value: UOp) -> UOp:
     """The Param that stands for a value: on its devices, where they have names."""
     device = None if value.device == "CPU" else value.device
-    return param(slot, value.dtype, shape_of(value), device=device, axis=value.axis)
+    return param(slot, value.dtype, value.shape or (), device=device, axis=value.axis)
 
 
 def _is_stored(node: UOp) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from types import EllipsisType
 from typing import Any
 
+from soundline.impl.sizes import Size, size_of
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, pad, reshape, shrink
 
@@ -44,7 +45,13 @@ def indexed(x: UOp, index: Any) -> UOp:
             shape.append(1)
             continue
         size = _size(x, axis)
-        if isinstance(selector, slice):
+        if isinstance(selector, slice) and any(
+            isinstance(s, Size) for s in (size, selector.start, selector.stop)
+        ):
+            begin, count = _symbolic_part(selector, size)
+            x = _part(x, axis, begin, count)
+            shape.append(count)
+        elif isinstance(selector, slice):
             start, stop, step = selector.indices(size)
             count = len(range(start, stop, step))
             x = _sliced(x, axis, start, count, step)
@@ -61,9 +68,20 @@ def indexed(x: UOp, index: Any) -> UOp:
 
 def _size(x: UOp, axis: int) -> int:
     assert x.shape is not None
-    size = x.shape[axis]
-    assert isinstance(size, int)
-    return size
+    found: int = size_of(x.shape[axis])
+    return found
+
+
+def _symbolic_part(selector: slice, size: Any) -> tuple[Any, Any]:
+    """The start and length of a slice whose ends are known when the program is called; both must be inside the axis."""
+    if selector.step not in (None, 1):
+        raise UsageError(f"wants no step where a size is symbolic; given {selector}", where="[]")
+    begin = 0 if selector.start is None else selector.start
+    end = size if selector.stop is None else selector.stop
+    begin, end = (size + e if isinstance(e, int) and e < 0 else e for e in (begin, end))
+    if begin < 0 or end < begin or end > size:
+        raise UsageError(f"wants a part of an axis of size {size}; given {selector}", where="[]")
+    return begin, end - begin
 
 
 def _with(x: UOp, axis: int, here: int, *, elsewhere: int | None = None) -> tuple[int, ...]:

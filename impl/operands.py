@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from soundline.impl import storage
 from soundline.impl.promotion import default_dtype
+from soundline.impl.sizes import Size, size_of
 from soundline.spec.dtypes import DType, bool_, float64, index, int64, to_numpy
 from soundline.spec.elementwise import cast
 from soundline.spec.errors import UsageError
@@ -86,18 +87,18 @@ def _holds_arrays(data: Any) -> bool:
 
 
 def shape_of(uop: UOp) -> tuple[int, ...]:
-    """The shape of a value of the Tensor layer, which is made of numbers."""
+    """The shape of a value of the Tensor layer: numbers, and where it is traced for several sizes, `sizes.Size`."""
     assert uop.shape is not None
-    return tuple(s for s in uop.shape if isinstance(s, int))
+    return tuple(s if isinstance(s, int) else size_of(s) for s in uop.shape)
 
 
 def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence."""
     if len(given) == 1 and isinstance(given[0], Sequence):
         given = tuple(given[0])
-    if not all(isinstance(s, int) for s in given):
+    if not all(isinstance(s, int | Size) for s in given):
         raise UsageError(f"{given} are not all integers")
-    return tuple(int(s) for s in given)
+    return tuple(s if isinstance(s, Size) else int(s) for s in given)  # type: ignore[misc]
 
 
 def axis_of(axis: int, rank: int) -> int:
@@ -120,8 +121,23 @@ def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
 def broadcast(*uops: UOp) -> tuple[UOp, ...]:
     """Anys of one shape."""
     shapes = [shape_of(u) for u in uops]
+    if any(isinstance(s, Size) for shape in shapes for s in shape):
+        common = _broadcast_sizes(shapes)
+        return tuple(broadcast_to(u, common) for u in uops)
     try:
         common = np.broadcast_shapes(*shapes)
     except ValueError:
         raise UsageError(f"the shapes {shapes} do not broadcast") from None
     return tuple(broadcast_to(u, common) for u in uops)
+
+
+def _broadcast_sizes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape where some sizes are symbolic: each axis has one size, or 1."""
+    rank = max(map(len, shapes))
+    found: list[int] = []
+    for axis in range(-rank, 0):
+        sizes = [s[axis] for s in shapes if len(s) >= -axis and s[axis] != 1]
+        if any(s != sizes[0] for s in sizes):
+            raise UsageError(f"the shapes {shapes} do not broadcast at every size")
+        found.append(sizes[0] if sizes else 1)
+    return tuple(found)

@@ -49,4 +49,4 @@ def _is_transposed(x: UOp) -> bool:
     """Whether neighbours along the last axis are not neighbours in memory, as far as a look at the graph tells."""
     while x.op in (Op.Cast, Op.Contiguous):
         x = x.src[0]
-    return x.op is Op.Permute and x.arg[-1] != len(x.arg) - 1 and min(shape_of(x)[-2:]) > 1
+    return x.op is Op.Permute and x.arg[-1] != len(x.arg) - 1 and all(s != 1 for s in shape_of(x)[-2:])

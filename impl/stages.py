@@ -24,6 +24,8 @@ from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.select import select
 from soundline.impl.lower.simplify import Applied, simplified
+from soundline.impl.lower.size_obligations import obligations_at_every_size
+from soundline.impl.lower.symbolic import is_symbolic, rangeify_sizes
 from soundline.spec.errors import UsageError
 from soundline.spec.pipeline import STAGES as LAW
 from soundline.spec.uop import Op, UOp, toposort
@@ -66,6 +68,8 @@ def rendered(program: UOp, timed: Stopwatch) -> str:
 @collection_paused()
 def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     """Take a Function (`callify`) through the pipeline; schedules may be given for kernels of Rangeify, by number."""
+    if is_symbolic(function):
+        return _lowered_at_sizes(function, profile)
     licences = PROFILES[profile]
     applied = Applied()
     timed = Stopwatch("compile")
@@ -87,6 +91,29 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
         "lowered to %d kernels in %.1f ms", len(stages["plan"].src), sum(timed.seconds.values()) * 1e3
     )
     return Lowered(stages, profile, applied, tuple(discharged), schedules, timed)
+
+
+def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:
+    """The same for a Function whose shapes are expressions: its kernels run over loops whose bounds are arguments, and
+    keep the axes that Rangeify gave them.
+    """
+    licences = PROFILES[profile]
+    applied = Applied()
+    timed = Stopwatch("compile")
+    temporaries = len(function.src) - 1 + len(function.src[0].src)
+    stages = {"callify": function}
+    stages["rangeify"], held = timed(
+        "rangeify", lambda: rangeify_sizes(function), lambda made: _size(made[0])
+    )
+    discharged = timed("obligations", lambda: obligations_at_every_size(stages["rangeify"], held), _count)
+    simpler = (simplified(k, licences, applied) for k in stages["rangeify"].src)
+    stages["optimize"] = timed("optimize", lambda: Op.Linear(*simpler), _size)
+    stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
+    stages["select"] = timed("select", lambda: select(stages["expand"], licences), _size)
+    stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
+    stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
+    schedules = (Scheduled(k, "", (), "none", 1) for k in range(len(stages["plan"].src)))
+    return Lowered(stages, profile, applied, tuple(discharged), tuple(schedules), timed)
 
 
 def _size(program: UOp) -> str:

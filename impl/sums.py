@@ -9,7 +9,8 @@ the length, and its lanes are independent, so that a processor adds many at once
 A row of n elements is cut into blocks of LANES · DEPTH. In a block, lane k adds every LANES-th element from the k-th
 on, ascending; then the lanes are added, ascending. The sums of the blocks are a row that is summed like the first.
 What does not fill a block is one smaller block, whose sum is added last; in it, what does not fill the last row of
-lanes is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT elements is added ascending.
+lanes is filled up with ``-0.0``, the exact identity of addition. A row of at most SHORT elements is added
+ascending, and so is one whose length is known when the program is called.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def fold(x: UOp, op: Op, axes: Sequence[int]) -> UOp:
 
 def added(x: UOp, axes: Sequence[int]) -> UOp:
     """The sum over axes, which stay with size 1: blocked where it is a long float sum that includes the last axis."""
+    if not all(isinstance(s, int) for s in x.shape or ()):
+        return fold(x, Op.Add, axes)  # one order for all sizes
     shape = _numbers(x)
     length = math.prod(shape[a] for a in axes)
     if not x.dtype.is_float or len(shape) - 1 not in axes or length <= SHORT or math.prod(shape) == 0:

@@ -24,8 +24,11 @@ _Monomial = tuple[UOp, ...]
 
 
 def as_node(size: Size) -> UOp:
-    """A size as an index scalar."""
-    return size if isinstance(size, UOp) else UOp(Op.Const, (), ConstArg(size, index))
+    """A size as an index scalar. An object that stands for an expression gives it as `as_uop`."""
+    if isinstance(size, int):
+        return UOp(Op.Const, (), ConstArg(size, index))
+    node: UOp = getattr(size, "as_uop", size)
+    return node
 
 
 def as_size(node: UOp) -> Size:

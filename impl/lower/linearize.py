@@ -116,7 +116,8 @@ class _Linearizer:
         return self.placed[effect]
 
     def enter(self, r: UOp) -> None:
-        """Open a loop."""
+        """Open a loop; a bound that is no constant is computed before it."""
+        self.place(r.src[0])
         self.sequence.append(r)
         self.placed[r] = r
         self.open[r] = None

@@ -44,12 +44,13 @@ def obligations(kernels: UOp) -> list[Obligation]:
     """The obligations of every access of a Linear of Sinks, all discharged; raises `CompileError` where one is not."""
     found: dict[Obligation, None] = {}
     for number, kernel in enumerate(kernels.src):
-        for access, place, gate in _accesses(kernel):
+        for access, place, gate in accesses(kernel):
             found[_discharged(number, access, place, gate)] = None
     return list(found)
 
 
-def _accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
+def accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
+    """What each access does, its place, and its gate."""
     for node in toposort(kernel):
         if node.op is Op.Load and node.src[0].op is Op.Index:
             yield "load", node.src[0], node.src[2] if len(node.src) > 2 else None
@@ -83,10 +84,11 @@ def _ends(known: Bounds | None) -> tuple[int, int] | None:
     return None if known is None else (int(known.lo), int(known.hi))
 
 
-def _conjuncts(gate: UOp) -> Iterator[UOp]:
+def conjuncts(gate: UOp) -> Iterator[UOp]:
+    """What a gate demands, each by itself."""
     if gate.op is Op.And:
         for part in gate.src:
-            yield from _conjuncts(part)
+            yield from conjuncts(part)
     else:
         yield gate
 
@@ -94,7 +96,7 @@ def _conjuncts(gate: UOp) -> Iterator[UOp]:
 def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:
     """The intervals that a gate's comparisons with constants leave to the expressions in it."""
     found: dict[UOp, tuple[float, float]] = {}
-    for part in _conjuncts(gate):
+    for part in conjuncts(gate):
         if part.op not in (Op.CmpLe, Op.CmpLt) or part.src[0].dtype is not index:
             continue
         a, b = part.src
@@ -117,7 +119,7 @@ def _interval(node: UOp) -> tuple[float, float]:
 
 def _contradictory(gate: UOp) -> bool:
     """Whether a gate is never open: it says so, or it leaves an expression no value."""
-    if any(part.op is Op.Const and not part.arg.value for part in _conjuncts(gate)):
+    if any(part.op is Op.Const and not part.arg.value for part in conjuncts(gate)):
         return True
     return any(lo > hi for lo, hi in _limits(gate).values())
 

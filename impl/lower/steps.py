@@ -111,12 +111,12 @@ def steps_of(function: UOp, called: frozenset[UOp] = frozenset()) -> Steps:
     if not elsewhere and not any(_is_cut(n) for n in own_nodes(*function.src[0].src)):
         results = [_place_of(o) for o in function.src[0].src]
         ids = tuple(range(len(places) + len(results)))
-        run = Run(_numbered(function), ids[: len(places)], ids[len(places) :])
+        run = Run(numbered(function), ids[: len(places)], ids[len(places) :])
         return Steps(len(places), len(results), (*places, *results), (run,))
     return _Cutter(list(function.src[0].src), places, called, {}).steps()
 
 
-def _numbered(function: UOp) -> UOp:
+def numbered(function: UOp) -> UOp:
     """The function with its arguments numbered from 0, so that equal functions are one node."""
     fresh = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
     return Op.Function(function.src[0], *fresh)

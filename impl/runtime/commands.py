@@ -63,6 +63,7 @@ class CommandBuffer:
         self._host = host()
         self._after = after
         self._captured = tuple(captured)
+        self._gives = tuple(gives)
         self._makers = tuple(_maker(dtype, shape) for dtype, shape in gives)
         self._maker = self._makers[0] if len(gives) == 1 else None
         self._first_made = len(takes) + len(captured)
@@ -128,6 +129,12 @@ class CommandBuffer:
         """Run on arrays of the right dtypes and shapes, C-contiguous and aligned."""
         return self._with(arguments, self._host.execute)
 
+    def run_into(self, arguments: Sequence[Arrays], shapes: Sequence[tuple[int, ...]]) -> tuple[Arrays, ...]:
+        """The same where the results have other shapes than those of the greatest sizes."""
+        dtypes = (dtype for dtype, _ in self._gives)
+        results = tuple(_maker(d, s)() for d, s in zip(dtypes, shapes, strict=True))
+        return self._with(arguments, self._host.execute, results)
+
     def measured(self, arguments: Sequence[Arrays]) -> tuple[tuple[Arrays, ...], list[int]]:
         """The same, and the nanoseconds that each command took."""
         taken = ffi().new("int64_t[]", self.count)
@@ -145,8 +152,13 @@ class CommandBuffer:
         """Over how many cores each command may be spread."""
         return [int(self._commands[k].cores) for k in range(self.count)]
 
-    def _with(self, arguments: Sequence[Arrays], execute: Callable[..., object]) -> tuple[Arrays, ...]:
-        results = tuple(make() for make in self._makers)
+    def _with(
+        self,
+        arguments: Sequence[Arrays],
+        execute: Callable[..., object],
+        given: tuple[Arrays, ...] | None = None,
+    ) -> tuple[Arrays, ...]:
+        results = tuple(make() for make in self._makers) if given is None else given
         try:
             table = self._tables.pop()
         except IndexError:

@@ -12,8 +12,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self
 
-from soundline.impl.operands import Axes, axes_of, axis_of, sizes_of
+from soundline.impl.operands import Axes, axes_of, axis_of, shape_of, sizes_of
 from soundline.impl.promotion import promoted
+from soundline.impl.sizes import Size
 from soundline.impl.tensors.arithmetic import Arithmetic, cast
 from soundline.impl.tensors.values import Operand, as_graph
 from soundline.spec.dtypes import bool_
@@ -39,7 +40,7 @@ class Movement(Arithmetic):
         if wanted.count(-1) == 1:
             rest = -math.prod(wanted)
             wanted = tuple((self.size // rest if rest else 0) if s == -1 else s for s in wanted)
-        if math.prod(wanted) != self.size or min(wanted, default=0) < 0:
+        if math.prod(wanted) != self.size or any(s < 0 for s in wanted):
             raise refuse(
                 "reshape", f"a shape of {self.size} elements, as {self.shape} has", tuple(sizes_of(shape))
             )
@@ -56,9 +57,8 @@ class Movement(Arithmetic):
         if offset < 0:
             raise refuse("expand", f"at least {self.ndim} sizes for the shape {self.shape}", wanted)
         kept = tuple(self.shape[k - offset] if s == -1 and k >= offset else s for k, s in enumerate(wanted))
-        if (
-            any(s not in (1, w) for s, w in zip(self.shape, kept[offset:], strict=True))
-            or min(kept, default=0) < 0
+        if any(s not in (1, w) for s, w in zip(self.shape, kept[offset:], strict=True)) or any(
+            s < 0 for s in kept
         ):
             raise refuse("expand", f"a shape to which {self.shape} broadcasts", wanted)
         return self.of(broadcast_to(self.uop, kept))
@@ -143,13 +143,13 @@ class Movement(Arithmetic):
 
     def pad(self, widths: Sequence[tuple[int, int]] | tuple[int, int], value: bool | int | float = 0) -> Self:
         """A border (before, after) of `value` along each axis; one pair alone is for a tensor of one axis."""
-        pairs = [widths] if len(widths) == 2 and isinstance(widths[0], int) else list(widths)
+        pairs = [widths] if len(widths) == 2 and isinstance(widths[0], int | Size) else list(widths)
         rows = [tuple(p) for p in pairs if isinstance(p, Sequence)]
-        wrong = any(len(r) != 2 or not all(isinstance(w, int) and w >= 0 for w in r) for r in rows)
+        wrong = any(len(r) != 2 or not all(isinstance(w, int | Size) and w >= 0 for w in r) for r in rows)
         if len(rows) != len(pairs) or len(rows) != self.ndim or wrong:
             raise refuse("pad", f"one pair of widths ≥ 0 for each of {self.ndim} axes", widths)
-        before = tuple(int(r[0]) for r in rows)
-        shape = tuple(int(a) + s + int(b) for (a, b), s in zip(rows, self.shape, strict=True))
+        before = tuple(r[0] for r in rows)
+        shape = tuple(a + s + b for (a, b), s in zip(rows, self.shape, strict=True))
         placed = pad(self.uop, before, shape)
         if value == 0 and math.copysign(1.0, value) > 0:
             return self.of(placed)
@@ -230,7 +230,7 @@ class Movement(Arithmetic):
         The other sizes must be equal. ``Tensor.cat(a, b)`` or ``Tensor.cat([a, b])``.
         """
         graphs = _in_one_dtype("cat", tensors)
-        shapes = [tuple(int(s) for s in g.shape or () if isinstance(s, int)) for g in graphs]
+        shapes = [shape_of(g) for g in graphs]
         if not shapes[0]:
             raise refuse("cat", "tensors of at least one axis", shapes)
         at = axis_of(axis, len(shapes[0]))

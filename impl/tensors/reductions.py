@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from soundline.impl import elementary, sums
 from soundline.impl.lower.scalars import identity_of
 from soundline.impl.operands import Axes, axes_of, axis_of
 from soundline.impl.promotion import accumulated, floating, summed
+from soundline.impl.sizes import is_size
 from soundline.impl.tensors.arithmetic import cast, reversed_order
 from soundline.impl.tensors.lines import positions
 from soundline.impl.tensors.movement import Movement, refuse
@@ -59,7 +60,16 @@ class Reductions(Movement):
     def _mean(self, axes: Sequence[int]) -> Self:
         """The mean in the dtype that it is accumulated in; the axes stay."""
         real = self.cast(accumulated(floating(self.dtype)))
-        return self.of(sums.added(real.uop, axes)) / float(self._count(axes))
+        total = self.of(sums.added(real.uop, axes))
+        return total._quotient(total, self._length(axes))
+
+    def _length(self, axes: Sequence[int]) -> Any:
+        """The number of elements along axes, as what a value is divided by."""
+        count: Any = self._count(axes)
+        if not is_size(count):
+            return float(count)
+        whole = Op.Cast(count.as_uop, arg=int64)  # an index is cast to integers alone (U-02)
+        return self.of(Op.Cast(whole, arg=accumulated(floating(self.dtype))))
 
     def var(self, axis: Axes = None, keepdim: bool = False, correction: int | float = 0) -> Self:
         """The mean of (x - mean)², of which the divisor is less by `correction`: 0 as in numpy, 1 as torch has it."""

@@ -65,8 +65,8 @@ class Values:
     @classmethod
     def of(cls, uop: UOp) -> Self:
         """A tensor over a graph of your own."""
-        if uop.shape is None or not all(isinstance(s, int) for s in uop.shape):
-            raise UsageError(f"{uop.op.name} has the shape {uop.shape}; a Tensor has a shape of numbers")
+        if uop.shape is None:
+            raise UsageError(f"{uop.op.name} has no value, and no Tensor is made of it")
         made = cls.__new__(cls)
         made._uop = uop
         made.grad = None

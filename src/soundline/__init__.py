@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from soundline.impl.importers.onnx import from_onnx as from_onnx
     from soundline.impl.program import Program as Program
     from soundline.impl.signatures import Signature as Signature
+    from soundline.impl.sizes import Variable as Variable
     from soundline.impl.tensor import Tensor as Tensor
     from soundline.impl.tensors.history import no_grad as no_grad
     from soundline.impl.tensors.randomness import manual_seed as manual_seed
@@ -71,6 +72,7 @@ _HOMES = {
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
     "soundline.impl.program": ("Program",),
     "soundline.impl.signatures": ("Signature",),
+    "soundline.impl.sizes": ("Variable",),
     "soundline.impl.tensor": ("Tensor",),
     "soundline.impl.tensors.history": ("no_grad",),
     "soundline.impl.tensors.randomness": ("manual_seed",),

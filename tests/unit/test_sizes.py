@@ -1,0 +1,353 @@
+"""Symbolic sizes: compiled once, right at every size, and no access outside of what the caller gave."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soundline.impl import sized, storage
+from soundline.impl.compile import compile  # noqa: A004
+from soundline.impl.functions import function
+from soundline.impl.lower import size_obligations
+from soundline.impl.lower.callify import callify
+from soundline.impl.lower.steps import numbered
+from soundline.impl.lower.symbolic import rangeify_sizes
+from soundline.impl.runtime import toolchain
+from soundline.impl.runtime.host import host
+from soundline.impl.signatures import Signature
+from soundline.impl.sized import SizedProgram
+from soundline.impl.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
+from soundline.impl.tensor import Tensor
+from soundline.spec.dtypes import bool_, float32, int32
+from soundline.spec.errors import CompileError, UsageError
+from soundline.spec.evaluate import evaluate
+from soundline.spec.uop import Op, UOp, buffer, const, loop, toposort
+
+RNG = np.random.default_rng(9)
+N, M = Variable("n", 1, 12), Variable("m", 2, 7)
+Apply = Callable[..., Any]
+
+
+def f32(*shape: Any) -> Signature:
+    return Signature(float32, shape)
+
+
+def arrays(inputs: Sequence[Signature], values: dict[UOp, int]) -> list[np.ndarray]:
+    """Random arguments at some sizes."""
+    shapes = [tuple(bound(s, values) for s in i.shape) for i in inputs]
+    kinds = {float32: np.float32, int32: np.int32, bool_: bool}
+    return [(RNG.standard_normal(s) * 4).astype(kinds[i.dtype]) for i, s in zip(inputs, shapes, strict=True)]
+
+
+def law(
+    apply: Apply, inputs: Sequence[Signature], given: Sequence[np.ndarray], values: dict[UOp, int]
+) -> list[Any]:
+    """What the evaluator says of the graph over Variables, bound to these sizes."""
+    places = [storage.placeholder(s.dtype, (capacity(s.shape),)) for s in inputs]
+    traced = apply(*(Tensor.of(sized._shaped(v, s)) for (_, v), s in zip(places, inputs, strict=True)))
+    held = {}
+    for (place, _), array in zip(places, given, strict=True):
+        whole = np.zeros(place.arg.size, array.dtype)
+        whole[: array.size] = array.reshape(-1)
+        held[place.arg.slot] = whole
+    graphs = [t.uop for t in (traced if isinstance(traced, tuple) else (traced,))]
+    captured = [b for b in toposort(*graphs) if b.op is Op.Buffer and storage.holds(b)]
+    held |= {b.arg.slot: storage.contents(b) for b in captured}
+    bound_sizes = {v.arg.slot: n for v, n in values.items()}
+    return [evaluate(g, params=bound_sizes, buffers=held).to_numpy() for g in graphs]
+
+
+def same(a: Any, b: Any) -> None:
+    assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+
+
+def sizes_tried(*used: UOp) -> list[dict[UOp, int]]:
+    """The least, the greatest, and one between."""
+    bounds = {v: tuple(int(e.value) for e in v.arg.bounds) for v in used}
+    ends = [{v: b[k] for v, b in bounds.items()} for k in (0, 1)]
+    return [*ends, {v: int(RNG.integers(lo, hi + 1)) for v, (lo, hi) in bounds.items()}]
+
+
+CASES: dict[str, tuple[Apply, tuple[Signature, ...]]] = {
+    "elementwise": (lambda x, y: (x + y * 2).maximum(0) / (abs(x) + 1), (f32(N, 3), f32(N, 3))),
+    "broadcast": (lambda x, y: x + y - x[:, :1] * 2, (f32(M, N), f32(N))),
+    "sum over n": (lambda x: x.sum(0), (f32(N, 3),)),
+    "sum beside n": (lambda x: x.sum(1, keepdim=True), (f32(N, 3),)),
+    "sum of all": (lambda x: (x.sum(), x.max(), x.prod()), (f32(N, M),)),
+    "mean": (lambda x: (x.mean(0), x.mean(1), x.mean()), (f32(N, 4),)),
+    "any and all": (lambda x: ((x > 0).any(1), (x > -1).all(0)), (f32(M, N),)),
+    "rows of a product": (lambda x, w: x @ w, (f32(N, 4), f32(4, 3))),
+    "inner size of a product": (lambda x, w: x @ w, (f32(3, N), f32(N, 2))),
+    "all sizes of a product": (lambda x, w: x @ w, (f32(N, M), f32(M, N))),
+    "a transposed factor": (lambda x: x @ x.T, (f32(N, 4),)),
+    "batches of products": (lambda x, w: x @ w, (f32(M, 2, N), f32(N, 3))),
+    "softmax over n": (lambda x: x.softmax(-1), (f32(3, N),)),
+    "softmax beside n": (lambda x: x.softmax(-1), (f32(N, 3),)),
+    "attention": (lambda q, k, v: (q @ k.T / 2).softmax(-1) @ v, (f32(N, 2), f32(M, 2), f32(M, 2))),
+    "cat along n": (lambda x, y: Tensor.cat(x, y, x, axis=0), (f32(N, 2), f32(M, 2))),
+    "cat of n and 3": (lambda x, y: Tensor.cat(x, y, axis=1), (f32(2, N), f32(2, 3))),
+    "cat beside n": (lambda x, y: Tensor.cat(x, y, axis=1).sum(1), (f32(N, 2), f32(N, 3))),
+    "the first n": (lambda x, y: x[:N] + y, (f32(12), f32(N))),
+    "all but n": (lambda x, y: x[N:].sum() + y.sum(), (f32(12), f32(N))),
+    "all but one": (lambda x: x[1:] - x[:-1], (f32(M),)),
+    "slices of n": (lambda x: (x[:, 1:], x[:1], x.narrow(1, 0, 1)), (f32(N, 3),)),
+    "pad": (lambda x: x.pad(((1, 2), (0, 1))), (f32(N, 2),)),
+    "pad by n": (lambda x, y: y.pad((N, N)), (f32(N), f32(2))),
+    "flip": (lambda x: x.flip((0, 1)), (f32(N, M),)),
+    "transpose": (lambda x: x.T.contiguous(), (f32(N, M),)),
+    "flat": (lambda x: x.reshape(N * 4) * 2, (f32(N, 4),)),
+    "rows of two": (lambda x: x.reshape(N, 2).sum(1), (f32(N * 2),)),
+    "stack": (lambda x: Tensor.stack(x, x + 1, axis=1), (f32(N),)),
+    "where": (lambda x, p: p.where(x, 0), (f32(N), Signature(bool_, (N,)))),
+    "integers": (lambda x: (x // 3 + x % 3, x.sum()), (Signature(int32, (N, 2)),)),
+    "costly": (lambda x: (x.sin() + x.exp()).sum(0), (f32(N, 2),)),
+    "layer norm": (lambda x, w: x.layer_norm(weight=w), (f32(N, 4), f32(4))),
+    "a function": (lambda x: function(lambda a: a * a + a.sum())(x) + 1, (f32(N, 2),)),
+    "a gradient": (lambda x, w: ((x @ w).relu() ** 2).sum().gradient(w)[0], (f32(N, 3), f32(3, 2))),
+    "constants and captured": (lambda x: x + CAPTURED + 1.5, (f32(N, 3),)),
+}
+CAPTURED = Tensor(np.arange(3, dtype=np.float32))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_program_is_right_at_every_size(name: str) -> None:
+    apply, inputs = CASES[name]
+    program = compile(apply, *inputs)
+    assert isinstance(program, SizedProgram)
+    assert all(o.how.endswith("at every size") for o in program.certificate.obligations)
+    used = variables(*(as_node(s) for i in inputs for s in i.shape))
+    for values in sizes_tried(*used):
+        given = arrays(inputs, values)
+        found = program(*given)
+        wanted = law(apply, inputs, given, values)
+        for a, b in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+            same(a, b)
+
+
+def test_all_sizes_are_one_run_of_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    host()
+    runs: list[Path] = []
+    true = toolchain.Compiler.build
+    monkeypatch.setattr(toolchain.Compiler, "build", lambda c, s, t: (runs.append(s), true(c, s, t))[1])
+    monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path))
+    program = compile(lambda x, w: (x @ w).softmax(-1), f32(N, 4), f32(4, M))
+    for n in range(1, 13):
+        x, w = arrays([f32(n, 4), f32(4, 2 + n % 6)], {})
+        assert program(x, w).shape == (n, 2 + n % 6)
+    assert len(runs) == 1
+
+
+def test_a_program_of_a_size_has_the_bits_of_the_one_for_it() -> None:
+    """Also where the order of a long sum would be another for a number: there the order is that of all sizes."""
+    n = Variable("long", 1, 600)
+    x = RNG.standard_normal((2, 500)).astype(np.float32)
+    found = compile(lambda x: x.softmax(0).sum(1), f32(2, n))(x)
+    ascending = compile(lambda x: x.softmax(0).T.contiguous().sum(0), x)(x)
+    same(found, ascending)
+
+
+# Wrong sizes ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (((0, 3), (3,)), r"the size n is 0, not one of 1 … 12"),
+        (((13, 3), (13,)), r"the size n is 13, not one of 1 … 12"),
+        (((4, 3), (5,)), r"argument 1 has shape \(5,\): the size n is 4 elsewhere"),
+        (((4, 2), (4,)), r"argument 0 has shape \(4, 2\)"),
+        (((4,), (4,)), r"argument 0 has shape \(4,\)"),
+        (((4, 3),), "takes 2 arguments, not 1"),
+    ],
+    ids=str,
+)
+def test_other_sizes_are_usage_errors(given: tuple[tuple[int, ...], ...], says: str) -> None:
+    program = compile(lambda x, y: x.sum(1) + y, f32(N, 3), f32(N))
+    with pytest.raises(UsageError, match=says):
+        program(*(np.zeros(s, np.float32) for s in given))
+
+
+def test_other_dtypes_devices_and_derived_sizes_are_usage_errors() -> None:
+    program = compile(lambda x, y: x.sum() + y.sum(), f32(N), f32(N * 2 + 1))
+    x, y = np.ones(3, np.float32), np.ones(7, np.float32)
+    assert float(program(x, y)) == 10
+    with pytest.raises(UsageError, match="dtype float64"):
+        program(x.astype(np.float64), y)
+    with pytest.raises(UsageError, match=r"argument 1 has shape \(6,\)"):
+        program(x, y[:6])
+    with pytest.raises(UsageError, match="Tensors of one device"):
+        program(Tensor(x).to("CPU:1"), y)
+    with pytest.raises(UsageError, match="symbolic sizes"):
+        compile(lambda a: program(a, a), x)
+    with pytest.raises(UsageError, match="part of another program"):
+        program.applied(x, y)
+    assert program.sizes_at([x, y]) == {"n": 3}
+    same(program(Tensor(x), y), program(x, y))
+    strided = np.arange(8, dtype=np.float32)[::2]
+    same(compile(lambda x: x + 1, f32(N))(strided), strided + 1)
+    odd = compile(lambda x: x.sum(), f32(N * 2))
+    with pytest.raises(UsageError, match="do not tell the size n"):
+        odd(np.ones(5, np.float32))
+
+
+def test_a_size_must_be_that_of_an_argument() -> None:
+    with pytest.raises(UsageError, match="no argument has an axis of the size m"):
+        compile(lambda x: x.reshape(1, N).expand(M, N), f32(N))
+    with pytest.raises(UsageError, match="no argument has an axis of the size"):
+        compile(lambda x: x + 1, f32(N * M))
+
+
+@pytest.mark.parametrize(
+    ("apply", "says"),
+    [
+        (lambda x, y: x + y, "do not broadcast at every size"),
+        (lambda x, y: x[:M], "whether m ≤ n depends|whether m > n depends|depends on the size"),
+        (lambda x, y: x.reshape(12), "wants a shape"),
+        (lambda x, y: x[5:], "depends on the size"),
+        (
+            lambda x, y: Tensor.zeros(x.shape[0] // 2) if x.shape[0] > 5 else x,
+            "whether n > 5 depends on the size",
+        ),
+        (lambda x, y: sum(x.shape[0] for _ in range(x.shape[0])), "is not one number"),
+        (lambda x, y: x * float(x.shape[0]), "is not one number"),
+        (lambda x, y: x[::2], "wants no step"),
+    ],
+    ids=["broadcast", "slice", "reshape", "start", "branch", "loop", "float", "step"],
+)
+def test_what_is_not_right_at_every_size_is_refused(apply: Apply, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        compile(apply, f32(N), f32(M))
+
+
+@pytest.mark.parametrize("bad", [("n", 0, 4), ("n", 5, 4), ("no name", 1, 2), ("n", 1, 1 << 40)], ids=str)
+def test_variables_have_a_name_and_bounds(bad: tuple[str, int, int]) -> None:
+    with pytest.raises(UsageError, match="wants a name"):
+        Variable(*bad)
+
+
+@pytest.mark.parametrize("value", [0, 13, -1, True, 2.0, "3"], ids=repr)
+def test_binding_holds_to_the_bounds(value: Any) -> None:
+    assert N.bind(12) == 12
+    with pytest.raises(UsageError, match="the size n is"):
+        N.bind(value)
+
+
+# Sizes ------------------------------------------------------------------------------------------------------------
+
+
+def test_sizes_are_expressions() -> None:
+    assert N + 1 - N == 1
+    assert (N + M) * 2 == M * 2 + 2 * N
+    assert hash((N + M) * 2) == hash(M * 2 + 2 * N)
+    assert (N * 4) // 4 == N
+    assert (N * 4) % 2 == 0
+    negative = -N
+    assert -negative == N
+    assert N != M
+    assert N != 5
+    assert bool(N)
+    assert str(N * 2 + 1) == "n * 2 + 1"
+    assert bound((N * M + 1) // 2, {N.as_uop: 3, M.as_uop: 4}) == 6
+    assert size_of(const(3, as_node(N).dtype)) == 3
+    assert isinstance(size_of((N + 0).as_uop), Size)
+
+
+def test_comparisons_are_decided_or_refused() -> None:
+    assert N >= 1
+    assert N <= 12
+    assert N < 13
+    assert not N > 12
+    assert N + 1 > N
+    assert not N - 1 >= N
+    assert N <= 12
+    for question in (lambda: N < 5, lambda: N <= M, lambda: N > M, lambda: N >= 2):
+        with pytest.raises(UsageError, match="depends on the size"):
+            question()
+
+
+# Obligations ------------------------------------------------------------------------------------------------------
+
+
+def test_the_prover_of_bounds_accepts_and_rejects() -> None:
+    n, m = N.as_uop, M.as_uop
+    i, j = loop(n, 0), loop(m, 1)
+    four = loop(4, 2)
+    fits = lambda at, size: size_obligations.fits(as_node(at), as_node(size), {})  # noqa: E731
+    assert fits(i, n)
+    assert fits(Op.Add(Op.Mul(i, m), j), Op.Mul(n, m))
+    assert fits(Op.Add(Op.Mul(i, const(4, n.dtype)), four), N * 4)
+    assert fits(Op.Sub(Op.Sub(n, const(1, n.dtype)), i), n)
+    assert fits(i, 12)
+    assert fits(i, N + M)
+    assert not fits(i, m)
+    assert not fits(i, 11)
+    assert not fits(Op.Add(i, const(1, n.dtype)), n)
+    assert not fits(Op.Sub(i, const(1, n.dtype)), n)
+    assert not fits(Op.Add(Op.Mul(i, n), j), Op.Mul(n, m))
+    assert not fits(Op.Mul(i, j), Op.Mul(n, const(2, n.dtype)))
+
+
+def test_an_access_outside_is_refused() -> None:
+    """The twin of the lowering: a load one too far, which the room for the greatest size would hide."""
+    traced = sized.traced(lambda x: x + 1, [f32(N)])
+    kernels, held = rangeify_sizes(
+        numbered(callify(traced.outputs, [*traced.arguments, *traced.sizes.values()]))
+    )
+    assert size_obligations.obligations_at_every_size(kernels, held)
+    (argument,) = [b for b, size in held.items() if b.arg.slot == 0]
+    shorter = {**held, argument: Op.Sub(held[argument], const(1, held[argument].dtype))}
+    with pytest.raises(CompileError, match="cannot prove at every size"):
+        size_obligations.obligations_at_every_size(kernels, shorter)
+
+
+def test_a_gate_is_used() -> None:
+    n = N.as_uop
+    zero, three = const(0, n.dtype), const(3, n.dtype)
+    place = Op.Sub(loop(as_node(N + 5), 0), three)
+    gate = Op.And(Op.CmpLe(zero, place), Op.CmpLt(place, n))
+    assert dict(size_obligations._ways(place, gate, n)) == {
+        "proved at every size": False,
+        "guarded at every size": True,
+    }
+    half = Op.CmpLe(zero, place)
+    assert not any(ok for _, ok in size_obligations._ways(place, half, n))
+
+
+def test_whatever_is_stored_a_size_is_in_its_bounds() -> None:
+    """A kernel reads its size modulo the bounds, so that no wrong number in memory leads outside."""
+    variable = N.as_uop
+    for stored in (-(2**31), -1, 0, 1, 5, 12, 13, 2**31 - 1):
+        size = sized._read(variable, Op.Load(buffer(0, 1, int32)))
+        value = evaluate(size, buffers={0: [stored]}).item()
+        assert 1 <= value <= 12
+        assert value == stored or not 1 <= stored <= 12
+
+
+def test_threads_run_one_program_at_several_sizes() -> None:
+    program = compile(lambda x: x.softmax(0).sum(1), f32(N, 3))
+    given = [RNG.standard_normal((k, 3)).astype(np.float32) for k in (1, 5, 12)]
+    wanted = [program(x) for x in given]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        runs = (program(given[k]) for _ in range(50))
+        wrong.extend(k for found in runs if found.tobytes() != wanted[k].tobytes())
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_such_a_program_can_be_looked_at() -> None:
+    program = compile(lambda x: x.sum(0), f32(N, 3))
+    assert "float32[n, 3]" in repr(program)
+    assert "for (idx" in program.source
+    assert str(program.explain())
