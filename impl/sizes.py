@@ -207,6 +207,13 @@ def is_variable(node: UOp) -> bool:
     return node.op is Op.Param and node.arg.slot >= FIRST and node.dtype is index
 
 
+def is_known(size: Any) -> bool:
+    """Whether a size of the law is a number, or an expression over Variables alone."""
+    if isinstance(size, int):
+        return True
+    return all(is_variable(n) for n in toposort(size) if n.op in (Op.Param, Op.Load, Op.Buffer, Op.Range))
+
+
 def variables(*roots: UOp) -> list[UOp]:
     """The Variables that graphs depend on, in the order in which they were made."""
     return sorted((n for n in toposort(*roots) if is_variable(n)), key=lambda n: n.arg.slot)

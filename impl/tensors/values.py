@@ -22,6 +22,7 @@ from soundline.impl import storage
 from soundline.impl.drawing import svg
 from soundline.impl.operands import array_of, shape_of, stored_or_constant
 from soundline.impl.promotion import check_dtype
+from soundline.impl.sizes import is_known
 from soundline.impl.tensors import history
 from soundline.spec.closed import own_nodes
 from soundline.spec.dtypes import DType, bool_, to_numpy
@@ -65,8 +66,10 @@ class Values:
     @classmethod
     def of(cls, uop: UOp) -> Self:
         """A tensor over a graph of your own."""
-        if uop.shape is None:
-            raise UsageError(f"{uop.op.name} has no value, and no Tensor is made of it")
+        if uop.shape is None or not all(is_known(s) for s in uop.shape):
+            raise UsageError(
+                f"{uop.op.name} has the shape {uop.shape}; a Tensor has a shape of numbers and Variables"
+            )
         made = cls.__new__(cls)
         made._uop = uop
         made.grad = None
