@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from soundline.impl.lower.placement import check_device
 from soundline.spec.closed import elements, own_nodes
 from soundline.spec.errors import CompileError
 from soundline.spec.node import Device
@@ -93,6 +94,7 @@ def _inner(node: UOp) -> tuple[UOp, ...]:
 def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called: frozenset[UOp]) -> UOp:
     if node.op in _FOREIGN:
         raise CompileError(f"{node.op.name} is no part of a tensor program", where="callify")
+    check_device(node.device)
     if node.op is Op.Param:
         return bound.get(node.arg.slot, node)
     if node.op is Op.GetTuple:
