@@ -9,7 +9,9 @@ it does, nest by nest:
 * two loops that every access walks as one become one;
 * where a reduction reads along the innermost output axis, that axis is split into lanes; together with the axis around
   it into tiles, if some operand does not depend on that one, so that a loaded element is used many times (`tiles`).
-  What does not fill a split is cut off first. The order in which each output's reduction runs does not change;
+  What does not fill a split is cut off first. The order in which each output's reduction runs does not change.
+  A few rows go all at once, over long runs of memory, and so does a reduction that uses no element again;
+* sums along memory whose order is kept go side by side, since each step waits for the one before;
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
 * a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
@@ -29,18 +31,26 @@ from soundline.impl.lower.loops import last_step, loaded_places, stride, walked_
 from soundline.impl.lower.scheduling import Scheduling
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.threads import dealt_out
-from soundline.impl.lower.tiles import for_each, split, tile
+from soundline.impl.lower.tiles import for_each, is_far, split, tile
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 LONE_LANES = 64
 """Lanes of a split reduction."""
-WIDE_LANES = 256
-"""Lanes of a split output axis where no element is used again: long runs of memory, registers of the first cache."""
+WIDE_LANES = 1024
+"""Lanes of a split output axis where no element is used again: long runs of memory, sums that stay in the cache."""
+FEW = 16
+"""So few rows go all at once over long runs of memory, each of which is read once; of more, tiles are packed."""
+ROW_LANES = {4: WIDE_LANES, FEW: 256}
+"""Lanes beside so many rows."""
 _LEAST = 4
 """An axis shorter than this is not worth splitting."""
-TILE = 16
+WAITING = 32
+"""So many sums whose steps wait for each other go side by side."""
+TILE = 32
 """Lanes of both axes of a nest that reads along one and writes along the other."""
+_NARROW = 16
+"""A shorter axis is not worth a tile."""
 _LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
 
 
@@ -114,12 +124,31 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
             _square(kernel, at, ranges.index(across))
         return
     along = [f for f in folds if inner in arith.ranges_of(f)]
-    if trip_count(inner) < _LEAST or not along or not all(reads_along(f, inner) for f in along):
+    if trip_count(inner) < _LEAST or not along:
+        return
+    if not all(reads_along(f, inner) for f in along):
+        if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
+            split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
         return
     if len(ranges) > 1 and all(_reused(f, ranges[-2]) for f in along):
-        tile(kernel, target, at, along[0].dtype)
+        if trip_count(ranges[-2]) <= FEW and is_far(body, inner):
+            _few_rows(kernel, at)
+        else:
+            tile(kernel, target, at, along[0].dtype)
     else:
         split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
+
+
+def _few_rows(kernel: Scheduling, at: int) -> None:
+    """All rows at once, in lanes of the innermost axis."""
+    ranges, _ = kernel.nest(at)
+    count = trip_count(ranges[-2])
+    beside = next(lanes for rows, lanes in ROW_LANES.items() if count <= rows)
+
+    def rows(at: int) -> None:
+        kernel.split(kernel.nest(at)[0][-3], count, AxisType.UPCAST)
+
+    split(kernel, at, len(ranges) - 1, beside, rows)
 
 
 def _square(kernel: Scheduling, at: int, across: int) -> None:
@@ -141,9 +170,14 @@ def order(kernel: Scheduling, at: int) -> None:
         row = k
 
 
+def _waits(kernel: Scheduling, fold: UOp) -> bool:
+    """Whether each step of a reduction waits for the one before, and reads its neighbour."""
+    return not _order_is_free(kernel, fold) and reads_along(fold, fold.src[-1])
+
+
 def _reads_across(body: UOp, r: UOp, inner: UOp) -> bool:
     """Whether neighbouring values of a range read neighbours, but those of the innermost range do not."""
-    if min(trip_count(r), trip_count(inner)) < TILE:
+    if min(trip_count(r), trip_count(inner)) < _NARROW:
         return False
     return any(
         stride(place.src[1], r) == 1 and stride(place.src[1], inner) not in (0, 1)

@@ -17,12 +17,13 @@ from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.nests import opened
 from soundline.impl.lower.views import trip_count
+from soundline.impl.runtime.host import cores
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 WORTH = 1 << 22
 """So many simple operations are worth a core that must be woken: some fifty microseconds."""
 EVEN = 16
-"""A loop with this many iterations can be dealt out evenly enough."""
+"""A loop with this many iterations can be dealt out evenly enough; one with fewer if each core gets as many."""
 
 
 def work(nest: UOp) -> int:
@@ -66,4 +67,10 @@ def dealt_out(nest: UOp) -> UOp | None:
     ]
     if not loops:
         return None
-    return next((r for r in loops if trip_count(r) >= EVEN), max(loops, key=trip_count))
+    count = cores()
+    even = (
+        r
+        for r in loops
+        if trip_count(r) >= EVEN or (trip_count(r) >= 2 * count and trip_count(r) % count == 0)
+    )
+    return next(even, max(loops, key=trip_count))

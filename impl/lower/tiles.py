@@ -22,7 +22,7 @@ from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import DType
 from soundline.spec.uop import AxisType, UOp, substitute
 
-__all__ = ["BLOCK", "FAR", "for_each", "pack", "pays", "split", "this_machine", "tile"]
+__all__ = ["BLOCK", "FAR", "for_each", "is_far", "pack", "pays", "split", "this_machine", "tile"]
 
 BLOCK = 240
 """So many rows at a time meet all lanes."""
@@ -112,6 +112,11 @@ def pack(kernel: Scheduling, lanes: UOp) -> None:
 def pays(load: UOp, ranges: Collection[UOp]) -> bool:
     """Whether a load, of which one tile needs what these ranges reach, is better packed."""
     return len(load.src) > 1 or _span(load, ranges) > FAR
+
+
+def is_far(body: UOp, axis: UOp) -> bool:
+    """Whether the reductions in a body read, along an axis and what they fold, from far apart."""
+    return any(_span(load, {axis, *folded}) > FAR for load, folded in packable(body, axis))
 
 
 def _span(load: UOp, ranges: Collection[UOp]) -> int:

@@ -361,9 +361,9 @@ def test_only_loops_that_every_access_walks_as_one_are_merged() -> None:
 
 
 def test_a_transpose_goes_by_tiles_and_a_copy_does_not() -> None:
-    assert [16, 16] in lanes_of(optimized(stored(40, 20).T.contiguous()))
+    assert [32, 32] in lanes_of(optimized(stored(40, 35).T.contiguous()))
     assert not any(
-        16 in found and len(found) > 1 for found in lanes_of(optimized(stored(40, 20)[::-1].contiguous()))
+        32 in found and len(found) > 1 for found in lanes_of(optimized(stored(40, 20)[::-1].contiguous()))
     )
     assert lanes_of(optimized(stored(40, 5).T.contiguous())) == [[]]
 

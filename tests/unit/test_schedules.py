@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import tiles
+from soundline.impl.lower import heuristics, tiles
 from soundline.impl.lower.lawful import CPU
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.rangeify import rangeify
@@ -43,6 +43,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules for one processor, whatever this one is; everything is far away."""
     monkeypatch.setattr(tiles, "this_machine", lambda: WIDE)
     monkeypatch.setattr(tiles, "FAR", 0)
+    monkeypatch.setattr(heuristics, "FEW", 0)
     monkeypatch.setattr(tiles, "BLOCK", 6)
     lower.cache_clear()
 
@@ -159,6 +160,43 @@ def test_programs_tell_their_schedules(wide: None) -> None:
     assert (told.kernel, told.axes, told.origin) == (0, "L12 L70 R8", "heuristics")
     assert schedule_text(told.steps).startswith("Cut 1 64; Split 1 64 UPCAST; Pack 2 1; Split 0 6 UPCAST")
     assert told.launches == len(program.kernels)
+
+
+def heuristic(sink: UOp, *licences: str, target: Target = WIDE) -> str:
+    """What the heuristics do to a kernel."""
+    made = Scheduling(sink, itertools.count(50), itertools.count(50), licences)
+    return schedule_text(heuristics.schedule_of(made, target).steps)
+
+
+def test_few_rows_go_all_at_once_over_long_runs_of_what_is_far() -> None:
+    assert (
+        heuristic(product(3, 99, 2000)) == "Cut 1 1024; Split 1 1024 UPCAST; Split 0 3 UPCAST"
+        "; Split 5 976 UPCAST; Split 4 3 UPCAST"
+    )
+    assert heuristic(product(8, 999, 512)).startswith("Split 1 256 UPCAST; Split 0 8 UPCAST")
+    assert (
+        heuristic(product(8, 20, 512)) == "Split 1 64 UPCAST; Cut 0 6; Split 0 6 UPCAST; Swap 0 2; "
+        "Split 4 2 UPCAST; Swap 4 6"
+    )
+    assert heuristic(product(24, 999, 512)).startswith(
+        "Split 1 64 UPCAST; Pack 2 1; Split 0 6 UPCAST; Swap 0 2"
+    )
+
+
+def test_sums_that_wait_go_side_by_side() -> None:
+    i, k = loop(100, 0), loop(64, 1, AxisType.REDUCE)
+    x = Op.Load(Op.Index(buffer(0, 6400, float32), Op.Add(Op.Mul(i, const(64, index)), k)))
+    total = Op.Reduce(x, k, arg=ReduceArg(Op.Add))
+    sink = Op.Sink(Op.End(Op.Store(Op.Index(buffer(1, 100, float32), i), total), i))
+    assert heuristic(sink) == "Cut 0 96; Split 0 32 UPCAST; Split 2 4 UPCAST"
+    assert "UPCAST" not in heuristic(sink, "reassociate")
+
+
+def test_tiles_are_cut_for_the_processor() -> None:
+    narrow = Target(vector=16, registers=16)
+    assert heuristic(product(24, 20, 64), target=narrow).startswith("Split 1 8 UPCAST; Split 0 6 UPCAST")
+    other = Target(vector=64, registers=32, tile=(8, 2))
+    assert heuristic(product(24, 20, 64), target=other).startswith("Split 1 32 UPCAST; Split 0 8 UPCAST")
 
 
 # Given schedules --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 import soundline as sl
 from soundline.impl.codegen.c_vectors import declarations_for
 from soundline.impl.compile import lower
-from soundline.impl.lower import target, tiles, vectors
+from soundline.impl.lower import heuristics, target, tiles, vectors
 from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.target import Target
 from soundline.impl.tensor import Tensor
@@ -36,7 +36,8 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of six rows, and everything is far away."""
+    """Blocks of six rows, everything is far away, and however few rows there are, they are tiled."""
+    monkeypatch.setattr(heuristics, "FEW", 0)
     monkeypatch.setattr(tiles, "BLOCK", 6)
     monkeypatch.setattr(tiles, "FAR", 0)
 
