@@ -8,9 +8,11 @@ discharged and how, under which licences it was built, and what was checked by s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from types import MappingProxyType
+from typing import Any
 
 from soundline.impl import evidence
 from soundline.impl.lower.approximate import BOUND
@@ -71,6 +73,27 @@ class Certificate:
                 *(f"calls {name}:\n{certificate}" for name, certificate in self.called),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        """A table of the rules with their verdicts, and the rest as text; a notebook shows it."""
+        rows = "".join(
+            f"<tr><td><code>{escape(r.id)}</code></td><td>{r.count}</td><td>{escape(r.ruling.verdict)}</td></tr>"
+            for r in self.rules
+        )
+        head = "<tr><th>rule</th><th>applied</th><th>verdict</th></tr>"
+        return (
+            f"<p>profile {escape(self.profile)}, licences: {escape(', '.join(self.licences) or 'none')}</p>"
+            f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+            f"<details><summary>all of it</summary><pre>{escape(str(self))}</pre></details>"
+        )
+
+    def __rich_repr__(self) -> Iterator[Any]:
+        """The fields that rich shows."""
+        yield "profile", self.profile
+        yield "licences", list(self.licences)
+        yield "rules", {r.id: f"{r.count} × {r.ruling.verdict}" for r in self.rules}
+        yield "obligations", len(self.obligations)
+        yield "proved", self.proved
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

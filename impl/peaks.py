@@ -240,8 +240,22 @@ def of_this_machine(cores: int | None = None, *, again: bool = False) -> Peaks:
     if known is not None:
         return known
     found = measured(cores)
+    if cores > 1:
+        found = _no_less(found, of_this_machine(1))
     _keep(kept, found)
     return found
+
+
+def _no_less(found: Peaks, one: Peaks) -> Peaks:
+    """The peaks of several cores, where each is at least that of one: a busy machine has not all of them to spare."""
+    fused, apart = (
+        {name: max(rate, least[name]) for name, rate in rates.items()}
+        for rates, least in ((found.fused, one.fused), (found.apart, one.apart))
+    )
+    reads = (
+        (size, max(rate, least)) for (size, rate), (_, least) in zip(found.reads, one.reads, strict=True)
+    )
+    return Peaks(found.cores, fused, apart, tuple(reads))
 
 
 def _kept(cores: int) -> Path:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from soundline.impl import peaks as machine
 from soundline.impl.counts import Work
-from soundline.impl.explanation import kernel_stories
+from soundline.impl.kernel_stories import kernel_stories
 from soundline.impl.linking import Linked
 from soundline.impl.logs import logger
 from soundline.impl.lower.steps import Copy, Embedded, Foreign

@@ -28,6 +28,7 @@ import op_pages
 import optop_pages
 import rule_index
 import rule_pages
+import seeing_pages
 import spork_laws
 import spork_pages
 import status_matrix
@@ -67,6 +68,13 @@ PARTS: dict[str, Callable[[], str]] = {
     "optops": optop_pages.optops,
     "schedule-extensions": optop_pages.extensions,
     "schedule-on-a-cpu": optop_pages.on_a_cpu,
+    "seeing-bench": seeing_pages.bench,
+    "seeing-compile": seeing_pages.compile_,
+    "seeing-explain": seeing_pages.explain,
+    "seeing-file": seeing_pages.file,
+    "seeing-log": seeing_pages.log,
+    "seeing-pictures": seeing_pages.pictures,
+    "seeing-run": seeing_pages.run,
     "stages": optop_pages.stages,
     "sync-tls": synchronization_pages.timelines,
     "timeline-pairs": synchronization_pages.pairs,

@@ -366,7 +366,7 @@ def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
         own = _own_cost(node)
         values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
         stored = node.op is Op.Reduce or (node.op is Op.Pad and found[node.src[0]] > _CHEAP)
-        inherited = 0 if stored else sum(found[s] for s in values)
+        inherited = 0 if stored else sum(found.get(s, 0) for s in values)
         found[node] = 1 if _is_position(node) else min(own + inherited, 1_000_000)
     return found
 

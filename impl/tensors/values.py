@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from soundline.impl import notebooks as _notebooks  # noqa: F401  # nodes learn to show themselves
 from soundline.impl import storage
 from soundline.impl.drawing import svg
 from soundline.impl.operands import array_of, shape_of, stored_or_constant

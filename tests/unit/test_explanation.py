@@ -15,7 +15,8 @@ from soundline.impl.lower import threads, tiles, vectors
 from soundline.impl.lower.rangeify import realized
 from soundline.impl.lower.schedule import schedule_text
 from soundline.impl.lower.target import Target
-from soundline.spec.uop import Op, toposort
+from soundline.spec.dtypes import int32
+from soundline.spec.uop import Op, const, toposort
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,8 @@ def test_what_is_fused_is_one_kernel() -> None:
 
 def test_each_reason_to_store_a_value_is_told() -> None:
     def function(x: Any, w: Any) -> Any:
-        return (x @ w).softmax(-1), x.contiguous().T.contiguous()
+        dear = (x @ x.T).sin()
+        return (x @ w).softmax(-1), x.contiguous().T.contiguous(), dear + dear.T
 
     told = explained(function, ones(16, 24), ones(24, 32))
     reasons = {why for k in told.kernels for why in k.why}
@@ -89,6 +91,16 @@ def test_the_schedule_is_told_with_who_chose_it() -> None:
     assert "by the heuristics" in program.explain()
     given = sl.compile(lambda a: a + 1, ones(64), schedule="Split 0 8 UPCAST").explain()
     assert "schedule, by whoever compiled it: Split 0 8 UPCAST" in given
+
+
+def test_what_goes_row_by_row_is_told() -> None:
+    told = explained(lambda x: x.softmax(-1), ones(64, 96))
+    (kernel,) = told.kernels
+    (note,) = (n for n in kernel.notes if n.startswith("row by row"))
+    assert "maximum over 96" in note
+    assert {"Exp2", "Reduce", "Div"} <= {name for name, _ in kernel.ops}
+    assert "buffer" in " ".join(kernel.notes)
+    assert kernel.stores == ("output 0",)
 
 
 def test_packing_and_parts_and_cores_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,3 +171,9 @@ def test_what_is_called_at_several_places_says_so() -> None:
     assert "at 2 places" in told
     assert f"{told.commands} commands over {told.units} units" in told
     assert all(s.seconds is not None for s in told.stages)
+
+
+def test_a_call_that_is_left_in_a_body_is_refused() -> None:
+    call = Op.Call(Op.CustomFunction(const(1, int32), arg="unknown"), const(1, int32))
+    with pytest.raises(sl.CompileError, match="no scalar form"):
+        lower(Op.Function(Op.Tuple(Op.GetTuple(call, arg=0))), "exact")

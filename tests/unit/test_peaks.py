@@ -105,6 +105,19 @@ def test_the_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [size for size, _ in found.reads] == [1 << 14, 1 << 16]
 
 
+def test_several_cores_can_do_no_less_than_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    busy = Peaks(
+        2, {"float32": 90.0, "float64": 70.0}, {"float32": 1.0, "float64": 90.0}, ((64, 9.0), (512, 1.0))
+    )
+    monkeypatch.setattr(peaks, "measured", lambda cores: GIVEN if cores == 1 else busy)
+    found = peaks.of_this_machine(2)
+    assert found == Peaks(
+        2, {"float32": 100.0, "float64": 70.0}, {"float32": 60.0, "float64": 90.0}, ((64, 9.0), (512, 2.0))
+    )
+    assert peaks.of_this_machine(2) == found
+
+
 def test_a_peak_is_that_of_the_dtype_and_of_the_size() -> None:
     assert GIVEN.operations(float32) == 100
     assert GIVEN.operations(float64) == 55
