@@ -20,9 +20,19 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.effects import nest_of
 from soundline.impl.lower.scalars import FUSED, filled, identity_of
+from soundline.impl.lower.scatters import parts
 from soundline.impl.lower.views import shape_of
 from soundline.spec.uop import Op, UOp, buffer, reshape, substitute, toposort
+
+__all__ = [
+    "instructions",
+    "is_global",
+    "linearize",
+    "nest_of",
+    "runs_along",
+]
 
 _OPERANDS = frozenset((Op.Const, Op.Index, Op.After, Op.Stack, Op.Slice, Op.Reshape, Op.Expand))
 
@@ -32,15 +42,6 @@ def linearize(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     slots = [n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer]
     first, contract = max(slots, default=-1) + 1, "contract" in licences
     return Op.Linear(*(_Linearizer(first, contract).kernel(k) for k in kernels.src))
-
-
-def nest_of(effect: UOp) -> tuple[list[UOp], UOp]:
-    """The Ranges of a nest, outermost first, and what it repeats."""
-    ranges: list[UOp] = []
-    while effect.op is Op.End:
-        ranges.append(effect.src[1])
-        effect = effect.src[0]
-    return ranges, effect
 
 
 def runs_along(fold: UOp, r: UOp) -> bool:
@@ -75,8 +76,9 @@ class _Linearizer:
 
     def kernel(self, sink: UOp) -> UOp:
         """The sequence of a kernel's nests, one after the other."""
-        for effect in sink.src:
-            self.nest(effect)
+        for nest in sink.src:
+            for effect in parts(nest):
+                self.placed[effect] = self.nest(effect)  # one that comes later may name it
         return Op.Linear(*self.sequence)
 
     def start_along(self, r: UOp) -> None:

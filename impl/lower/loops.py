@@ -8,21 +8,24 @@ the last step alone fails a gate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.effects import closed, nest_of
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
 from soundline.spec.sizes import polynomial
 from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
 
-
-def closed(body: UOp, ranges: Sequence[UOp]) -> UOp:
-    """A nest of loops, outermost first, around an effect."""
-    for r in reversed(ranges):
-        body = Op.End(body, r)
-    return body
+__all__ = [
+    "closed",
+    "in_lanes",
+    "last_step",
+    "loaded_places",
+    "stride",
+    "walked_as_one",
+    "with_value",
+]
 
 
 def stride(at: UOp, r: UOp) -> int | None:

@@ -32,6 +32,7 @@ from soundline.impl.lower.approximate import approximated
 from soundline.impl.lower.heuristics import schedule_of
 from soundline.impl.lower.rows import grouped, in_rows
 from soundline.impl.lower.scans import scanned
+from soundline.impl.lower.scatters import is_scatter
 from soundline.impl.lower.schedule import Given, Scheduled, axis_text
 from soundline.impl.lower.scheduling import Scheduling, launched, scheduled
 from soundline.impl.lower.simplify import Applied, simplified
@@ -62,6 +63,8 @@ def optimized(
     found: list[UOp] = []
     told: list[Scheduled] = []
     simple = [simplified(kernel, licences, applied) for kernel in kernels.src]
+    free = [k for k in range(len(simple)) if k not in given]
+    scattered = {k for k in free if all(is_scatter(nest, applied) for nest in simple[k].src)}
 
     def prepared(nest: UOp) -> list[UOp]:
         running = scanned(nest, numbers, applied)
@@ -70,13 +73,17 @@ def optimized(
     def scheduling(nests: Iterable[UOp], checked: bool = False) -> Scheduling:
         return Scheduling(Op.Sink(*nests), numbers, slots, licences, checked)
 
-    for group in grouped(simple, given, temporaries):
+    for group in grouped(simple, scattered | given.keys(), temporaries):
         by_rows = in_rows(group, slots, numbers, lambda part: scheduling(prepared(part)))
         if by_rows is not None:
             found.append(simplified(by_rows[0], licences, applied))
             told += by_rows[1]
             continue
         for k in group.numbers:
+            if k in scattered:
+                found.append(simple[k])
+                told.append(Scheduled(k, "", (), "a scatter", 1))
+                continue
             as_given = k in given
             made = scheduling([n for nest in simple[k].src for n in prepared(nest)], as_given)
             axes = " ".join(map(axis_text, made.axes))

@@ -20,7 +20,7 @@ from soundline.spec.dtypes import bool_, floats, index, ints
 from soundline.spec.op_schema import Op
 from soundline.spec.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
 from soundline.spec.rules import Sides, fresh, given, identity, maximum, rule, where
-from soundline.spec.terms import Const, Monoid, Size, Value
+from soundline.spec.terms import Bool, Const, Monoid, Size, Value
 
 whole = (index, *ints)
 
@@ -119,3 +119,24 @@ def nearest_of_inside(k: Value, c: Const) -> Sides:
     """Behind its gate the iteration that is nearest to an index is the index."""
     given(k >= 0, k <= -c)
     return -maximum(-maximum(k, 0), c), k
+
+
+# Steps that do nothing --------------------------------------------------------------------------------------------
+
+
+@rule(dtypes=whole)
+def step_behind_gate(m: Monoid, p: Bool, x: Value, y: Value) -> Sides:
+    """A step with what a fold does not notice is none: only what passes its gate is done at all."""
+    return m(x, where(p, y, identity(m))), where(p, m(x, y), x)
+
+
+@rule(dtypes=floats)
+def sum_step_behind_gate(p: Bool, x: Value, y: Value) -> Sides:
+    """The same for a sum of floats."""
+    return x + where(p, y, -0.0), where(p, x + y, x)
+
+
+@rule(dtypes=floats)
+def max_step_behind_gate(p: Bool, x: Value, y: Value) -> Sides:
+    """The same for the greatest float."""
+    return maximum(x, where(p, y, identity(Op.Max))), where(p, maximum(x, y), x)

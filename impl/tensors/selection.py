@@ -175,9 +175,11 @@ class Selection(Reductions):
         if self.dtype is bool_:
             raise refuse("scatter_add", "numbers", "bools")
         mask, values, at = self._spread_out("scatter_add", axis, indices, source)
+        if not values.shape[at + 1]:
+            return self
         chosen = Op.Where(mask.uop, values.uop, nothing(self.dtype, values.shape))
         total = self.of(sums.fold(chosen, Op.Add, [at + 1]))
-        return mask.any(at + 1).where(self + total._dropped([at + 1], keepdim=False), self)
+        return self + total._dropped([at + 1], keepdim=False)
 
     def _spread_out(self, where: str, axis: int, indices: Operand, source: Operand) -> tuple[Self, Self, int]:
         """Which element of a source goes where: the mask and the elements, along one more axis."""

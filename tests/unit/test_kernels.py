@@ -102,6 +102,14 @@ def test_a_nest_that_a_value_comes_after_is_one_of_the_kernel() -> None:
 
 
 I = loop(4, 0)  # noqa: E741  # an index
+
+
+def running_kernel(bound: UOp, kind: AxisType = AxisType.REDUCE, outer: UOp = I) -> UOp:
+    """A kernel with a fold, in a loop, up to a bound that the loop moves."""
+    k = UOp(Op.Range, (bound,), RangeArg(1, kind))
+    return Op.Sink(nest(store(X, Op.Reduce(load(OUT, (k, 1)), k, arg=ReduceArg(Op.Add)), (outer, 1)), outer))
+
+
 BROKEN = {
     "kernel-c1": (
         Op.Group(),
@@ -111,7 +119,15 @@ BROKEN = {
         Op.Sink(Op.Barrier()),
         Op.Sink(Op.End(Op.Custom(arg=""), I)),
     ),
-    "kernel-c3": (Op.Sink(nest(Op.Group(), UOp(Op.Range, (param(0, index),), RangeArg(0)))),),
+    "kernel-c3": (
+        Op.Sink(nest(Op.Group(), UOp(Op.Range, (param(0, index),), RangeArg(0)))),
+        running_kernel(Op.Add(I, const(2, index))),
+        running_kernel(Op.Mul(I, const(1, index))),
+        running_kernel(Op.Add(I, const(1, index)), AxisType.LOOP),
+        running_kernel(
+            Op.Add(loop(4, 0, AxisType.UPCAST), const(1, index)), outer=loop(4, 0, AxisType.UPCAST)
+        ),
+    ),
     "kernel-c4": (
         Op.Sink(
             nest(store(X, const(1, int32), (loop(4, 0, AxisType.REDUCE), 1)), loop(4, 0, AxisType.REDUCE))
@@ -138,6 +154,7 @@ def test_what_is_no_kernel_is_refused(rule: str, sink: UOp) -> None:
         Op.Sink(),
         Op.Sink(nest(Op.Group(), I), nest(store(X, const(1, int32), (I, 1)), I)),
         Op.Sink(Op.Group()),
+        running_kernel(Op.Add(I, const(1, index))),
         scan_kernel(int32, 2, 3).sink,
         two_stores_kernel(int32, 2, 3).sink,
         Op.Sink(nest(Op.AtomicAdd(Op.Index(X, const(0, index)), load(OUT, (I, 1))), I)),

@@ -10,6 +10,7 @@ import pytest
 import soundline as sl
 from soundline.impl import sums
 from soundline.impl.lower import scans as lowering
+from soundline.impl.lower import scatters
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.scans import _continues, scanned
 from soundline.impl.lower.simplify import Applied
@@ -114,7 +115,7 @@ def test_certificate_names_the_rules_and_the_validated_step() -> None:
 def test_every_bounding_rule_is_one_that_lowering_uses() -> None:
     steps = {scans.fold_without_last, scans.fold_of_one_iteration}
     choices = {scans.any_gated_to_one, scans.nearest_of_inside}
-    assert {*lowering.BOUNDS, *steps, *choices} == set(SCANS)
+    assert {*lowering.BOUNDS, *steps, *choices, *scatters.STEPS} == set(SCANS)
 
 
 # By hand ----------------------------------------------------------------------------------------------------------

@@ -96,3 +96,21 @@ def nearest_of_inside_wrong(k: Value, c: Const):
     """One more than there are."""
     given(0 <= k, k <= 1 - c)
     return -maximum(-maximum(k, 0), c), k
+
+
+@rule(dtypes=[int8])
+def step_behind_gate_wrong(m: Monoid, p: Bool, x: Value, y: Value):
+    """A step that is not done leaves what was there, and not what would have been added."""
+    return m(x, where(p, y, identity(m))), where(p, m(x, y), y)
+
+
+@rule(dtypes=[float16])
+def sum_step_behind_gate_wrong(p: Bool, x: Value, y: Value):
+    """A sum of floats notices +0.0."""
+    return x + where(p, y, 0), where(p, x + y, x)
+
+
+@rule(dtypes=[float16])
+def max_step_behind_gate_wrong(p: Bool, x: Value, y: Value):
+    """All may lie below 0."""
+    return maximum(x, where(p, y, 0)), where(p, maximum(x, y), x)
