@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
 from soundline.spec.dtypes import DType
-from soundline.spec.uop import Op, UOp
+from soundline.spec.uop import Op, UOp, const, substitute, toposort
 
 OPERATIONS = {
     **dict.fromkeys((Op.Add, Op.Sub, Op.Mul, Op.Div, Op.Max, Op.Recip, Op.Sqrt), 1),
@@ -68,6 +68,20 @@ def work_of(kernel: UOp) -> Work:
             flops[node.dtype] += times * _operations(node)
     found = {dtype: count for dtype, count in flops.items() if count}
     return Work(found, _bytes(read), _bytes(written))
+
+
+def at_sizes(kernel: UOp, sizes: Mapping[int, int]) -> UOp:
+    """A kernel of symbolic sizes, which it reads from Buffers, at given ones: the number in the Buffer of each slot."""
+    read = {
+        n: const(sizes[n.src[0].src[0].arg.slot], n.dtype)
+        for n in toposort(kernel)
+        if n.op is Op.Load
+        and n.src[0].op is Op.Index
+        and n.src[0].src[0].op is Op.Buffer
+        and n.src[0].src[0].arg.slot in sizes
+        and is_global(n.src[0].src[0])
+    }
+    return Op.Linear(*(substitute(Op.Group(n), read).src[0] for n in kernel.src if n not in read))
 
 
 def _runs(kernel: UOp) -> Iterator[tuple[UOp, int]]:

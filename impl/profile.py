@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import io
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import peaks as machine
-from soundline.impl.counts import Work
+from soundline.impl.counts import Work, at_sizes, work_of
 from soundline.impl.kernel_stories import kernel_stories
 from soundline.impl.linking import Linked
 from soundline.impl.logs import logger
@@ -115,14 +116,14 @@ class Profile:
 
     def __rich__(self) -> Table:
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(
-            title=self.program, caption=self._caption(), title_justify="left", caption_justify="left"
-        )
+        title, caption = Text(self.program), Text(self._caption())  # in which brackets are no markup
+        table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
         for column in COLUMNS:
             table.add_column(column, justify="left" if column in ("computes", "bound by") else "right")
         for row in self._cells():
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         return table
 
     def _repr_html_(self) -> str:
@@ -228,14 +229,19 @@ def at_peak(work: Work, peaks: Peaks) -> tuple[float, str]:
 
 
 def profiled(
-    program: str, linked: Linked, commands: CommandBuffer, arguments: Sequence[Arrays], repeats: int
+    program: str,
+    linked: Linked,
+    commands: CommandBuffer,
+    arguments: Sequence[Arrays],
+    repeats: int,
+    sizes: Mapping[int, int] = MappingProxyType({}),
 ) -> Profile:
-    """Run a program so often, once before that, and tell what each kernel took."""
+    """Run a program so often, once before that, and tell what each kernel took; `sizes` are in the Buffers of slots."""
     if not 1 <= repeats <= MOST:
         raise UsageError(f"a program can be repeated 1 to {MOST} times, not {repeats}", where="profile")
     commands.measured(arguments)
     runs = np.array([commands.measured(arguments)[1] for _ in range(repeats)], np.float64) / 1e9
-    told = list(_told(linked))
+    told = list(_told(linked, sizes))
     found: dict[int, Peaks] = {}
     rows = []
     for key in dict.fromkeys(told):
@@ -252,9 +258,14 @@ def profiled(
     return Profile(program, tuple(rows), repeats, tuple(sorted(found.values(), key=lambda p: p.cores)))
 
 
-def _told(linked: Linked) -> Iterator[tuple[int | None, str, Work]]:
+def _told(
+    linked: Linked, sizes: Mapping[int, int] = MappingProxyType({})
+) -> Iterator[tuple[int | None, str, Work]]:
     """What each command is, in their order: the number of its kernel, what it does, and how much work that is."""
     stories = kernel_stories(linked)
+    if sizes and len(linked.units) == 1:
+        works = (work_of(at_sizes(k, sizes)) for k in linked.units[0].stages["plan"].src)
+        stories = tuple(replace(s, work=work) for s, work in zip(stories, works, strict=True))
     for site in linked.sites:
         if isinstance(site.step, Copy):
             nbytes = linked.steps.places[site.step.takes[0]].nbytes

@@ -144,7 +144,8 @@ class Program:
     def profile(self, *arguments: Any, repeats: int = 20) -> Profile:
         """Run so often, and tell of every kernel how long it takes and what share of the machine's peak that is."""
         self._check_count(arguments)
-        return profiled(repr(self), self._linked, self._commands, self._given(arguments), repeats)
+        given, sizes = self._measurable(arguments)
+        return profiled(repr(self), self._linked, self._commands, given, repeats, sizes)
 
     def svg(self, stage: str = "callify") -> str:
         """The picture of the program after a stage, which is named as in `stages` or as in the law."""
@@ -219,6 +220,10 @@ class Program:
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.inputs):
             raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
+
+    def _measurable(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[int, int]]:
+        """The arrays of a call, and the sizes among them, by slot."""
+        return self._given(arguments), {}
 
     def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
         rows = enumerate(zip(arguments, self.inputs, strict=True))

@@ -144,14 +144,24 @@ class SizedProgram(Program):
             raise UsageError(
                 f"{self.name} has symbolic sizes; it takes arrays, and Tensors of one device with a value"
             )
-        arrays = [np.asarray(a) if isinstance(a, Tensor) else array_of(a) for a in arguments]
-        values = self._bound([a.shape for a in arrays])
-        wanted = [Signature(s.dtype, tuple(bound(n, values) for n in s.shape)) for s in self.inputs]
-        given = [checked(a, s, k) for k, (a, s) in enumerate(zip(arrays, wanted, strict=True))]
+        given, values = self._checked(arguments)
         sizes = [np.array([values[v]], np.int32) for v in self._sizes]
         shapes = [tuple(bound(n, values) for n in s.shape) for s in self.outputs]
         results = self._commands.run_into([*given, *sizes], shapes)
         return results[0] if self._single else results
+
+    def _checked(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[UOp, int]]:
+        """The arrays of a call, held to the sizes that they tell, and these sizes."""
+        arrays = [np.asarray(a) if isinstance(a, Tensor) else array_of(a) for a in arguments]
+        values = self._bound([a.shape for a in arrays])
+        wanted = [Signature(s.dtype, tuple(bound(n, values) for n in s.shape)) for s in self.inputs]
+        return [checked(a, s, k) for k, (a, s) in enumerate(zip(arrays, wanted, strict=True))], values
+
+    def _measurable(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[int, int]]:
+        """The arrays of a call and of its sizes, and the sizes by slot."""
+        given, values = self._checked(arguments)
+        sizes = {len(given) + k: values[v] for k, v in enumerate(self._sizes)}
+        return [*given, *(np.array([n], np.int32) for n in sizes.values())], sizes
 
     def applied(self, *arguments: Any) -> Any:
         """Refused: a program of symbolic sizes is no part of another."""

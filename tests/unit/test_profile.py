@@ -116,3 +116,16 @@ def test_a_kernel_that_runs_at_several_places_has_one_row() -> None:
     twice = next(row for row in found.rows if row.runs == 2 and row.work.operations)
     once = made.explain().kernels[twice.kernel].work
     assert twice.work.operations == 2 * once.operations
+
+
+def test_a_program_of_symbolic_sizes_is_measured_at_those_of_the_call() -> None:
+    n = sl.Variable("n", 1, 64)
+    made = sl.compile(lambda x: (x * 2).sum(1) + 1, sl.Signature(sl.float32, (n, 8)))
+    for size in (5, 60):
+        found = made.profile(np.ones((size, 8), np.float32), repeats=1)
+        assert sum(row.work.operations for row in found.rows) == size * 8 * 2 + size
+        assert sum(row.work.read for row in found.rows) >= size * 8 * 4
+        assert sum(row.work.written for row in found.rows) == 2 * size * 4
+        assert "(float32[n, 8]) -> (float32[n])" in str(found)
+    with pytest.raises(sl.UsageError, match="not one of 1 … 64"):
+        made.profile(np.ones((65, 8), np.float32))
