@@ -51,6 +51,8 @@ class Certificate:
     rules: tuple[AppliedRule, ...]
     obligations: tuple[Obligation, ...]
     sampled: tuple[str, ...] = SAMPLED
+    promised: tuple[str, ...] = ()
+    """How near the results are to what, by the law."""
     trusted: tuple[str, ...] = ()
     """The custom functions that it calls, which nobody has looked into."""
     called: tuple[tuple[str, Certificate], ...] = ()
@@ -66,6 +68,7 @@ class Certificate:
         return "\n".join(
             [
                 f"profile {self.profile}, licences: {', '.join(self.licences) or 'none'}",
+                *(_section("promised of the results", list(self.promised)) if self.promised else []),
                 *_section("rules applied", [str(r) for r in self.rules]),
                 *_section("obligations, all discharged", [str(o) for o in self.obligations]),
                 *_section("sampled only", list(self.sampled)),

@@ -26,6 +26,7 @@ from soundline.impl.lower.schedule import Scheduled
 from soundline.impl.lower.steps import Compiled
 from soundline.impl.lower.views import shape_of
 from soundline.impl.profile import Profile, profiled
+from soundline.impl.promises import promises
 from soundline.impl.runtime.assembly import Loaded
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, parts_of
@@ -126,7 +127,8 @@ class Program:
         discharged = self._linked.discharged
         own = certified(self._profile, PROFILES[self._profile], applied, discharged, applied.rulings)
         called = tuple((p.name, p.certificate) for p in self._linked.embedded)
-        return replace(own, trusted=tuple(self._linked.foreign), called=called)
+        promised = promises(self.stages["callify"], PROFILES[self._profile])
+        return replace(own, trusted=tuple(self._linked.foreign), called=called, promised=promised)
 
     def explain(self) -> Explanation:
         """What became of the function: its kernels and why they are so, memory, stages, certificate; ``print`` it."""

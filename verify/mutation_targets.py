@@ -66,6 +66,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/double_word.py", "transcendentals", "decompositions"),
     _target("spec/dtypes.py", "dtypes", "elementwise"),
     _target("spec/elementwise.py", "elementwise", "decompositions"),
+    _target("spec/error_bounds.py", "fast_numerics"),
     _target("spec/errors.py", "errors", "mutants_structure"),
     _target("spec/evaluate.py", "mutants_memory", "evaluate_memory", "evaluate_values"),
     _target("spec/events.py", "unfolding"),
