@@ -36,6 +36,7 @@ examples:
   soundline compile model.py:layer --stage rangeify
   soundline compile model.py:layer --stage optimize --format svg -o layer.svg
   soundline compile model.py:layer --stage render > layer.c
+  soundline compile model.py:layer --schedule '0: Split 1 16 UPCAST'
 """
 
 

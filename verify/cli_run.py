@@ -71,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         )
     with programs.chosen(options) as found:
         returned = found.program(*found.inputs)
-        results = returned if isinstance(returned, tuple) else (returned,)
+        several = returned if isinstance(returned, tuple) else (returned,)
+        results = [np.asarray(r) for r in several]  # what lies on several devices is a Tensor
         told = None
         if options.check:
             told = replayed(found.program, found.function, found.inputs, results)

@@ -80,6 +80,14 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", "--random", default="0", metavar="N", help="of random inputs (default: 0)", dest="seed"
     )
     parser.add_argument(
+        "--schedule",
+        action="append",
+        default=[],
+        metavar="[K:] STEPS",
+        help="the schedule of kernel K, or of kernel 0: 'Split 0 8 UPCAST; Swap 0 1'",
+    )
+    parser.add_argument("--beam", metavar="N", help="search for schedules, with N candidates at a time")
+    parser.add_argument(
         "-v",
         "--verbose",
         action="count",
@@ -114,6 +122,7 @@ def chosen(options: argparse.Namespace) -> Iterator[Chosen]:
     generator = np.random.default_rng(seed_of(options.seed))
     given = [from_text(text, generator) for text in options.input]
     compiling = {"device": options.device, "profile": options.profile}
+    compiling |= {"schedule": _schedules(options.schedule), "beam": _beam(options.beam)}
     if not path.endswith(".py"):
         if name is not None:
             raise UsageError(f"{displayed(path)} is one program, without names")
@@ -125,6 +134,30 @@ def chosen(options: argparse.Namespace) -> Iterator[Chosen]:
         with blamed(path):
             examples = _examples(namespace, path, name)
             yield _compiled(name, target, given, examples, generator, compiling, namespace)
+
+
+def _schedules(given: Sequence[str]) -> dict[int, str] | None:
+    """The schedules that are given, by the number of the kernel."""
+    found: dict[int, str] = {}
+    for text in given:
+        number, colon, steps = text.partition(":")
+        if colon and not number.strip().isdecimal():
+            raise UsageError(f"--schedule {text!r} names no kernel", hint="such as '2: Split 0 8 UPCAST'")
+        kernel = int(number) if colon else 0
+        if kernel in found:
+            raise UsageError(f"kernel {kernel} has two schedules")
+        found[kernel] = steps if colon else text
+    return found or None
+
+
+def _beam(text: str | None) -> int | None:
+    if text is not None and not (text.isascii() and text.isdecimal() and int(text)):
+        raise UsageError(f"--beam {text} is no number of candidates")
+    return None if text is None else int(text)
+
+
+def _made(function: Callable[..., Any], inputs: Sequence[Any], compiling: Mapping[str, Any]) -> Program:
+    return compile(function, *inputs, **{**compiling, "profile": compiling["profile"] or "exact"})
 
 
 def split(text: str) -> tuple[str, str | None]:
@@ -215,13 +248,14 @@ def _compiled(
     namespace: Mapping[str, Any],
 ) -> Chosen:
     if isinstance(target, Program):
-        if compiling["profile"] is not None:
-            raise UsageError("the file has compiled this Program already", hint="leave out --profile")
+        options = [name for name in ("profile", "schedule", "beam") if compiling[name] is not None]
+        if options:
+            raise UsageError("the file has compiled this Program already", hint=f"leave out --{options[0]}")
         found = given or [as_input(e, generator) for e in examples or target.inputs]
         return Chosen(target, found, None, name, namespace)
     function: Callable[..., Any] = (lambda: target) if isinstance(target, Tensor) else target
     inputs = _inputs(function, given, examples, generator)
-    program = compile(function, *inputs, profile=compiling["profile"] or "exact", device=compiling["device"])
+    program = _made(function, inputs, compiling)
     return Chosen(program, inputs, function, name, namespace)
 
 
@@ -275,5 +309,5 @@ def _of_model(
     for k, (wanted, value) in enumerate(zip(signatures, inputs, strict=True)):
         if tuple(value.shape) != wanted.shape:
             raise UsageError(f"input {k} has shape {tuple(value.shape)}; {name} wants {wanted}")
-    program = compile(function, *inputs, profile=compiling["profile"] or "exact", device=compiling["device"])
+    program = _made(function, inputs, compiling)
     return Chosen(program, inputs, function, name, {})

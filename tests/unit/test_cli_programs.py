@@ -166,6 +166,14 @@ def test_compile_explains_and_shows_every_stage(capfd: pytest.CaptureFixture[str
         (["model.py:made", "--input", "wide.npy"], ["argument 0", "shape (3, 2)"]),
         (["odd.py:listed"], ["EXAMPLES['listed'] is a tuple or list"]),
         (["odd.py:unreadable"], ["'int99[3]' is no input"]),
+        (["model.py:double", "--input", "int8[2]", "--schedule", "Fly 0"], ["Fly"]),
+        (["model.py:double", "--input", "int8[2]", "--schedule", "x: Swap 0 1"], ["names no kernel"]),
+        (
+            ["model.py:double", "--input", "int8[2]", "--schedule", "0:", "--schedule", "0:"],
+            ["two schedules"],
+        ),
+        (["model.py:double", "--input", "int8[2]", "--beam", "0"], ["no number of candidates"]),
+        (["model.py:made", "--input", "x.npy", "--schedule", "Swap 0 1"], ["--schedule"]),
         (["cut.uops"], ["cut.uops:"]),
         (["lowered.uops"], ["no graph of tensors"]),
         (["lowered.uops:x"], ["without names"]),
@@ -270,6 +278,18 @@ def test_every_form_of_every_stage(capfd: pytest.CaptureFixture[str]) -> None:
     told = json.loads(shown(capfd, *layer, "--format", "json", "--stage", "plan"))
     assert (told["kind"], told["schema"], list(told["text"])) == ("compile", 1, ["plan"])
     assert main([*layer, "--stage", "all", "--format", "svg"]) == 2
+
+
+def test_a_schedule_is_carried_out(capfd: pytest.CaptureFixture[str]) -> None:
+    given = ["single.py", "--input", "float32[64]", "--schedule", "0: Split 0 8 UPCAST"]
+    assert "by whoever compiled it: Split 0 8 UPCAST" in shown(capfd, "compile", *given)
+    assert "bit for bit" in shown(capfd, "run", *given, "--check")
+
+
+def test_results_on_several_devices_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    text = 'def main(x: "float32[4, 2]"):\n    return x.shard(("CPU:0", "CPU:1"), 0) * 2\n'
+    Path("sharded.py").write_text(text)
+    assert "[[" in shown(capfd, "run", "sharded.py")
 
 
 def test_verbose_says_what_happens(capfd: pytest.CaptureFixture[str]) -> None:
