@@ -184,8 +184,9 @@ def _at_sizes(fn: Callable[..., Any], inputs: Sequence[Signature], device: str, 
 
 def _on_devices(outputs: Sequence[UOp], called: frozenset[UOp]) -> list[UOp]:
     """Results as the values of single devices, in order."""
-    flat = inlined(outputs, called=called)
-    return [own for parts in placed(flat) for own in parts] if is_placed(flat) else list(outputs)
+    if not is_placed(outputs):
+        return list(outputs)
+    return [own for parts in placed(inlined(outputs, called=called)) for own in parts]
 
 
 def _pointer(function: CustomFunction) -> Any:

@@ -58,24 +58,40 @@ def has_flat_arguments(given: Lowering) -> Iterator[str]:
 
 
 def is_list_of_kernels(given: Lowering) -> Iterator[str]:
-    """A Linear of kernels."""
+    """A Linear of kernels, in which a loop may also run up to a size that the arguments give."""
     if given.after.op is not Op.Linear:
         yield f"the program is {shown(given.after)}"
     for number, sink in enumerate(given.after.src):
+        bounds = [n.src[0] for n in toposort(sink) if n.op is Op.Range and n.src[0].op is not Op.Const]
+        sized = all(_is_given_by_arguments(b, given.arguments) for b in bounds)
         for rule, problem in problems(sink):
-            yield f"kernel {number}: {problem} [{rule}]"
+            if not (sized and rule == "kernel-c3"):
+                yield f"kernel {number}: {problem} [{rule}]"
 
 
 def is_list_of_scheduled_kernels(given: Lowering) -> Iterator[str]:
-    """A Linear of kernels, in which a fold may also run up to a bound that the loops around it give: a running fold."""
+    """A Linear of kernels, in which a loop may also run up to a size that the arguments give, and a fold up to a bound
+    that the loops around it give: a running fold.
+    """
     if given.after.op is not Op.Linear:
         yield f"the program is {shown(given.after)}"
     for number, sink in enumerate(given.after.src):
         bounds = [n for n in toposort(sink) if n.op is Op.Range and n.src[0].op is not Op.Const]
-        runs = all(n.arg.type is AxisType.REDUCE and _is_given_by_loops(n.src[0]) for n in bounds)
+        runs = all(
+            (n.arg.type is AxisType.REDUCE and _is_given_by_loops(n.src[0]))
+            or _is_given_by_arguments(n.src[0], given.arguments)
+            for n in bounds
+        )
         for rule, problem in problems(sink):
             if not (runs and rule == "kernel-c3"):
                 yield f"kernel {number}: {problem} [{rule}]"
+
+
+def _is_given_by_arguments(bound: UOp, arguments: int) -> bool:
+    """Whether a bound is made of numbers and of the one element of arguments, of one at least."""
+    leaves = [n for n in toposort(bound) if not n.src]
+    sizes = [n for n in leaves if n.op is Op.Buffer and n.arg.slot < arguments and n.arg.size == 1]
+    return bool(sizes) and all(n.op is Op.Const or n in sizes for n in leaves)
 
 
 def _is_given_by_loops(bound: UOp) -> bool:

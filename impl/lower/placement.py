@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 
 from soundline.impl import storage
 from soundline.impl.lower.views import MOVEMENT, shape_of
-from soundline.spec.closed import own_nodes
 from soundline.spec.devices import needs_others
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import CompileError
@@ -43,6 +42,7 @@ from soundline.spec.uop import (
     reshape,
     shape_source,
     shrink,
+    toposort,
 )
 
 _ALU = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
@@ -52,7 +52,7 @@ _PLAIN = re.compile(r"CPU(:\d+)?")
 
 def is_placed(roots: Sequence[UOp]) -> bool:
     """Whether some value of a graph is on another device than the one that is not named."""
-    return any(n.device not in (None, "CPU") for n in own_nodes(*roots))
+    return any(n.device not in (None, "CPU") for n in toposort(*roots))
 
 
 def placed(roots: Sequence[UOp]) -> list[list[UOp]]:

@@ -523,6 +523,70 @@ def test_memory_has_no_adjoint() -> None:
     assert evaluate(found, buffers={0: [3.0, 4.0]}).elements == (6.0, 8.0)
 
 
+# Custom functions -------------------------------------------------------------------------------------------------
+
+
+def _cubed(x: UOp, y: UOp) -> UOp:
+    """A Call of a function that soundline does not see into: of x and y, a result of x's shape."""
+    prototype = param(0, float64, x.shape or ())
+    return Op.GetTuple(Op.Call(Op.CustomFunction(prototype, arg="cube"), x, y), arg=0)
+
+
+def test_a_custom_function_passes_what_its_given_adjoint_says() -> None:
+    x, y = param(0, float64, (2,)), param(1, float64, (3,))
+    seen: list[tuple[UOp, int]] = []
+
+    def cube(call: UOp, position: int, g: UOp) -> list[UOp | None]:
+        seen.append((call, position))
+        return [Op.Mul(g, Op.Mul(x, x)), None]
+
+    node = _cubed(x, y)
+    found, nothing = gradient(total(node), [x, y], adjoints={"cube": cube})
+    assert evaluate(found, {0: [2.0, 3.0]}).elements == (4.0, 9.0)
+    assert evaluate(nothing, {0: [2.0, 3.0]}).elements == (0.0, 0.0, 0.0)
+    assert seen == [(node.src[0], 0)]
+    for adjoints_ in ({}, {"other": cube}):
+        with pytest.raises(GradientError, match="opaque"):
+            gradient(total(node), [x], adjoints=adjoints_)
+    inside = Op.Function(Op.Tuple(_cubed(x, y)), x, y)
+    (found,) = gradient(total(Op.GetTuple(inside, arg=0)), [x], adjoints={"cube": lambda c, k, g: [g, None]})
+    assert evaluate(found, {0: [2.0, 3.0], 1: [0.0] * 3}).elements == (1.0, 1.0)
+
+
+def test_only_what_is_live_reaches_a_given_adjoint() -> None:
+    """Where the result is not chosen it receives zero, and no derivative of it is used."""
+    x, y = param(0, float64, (2,)), param(1, float64, (3,))
+    chosen = Op.CmpLt(x, expand(reshape(const(2.5, float64), (1,)), (2,)))
+    node = Op.Where(chosen, _cubed(x, y), x)
+    (found,) = gradient(total(node), [x], adjoints={"cube": lambda c, k, g: [Op.Mul(g, x), None]})
+    assert evaluate(found, {0: [2.0, 3.0]}).elements == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        (lambda x, g: [g], "1 parts for 2 arguments"),
+        (lambda x, g: [g, None, None], "3 parts for 2 arguments"),
+        (lambda x, g: [None, g], "for an argument"),
+        (lambda x, g: [Op.Cast(g, arg=float32), None], "float32"),
+        (lambda x, g: [total(g), None], "for an argument"),
+    ],
+    ids=["too few", "too many", "of the other", "dtype", "shape"],
+)
+def test_an_adjoint_that_does_not_fit_is_refused(parts: Callable[[UOp, UOp], Any], says: str) -> None:
+    x, y = param(0, float64, (2,)), param(1, float64, (3,))
+    with pytest.raises(GradientError, match=says) as caught:
+        gradient(total(_cubed(x, y)), [x, y], adjoints={"cube": lambda c, k, g: parts(x, g)})
+    assert caught.value.rule == "uop-call-adjoint"
+
+
+def test_the_adjoint_of_a_function_keeps_its_tag() -> None:
+    x = param(0, float64)
+    called = Op.Function(Op.Tuple(Op.Mul(x, x)), x, tag="apart")
+    (found,) = gradient(Op.GetTuple(called, arg=0), [x])
+    assert [n.tag for n in toposort(found) if n.op is Op.Function] == ["apart"]
+
+
 # Symbolic sizes ---------------------------------------------------------------------------------------------------
 
 N = param(7, index, (), bounds=(1, 9))

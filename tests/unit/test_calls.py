@@ -13,6 +13,7 @@ import pytest
 
 from soundline.impl import compile as compiling
 from soundline.impl import linking, storage
+from soundline.impl.codegen.c_target import TARGET
 from soundline.impl.compile import Program, compile  # noqa: A004
 from soundline.impl.functions import function
 from soundline.impl.lower import calls
@@ -23,6 +24,7 @@ from soundline.impl.runtime.host import host
 from soundline.impl.tensor import Tensor
 from soundline.spec.errors import GradientError, IllFormed
 from soundline.spec.evaluate import evaluate
+from soundline.spec.pipeline import check_pipeline
 from soundline.spec.uop import Op, toposort
 
 RNG = np.random.default_rng(66)
@@ -374,6 +376,14 @@ def test_the_certificate_speaks_of_every_unit() -> None:
     assert "commands over" in program.explain()
     assert set(program.stages) == set(compiling.STAGES) - {"render"}
     assert kernels_in(program) == len(program.kernels)
+
+
+def test_every_unit_keeps_the_invariants_of_the_stages() -> None:
+    x, given = arrays((3, 4))[0], weights(1)
+    program = compile(lambda x, *ws: function(inline=False)(layer)(x + 1, *ws).sum(0), x, *given)
+    assert len(program.units) == 3
+    for unit in program.units:
+        assert check_pipeline(unit.stages, unit.source, TARGET) == []
 
 
 def test_threads_run_one_program_with_calls() -> None:

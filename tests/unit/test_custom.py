@@ -22,8 +22,7 @@ from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import bfloat16, bool_, float32, float64, int32
 from soundline.spec.errors import EvaluationError, GradientError, ToolchainError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient
-from soundline.spec.uop import Op, UOp, param, toposort
+from soundline.spec.uop import Op, param, toposort
 
 F4 = Signature(float32, (4,))
 X = np.array([1.0, -2.0, 3.5, 0.25], np.float32)
@@ -304,32 +303,6 @@ def test_wrong_adjoints_are_gradient_errors(adjoint: Any, says: str) -> None:
     x = Tensor(X)
     with pytest.raises(GradientError, match=says):
         scaled(adjoint=adjoint)(x).sum().gradient(x)
-
-
-def test_the_law_takes_adjoints_by_name() -> None:
-    """Only what is live is passed on, and an argument may receive nothing."""
-    x = param(0, float32, (2,))
-    call = Op.Call(Op.CustomFunction(param(0, float32, (2,)), arg="cube"), x, x)
-    y = Op.Reduce(Op.GetTuple(call, arg=0), arg=_sum())
-    parts: list[UOp] = []
-
-    def cube(node: UOp, position: int, g: UOp) -> list[UOp | None]:
-        assert (node, position) == (call, 0)
-        parts.append(g)
-        return [Op.Mul(g, Op.Mul(x, x)), None]
-
-    one = Op.Reshape(y, Op.Stack())
-    (found,) = gradient(one, [x], adjoints={"cube": cube})
-    assert evaluate(found, {0: np.array([2, 3], np.float32)}).elements == (4.0, 9.0)
-    assert len(parts) == 1
-    with pytest.raises(GradientError):
-        gradient(one, [x], adjoints={"other": cube})
-
-
-def _sum() -> Any:
-    from soundline.spec.uop import ReduceArg
-
-    return ReduceArg(Op.Add, (0,))
 
 
 # Programs in programs ---------------------------------------------------------------------------------------------

@@ -451,3 +451,21 @@ def test_one_storage_for_two_temporaries_is_a_plan_and_two_for_one_is_none() -> 
     assert replaced_storage(two, sequence(I, got(t5, I), got(t5, I))) == {t3: t5, t4: t5}
     once = sequence(I, got(t3, I), put(OUT, I, got(t3, I)))
     assert replaced_storage(once, sequence(I, got(t4, I), put(OUT, I, got(t5, I)))) is None
+
+
+# Sizes that are arguments -----------------------------------------------------------------------------------------
+
+
+def up_to(storage: UOp) -> UOp:
+    """A copy of as many elements as an integer in memory says, 8 at most."""
+    size = Op.Mod(Op.Cast(got(storage, const(0, index)), arg=index), const(9, index))
+    i = UOp(Op.Range, (size,), loop(8, 900).arg)
+    return kernels(Op.Sink(Op.End(put(OUT, i, got(X, i)), i)))
+
+
+@pytest.mark.parametrize("name", ["rangeify", "optimize"])
+def test_a_loop_may_run_up_to_an_argument_and_to_nothing_else_in_memory(name: str) -> None:
+    size = buffer(1, 1, int32)
+    assert not [v for v in check(name, small(name, up_to(size))) if "kernel-c3" in v.what]
+    for other in (buffer(2, 1, int32), buffer(7, 1, int32), buffer(1, 2, int32)):
+        assert [v for v in check(name, small(name, up_to(other))) if "kernel-c3" in v.what]

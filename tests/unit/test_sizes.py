@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from soundline.impl import sized, storage
+from soundline.impl.codegen.c_target import TARGET
 from soundline.impl.compile import compile  # noqa: A004
 from soundline.impl.functions import function
 from soundline.impl.lower import size_obligations
@@ -26,6 +27,7 @@ from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int32
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate
+from soundline.spec.pipeline import check_pipeline
 from soundline.spec.uop import Op, UOp, buffer, const, loop, toposort
 
 RNG = np.random.default_rng(9)
@@ -344,6 +346,13 @@ def test_threads_run_one_program_at_several_sizes() -> None:
     for t in threads:
         t.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("name", ["softmax over n", "cat of n and 3", "inner size of a product", "costly"])
+def test_its_stages_keep_their_invariants(name: str) -> None:
+    apply, inputs = CASES[name]
+    (unit,) = compile(apply, *inputs).units
+    assert check_pipeline(unit.stages, unit.source, TARGET) == []
 
 
 def test_such_a_program_can_be_looked_at() -> None:
