@@ -195,7 +195,8 @@ class Rendering:
             case Op.Custom:
                 self.line(node.arg.format(*map(name_of, node.src)))
             case Op.Buffer:
-                self.line(f"{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
+                aligned = "_Alignas(64) " if node.arg.size * node.dtype.itemsize >= 64 else ""
+                self.line(f"{aligned}{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
                 bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
                 self.texts[node] = name

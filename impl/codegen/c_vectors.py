@@ -82,7 +82,23 @@ def _helper(what: str, kind: str, width: str) -> str:
     if what == "max" and kind[0] != "f":
         what = "max of integers"
     nan = "UINT32_C(0x7fc00000)" if kind == "f32" else "UINT64_C(0x7ff8000000000000)"
-    return _HELPERS[what].format(t=f"{kind}x{width}", u=f"u{kind[1:]}x{width}", nan=nan)
+    t, u = f"{kind}x{width}", f"u{kind[1:]}x{width}"
+    feature, maximum = _MAXIMA.get(t, ("SL_NONE", "a"))
+    return _HELPERS[what].format(t=t, u=u, nan=nan, feature=feature, maximum=maximum.format(t=t, u=u))
+
+
+def _maximum_512(kind: str, bits: str) -> str:
+    both = f"{{u}})__builtin_ia32_max{kind}512_mask"
+    ends = f"a, ({bits})-1, 4)"
+    larger = f"({{t}})(({both}(a, b, {ends} & ({both}(b, a, {ends})"
+    unordered = f"__builtin_ia32_cmp{kind}512_mask(a, b, 3, ({bits})-1, 4)"
+    return f"__builtin_ia32_add{kind}512_mask(a, b, {larger}, {unordered}, 4)"
+
+
+_MAXIMA = {
+    "f32x16": ("__AVX512F__", _maximum_512("ps", "unsigned short")),
+    "f64x8": ("__AVX512F__", _maximum_512("pd", "unsigned char")),
+}
 
 
 _HELPERS = {
@@ -101,6 +117,9 @@ _HELPERS = {
 }}
 """,
     "max": """static inline {t} sl_max_{t}({t} a, {t} b) {{ /* of equal zeros the positive one; NaN where either is */
+#if defined {feature} && !defined __clang__ /* x86 gives the second operand for equal zeros and where either is NaN */
+    return {maximum};
+#endif
     const {u} more = ({u})(a > b), less = ({u})(a < b), same = ({u})(a == b);
     return ({t})((more & ({u})a) | (less & ({u})b) | (same & ({u})a & ({u})b) | (~(more | less | same) & ({u})(a + b)));
 }}
