@@ -130,6 +130,10 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
         if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
             split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
         return
+    rows = _rows_of_tiles(ranges[:-1], along, inner)
+    if rows is not None and rows is not ranges[-2]:
+        kernel.swap(rows, ranges[-2])
+        ranges, _ = kernel.nest(at)
     if len(ranges) > 1 and all(_reused(f, ranges[-2]) for f in along):
         if trip_count(ranges[-2]) <= FEW and is_far(body, inner):
             _few_rows(kernel, at)
@@ -149,6 +153,15 @@ def _few_rows(kernel: Scheduling, at: int) -> None:
         kernel.split(kernel.nest(at)[0][-3], count, AxisType.UPCAST)
 
     split(kernel, at, len(ranges) - 1, beside, rows)
+
+
+def _rows_of_tiles(outer: list[UOp], folds: list[UOp], inner: UOp) -> UOp | None:
+    """The innermost loop on which nothing depends that is read along the lanes, so that all rows of a tile use it."""
+    lanes = [p.src[1] for f in folds for p in loaded_places(f) if inner in arith.ranges_of(p.src[1])]
+    for r in reversed(outer):
+        if all(_reused(f, r) for f in folds) and not any(r in arith.ranges_of(at) for at in lanes):
+            return r
+    return None
 
 
 def _square(kernel: Scheduling, at: int, across: int) -> None:

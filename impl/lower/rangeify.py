@@ -40,6 +40,8 @@ _COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
 _OF_POSITIONS = frozenset((*MOVEMENT, Op.Const, Op.Stack, Op.Cast, Op.Add, Op.Mul)) - {Op.Pad}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
+_LARGE, _OFTEN = 1 << 12, 4
+"""A value of so many elements that is padded, and read so often, is stored with its padding."""
 _LANES = 64
 """A reduction of at most so many elements may have reductions inside: `optimize` makes lanes of its loop."""
 
@@ -107,6 +109,12 @@ class _Rangeifier:
         self.kernels.append(kernel)
         return kernel
 
+    def is_padded_again(self, node: UOp) -> bool:
+        """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
+        elements, source = math.prod(shape_of(node)), math.prod(shape_of(node.src[0]))
+        read = sum(v.evaluations for v in self.views[node])
+        return _LARGE <= elements <= 2 * source and read >= _OFTEN * elements and node.dtype is not index
+
     def must_realize(self, node: UOp) -> bool:
         """Whether a value is stored rather than computed where it is read."""
         return self.why_realized(node) is not None
@@ -115,6 +123,8 @@ class _Rangeifier:
         """Why a value is stored rather than computed where it is read; None where it is not stored."""
         if node in self.outputs:
             return "it is an output"
+        if node.op is Op.Pad and self.is_padded_again(node):
+            return "it is padded, and read so often that its gates would cost more"
         if node.op in (Op.Param, Op.Const) or node.op in MOVEMENT or node.op is Op.Stack:
             return None
         if node.op is Op.Contiguous:

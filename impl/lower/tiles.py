@@ -12,6 +12,7 @@ apart, or behind a gate, is packed first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 
 from soundline.impl.lower import arith
@@ -28,6 +29,8 @@ BLOCK = 240
 """So many rows at a time meet all lanes."""
 FAR = 1 << 17
 """From so many bytes between the first and the last element that one tile reads on, packing pays."""
+COPIES = 2
+"""What is read at places that overlap is not packed where that would store each element more often than this."""
 
 
 def for_each(kernel: Scheduling, first: int, count: int, work: Callable[[int], None]) -> None:
@@ -111,7 +114,11 @@ def pack(kernel: Scheduling, lanes: UOp) -> None:
 
 def pays(load: UOp, ranges: Collection[UOp]) -> bool:
     """Whether a load, of which one tile needs what these ranges reach, is better packed."""
-    return len(load.src) > 1 or _span(load, ranges) > FAR
+    if len(load.src) > 1:
+        return True
+    size = math.prod(trip_count(r) for r in arith.ranges_of(load))
+    few = size <= COPIES * load.src[0].src[0].arg.size  # a window that slides would be copied again and again
+    return few and _span(load, ranges) > FAR
 
 
 def is_far(body: UOp, axis: UOp) -> bool:
