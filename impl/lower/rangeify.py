@@ -40,6 +40,8 @@ _COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
 _OF_POSITIONS = frozenset((*MOVEMENT, Op.Const, Op.Stack, Op.Cast, Op.Add, Op.Mul)) - {Op.Pad}
 _CHEAP = 8
 """Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
+_OFTEN_AGAIN = 16
+"""From so many uses in reductions on, a value as costly as a division is stored."""
 _LARGE, _OFTEN = 1 << 12, 4
 """A value of so many elements that is padded, and read so often, is stored with its padding."""
 _LANES = 64
@@ -75,6 +77,8 @@ class _Rangeifier:
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
     reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
     folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
+    around: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
+    """For each loop of a reduction, the loops on which the reduction depends."""
     applied: Applied = field(default_factory=Applied)
     closed: dict[UOp, UOp | None] = field(default_factory=dict)
     """Of each Reduce that was asked for it its closed form, or None."""
@@ -108,6 +112,11 @@ class _Rangeifier:
         kernel = _Kernel(node, storage, View(len(self.kernels), coordinates), ranges)
         self.kernels.append(kernel)
         return kernel
+
+    def is_used_again(self, view: View) -> bool:
+        """Whether reductions read a value in many iterations that do not change it, as a matrix product does."""
+        around = [self.around[r] - view.ranges for r in view.ranges if r in self.around]
+        return any(math.prod(map(trip_count, loops)) >= _OFTEN_AGAIN for loops in around)
 
     def is_padded_again(self, node: UOp) -> bool:
         """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
@@ -144,6 +153,8 @@ class _Rangeifier:
             once = self.runs_once(next(iter(views)), elements)
             return None if once else "a reduction that cannot run once inside the loops of its reader"
         cost = self.costs[node]
+        if cost >= _COSTS[Op.Div] and any(map(self.is_used_again, views)):
+            return f"it costs {cost} operations an element, and reductions use each element again and again"
         if cost > _CHEAP and again * cost > elements * _CHEAP:
             return f"it costs {cost} operations an element, and {again} elements would be computed again"
         return None
@@ -238,6 +249,7 @@ class _Rangeifier:
             self.fresh(size, AxisType.REDUCE) if axis in node.arg.axes else c
             for axis, (size, c) in enumerate(zip(shape, view.coordinates, strict=True))
         ]
+        self.around |= {found[a]: view.ranges for a in node.arg.axes if found[a].op is Op.Range}
         self.folds[node, view] = tuple(found[a] for a in sorted(node.arg.axes) if found[a].op is Op.Range)
         return view.at(found)
 

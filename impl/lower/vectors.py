@@ -62,10 +62,15 @@ def lane_size(node: UOp) -> int | None:
     """The bytes of one lane of a value; of bools, those of what was compared, and None where that is not known."""
     if node.dtype is not bool_:
         return node.dtype.itemsize
-    if node.op in COMPARISONS:
-        return node.src[0].dtype.itemsize
-    found = {lane_size(s) for s in node.src} - {None} if node.op in _LOGIC else set()
-    return found.pop() if len(found) == 1 else None
+    stack, seen = [node], {node}
+    while stack:
+        top = stack.pop()
+        if top.op in COMPARISONS:
+            return top.src[0].dtype.itemsize
+        new = [n for n in top.src if n not in seen] if top.op in _LOGIC else []
+        stack.extend(reversed(new))
+        seen.update(new)
+    return None
 
 
 Shape = tuple[int, ...]
@@ -220,18 +225,38 @@ class _Cutting:
         """The elements of a value from a place on, `width` of them along the last axis."""
         if not value.shape:
             return _repeated(value, width)
-        key = value, place, width
-        if key not in self.parts:
-            self.parts[key] = self._part(value, place, width)
-        return self.parts[key]
+        stack = [(value, place, width)]
+        while stack:
+            key = stack[-1]
+            waiting = [n for n in self._needed(*key) if n[0].shape and n not in self.parts]
+            if key not in self.parts and waiting:
+                stack += waiting
+            else:
+                stack.pop()
+                if key not in self.parts:
+                    self.parts[key] = self._part(*key)
+        return self.parts[value, place, width]
+
+    def _needed(self, value: UOp, place: Place, width: int) -> list[tuple[UOp, Place, int]]:
+        """The parts of which a part is made."""
+        if value.op is Op.Expand:
+            return [self._before_expand(value, place, width)]
+        if value.op is Op.Reshape:
+            return [(value.src[0], place if value.src[0].shape else (), width)]
+        if value.op is Op.Reduce and not value.arg.axes:
+            return [(value.src[0], place, width)]
+        return [(s, place, width) for s in value.src] if computes(value) else []
+
+    def _before_expand(self, value: UOp, place: Place, width: int) -> tuple[UOp, Place, int]:
+        own = shape_of(value.src[0])
+        within = tuple(0 if n == 1 else p for n, p in zip(own, place, strict=True))
+        return value.src[0], within, 1 if own[-1] == 1 and shape_of(value)[-1] != 1 else width
 
     def _part(self, value: UOp, place: Place, width: int) -> UOp:
         if value.op is Op.Expand:
-            own = shape_of(value.src[0])
-            within = tuple(0 if n == 1 else p for n, p in zip(own, place, strict=True))
-            repeated = own[-1] == 1 and shape_of(value)[-1] != 1
-            inner = self.part(value.src[0], within, 1 if repeated else width)
-            return _repeated(inner, width) if repeated else inner
+            source, within, narrow = self._before_expand(value, place, width)
+            inner = self.part(source, within, narrow)
+            return _repeated(inner, width) if narrow != width else inner
         if value.op is Op.Reshape:
             inner = value.src[0]
             return self.part(inner, place if inner.shape else (), width)
@@ -320,8 +345,9 @@ def _neighbours(storage: UOp, first: int, width: int) -> UOp:
 
 
 def _agrees(node: UOp) -> bool:
-    """Whether what is chosen by a vector of bools has lanes as wide as those."""
-    return node.op is not Op.Where or lane_size(node.src[0]) in (None, node.dtype.itemsize)
+    """Whether what bools choose, or are joined with, has lanes as wide as theirs."""
+    bools = [s for s in node.src if s.dtype is bool_]
+    return all(lane_size(s) in (None, lane_size(node)) for s in bools)
 
 
 def _repeated(value: UOp, width: int) -> UOp:
