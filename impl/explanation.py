@@ -156,6 +156,9 @@ def _certificate_json(certificate: Certificate) -> dict[str, Any]:
         ],
         "obligations": [str(o) for o in certificate.obligations],
         "sampled": list(certificate.sampled),
+        "promised": list(certificate.promised),
+        "trusted": list(certificate.trusted),
+        "called": [name for name, _ in certificate.called],
     }
 
 

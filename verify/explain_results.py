@@ -83,6 +83,10 @@ def _compiled(report: Report) -> Lines:
         "licences",
         [f"it may depart from the order and rounding of the law by: {licences}" if licences else _NONE],
     )
+    if certificate.get("promised"):
+        yield "promised", [f"promised: {line}" for line in certificate["promised"]]
+    if certificate.get("trusted"):
+        yield "trusted", [f"it trusts the custom functions {', '.join(certificate['trusted'])}"]
     for rule in certificate["rules"]:
         how = ", each application of it" if rule["procedural"] else ""
         yield rule["id"], [f"{rule['id']} rewrote it {_times(rule['count'])}; {rule['verdict']}{how}"]
@@ -204,7 +208,7 @@ def _checked(report: Report) -> Lines:
 
 def _sarif(report: Report) -> Lines:
     results = [result for run in report["runs"] for result in run["results"]]
-    yield "", [f"{len(results)} findings"]
+    yield "", [f"{len(results)} finding{'s' * (len(results) != 1)}"]
     for result in results:
         yield result["ruleId"], [f"{result['ruleId']}: {result['message']['text']}"]
 

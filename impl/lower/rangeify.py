@@ -146,12 +146,14 @@ class _Rangeifier:
             return None
         if form is not None:
             dear = again > 0 and node.dtype is not index and _cost_of_form(form) > _CHEAP
-            return f"a choice by position, of which {again} elements would be read again" if dear else None
+            return (
+                f"it is a choice by position, of which {again} elements would be read again" if dear else None
+            )
         if node.op is Op.Reduce:
             if len(views) > 1:
-                return f"a reduction that is read in {len(views)} ways"
+                return f"it is a reduction that is read in {len(views)} ways"
             once = self.runs_once(next(iter(views)), elements)
-            return None if once else "a reduction that cannot run once inside the loops of its reader"
+            return None if once else "it is a reduction that cannot run once inside the loops of its reader"
         cost = self.costs[node]
         if cost >= _COSTS[Op.Div] and any(map(self.is_used_again, views)):
             return f"it costs {cost} operations an element, and reductions use each element again and again"
