@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import soundline as sl
+from soundline.impl import storage
 from soundline.impl.codegen import c_streams
 from soundline.impl.compile import lower
 from soundline.impl.lower import rows, tiles, vectors
+from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
 from soundline.impl.tensor import Tensor
 
+from .test_codegen_c import numbered, sanitized
 from .test_lowering import check_stages, stored
 
 TARGETS = {
@@ -210,3 +214,17 @@ def test_the_next_row_is_fetched_where_a_row_is_read_again(monkeypatch: pytest.M
         source = sl.compile(lambda a: a - a.max(-1, keepdim=True), x).source
         assert ("SL_FETCH(b0" in source) is fetched, columns
     assert "SL_FETCH" not in sl.compile(lambda a: a * 2, np.ones((8, 256), np.float32)).source
+
+
+@pytest.mark.usefixtures("small_caches")
+@pytest.mark.parametrize("profile", ["exact", "fast"])
+@pytest.mark.parametrize("columns", [256, 301])
+def test_rows_vectors_and_streams_do_nothing_undefined(profile: str, columns: int, tmp_path: Path) -> None:
+    x = Tensor(floats(5 * columns, columns).reshape(5, columns))
+    function = callify([x.softmax().uop, (x * 2 + 1).uop])
+    source = lower(numbered(function), profile).source
+    assert "sl_stream_" in source
+    outputs = [np.zeros(5 * columns, np.float32) for _ in range(2)]
+    arrays = [storage.contents(function.src[1]), *outputs, np.zeros(1 << 14, np.uint8)]
+    done = sanitized(source, arrays, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
