@@ -493,7 +493,9 @@ SANITIZE = (
 )
 
 
-def sanitized(source: str, arrays: list[np.ndarray], folder: Path) -> subprocess.CompletedProcess[str]:
+def sanitized(
+    source: str, arrays: list[np.ndarray], folder: Path, *flags: str
+) -> subprocess.CompletedProcess[str]:
     """Build a program with a main that runs it on these arrays, under the sanitizer, and run it."""
     rows = []
     for k, array in enumerate(arrays):
@@ -503,7 +505,7 @@ def sanitized(source: str, arrays: list[np.ndarray], folder: Path) -> subprocess
     walk = f"for (uint32_t k = 0; k < {COMMANDS}[0]; k++) {ENTRY}(slot, k, 0, 1);"
     main = f"int main(void) {{ void *slot[] = {{{slots}}}; {walk} return 0; }}\n"
     (folder / "program.c").write_text(source + "\n".join(rows) + "\n" + main, encoding="utf-8")
-    command = (*find_compiler().command, *SANITIZE, "program.c", "-o", "program", "-lm")
+    command = (*find_compiler().command, *SANITIZE, *flags, "program.c", "-o", "program", "-lm")
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     environment = {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=0"}

@@ -18,6 +18,7 @@ from soundline.impl.compile import lower
 from soundline.impl.lower import rows, tiles, vectors
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
+from soundline.impl.runtime.toolchain import machine_flags
 from soundline.impl.tensor import Tensor
 
 from .test_codegen_c import numbered, sanitized
@@ -226,5 +227,5 @@ def test_rows_vectors_and_streams_do_nothing_undefined(profile: str, columns: in
     assert "sl_stream_" in source
     outputs = [np.zeros(5 * columns, np.float32) for _ in range(2)]
     arrays = [storage.contents(function.src[1]), *outputs, np.zeros(1 << 14, np.uint8)]
-    done = sanitized(source, arrays, tmp_path)
+    done = sanitized(source, arrays, tmp_path, *machine_flags())
     assert (done.returncode, done.stderr) == (0, "")
