@@ -29,13 +29,15 @@ EPILOG = f"""\
 stages, in their order, under their names in the law:
   {", ".join(f"{n} ({LAW[n].title})" if n != LAW[n].title.lower() else n for n in STAGES)}
 
-exit codes: 0 it compiles, 1 a rule that rewrote the program is refuted, 2 wrong use, or a program that does not compile
+exit codes: 0 it compiles, 1 a rule that rewrote the program is refuted or --check found a stage that breaks its law,
+2 wrong use, or a program that does not compile, 3 --check could not decide
 
 examples:
   soundline compile model.py:layer --input 'float32[4, 8]' --input 'float32[8, 2]' --input 'float32[2]'
   soundline compile model.py:layer --stage rangeify
   soundline compile model.py:layer --stage optimize --format svg -o layer.svg
   soundline compile model.py:layer --stage render > layer.c
+  soundline compile model.py:layer --check
   soundline compile model.py:layer --schedule '0: Split 1 16 UPCAST'
 """
 
@@ -46,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     programs.common_arguments(parser)
     parser.add_argument("--stage", metavar="NAME", help="show the program after this stage, or after 'all'")
+    parser.add_argument("--check", action="store_true", help="hold every stage to its law, and say so")
     programs.output_arguments(parser, "text", "svg", "json")
 
 
@@ -56,12 +59,27 @@ def run(options: argparse.Namespace) -> int:
         stage = "all" if stage.strip().lower() == "all" else stage_named(stage)
     if options.format == "svg" and stage == "all":
         raise UsageError("a picture shows one stage", hint=f"one of {', '.join(STAGES)}")
+    if options.check and options.format != "text":
+        raise UsageError("--check reports in words", hint="leave out --format")
     with programs.chosen(options) as found:
         program = found.program
+        if options.check:
+            return _checked(program, options.output)
         shown = {"text": _text, "svg": _svg, "json": _json}[options.format](program, stage)
         programs.written(shown, options.output)
         refuted = [r.id for r in program.certificate.rules if r.ruling.verdict == "refuted"]
     return 1 if refuted else 0
+
+
+def _checked(program: Program, file: str | None) -> int:
+    """Hold the stages to their law, and print how they stand."""
+    from soundline.verify.stage_checks import checked
+
+    told = checked(program)
+    programs.written("\n".join(map(str, told)), file)
+    if any(check.broken for check in told):
+        return 1
+    return 3 if any(check.broken is None for check in told) else 0
 
 
 def _text(program: Program, stage: str | None) -> str:

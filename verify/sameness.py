@@ -57,6 +57,7 @@ _BYSTANDERS = frozenset(
             "replaying",
             "rule_files",
             "sameness",
+            "stage_checks",
             "syntax",
         ),
         *(

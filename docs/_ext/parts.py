@@ -69,6 +69,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "schedule-extensions": optop_pages.extensions,
     "schedule-on-a-cpu": optop_pages.on_a_cpu,
     "seeing-bench": seeing_pages.bench,
+    "seeing-check": seeing_pages.check,
     "seeing-compile": seeing_pages.compile_,
     "seeing-explain": seeing_pages.explain,
     "seeing-file": seeing_pages.file,

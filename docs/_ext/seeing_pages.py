@@ -85,6 +85,11 @@ def run() -> str:
     return _session("soundline run model.py:scaled --random 7 --check")
 
 
+def check() -> str:
+    """``soundline compile --check``."""
+    return _session("soundline compile model.py:scaled --check")
+
+
 def log() -> str:
     """``-vv``."""
     lower.cache_clear()
