@@ -138,7 +138,7 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
         if trip_count(ranges[-2]) <= FEW and is_far(body, inner):
             _few_rows(kernel, at)
         else:
-            tile(kernel, target, at, along[0].dtype)
+            tile(kernel, target, at, along[0])
     else:
         split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
 

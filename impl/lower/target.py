@@ -7,11 +7,16 @@ What of the processor decides how loops are cut: how wide its vectors are and ho
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from soundline.impl.runtime.toolchain import machine
+
+_CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
+_USUAL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,8 @@ class Target:
     """How many vectors there are registers for."""
     tile: tuple[int, int] | None = None
     """Rows of a tile and vectors across, where they are not to be derived."""
+    cache: int = field(default=_USUAL, compare=False)
+    """Bytes of the second cache, which a core has for itself."""
 
     @property
     def across(self) -> int:
@@ -43,9 +50,17 @@ class Target:
 @functools.cache
 def this_machine() -> Target:
     """The processor that programs are compiled for."""
-    features = machine().split()
+    features, cache = machine().split(), _cache()
     if platform.machine() not in ("x86_64", "AMD64"):
-        return Target(vector=16, registers=32)
+        return Target(vector=16, registers=32, cache=cache)
     if "avx512f" in features:
-        return Target(vector=64, registers=32)
-    return Target(vector=32 if "avx2" in features else 16, registers=16)
+        return Target(vector=64, registers=32, cache=cache)
+    return Target(vector=32 if "avx2" in features else 16, registers=16, cache=cache)
+
+
+def _cache() -> int:
+    """The bytes of the second cache, where the system tells."""
+    with contextlib.suppress(OSError, ValueError):
+        size = _CACHE.read_text(encoding="ascii").strip()
+        return int(size.removesuffix("K")) << 10 if size.endswith("K") else int(size)
+    return _USUAL

@@ -20,13 +20,16 @@ from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target, this_machine
 from soundline.impl.lower.views import trip_count
-from soundline.spec.dtypes import DType
 from soundline.spec.uop import AxisType, UOp, substitute
 
-__all__ = ["BLOCK", "FAR", "for_each", "is_far", "pack", "pays", "split", "this_machine", "tile"]
+__all__ = ["BLOCK", "FAR", "ROOM", "for_each", "is_far", "pack", "pays", "split", "this_machine", "tile"]
 
 BLOCK = 240
 """So many rows at a time meet all lanes."""
+ROOM = 0.5
+"""So much of the cache of a core may be taken by what all rows meet, the packed lanes of one step; where that is more,
+the rows come in blocks.
+"""
 FAR = 1 << 17
 """From so many bytes between the first and the last element that one tile reads on, packing pays."""
 COPIES = 2
@@ -60,17 +63,19 @@ def split(kernel: Scheduling, at: int, position: int, lanes: int, then: Callable
     for_each(kernel, at, 2 if rest else 1, work)
 
 
-def tile(kernel: Scheduling, target: Target, at: int, dtype: DType) -> None:
-    """Tiles of the last two axes of a nest around a reduction of this dtype."""
+def tile(kernel: Scheduling, target: Target, at: int, fold: UOp) -> None:
+    """Tiles of the last two axes of a nest around a reduction."""
     last = len(kernel.nest(at)[0]) - 1
-    width = target.across * target.vector // dtype.itemsize
+    width = target.across * target.vector // fold.dtype.itemsize
+    met = width * fold.dtype.itemsize * math.prod(map(trip_count, fold.src[1:]))
 
     def rows(at: int) -> None:
         split(kernel, at, _row_axis(kernel, at), target.rows, lambda at: _ordered(kernel, at))
 
     def blocks(at: int) -> None:
         pack(kernel, kernel.nest(at)[0][-1])
-        for_each(kernel, at, _blocks(kernel, at, last - 1, target.rows), rows)
+        parts = 1 if met <= ROOM * target.cache else _blocks(kernel, at, last - 1, target.rows)
+        for_each(kernel, at, parts, rows)
 
     split(kernel, at, last, width, blocks)
 

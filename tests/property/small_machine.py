@@ -68,6 +68,7 @@ THRESHOLDS: Mapping[tuple[Any, str], int] = {
     (threads, "WORTH"): 0,
     (threads, "EVEN"): 2,
     (tiles, "FAR"): 0,
+    (tiles, "ROOM"): 0,
 }
 
 

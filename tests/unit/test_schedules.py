@@ -43,6 +43,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules for one processor, whatever this one is; everything is far away."""
     monkeypatch.setattr(tiles, "this_machine", lambda: WIDE)
     monkeypatch.setattr(tiles, "FAR", 0)
+    monkeypatch.setattr(tiles, "ROOM", 0)
     monkeypatch.setattr(heuristics, "FEW", 0)
     monkeypatch.setattr(tiles, "BLOCK", 6)
     lower.cache_clear()
@@ -196,6 +197,10 @@ def test_tiles_are_cut_for_the_processor() -> None:
     narrow = Target(vector=16, registers=16)
     assert heuristic(product(24, 20, 64), target=narrow).startswith("Split 1 8 UPCAST; Split 0 6 UPCAST")
     other = Target(vector=64, registers=32, tile=(8, 2))
+    assert "LOOP" not in heuristic(product(600, 100, 64))  # what all rows meet stays in the cache
+    assert "Cut 0 240; Split 0 240 LOOP" in heuristic(
+        product(600, 100, 64), target=Target(64, 32, cache=1 << 14)
+    )
     assert heuristic(product(24, 20, 64), target=other).startswith("Split 1 32 UPCAST; Split 0 8 UPCAST")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heuristics, "FEW", 0)
     monkeypatch.setattr(tiles, "BLOCK", 6)
     monkeypatch.setattr(tiles, "FAR", 0)
+    monkeypatch.setattr(tiles, "ROOM", 0)
 
 
 def ascending(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -199,6 +201,18 @@ def test_the_processor_tells_how_wide_its_vectors_are(
     monkeypatch.setattr(target, "machine", lambda: features)
     monkeypatch.setattr(target.platform, "machine", lambda: processor)
     assert target.this_machine.__wrapped__() == expected
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"), [("2048K\n", 1 << 21), ("262144", 1 << 18), ("?", 1 << 20), (None, 1 << 20)]
+)
+def test_the_system_tells_how_large_the_cache_is(
+    says: str | None, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target, "_CACHE", tmp_path / "size")
+    if says is not None:
+        (tmp_path / "size").write_text(says)
+    assert target._cache() == expected
 
 
 def test_only_the_types_that_are_used_are_declared() -> None:
