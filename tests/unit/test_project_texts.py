@@ -68,6 +68,7 @@ def test_package_has_the_doors_that_it_promises() -> None:
         "conformance",
         "bench",
         "cluster",
+        "examples",
         "solvers",
     }
     assert project["scripts"]["soundline"] == "soundline.__main__:main"
