@@ -61,7 +61,7 @@ def indexed(x: UOp, index: Any) -> UOp:
                 raise UsageError(
                     f"wants an index inside an axis of size {size}; given {selector}", where="[]"
                 )
-            x = _part(x, axis, selector % size, 1)
+            x = _part(x, axis, selector + size if selector < 0 else selector, 1)
         axis += 1
     return x if x.shape == tuple(shape) else reshape(x, tuple(shape))
 

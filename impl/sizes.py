@@ -64,8 +64,14 @@ class Size:
     def __floordiv__(self, other: Any) -> Any:
         return _made(Op.Idiv, self, other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _made(Op.Idiv, other, self)
+
     def __mod__(self, other: Any) -> Any:
         return _made(Op.Mod, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _made(Op.Mod, other, self)
 
     def __neg__(self) -> Any:
         return 0 - self

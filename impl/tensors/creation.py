@@ -26,7 +26,7 @@ from soundline.spec.uop import Op, UOp, broadcast_to, const
 def checked_sizes(where: str, shape: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
     """Sizes that are given one by one or as one sequence, each an int ≥ 0."""
     found = sizes_of(tuple(shape))
-    if min(found, default=0) < 0:
+    if any(s < 0 for s in found):
         raise refuse(where, "sizes ≥ 0", found)
     return found
 

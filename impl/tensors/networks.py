@@ -93,7 +93,7 @@ class Networks(Randomness):
         if not self.dtype.is_float:
             raise refuse("layer_norm", "floats", self.dtype)
         apart = self.cast(accumulated(self.dtype)) - self._mean(axes)
-        variance = self.of(sums.added((apart * apart).uop, axes)) / float(self._count(axes))
+        variance = self.of(sums.added((apart * apart).uop, axes)) / self._length(axes)
         return _scaled(apart * (variance + eps).rsqrt(), weight, bias).cast(self.dtype)
 
     def rms_norm(self, axis: Axes = -1, weight: Operand | None = None, eps: float = 1e-5) -> Self:

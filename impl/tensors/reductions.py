@@ -78,8 +78,11 @@ class Reductions(Movement):
 
     def _variance(self, axes: Sequence[int], correction: int | float) -> Self:
         apart = self.cast(accumulated(floating(self.dtype))) - self._mean(axes)
-        count = max(0.0, float(self._count(axes) - correction))
-        return self.of(sums.added((apart * apart).uop, axes)) / count
+        total = self.of(sums.added((apart * apart).uop, axes))
+        length = self._length(axes)
+        if isinstance(length, float):
+            return total / max(0.0, length - correction)
+        return total / (length - correction).maximum(0.0)
 
     def std(self, axis: Axes = None, keepdim: bool = False, correction: int | float = 0) -> Self:
         """The root of the variance."""

@@ -227,6 +227,20 @@ def test_backward_reaches_leaves_on_devices() -> None:
         same(a.grad.numpy(), b.grad.numpy())
 
 
+def test_backward_reaches_leaves_behind_a_move() -> None:
+    """Leaves in the memory without a name, whose values are divided and copied on the way."""
+    x, w = array(4, 3), array(3, 2)
+
+    def gradients(place: Callable[[Tensor, int | None], Tensor]) -> list[np.ndarray]:
+        leaves = [Tensor(x, requires_grad=True), Tensor(w, requires_grad=True)]
+        ((place(leaves[0], 0) @ place(leaves[1], None)).relu() ** 2).sum().backward()
+        assert all(leaf.grad is not None and leaf.grad.device == "CPU" for leaf in leaves)
+        return [leaf.grad.numpy() for leaf in leaves if leaf.grad is not None]
+
+    for a, b in zip(gradients(lambda t, axis: t.shard(D2, axis)), gradients(lambda t, axis: t), strict=True):
+        same(a, b)
+
+
 def test_gradients_of_each_device_and_their_allreduce() -> None:
     """The usual form: each device sums over its own part, and the sums are added."""
     x = array(4, 4)

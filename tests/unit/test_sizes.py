@@ -111,6 +111,12 @@ CASES: dict[str, tuple[Apply, tuple[Signature, ...]]] = {
     "layer norm": (lambda x, w: x.layer_norm(weight=w), (f32(N, 4), f32(4))),
     "a function": (lambda x: function(lambda a: a * a + a.sum())(x) + 1, (f32(N, 2),)),
     "a gradient": (lambda x, w: ((x @ w).relu() ** 2).sum().gradient(w)[0], (f32(N, 3), f32(3, 2))),
+    "rows at the ends": (lambda x: x[0] + x[-1] + x @ x[0, :1], (f32(N, 1),)),
+    "variance": (lambda x: (x.var(0), x.std(1)), (f32(N, 4),)),
+    "a norm of all": (lambda x: x.layer_norm(axis=(0, 1)), (f32(N, 3),)),
+    "running sums": (lambda x: x.cumsum(0) + x.cumsum(1), (f32(N, 3),)),
+    "ones of n": (lambda x: x + Tensor.ones(N, 3), (f32(N, 3),)),
+    "an einsum": (lambda x, y: Tensor.einsum("ij,kj->ik", x, y), (f32(N, 3), f32(M, 3))),
     "constants and captured": (lambda x: x + CAPTURED + 1.5, (f32(N, 3),)),
 }
 CAPTURED = Tensor(np.arange(3, dtype=np.float32))
