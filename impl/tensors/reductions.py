@@ -63,7 +63,7 @@ class Reductions(Movement):
         total = self.of(sums.added(real.uop, axes))
         return total._quotient(total, self._length(axes))
 
-    def _length(self, axes: Sequence[int]) -> Any:
+    def _length(self, axes: Sequence[int]) -> float | Self:
         """The number of elements along axes, as what a value is divided by."""
         count: Any = self._count(axes)
         if not is_size(count):
