@@ -49,6 +49,7 @@ class _Writer:
         self.names: dict[str, Any] = {"UNSURE": UNSURE, "UOp": UOp, "IllFormed": IllFormed}
         self.names |= {"constant_of": repeated_constant, "Const": Op.Const}
         self.bound: dict[str, str] = {}
+        self.last: list[tuple[str, bool]] = []
         self.dtype_bound = False
         self.count = 0
 
@@ -94,11 +95,16 @@ class _Writer:
             self.unless(f"{node} is {self.bound[name]}")
             return
         self.bound[name] = node
-        self.unless(f"{node}.shape is not None")
-        if kind.kind == "Bool":
-            self.unless(f"{node}.dtype is {self.fresh(bool_)}")
-        else:
-            self.dtype(f"{node}.dtype")
+        self.last.append((node, kind.kind == "Bool"))
+
+    def values(self) -> None:
+        """Compare the shapes and dtypes of the variables, once all else is as the rule says."""
+        for node, is_bool in self.last:
+            self.unless(f"{node}.shape is not None")
+            if is_bool:
+                self.unless(f"{node}.dtype is {self.fresh(bool_)}")
+            else:
+                self.dtype(f"{node}.dtype")
 
     def dtype(self, found: str) -> None:
         """Bind the rule's dtype, or compare with it."""
@@ -165,6 +171,7 @@ def direct(
     writer = _Writer(stated)
     try:
         writer.compare(left, "node", typed=False)
+        writer.values()
         for name in dropped:
             writer.unless(f"not facts.has_effect({writer.bound[name]})")
         for name in sorted(demanded):

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 from soundline.impl.applications import Application, attempt
 from soundline.impl.collecting import collection_paused
@@ -194,14 +194,10 @@ def _index(rules: tuple[Rule | Procedure, ...]) -> _Index:
     return _Index(rules)
 
 
-class _Step(NamedTuple):
-    """What a step made of a node, whose normal form is then the node's."""
+_Step = tuple[UOp, UOp, str]
+"""A step: the node on finished operands, what was made of it, whose normal form is then the node's, and the rule."""
 
-    rebuilt: UOp
-    """The node on finished operands."""
-    result: UOp
-    by: str
-    """The rule."""
+_NEW: Any = object()
 
 
 @dataclass(slots=True)
@@ -218,12 +214,10 @@ class _Run:
     applications: list[Application] = field(default_factory=list)
     folded: int = 0
     steps: int = 0
-    done: dict[UOp, UOp] = field(default_factory=dict)
-    """The normal form of every node that is finished."""
-    active: set[UOp] = field(default_factory=set)
-    """The nodes whose normal form is being computed."""
+    done: dict[UOp, UOp | None] = field(default_factory=dict)
+    """The normal form of every node that is finished; None while it is being computed."""
     became: dict[UOp, _Step] = field(default_factory=dict)
-    """The steps that were made of such nodes."""
+    """The steps that were made of nodes whose normal form is being computed."""
     places: dict[UOp, UOp] = field(default_factory=dict)
     """A place with its indices in normal form."""
 
@@ -232,63 +226,78 @@ class _Run:
 
         A node is met up to three times: its operands are wanted, then the result of its step, then it is finished.
         """
-        done, active, became = self.done, self.active, self.became
+        done, became = self.done, self.became
         stack = [root]
         while stack:
             node = stack[-1]
-            if node in done:
+            known = done.get(node, _NEW)
+            if known is not None and known is not _NEW:
                 stack.pop()
                 continue
-            if node not in active:
-                active.add(node)
-                wanted = [s for s in self._operands(node) if s not in done]
+            if known is _NEW:
+                done[node] = None
+                wanted = [
+                    s
+                    for s in (node.src[::-1] if node.op in _VALUES else self._operands(node))
+                    if s not in done
+                ]
                 if wanted:
-                    if not active.isdisjoint(wanted):
-                        raise self._circle(stack, next(n for n in reversed(wanted) if n in active))
                     stack += wanted
                     continue
-            step = became.get(node) or self._step(node)
+            step = became.get(node) or self._step(node, stack)
             if step is not None:
-                if step.result not in done:
+                rebuilt, result, _ = step
+                final = done.get(result, _NEW)
+                if final is _NEW or final is None:
                     became[node] = step
-                    if step.result in active:
-                        raise self._circle(stack, step.result)
-                    stack.append(step.result)
+                    if final is None:
+                        raise self._circle(stack, result)
+                    stack.append(result)
                     continue
-                done[node] = done[step.rebuilt] = done[step.result]
-            active.discard(node)
+                done[node] = done[rebuilt] = final
             stack.pop()
-        return done[root]
+        return self._finished(root)
 
-    def _step(self, original: UOp) -> _Step | None:
+    def _finished(self, node: UOp) -> UOp:
+        final = self.done[node]
+        assert final is not None
+        return final
+
+    def _step(self, original: UOp, stack: list[UOp]) -> _Step | None:
         """Rebuild a node on its finished operands, and apply to it what applies first. None where nothing does: then
         it is finished.
         """
         done = self.done
         if original.op in _VALUES:
             src = tuple([done[s] for s in original.src])
-            node = original if src == original.src else _made(original, src)
+            if None in src:  # an operand waits for this node
+                raise self._circle(stack, original.src[src.index(None)])
+            node = original if src == original.src else _made(original, src)  # type: ignore[arg-type]
         else:
+            waiting = next((n for n in self._operands(original) if done[n] is None), None)
+            if waiting is not None:
+                raise self._circle(stack, waiting)
             node = self._rebuilt(original)
-        if node is not original and node in done:
-            return _Step(node, node, "")
+        if node is not original and done.get(node) is not None:
+            return node, node, ""
         if node.op in _MAY_FOLD and node.src[0].op in _CONSTANT and (folded := fold(node)) is not None:
             self.folded += 1
             if self.watch is not None:
                 self.watch(FOLDING, node, folded)
-            return _Step(node, folded, "")
+            return node, folded, ""
         for candidate in self.index.at(node):
-            if isinstance(candidate, _Candidate):
+            if type(candidate) is _Candidate:
                 right = candidate.right(node, self.facts)
                 if right is not None:
                     rule = candidate.pattern.rule
                     self._count(rule, candidate.pattern.exchanged, node, right)
-                    return _Step(node, right, rule.id)
+                    return node, right, rule.id
             else:
+                assert isinstance(candidate, Procedure)
                 right = self._attempted(candidate, node)
                 if right is not None:
                     self._count(candidate, (), node, right)
-                    return _Step(node, right, candidate.id)
+                    return node, right, candidate.id
         done[original] = done[node] = node
         return None
 
@@ -321,10 +330,8 @@ class _Run:
     # which parts of a node are rewritten
 
     def _operands(self, node: UOp) -> Sequence[UOp]:
-        """The nodes that are rewritten before a node is, in reverse order."""
+        """The nodes that are rewritten before a node is, in reverse order; of `_VALUES`, all sources."""
         op = node.op
-        if op in _VALUES:
-            return node.src[::-1]
         if op in _WHOLE:
             return ()
         if op in _FIRST_ONLY:
@@ -334,14 +341,14 @@ class _Run:
 
     def _rebuilt(self, node: UOp) -> UOp:
         """A node on its finished operands; itself where they are ill-formed together."""
-        done, op = self.done, node.op
+        op = node.op
         if not node.src or op in _WHOLE:
             return node
         if op in _FIRST_ONLY:
-            return _made(node, (done[node.src[0]], *node.src[1:]))
+            return _made(node, (self._finished(node.src[0]), *node.src[1:]))
         body = node.src[:1] if op in (Op.Function, Op.Call) else ()
         own = node.src[len(body) :]
-        return _made(node, (*body, *(self._place(s) if _is_place(s) else done[s] for s in own)))
+        return _made(node, (*body, *(self._place(s) if _is_place(s) else self._finished(s) for s in own)))
 
     def _inside_place(self, place: UOp) -> Iterator[UOp]:
         """The indices and effects in a place that has not been met before."""
@@ -359,14 +366,14 @@ class _Run:
         new = self.places.get(place, place)
         for view in reversed(spine):
             rest = view.src[1:]
-            new = _made(view, (new, *((self.done[s] for s in rest) if view.op in _INDEXED else rest)))
+            new = _made(view, (new, *(map(self._finished, rest) if view.op in _INDEXED else rest)))
             self.places[view] = new
         return new
 
     def _circle(self, stack: list[UOp], wanted: UOp) -> RewriteError:
         """The error for rules that lead from a node back to itself."""
         steps = [self.became[n] for n in stack[stack.index(wanted) :] if n in self.became]
-        names = tuple(dict.fromkeys(step.by for step in steps if step.by))
+        names = tuple(dict.fromkeys(by for _, _, by in steps if by))
         return RewriteError(
             f"rewriting {wanted} leads back to it by {', '.join(names)}",
             names,

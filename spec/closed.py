@@ -26,16 +26,16 @@ def own_sources(node: UOp) -> tuple[UOp, ...]:
 def own_nodes(*roots: UOp) -> list[UOp]:
     """The nodes of a body, sources before users, without the bodies of the Functions and Calls nested in it."""
     order: dict[UOp, None] = {}
-    stack: list[tuple[UOp, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[UOp | None] = [*reversed(roots)]
     while stack:
-        node, expanded = stack.pop()
-        if node in order:
-            continue
-        if expanded:
+        node = stack.pop()
+        if node is None:  # what lies below this mark is a node whose sources are in order
+            node = stack.pop()
+            assert node is not None
             order[node] = None
-        else:
-            stack.append((node, True))
-            stack.extend((s, False) for s in reversed(own_sources(node)) if s not in order)
+        elif node not in order:
+            stack += (node, None)
+            stack += [s for s in own_sources(node)[::-1] if s not in order]
     return list(order)
 
 

@@ -130,7 +130,7 @@ class WmmaArg:
     device: str = "CUDA"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Properties:
     """The four derived properties that construction computes; min_max is computed on demand."""
 
@@ -175,7 +175,7 @@ def _identity(op: Op, src: tuple[UOp, ...], arg: Any, tag: object) -> tuple[obje
 class _Fields:
     """What a node consists of; a node is one of these until it is complete."""
 
-    __slots__ = ("__weakref__", "arg", "axis", "device", "dtype", "op", "shape", "src", "tag")
+    __slots__ = ("__weakref__", "arg", "axis", "device", "dtype", "op", "properties", "shape", "src", "tag")
     op: Op
     src: tuple[UOp, ...]
     arg: Any
@@ -184,6 +184,8 @@ class _Fields:
     shape: Shape | None
     device: Device
     axis: int | None
+    properties: Properties
+    """The last four, as the laws gave them."""
 
 
 class UOp(_Fields):
@@ -207,14 +209,17 @@ class UOp(_Fields):
         if known is not None:
             return known
         properties = cls.laws(op, src, arg)
-        if not is_hashable(tag):
+        if tag is not None and not is_hashable(tag):
             raise IllFormed(op.name, "U-21", given=f"tag {tag!r}", wants="a tag that can be hashed")
         node: Any = object.__new__(_Fields)
         node.op, node.src, node.arg, node.tag = op, src, arg, tag
         node.dtype, node.shape = properties.dtype, properties.shape
-        node.device, node.axis = properties.device, properties.axis
+        node.device, node.axis, node.properties = properties.device, properties.axis, properties
         node.__class__ = cls  # complete, and from now on immutable
-        return _interned(identity, node)
+        entry = _Entry(node, _forget)
+        entry.identity = identity
+        present = _INTERNED.setdefault(identity, entry)
+        return node if present is entry else _entered(entry, node)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Nodes are immutable."""
@@ -237,18 +242,16 @@ class _Entry(weakref.ref[UOp]):
 
 _INTERNED: dict[tuple[object, ...], _Entry] = {}
 _LOCK = threading.RLock()
-"""Held while the table changes, so that threads that make one tuple get one node."""
+"""Held while an entry is replaced or removed, so that threads that make one tuple get one node."""
 
 
-def _interned(identity: tuple[object, ...], node: UOp) -> UOp:
-    """Enter a node in the table, or find the one that another thread has entered meanwhile."""
-    entry = _Entry(node, _forget)
-    entry.identity = identity
+def _entered(entry: _Entry, node: UOp) -> UOp:
+    """Put a node in the place of one that is gone, or find the one that another thread has entered meanwhile."""
     with _LOCK:
-        present = _INTERNED.get(identity)
-        known = present() if present is not None else None
+        present = _INTERNED.setdefault(entry.identity, entry)
+        known = present()
         if known is None:
-            _INTERNED[identity] = entry
+            _INTERNED[entry.identity] = entry
     return node if known is None else known
 
 

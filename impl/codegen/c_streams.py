@@ -31,7 +31,7 @@ NEAR = 1 << 17
 def streamed(program: UOp) -> frozenset[UOp]:
     """The Buffers that a Linear of Linears writes past the caches."""
     steps = [step for kernel in program.src for step in kernel.src]
-    read = {storage_of(n.src[0]) for step in steps for n in toposort(step) if n.op is Op.Load}
+    read = {storage_of(n.src[0]) for n in toposort(*steps) if n.op is Op.Load}
     written = {storage_of(s.src[0]) for s in steps if s.op is Op.Store}
     return frozenset(
         b

@@ -33,9 +33,10 @@ OPERANDS = [
 ]
 
 
-def outcome(law: construction.Laws, op: Op, src: tuple[Any, ...], arg: Any) -> Properties | str | None:
+def outcome(law: construction.Laws, op: Op, src: tuple[Any, ...], arg: Any) -> object:
     try:
-        return law(op, src, arg)
+        found = law(op, src, arg)
+        return found.dtype, found.shape, found.device, found.axis
     except IllFormed as refusal:
         return refusal.rule
 
@@ -76,8 +77,8 @@ def test_what_only_looks_like_a_node_is_no_source() -> None:
     class Twin:
         dtype, shape, device, axis = int32, (2,), None, None
 
-    remembered = construction.remembering(laws)
     a = param(0, int32, (2,))
+    remembered = construction.remembering(laws)
     remembered(Op.Add, (a, a), None)
     with pytest.raises(IllFormed):
         remembered(Op.Add, (a, Twin()), None)  # type: ignore[arg-type]
