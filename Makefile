@@ -5,6 +5,8 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 DOCS_STAMP := $(STAMP)-docs
 CONFORMANCE_STAMP := $(STAMP)-conformance
+PEERS   := $(VENV)/peers
+PEERS_STAMP := $(PEERS)/$(notdir $(STAMP))
 MINUTES ?= 10
 JOBS    ?= 2
 ARGS    ?=
@@ -14,7 +16,7 @@ PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; exit; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify verify-deep test lint docs bench clean
+.PHONY: help verify verify-deep test lint docs bench bench-peers clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +43,11 @@ docs: $(DOCS_STAMP) ## Build the documentation into docs/_build/html
 
 bench: $(STAMP) ## Measure prover, compiler and kernels; results go to benchmarks/results
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+	@echo "now beside peers; make bench-peers installs those that are absent"
+	@$(if $(wildcard $(PEERS_STAMP)),$(PEERS)/bin/python,$(BIN)/python) benchmarks/peers.py
+
+bench-peers: $(PEERS_STAMP) ## Measure kernels beside numpy, torch, JAX and tinygrad (ARGS="--row gemm-1024" to choose; tinygrad needs clang)
+	@$(PEERS)/bin/python benchmarks/peers.py $(ARGS)
 
 clean: ## Remove .venv, caches and built documentation
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build
@@ -60,6 +67,12 @@ $(STAMP): | $(VENV)/bin/python
 	@echo "installing soundline and its tools into $(VENV) (first use, or pyproject.toml changed)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
 	@rm -f $(VENV)/.installed-*
+	@touch $@
+
+$(PEERS_STAMP): $(STAMP)
+	@echo "installing peers to compare with into $(PEERS) (first use, or pyproject.toml changed)"
+	@test -x $(PEERS)/bin/python || $(BIN)/python -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[bench]'
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP)

@@ -26,6 +26,7 @@ import memory_pages
 import mutation_pages
 import op_pages
 import optop_pages
+import peer_pages
 import rule_index
 import rule_pages
 import seeing_pages
@@ -60,6 +61,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,
     "runtime-costs": measurement_pages.runtime_costs,
+    "peers": peer_pages.peers,
     "mutation": mutation_pages.mutation,
     "rule_mutation": mutation_pages.rule_mutation,
     "notation": inference.notation,

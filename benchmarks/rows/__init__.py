@@ -1,0 +1,1 @@
+"""The rows of the comparison with peers, and what measures them."""
