@@ -130,6 +130,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
         return ()
     valued = {name for name, kind in stated.kinds.items() if kind.kind in _VALUED}
     lost = valued & variables_in(stated.left) - variables_in(stated.right)
+    demanding, demanding_if_full = extra_demands(stated), extra_demands(stated, folds_something=True)
     patterns = []
     for left, exchanged in _orders(stated.left, stated):
         compiler = PatternCompiler(stated)
@@ -144,8 +145,8 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
                 step,
                 tuple(compiler.late),
                 exchanged,
-                extra_demands(stated),
-                extra_demands(stated, folds_something=True),
+                demanding,
+                demanding_if_full,
                 tuple(compiler.folds),
                 tuple(name for name in stated.kinds if name in lost),
                 dtypes_of(stated)[0],
@@ -153,6 +154,12 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
             )
         )
     return tuple(patterns)
+
+
+@cache
+def roots_of(stated: Rule) -> frozenset[Op] | None:
+    """The ops that the root of a match can have; None for any. It is known without compiling the rule."""
+    return frozenset() if stated.claimed else _possible(stated.left, stated)
 
 
 def _fresh_ranges(stated: Rule) -> int:

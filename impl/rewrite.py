@@ -26,7 +26,7 @@ from soundline.impl.collecting import collection_paused
 from soundline.impl.direct import UNSURE, Direct
 from soundline.impl.facts import REPEATING, Facts
 from soundline.impl.folding import fold
-from soundline.impl.matching import Pattern, patterns_of
+from soundline.impl.matching import Pattern, patterns_of, roots_of
 from soundline.spec.building import Env, build
 from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, SoundlineError
@@ -157,9 +157,8 @@ class _Index:
     """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
 
     def __init__(self, rules: tuple[Rule | Procedure, ...]) -> None:
-        self._patterns: list[_Candidate | Procedure] = []
-        for r in rules:
-            self._patterns += [r] if isinstance(r, Procedure) else map(_Candidate, patterns_of(r))
+        self._rules = rules
+        self._compiled: dict[Rule, tuple[_Candidate, ...]] = {}
         self._rooted: dict[Op, tuple[_Candidate | Procedure, ...]] = {}
         self._found: dict[tuple[Op, ...], tuple[_Candidate | Procedure, ...]] = {}
 
@@ -176,11 +175,22 @@ class _Index:
         return found
 
     def rooted(self, op: Op) -> tuple[_Candidate | Procedure, ...]:
-        """The patterns and procedures that can match at a node of this op."""
+        """The patterns and procedures that can match at a node of this op; a rule is compiled when its op is met."""
         found = self._rooted.get(op)
         if found is None:
-            found = self._rooted[op] = tuple(p for p in self._patterns if _may_match(p, (op,)))
+            every = [p for r in self._rules for p in self._of(r, op) if _may_match(p, (op,))]
+            found = self._rooted[op] = tuple(every)
         return found
+
+    def _of(self, rule: Rule | Procedure, op: Op) -> tuple[_Candidate | Procedure, ...]:
+        if isinstance(rule, Procedure):
+            return (rule,)
+        roots = roots_of(rule)
+        if roots is not None and op not in roots:
+            return ()
+        if rule not in self._compiled:
+            self._compiled[rule] = tuple(map(_Candidate, patterns_of(rule)))
+        return self._compiled[rule]
 
 
 def _may_match(candidate: _Candidate | Procedure, ops: tuple[Op, ...]) -> bool:
