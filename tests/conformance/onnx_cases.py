@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from soundline.impl.compile import compile  # noqa: A004
 from soundline.impl.importers.errors import UnsupportedModel, ValueNeeded
 from soundline.impl.importers.onnx import ImportedModel, from_onnx
 from soundline.impl.lower.views import shape_of
+from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.evaluate import evaluate
@@ -40,6 +42,8 @@ LIMIT = 1_000_000
 """The evaluator runs a case whose graph has at most so many elements, counted by `work`."""
 BFLOAT16_TOLERANCE = 2.0**-6
 """The suite's own tolerance for bfloat16: two units in the last place."""
+TOGETHER = 25
+"""So many cases are compiled as one program."""
 _WEIGHTS = {Op.Exp2: 30, Op.Log2: 30, Op.Sin: 60, Op.Pow: 90}
 
 
@@ -143,6 +147,49 @@ def check(case: Case, *, by_law: bool) -> None:
             assert Array.from_numpy(found) == Array.from_numpy(lawful)
 
 
+def check_together(cases: Sequence[Case], *, by_law: bool, profile: str = "exact") -> None:
+    """Run cases as one compiled program, whose results are those of each, and if `by_law` each by the evaluator too."""
+    models = [imported(case)[0] for case in cases]
+    arguments = [[case.inputs[name] for name in m.inputs] for case, m in zip(cases, models, strict=True)]
+
+    def together(*given: Tensor) -> list[Tensor]:
+        rest = list(given)
+        found: list[Tensor] = []
+        for model in models:
+            taken, rest = rest[: len(model.inputs)], rest[len(model.inputs) :]
+            made = model._applied(taken)
+            found += made if isinstance(made, tuple) else [made]
+        return found
+
+    flat = [a for row in arguments for a in row]
+    results = list(compile(together, *flat, profile=profile)(*flat))
+    for case, model, row in zip(cases, models, arguments, strict=True):
+        own, results = results[: len(model.results)], results[len(model.results) :]
+        try:
+            for found, expected in zip(own, case.outputs, strict=True):
+                check_close(found, np.asarray(expected), case)
+            lawful = evaluated(model, row) if by_law else own
+            for found, wanted in zip(own, lawful, strict=True):
+                assert Array.from_numpy(found) == Array.from_numpy(wanted)
+        except AssertionError as error:
+            raise AssertionError(f"{case.name}: {error}") from error
+
+
+def in_groups(names: Sequence[str]) -> list[list[str]]:
+    """Names, so many of them together that compiling costs little for each."""
+    return [list(names[k : k + TOGETHER]) for k in range(0, len(names), TOGETHER)]
+
+
+def one_per_operator(names: Sequence[str]) -> list[str]:
+    """Of each operator the first case that gives floats which the licences of the profile `fast` are about."""
+    found: dict[str, str] = {}
+    for name in names:
+        case = all_cases()[name]
+        if any(np.asarray(o).dtype in (np.float32, np.float64) for o in case.outputs):
+            found.setdefault(case.model.graph.node[0].op_type, name)
+    return list(found.values())
+
+
 # The list of cases ------------------------------------------------------------------------------------------------
 
 _REASONS = {
@@ -237,6 +284,7 @@ def counts(given: Mapping[str, Any]) -> dict[str, Any]:
         "passed": len(both) + len(compiled),
         "passed by the evaluator and compiled": len(both),
         "passed compiled only": len(compiled),
+        "passed under the profile fast": len(one_per_operator(both)),
         "passed with shape inputs fixed": len(given["with inputs fixed because their values decide a shape"]),
         "not applicable": sum(by_reason.values()),
         "reasons": dict(by_reason.most_common()),

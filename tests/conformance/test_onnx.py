@@ -39,11 +39,29 @@ def test_onnx_counts() -> None:
     readme = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
     said = f"{len(COMPILED)} large node tests run compiled alone; {len(fixed)} have inputs fixed"
     assert said in " ".join(readme.split())
+    fast = len(suite.one_per_operator(BOTH))
+    assert f"under the profile `fast` run {fast} node tests, one of each operator" in " ".join(readme.split())
 
 
 @pytest.mark.parametrize("name", BOTH)
 def test_onnx_evaluated_and_compiled(name: str) -> None:
     suite.check(suite.all_cases()[name], by_law=True)
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_onnx_compiled_with_licences(part: int) -> None:
+    """One case of every operator that gives floats."""
+    names = suite.in_groups(suite.one_per_operator(BOTH))
+    assert len(names) == 6
+    suite.check_together([suite.all_cases()[n] for n in names[part]], by_law=False, profile="fast")
+
+
+def test_onnx_a_wrong_result_among_many_is_named() -> None:
+    cases = [suite.all_cases()[n] for n in ("test_abs", "test_exp_example", "test_not_2d")]
+    suite.check_together(cases, by_law=True)
+    wrong = [cases[0], replace(cases[1], outputs=[cases[1].outputs[0] * np.float32(1.01)]), cases[2]]
+    with pytest.raises(AssertionError, match=r"^test_exp_example: "):
+        suite.check_together(wrong, by_law=True)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -1,4 +1,4 @@
-"""The profile `fast` stays within the bounds of the law on random and adversarial numbers, and says what it promises."""
+"""The profile `fast` stays within the bounds of the law on random and adversarial numbers, and promises are said."""
 
 from __future__ import annotations
 
