@@ -292,7 +292,7 @@ MUTANTS = [
         "self.part(fold, p, w)",
         "self.part(fold, (0, *p[1:]), w)",
     ),
-    M("select", "product", "lower.vectors:_Cutting._part", "0 if n == 1 else p for", "0 for"),
+    M("select", "product", "lower.vectors:_Cutting._before_expand", "0 if n == 1 else p for", "0 for"),
     # Linearize
     M("linearize", "zeros", "lower.scalars:identity_of", "-0.0 if", "0.0 if"),
     M(
