@@ -2,8 +2,9 @@
 What is computed alike
 ======================
 
-Two things that `optimize` does for vectors. Reductions of reductions whose order is free become one, and two loops of a
-reduction that every access walks as one become one loop, so that there are enough iterations for lanes. A nest without
+Two things that `optimize` does for vectors. Reductions of reductions whose order is free become one, that goes through
+memory from the first place to the last; and two loops of a reduction that every access walks as one become one loop, so
+that there are enough iterations for lanes. A nest without
 reductions, of which all that is computed has vectors, is split into lanes of whole vectors.
 
 *Invariant*: the values of all stores are unchanged, bit for bit without a licence.
@@ -15,7 +16,7 @@ import itertools
 from collections.abc import Collection, Iterator
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.loops import stride
+from soundline.impl.lower.loops import loaded_places, stride
 from soundline.impl.lower.scheduling import Scheduling
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.vectors import VECTOR_DTYPES, computes, lane_size, order_is_free
@@ -33,7 +34,7 @@ MANY = 40
 
 
 def flattened_folds(nest: UOp, licences: Collection[str]) -> UOp:
-    """The nest with a reduction of reductions by the same op as one, where the order of both is free."""
+    """The nest with a reduction of reductions by the same op as one, as memory goes, where the order is free."""
     new: dict[UOp, UOp] = {}
     for node in toposort(nest):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
@@ -41,8 +42,21 @@ def flattened_folds(nest: UOp, licences: Collection[str]) -> UOp:
             inner, *outer = made.src
             if inner.op is Op.Reduce and inner.arg == made.arg and not inner.arg.axes:
                 made = UOp(Op.Reduce, (inner.src[0], *outer, *inner.src[1:]), made.arg)
+            made = UOp(Op.Reduce, (made.src[0], *_by_stride(made)), made.arg)
         new[node] = made
     return new[nest]
+
+
+def _by_stride(fold: UOp) -> list[UOp]:
+    """The loops of a reduction, those first that go furthest in memory; as they are where that is not known."""
+    ranges = list(fold.src[1:])
+    far: dict[UOp, int] = {}
+    for r in ranges:
+        found = [stride(place.src[1], r) for place in loaded_places(fold.src[0])]
+        if any(s is None for s in found):
+            return ranges
+        far[r] = max((abs(s) for s in found if s is not None), default=0)
+    return sorted(ranges, key=far.__getitem__, reverse=True)
 
 
 def merged_folds(nest: UOp, numbers: Iterator[int]) -> UOp:

@@ -15,11 +15,12 @@ import soundline as sl
 from soundline.impl import storage
 from soundline.impl.codegen import c_streams
 from soundline.impl.compile import lower
-from soundline.impl.lower import rows, tiles, vectors
+from soundline.impl.lower import heuristics, rows, tiles, vectors
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
 from soundline.impl.runtime.toolchain import machine_flags
 from soundline.impl.tensor import Tensor
+from soundline.spec.uop import AxisType, Op, toposort
 
 from .test_codegen_c import numbered, sanitized
 from .test_lowering import check_stages, stored
@@ -166,6 +167,19 @@ def test_what_has_no_vectors_stays_in_loops() -> None:
     x = np.ones(200, np.float32)
     for ours in (lambda a: a.log2(), lambda a: a.cast(sl.spec.dtypes.int8), lambda a: a.flip(0)):
         assert "f32x16 v" not in sl.compile(ours, x).source
+
+
+def test_sums_in_a_free_order_go_through_memory_once_in_vectors(machine: Target) -> None:
+    x = np.random.default_rng(1).integers(-9, 9, (6, 1024)).astype(np.float32)
+    program = sl.compile(lambda a: a.sum(1), x, profile="fast")
+    (kernel,) = program.kernels
+    folded = [n for n in toposort(kernel) if n.op is Op.Range and n.arg.type is AxisType.REDUCE]
+    assert [int(r.src[0].arg.value) for r in folded] == [1024 // heuristics.LONE_LANES]
+    fits = heuristics.LONE_LANES * 4 // machine.vector < machine.registers
+    assert (f"f32x{machine.vector // 4} acc" in program.source) is fits
+    assert np.array_equal(program(x), x.sum(1))
+    steps = np.ones((4, 3, 5, 7), np.int32).cumsum(1, dtype=np.int32)
+    assert np.array_equal(sl.compile(lambda a: a.max((0, 2)), steps)(steps), steps.max((0, 2)))
 
 
 # past the caches --------------------------------------------------------------------------------------------------
