@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import sys
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from soundline.impl.logs import logger
+from soundline.impl.lower.optimize import prepared_nest
 from soundline.impl.lower.schedule import Given, Numbered, Schedule, parsed, schedule_text
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.target import Target
@@ -189,14 +191,18 @@ def _alone(key: str) -> Iterator[None]:
 
 def schedules_for(units: Collection[UOp], profile: str, width: int, leave: Collection[int] = ()) -> Numbered:
     """The schedules that a search finds for the kernels of a program, by number; those in `leave` are given already."""
-    kernels = [k for unit in dict.fromkeys(units) for k in lower(unit, profile).stages["rangeify"].src]
+    lowered = [lower(unit, profile) for unit in dict.fromkeys(units)]
+    kernels = [k for one in lowered for k in one.stages["rangeify"].src]
+    by_rule = {
+        k for k, s in enumerate(s for one in lowered for s in one.schedules) if s.origin != "heuristics"
+    }
     licences = PROFILES[profile]
     found: list[tuple[int, Given]] = []
     with contextlib.ExitStack() as stack:
         worker = stack.enter_context(a_worker())
         shown = stack.enter_context(_progress())
         for k, sink in enumerate(kernels):
-            if k in leave or not searchable(sink, licences):
+            if k in leave or k in by_rule or not searchable(before_its_schedule(sink, licences), licences):
                 continue
 
             def clock(sink: UOp) -> Clock:
@@ -216,6 +222,14 @@ def searchable(sink: UOp, licences: Collection[str]) -> bool:
     return not own and bool(fresh(sink, licences).axes)
 
 
+def before_its_schedule(sink: UOp, licences: Collection[str]) -> UOp:
+    """A kernel of Rangeify as the first step of its schedule finds it."""
+    applied = Applied()
+    simple = simplified(sink, licences, applied)
+    numbers = itertools.count(1 + max((n.arg.id for n in toposort(simple) if n.op is Op.Range), default=-1))
+    return Op.Sink(*(n for nest in simple.src for n in prepared_nest(nest, numbers, licences, applied)))
+
+
 def best_of(
     sink: UOp,
     licences: Collection[str],
@@ -224,7 +238,7 @@ def best_of(
     told: Callable[[int, int, float], None] = lambda done, count, best: None,
 ) -> Found:
     """The best schedule of a kernel, from an earlier search or from one that is made now."""
-    plain, buffers, target = *apart(simplified(sink, licences, Applied())), this_machine()
+    plain, buffers, target = *apart(before_its_schedule(sink, licences)), this_machine()
     key = key_of(plain, licences, target, width)
     with _alone(key):
         found = kept(key)

@@ -140,6 +140,9 @@ class Trial:
             self._put_out(steps, "its C is too long")
         except (ScheduleError, CompileError) as error:
             self._put_out(steps, error.message)
+        except Exception as error:  # noqa: BLE001  # whatever a candidate meets, the search goes on without it
+            _LOG.warning("a candidate does not lower (%r): %s", error, schedule_text(steps))
+            self._put_out(steps, "it does not lower")
         return None
 
     def _together(self, lowered: Sequence[UOp | None], batch: Sequence[int]) -> list[Built | None]:

@@ -24,7 +24,7 @@ only where a kernel ends.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from soundline.impl.lower import tiles
 from soundline.impl.lower.alike import flattened_folds, merged_folds
@@ -42,6 +42,14 @@ from soundline.spec.uop import Op, UOp, toposort
 def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
     """Simplify every kernel and do to it what the heuristics choose; `applied` counts the rules."""
     return optimized(kernels, licences, applied)[0]
+
+
+def prepared_nest(
+    nest: UOp, numbers: Iterator[int], licences: Collection[str], applied: Applied
+) -> list[UOp]:
+    """A simplified nest as it is before its schedule."""
+    running = scanned(nest, numbers, applied)
+    return running or [merged_folds(flattened_folds(nest, licences), numbers)]
 
 
 def optimized(
@@ -67,8 +75,7 @@ def optimized(
     scattered = {k for k in free if all(is_scatter(nest, applied) for nest in simple[k].src)}
 
     def prepared(nest: UOp) -> list[UOp]:
-        running = scanned(nest, numbers, applied)
-        return running or [merged_folds(flattened_folds(nest, licences), numbers)]
+        return prepared_nest(nest, numbers, licences, applied)
 
     def scheduling(nests: Iterable[UOp], checked: bool = False) -> Scheduling:
         return Scheduling(Op.Sink(*nests), numbers, slots, licences, checked)

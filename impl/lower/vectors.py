@@ -312,6 +312,8 @@ class _Cutting:
             return self.affine(at.src[0])
         if at.op is Op.Add:
             a, b = map(self.affine, at.src)
+            if len(a.steps) != len(b.steps):
+                raise _Unsuitable
             return Affine(
                 arith.add(a.base, b.base), tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
             )

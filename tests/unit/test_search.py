@@ -181,6 +181,22 @@ def test_what_hangs_crashes_or_does_not_compile_is_out(trial: Trial, monkeypatch
     assert trial.worker.started == 3  # the process of this test has noticed nothing
 
 
+def test_a_candidate_that_does_not_lower_is_out(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(
+        kernels: UOp, licences: object, applied: object, given: dict[int, object]
+    ) -> tuple[UOp, object]:
+        made, told = optimized(kernels, licences, applied, given)  # type: ignore[arg-type]
+        if told[0].steps == LANES:
+            raise ValueError("a bug")
+        return made, told
+
+    monkeypatch.setattr(search_trial, "optimized", broken)
+    first, second = trial([LANES, ROWS])
+    assert first is None
+    assert second is not None
+    assert trial.out == [(LANES, "it does not lower")]
+
+
 def test_a_worker_that_dies_is_no_answer() -> None:
     worker = Worker()
     assert worker.ask({"do": "open", "buffers": [], "arena": 0, "tolerance": 0.0}, 60) == {}
@@ -310,6 +326,14 @@ def test_a_program_is_compiled_with_what_is_found(monkeypatch: pytest.MonkeyPatc
     assert sl.compile(lambda x, y: x @ y, a, b).schedules == program.schedules
     given = sl.compile(lambda x, y: x @ y, a, b, schedule="Split 0 3 UPCAST")
     assert [s.origin for s in given.schedules] == ["given"]
+
+
+def test_kernels_that_rules_lay_out_are_left_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are handed on share loops, which no schedule of one kernel can say."""
+    monkeypatch.setattr(search, "best_of", lambda *a: pytest.fail("a search"))
+    x = np.ones((64, 300), np.float32)
+    program = sl.compile(lambda t: t.softmax(), x, beam=1)
+    assert {s.origin for s in program.schedules} == {"heuristics, by rows"}
 
 
 def test_how_wide_a_beam_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
