@@ -99,6 +99,13 @@ class Program:
         return self._commands.captured
 
     @property
+    def command_buffer(self) -> UOp:
+        """The commands as UOps: a Linear of Calls of compiled Programs over storage, which the evaluator can run."""
+        from soundline.impl.command_buffer import command_buffer
+
+        return command_buffer(self._linked)
+
+    @property
     def command_count(self) -> int:
         """The number of commands: one for each kernel and each place where it runs, and for each copy."""
         return self._commands.count
