@@ -31,6 +31,7 @@ RULES = (
     ranges.sum_not_below,
     ranges.fold_gated_to_one,
     ranges.sum_gated_to_one,
+    ranges.sum_of_one_among_zeros,
     ranges.max_gated_to_one,
     scans.any_gated_to_one,
     ranges.any_at_one,

@@ -37,10 +37,12 @@ _LEAST = 4
 BOUNDS = (
     scans.fold_from,
     scans.sum_from_of_floats,
+    scans.sum_from_among_zeros,
     scans.product_from_of_floats,
     scans.max_from_of_floats,
     scans.fold_up_to,
     scans.sum_up_to_of_floats,
+    scans.sum_up_to_among_zeros,
     scans.product_up_to_of_floats,
     scans.max_up_to_of_floats,
 )
@@ -80,8 +82,8 @@ def _is_gated(fold: UOp, loops: Sequence[UOp]) -> bool:
     return fold.src[1] in ranges and not ranges.isdisjoint(loops)
 
 
-def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> UOp | None:
-    """The fold with its gate as the bound of a range of its own; None where no rule says so."""
+def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, UOp] | None:
+    """The fold with its gate as the bound of a range of its own, and what it is made of that; None without a rule."""
     noted = Applied()
     gated = isolated(fold, noted)
     facts = LoweredFacts()
@@ -91,7 +93,9 @@ def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> UOp | None:
             continue
         applied.take(noted)
         applied.update((stated.id,))
-        return _anew(found, {}, numbers, applied)
+        (inner,) = (n for n in toposort(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
+        made = _anew(inner, {}, numbers, applied)
+        return made, substitute(found, {inner: made})
     return None
 
 
@@ -106,17 +110,22 @@ def _anew(fold: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], appli
 
 
 def _along(
-    body: UOp, r: UOp, bounded: dict[UOp, UOp], numbers: Iterator[int], applied: Applied, *, mirrored: bool
+    body: UOp,
+    r: UOp,
+    bounded: dict[UOp, tuple[UOp, UOp]],
+    numbers: Iterator[int],
+    applied: Applied,
+    *,
+    mirrored: bool,
 ) -> tuple[UOp, UOp] | None:
     """The body with its folds that run along r, or along r mirrored, and the loop; None where there is none."""
     along = loop(trip_count(r), next(numbers), AxisType.LOOP) if mirrored else r
     turned = {r: Op.Add(Op.Mul(along, arith.number(-1)), arith.number(trip_count(r) - 1))} if mirrored else {}
     new: dict[UOp, UOp] = {}
-    for fold, bound in bounded.items():
-        if mirrored:
-            bound = _anew(bound, turned, numbers, applied)
-        if runs_along(bound, along) and _continues(bound, along, numbers, applied):
-            new[fold] = bound
+    for fold, (bound, whole) in bounded.items():
+        made = _anew(bound, turned, numbers, applied) if mirrored else bound
+        if runs_along(made, along) and _continues(made, along, numbers, applied):
+            new[fold] = substitute(whole, {**turned, bound: made})
     if not new:
         return None
     return simplified(substitute(body, {**turned, **new}), (), applied), along

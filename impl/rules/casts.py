@@ -164,6 +164,20 @@ def cast_index_equals(x: Interval, y: Value["s"], s: DTypeVar) -> Sides:
 
 
 @rule(dtypes=[index], s=[int32, int64])
+def cast_indices_less(x: Interval, y: Interval, s: DTypeVar) -> Sides:
+    """Positions are compared as the indices that they are."""
+    given(x.lo >= -(2**31), x.hi < 2**31, y.lo >= -(2**31), y.hi < 2**31)
+    return x.cast(s) < y.cast(s), x < y
+
+
+@rule(dtypes=[index], s=[int32, int64])
+def cast_indices_at_most(x: Interval, y: Interval, s: DTypeVar) -> Sides:
+    """The same for what may be equal."""
+    given(x.lo >= -(2**31), x.hi < 2**31, y.lo >= -(2**31), y.hi < 2**31)
+    return x.cast(s) <= y.cast(s), x <= y
+
+
+@rule(dtypes=[index], s=[int32, int64])
 def index_there_and_back(x: Interval, s: DTypeVar) -> Sides:
     """A position that is an index again."""
     given(x.lo >= -(2**31), x.hi < 2**31)

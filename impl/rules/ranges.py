@@ -80,6 +80,14 @@ def sum_gated_to_one_float(r: Range["n"], n: Size, f: Body["r"], k: Value[index]
     return sum_over(r, where(r == k, f(r), 0)), where(gate, f(nearest(k, n)), 0)
 
 
+@rule(dtypes=floats)
+def sum_of_one_among_zeros(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
+    """Where what is left out is 0.0, there is some of it, and it is added to what is loaded."""
+    given(n > 1)
+    gate = (k >= 0) & (k < n)
+    return sum_over(r, where(r == k, f(r), 0)), where(gate, f(nearest(k, n)) + 0.0, 0)
+
+
 @rule(dtypes=[bool_])
 def any_at_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
     """Whether something holds in one iteration."""

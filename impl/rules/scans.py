@@ -42,6 +42,15 @@ def sum_from_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) ->
 
 
 @rule(dtypes=floats)
+def sum_from_among_zeros(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """Behind zeros, as the source's prefix sum has it: if there are any, 0.0 is added once."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    total = sum_over(k, f(k + c))
+    return sum_over(r, where(c <= r, f(r), 0)), where(c > 0, total + 0.0, total)
+
+
+@rule(dtypes=floats)
 def product_from_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
     """The same for a product of floats."""
     given(c >= 0, c < n)
@@ -71,6 +80,15 @@ def sum_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -
     given(c > 0, c <= n)
     k = fresh(c)
     return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, f(k))
+
+
+@rule(dtypes=floats)
+def sum_up_to_among_zeros(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """Before zeros, as a triangular mask leaves them."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    total = sum_over(k, f(k))
+    return sum_over(r, where(r < c, f(r), 0)), where(c < n, total + 0.0, total)
 
 
 @rule(dtypes=floats)

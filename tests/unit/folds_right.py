@@ -662,3 +662,16 @@ def all_by_product(n: Size, r: Range["n"], b: Body["r", bool_]):
 def last_of_bytes(n: Size, r: Range["n"]):
     given(n > 0, n <= 128)
     return max_over(r, r.cast(int8)), (n - 1).cast(int8)
+
+
+@rule(dtypes=[float16])
+def one_among_zeros_at_any_size(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(k >= 0, k < n)
+    return sum_over(r, where(r == k, f(r), 0)), where(n > 1, f(k) + 0.0, f(k))
+
+
+@rule(dtypes=[float16])
+def zeros_before_the_rest(n: Size, r: Range["n"], c: Value[index], f: Body["r"]):
+    given(c > 0, c < n)
+    k = fresh(n - c)
+    return sum_over(r, where(r < c, 0, f(r))), 0.0 + sum_over(k, f(k + c))

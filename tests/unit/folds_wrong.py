@@ -765,3 +765,41 @@ def all_by_product_of_signs(n: Size, r: Range["n"], b: Body["r", bool_]):
 def last_of_bytes_that_wrap(n: Size, r: Range["n"]):
     given(n > 0, n <= 129)
     return max_over(r, r.cast(int8)), (n - 1).cast(int8)
+
+
+@rule(dtypes=[float16])
+def two_among_zeros(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(n > 2, k >= 0, k + 1 < n)
+    return sum_over(r, where((r == k) | (r == k + 1), f(r), 0)), f(k) + 0.0
+
+
+@rule(dtypes=[float16])
+def one_among_zeros_of_both_signs(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(n > 1, k >= 0, k < n)
+    return sum_over(r, where(r == k, f(r), where(r < k, 0, -0.0))), f(k) + 0.0
+
+
+@rule(dtypes=[float16])
+def one_among_zeros_in_a_product(n: Size, r: Range["n"], k: Value[index], f: Body["r"]):
+    given(n > 1, k >= 0, k < n)
+    return prod_over(r, where(r == k, f(r), 0)), f(k) + 0.0
+
+
+@rule(dtypes=[float16])
+def zeros_that_may_be_none(n: Size, r: Range["n"], c: Value[index], f: Body["r"]):
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return sum_over(r, where(c <= r, f(r), 0)), sum_over(k, f(k + c)) + 0.0
+
+
+@rule(dtypes=[float16])
+def zeros_that_are_ones(n: Size, r: Range["n"], c: Value[index], f: Body["r"]):
+    given(c > 0, c < n)
+    k = fresh(c)
+    return sum_over(r, where(r < c, f(r), 1.0)), sum_over(k, f(k)) + 1.0
+
+
+@rule(dtypes=[float16])
+def zero_out_of_nowhere(n: Size, r: Range["n"], f: Body["r"]):
+    given(n > 1)
+    return sum_over(r, f(r)), sum_over(r, f(r)) + 0.0

@@ -116,6 +116,15 @@ def test_a_choice_by_position_is_a_load(name: str, profile: str) -> None:
         assert same_bits(got, expected)
 
 
+def test_zeros_beside_the_chosen_one_are_added_to_it() -> None:
+    def made(t: sl.Tensor, i: sl.Tensor) -> sl.Tensor:
+        return (sl.Tensor.arange(8).unsqueeze(1) == i.unsqueeze(0)).where(t.unsqueeze(1), 0.0).sum(0)
+
+    program = compiled(made, TABLE, PLACES)
+    assert folds(program) == []
+    assert same_bits(program(TABLE, PLACES), chosen(TABLE, PLACES) + np.float32(0.0))
+
+
 def test_a_product_with_a_mask_of_floats_stays_a_sum() -> None:
     """0 · ∞ is NaN in every element: the source's listing means that, and no load does."""
     made = lambda t, i: i.one_hot(8, sl.float32) @ t.reshape(8, 1)  # noqa: E731
@@ -175,14 +184,14 @@ def number(value: float) -> UOp:
 @pytest.mark.parametrize(
     "fold",
     [
-        folded(Op.Where(Op.CmpEq(R, PLACE), read(R), number(0.0))),  # +0.0 is noticed
+        folded(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0))),  # what is left out is noticed
         folded(Op.Where(Op.CmpNe(R, PLACE), read(R), number(-0.0))),
         folded(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0)), Op.Max),
         folded(Op.Where(Op.CmpEq(Op.Mul(R, const(2, index)), PLACE), read(R), number(-0.0))),
         folded(Op.Mul(Op.Cast(Op.CmpEq(R, PLACE), arg=float32), read(R))),
         folded(read(R)),
     ],
-    ids=["+0.0", "all but one", "max and 1", "2r", "a mask that multiplies", "a sum"],
+    ids=["+1.0", "all but one", "max and 1", "2r", "a mask that multiplies", "a sum"],
 )
 def test_what_is_no_choice_stays_a_fold(fold: UOp) -> None:
     applied = Applied()

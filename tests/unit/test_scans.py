@@ -16,6 +16,7 @@ from soundline.impl.lower.scans import _continues, scanned
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.threads import dealt_out
 from soundline.impl.rules import SCANS, scans
+from soundline.spec import compositions
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
@@ -77,6 +78,27 @@ def test_running_fold_takes_one_step_in_each_iteration_and_changes_no_bit(name: 
     assert is_linear(program)
     with np.errstate(all="ignore"):
         assert same_bits(program(x), expected(x))
+
+
+def test_prefix_sum_of_the_source_takes_one_step_in_each_iteration() -> None:
+    """Its zeros in front turn a sum of -0.0 into +0.0, in all elements but the last."""
+    for x in (data(3, 9)[0], np.full(9, -0.0, np.float32), np.array([-0.0, 1.5, -1.5], np.float32)):
+        program = sl.compile(lambda t: sl.Tensor.of(compositions.prefix_sum_of_the_source(t.uop)), x)
+        assert is_linear(program)
+        expected = np.cumsum(x)
+        expected[:-1] += np.float32(0.0)
+        assert same_bits(program(x), expected)
+
+
+def test_sums_below_a_mask_of_zeros() -> None:
+    x = data(5, 9)[4]
+    at = sl.Tensor.arange(9)
+    mask = at.unsqueeze(0) <= at.unsqueeze(1)
+    program = sl.compile(lambda t: mask.where(t.unsqueeze(0), 0.0).sum(1), x)
+    assert is_linear(program)
+    expected = np.cumsum(x)
+    expected[:-1] += np.float32(0.0)
+    assert same_bits(program(x), expected)
 
 
 def test_whole_numbers_wrap_alike() -> None:
@@ -164,7 +186,7 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
     [
         (lambda i, k: Op.CmpLt(k, i), Op.Add, -0.0),  # of nothing, the fold is +0.0
         (lambda i, k: Op.CmpLe(k, Op.Add(i, number(1))), Op.Add, -0.0),  # the bound leaves the range
-        (lambda i, k: Op.CmpLe(k, i), Op.Add, 0.0),  # a sum notices +0.0
+        (lambda i, k: Op.CmpLe(k, i), Op.Add, 1.0),  # a sum notices 1
         (lambda i, k: Op.CmpLe(k, i), Op.Mul, 0.0),  # a product notices 0
         (lambda i, k: Op.CmpLe(k, i), Op.Max, 0.0),  # all elements may lie below
         (lambda i, k: Op.CmpLe(k, Op.Mul(i, number(2))), Op.Add, -0.0),  # two steps in an iteration
@@ -174,7 +196,7 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
         (lambda i, k: Op.CmpNe(k, i), Op.Add, -0.0),  # no bound
         (lambda i, k: Op.CmpLe(k, Op.Mod(i, number(4))), Op.Add, -0.0),  # begins anew
     ],
-    ids=["k<i", "k<=i+1", "+0.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
+    ids=["k<i", "k<=i+1", "+1.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
 )
 def test_what_is_no_running_fold_stays(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
     assert lowered(masked(gate, nothing, op)) is None

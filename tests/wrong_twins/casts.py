@@ -121,6 +121,20 @@ def cast_index_equals_wrong(x: Interval, y: Value["s"], s: DTypeVar):
 
 
 @rule(dtypes=[index], s=[int8])
+def cast_indices_less_wrong(x: Interval, y: Interval, s: DTypeVar):
+    """What wraps is less than what it was not."""
+    given(x.lo >= -(2**31), x.hi < 2**31, y.lo >= -(2**31), y.hi < 2**31)
+    return x.cast(s) < y.cast(s), x < y
+
+
+@rule(dtypes=[index], s=[int8])
+def cast_indices_at_most_wrong(x: Interval, y: Interval, s: DTypeVar):
+    """What wraps is less than what it was not."""
+    given(x.lo >= -(2**31), x.hi < 2**31, y.lo >= -(2**31), y.hi < 2**31)
+    return x.cast(s) <= y.cast(s), x <= y
+
+
+@rule(dtypes=[index], s=[int8])
 def index_there_and_back_wrong(x: Interval, s: DTypeVar):
     """Without room for it."""
     given(x.lo >= -(2**31), x.hi < 2**31)

@@ -34,6 +34,14 @@ def sum_gated_to_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]
 
 
 @rule(dtypes=[float16])
+def sum_of_one_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
+    """Where there is one iteration, there may be no zero."""
+    given(n > 0)
+    gate, near = (0 <= k) & (k < n), -maximum(-maximum(k, 0), 1 - n)
+    return sum_over(r, where(r == k, f(r), 0)), where(gate, f(near) + 0.0, 0)
+
+
+@rule(dtypes=[float16])
 def max_gated_to_one_wrong(r: Range["n"], n: Size, f: Body["r"], k: Value[index]):
     """Without the gate the nearest iteration is read."""
     given(n > 0)

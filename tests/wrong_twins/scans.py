@@ -22,6 +22,14 @@ def sum_from_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[inde
 
 
 @rule(dtypes=[float16])
+def sum_from_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """There may be no zero."""
+    given(c >= 0, c < n)
+    k = fresh(n - c)
+    return sum_over(r, where(c <= r, f(r), 0)), sum_over(k, f(k + c)) + 0.0
+
+
+@rule(dtypes=[float16])
 def product_from_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
     """The first element that is left in is lost."""
     given(c >= 0, c < n)
@@ -51,6 +59,14 @@ def sum_up_to_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[ind
     given(c >= 0, c <= n, n > 0)
     k = fresh(c)
     return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, f(k))
+
+
+@rule(dtypes=[float16])
+def sum_up_to_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """Zeros are noticed."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    return sum_over(r, where(r < c, f(r), 0)), sum_over(k, f(k))
 
 
 @rule(dtypes=[float16])

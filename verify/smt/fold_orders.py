@@ -74,23 +74,34 @@ class Orders:
 
     # taking apart -----------------------------------------------------------------------------------------------
 
-    def of(self, fold: Element, path: Path) -> Sequence:
-        """The elements that a fold runs through; what is no fold of this op is one element."""
+    def of(self, fold: Element, path: Path, *, zeros: bool = False) -> Sequence:
+        """The elements that a fold runs through; what is no fold of this op is one element.
+
+        `zeros`: +0.0 is left out, which a sum notices, and not what is neutral.
+        """
         if not isinstance(fold, Fold) or fold.op is not self.op:
             return Sequence(Piece(factors=(fold,)), (), thinned=False)
         bound, body, inside = opened(self.reader, fold, path)
         conditions: list[Formula] = []
         while isinstance(body, Choice) and not speaks_of_elements(body.condition):
-            if self._is_neutral(body.otherwise):
+            if self._is_left_out(body.otherwise, zeros):
                 case, body = body.condition, body.then
-            elif self._is_neutral(body.then):
+            elif self._is_left_out(body.then, zeros):
                 case, body = negation(body.condition), body.otherwise
+            elif self.space.shows(path | inside, body.condition):  # of every element
+                body = body.then
+                continue
             else:
                 break
             conditions.append(case)
             inside |= {case}
         piece = self._fixed(Piece(bound, factors=(body,)).under(conditions), path)
         return Sequence(piece, bound, thinned=bool(conditions))
+
+    def _is_left_out(self, element: Element, zeros: bool) -> bool:
+        if zeros:
+            return isinstance(element, Constant) and same_value(element.dtype, element.value, 0.0)
+        return self._is_neutral(element)
 
     def _is_neutral(self, element: Element) -> bool:
         if not isinstance(element, Constant):
@@ -119,6 +130,25 @@ class Orders:
         guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
         return choice(guard, piece.factors[0], choice(some, neutral, nothing))
 
+    def single_among_zeros(self, element: Element, path: Path) -> Element | None:
+        """A sum of +0.0 and at most one other element as a choice; None where there may be more.
+
+        If there is a zero at all, before the element or after it, the sum is the element + 0.0: the sum of zeros is
+        +0.0, and what +0.0 was added to once does not change when it is added again.
+        """
+        if self.op is not Op.Add or not isinstance(element, Fold) or len(element.bound) != 1:
+            return None
+        sequence = self.of(element, path, zeros=True)
+        piece = sequence.piece
+        if piece.bound or not sequence.thinned or len(sequence.whole) != 1:
+            return None
+        self.reader.by_law = True
+        ((_, size),) = sequence.whole
+        zero, (alone,) = constant(element.dtype, 0.0), piece.factors
+        joined = self.reader.operation(Op.Add, element.dtype, (alone, zero))
+        guard = conjunction(sorted(piece.guard, key=lambda f: f.key))
+        return choice(guard, choice(self.space.reduced(less(ONE, size)), joined, alone), zero)
+
     def unrolled(self, element: Element, path: Path) -> Element | None:
         """A fold of a few elements, whose number is known, written out; None for any other."""
         if not isinstance(element, Fold) or element.op is not self.op:
@@ -137,7 +167,7 @@ class Orders:
 
     def same(self, left: Element, right: Element, path: Path) -> bool:
         """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
-        if self._same_with_last(left, right, path):
+        if self._same_with_last(left, right, path) or self._same_with_zero(left, right, path):
             return True
         a, b = self.of(left, path), self.of(right, path)
         images = self.maps.common(a.piece, b.piece, path)
@@ -161,6 +191,46 @@ class Orders:
                 if self.same(a, b, path) and self.proves(x, y, path):
                     return True
         return False
+
+    def _same_with_zero(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether one side is a sum with some +0.0 in it, and the other the sum without these, joined with +0.0.
+
+        Partial sums differ while the one without them is -0.0, and no longer once +0.0 is added.
+        """
+        for whole, parts in ((left, right), (right, left)):
+            if self.op is not Op.Add or not isinstance(parts, Apply) or parts.op is not Op.Add:
+                continue
+            rest = self._without_zeros(whole, path)
+            for zero, other in (parts.operands, parts.operands[::-1]) if rest is not None else ():
+                if rest is None or not isinstance(other, Fold) or not self._is_left_out(zero, zeros=True):
+                    continue
+                a, b = (rest, other) if whole is left else (other, rest)
+                if self.same(a, b, path):
+                    return True
+        return False
+
+    def _without_zeros(self, whole: Element, path: Path) -> Element | None:
+        """A sum with -0.0 for the +0.0 that a gate leaves, if the first or the last element is one; else None."""
+        if not isinstance(whole, Fold) or whole.op is not Op.Add or len(whole.bound) != 1:
+            return None
+        body, ((name, size),) = whole.body, whole.bound
+        if not isinstance(body, Choice) or speaks_of_elements(body.condition):
+            return None
+        if self._is_left_out(body.otherwise, zeros=True):
+            passes, element = body.condition, body.then
+        elif self._is_left_out(body.then, zeros=True):
+            passes, element = negation(body.condition), body.otherwise
+        else:
+            return None
+        if not any(self._fails_at(at, passes, name, size, path) for at in (ZERO, size - 1)):
+            return None
+        neutral = constant(whole.dtype, NEUTRAL[Op.Add])
+        return Fold(whole.dtype, whole.op, whole.bound, choice(passes, element, neutral))
+
+    def _fails_at(self, at: Poly, passes: Formula, name: str, size: Poly, path: Path) -> bool:
+        """Whether an element is there and fails a gate."""
+        there = Replacement(self.reader, {name: self.space.equations.reduce(at)}).condition(passes, path)
+        return self.space.shows(path, conjunction((less(ZERO, size), negation(there))))
 
     def _without_last(self, fold: Fold, path: Path) -> tuple[Element, Element] | None:
         """A fold without its last element, and that; something must be left, since 0.0 + -0.0 is no -0.0."""

@@ -133,7 +133,12 @@ class Folds:
         if over_reals(self.reader, element.dtype):
             return element
         orders = Orders(self.reader, element.op, self.proves)
-        return orders.single(element, path) or orders.unrolled(element, path) or element
+        return (
+            orders.single(element, path)
+            or orders.single_among_zeros(element, path)
+            or orders.unrolled(element, path)
+            or element
+        )
 
     def _as_number(self, element: Element, path: Path) -> Element | None:
         """The maximum of some indices cast to a dtype in which all of them fit: their maximum, cast; else None."""
