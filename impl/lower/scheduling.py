@@ -226,6 +226,7 @@ def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, 
     """The loads that the reductions in some lanes make, at places that depend on the lanes and on all that is folded,
     and what is folded; those from one Buffer alone, if a slot is given.
     """
+    around = arith.ranges_of(body)  # not those of a fold around or inside
     found: dict[UOp, tuple[UOp, ...]] = {}
     for fold in toposort(body):
         if fold.op is Op.Reduce and len(fold.src) > 1:
@@ -233,7 +234,7 @@ def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, 
             for load in toposort(fold.src[0]):
                 if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
                     mine = slot is None or load.src[0].src[0].arg.slot == slot
-                    if mine and needed <= arith.ranges_of(load):
+                    if mine and needed <= arith.ranges_of(load) <= {*around, *fold.src[1:]}:
                         found[load] = fold.src[1:]
     return list(found.items())
 
