@@ -82,9 +82,13 @@ class _Linearizer:
         return Op.Linear(*self.sequence)
 
     def start_along(self, r: UOp) -> None:
-        """Set the registers of the folds that run along a loop, before it."""
+        """Set the registers of the folds that run along a loop, before it; one that another loop inside it changes is
+        folded anew there.
+        """
+        around = {*self.open, r}
         for fold in toposort(self.body):
-            if fold.op is Op.Reduce and fold not in self.placed and runs_along(fold, r):
+            runs = fold.op is Op.Reduce and fold not in self.placed and runs_along(fold, r)
+            if runs and arith.ranges_of(fold) <= around:
                 step = Op.Reduce(substitute(fold.src[0], {fold.src[1]: r}), r, arg=fold.arg)
                 self.running[fold] = (step, *self.started(step))
 
