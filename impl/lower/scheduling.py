@@ -102,7 +102,7 @@ class Scheduling:
         self.steps.append(OptOp(op, self.axes.index(axis), arg))
 
     def _change(self, change: Callable[[UOp], UOp]) -> None:
-        same = self.bare is self.sink
+        same = self.bare is self.sink or not self.checked
         self.sink = change(self.sink)
         self.bare = self.sink if same else change(self.bare)
 
@@ -129,7 +129,7 @@ class Scheduling:
         def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
             if node.op in (Op.End, Op.Reduce) and any(r in other for r in node.src[1:]):
                 src = (src[0], *(other.get(r, r) for r in node.src[1:]))
-            return UOp(node.op, src, node.arg, node.tag)
+            return _over(node, src)
 
         self._change(lambda sink: _rebuilt(sink, made))
 
@@ -180,7 +180,7 @@ class Scheduling:
                 return whole
             if node.op is Op.End and node.src[1] is outer:
                 return src[0]
-            return UOp(node.op, src, node.arg, node.tag)
+            return _over(node, src)
 
         self._change(lambda sink: _rebuilt(sink, made))
         return whole
@@ -199,7 +199,7 @@ class Scheduling:
         self.steps.append(step)
         before = self.bare
         self.sink = substitute(self.sink, packed)
-        self.bare = before
+        self.bare = before if self.checked else self.sink
 
     def _copied(self, load: UOp, ranges: Sequence[UOp], folded: Sequence[UOp]) -> UOp:
         """A load from storage in which what it depends on stands in the order in which it is read."""
@@ -285,7 +285,7 @@ def without_single(nest: UOp) -> UOp:
             and src[0].dtype is zero_.dtype
         ):
             return arith.add(*src) if node.op is Op.Add else arith.mul(*src)
-        return UOp(node.op, src, node.arg, node.tag)
+        return _over(node, src)
 
     return _rebuilt(nest, made) if single else nest
 
@@ -301,6 +301,11 @@ def _rebuilt(root: UOp, made: Callable[[UOp, tuple[UOp, ...]], UOp]) -> UOp:
     return new[root]
 
 
+def _over(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """A node over other sources."""
+    return node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+
+
 def _with_axis(sink: UOp, axis: UOp, value: UOp, ranges: tuple[UOp, ...]) -> UOp:
     """The kernel with a value for an axis, and Ranges, outermost first, closed where it was closed."""
 
@@ -312,7 +317,7 @@ def _with_axis(sink: UOp, axis: UOp, value: UOp, ranges: tuple[UOp, ...]) -> UOp
         if node.op is Op.Reduce and axis in node.src[1:]:
             own = [q for r in node.src[1:] for q in (ranges if r is axis else (r,))]
             return UOp(Op.Reduce, (src[0], *own), node.arg)
-        return UOp(node.op, src, node.arg, node.tag)
+        return _over(node, src)
 
     return _rebuilt(sink, made)
 
@@ -324,7 +329,7 @@ def _grouped(sink: UOp, axis: UOp, value: UOp, rest: UOp, group: UOp) -> UOp:
         if node is axis:
             return value
         if node.op is not Op.Reduce or axis not in node.src[1:]:
-            return UOp(node.op, src, node.arg, node.tag)
+            return _over(node, src)
         own = [rest if r is axis else r for r in node.src[1:]]
         groups = [r for r in own if r.arg.type is GROUP]
         inner = UOp(Op.Reduce, (src[0], *(r for r in own if r not in groups)), node.arg)
