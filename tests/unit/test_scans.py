@@ -236,3 +236,8 @@ def test_blocks_of_sums_are_not_taken_for_scans() -> None:
     program = sl.compile(lambda t: t.sum(1), x)
     assert not is_linear(program)
     assert sums.SHORT < 5000
+
+
+def test_a_large_running_sum_stores_no_padding() -> None:
+    program = sl.compile(lambda x: x.cumsum(1), np.ones((64, 128), np.float32))
+    assert len(program.kernels) == 1
