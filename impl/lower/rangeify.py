@@ -122,7 +122,7 @@ class _Rangeifier:
         """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
         elements, source = math.prod(shape_of(node)), math.prod(shape_of(node.src[0]))
         read = sum(v.evaluations for v in self.views[node])
-        little = 2 * elements <= 3 * source  # not as a prefix sum pads, whose windows are no windows in the end
+        little = 2 * elements <= 3 * source  # a prefix sum pads more: its windows are none in the end
         return elements >= _LARGE and little and read >= _OFTEN * elements and node.dtype is not index
 
     def must_realize(self, node: UOp) -> bool:
