@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from soundline.impl.certificate import Certificate
 from soundline.impl.kernel_stories import KernelStory, kernel_stories
+from soundline.impl.linking import Linked
+from soundline.impl.signatures import Signature
 from soundline.spec.uop import Op, UOp, toposort
-
-if TYPE_CHECKING:
-    from soundline.impl.linking import Linked
-    from soundline.impl.signatures import Signature
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from soundline.impl import storage
 from soundline.impl.lower import arith
 from soundline.impl.operands import array_of, shape_of
 from soundline.impl.program import Program
+from soundline.impl.runtime.assembly import Loaded  # noqa: F401  # inherited fields name it
+from soundline.impl.runtime.commands import CommandBuffer  # noqa: F401  # likewise
 from soundline.impl.signatures import Signature, checked
 from soundline.impl.sizes import as_node, bound, capacity, is_size, is_variable, name_of, variables
 from soundline.impl.tensor import Tensor

@@ -361,7 +361,7 @@ def test_every_invariant_has_a_broken_twin() -> None:
 def test_a_fold_may_run_up_to_a_loop_around_it() -> None:
     given = small("optimize", kernels(running(AxisType.LOOP, AxisType.REDUCE)), kernels(copied()))
     assert check("optimize", given) == []
-    assert {v.rule for v in check("rangeify", given)} == {"stage-rangeify-c1"}
+    assert check("rangeify", given) == []  # a kernel may hold a running fold (kernel-c3)
 
 
 def test_storage_for_what_is_packed_is_taken() -> None:
