@@ -11,6 +11,7 @@ it does, nest by nest:
   it into tiles, if some operand does not depend on that one, so that a loaded element is used many times (`tiles`).
   What does not fill a split is cut off first. The order in which each output's reduction runs does not change.
   A few rows go all at once, over long runs of memory, and so does a reduction that uses no element again;
+* a product whose lanes are apart in memory, as those of A @ B.T, goes by tiles too, after what they read is packed;
 * sums along memory whose order is kept go side by side, since each step waits for the one before;
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
@@ -28,10 +29,10 @@ from soundline.impl.lower import arith
 from soundline.impl.lower.alike import vector_lanes
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import last_step, loaded_places, stride, walked_as_one
-from soundline.impl.lower.scheduling import Scheduling
+from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.threads import dealt_out
-from soundline.impl.lower.tiles import for_each, is_far, split, tile
+from soundline.impl.lower.tiles import across, for_each, is_far, is_few, split, tile
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
@@ -127,6 +128,9 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
     if trip_count(inner) < _LEAST or not along:
         return
     if not all(reads_along(f, inner) for f in along):
+        if len(folds) == 1 and _packs_to_tiles(body, folds[0], ranges):
+            tile(kernel, target, at, folds[0])
+            return
         if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
             split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
         return
@@ -186,6 +190,20 @@ def order(kernel: Scheduling, at: int) -> None:
 def _waits(kernel: Scheduling, fold: UOp) -> bool:
     """Whether each step of a reduction waits for the one before, and reads its neighbour."""
     return not _order_is_free(kernel, fold) and reads_along(fold, fold.src[-1])
+
+
+def _packs_to_tiles(body: UOp, fold: UOp, ranges: list[UOp]) -> bool:
+    """Whether the lanes of a product read from places apart, as those of A @ B.T, and packing pays: the steps of its
+    rows use again what has been packed once.
+    """
+    if len(ranges) < 2 or min(trip_count(r) for r in ranges[-2:]) < _NARROW or not _reused(fold, ranges[-2]):
+        return False
+    inner = ranges[-1]
+    ready = {load for load, _ in packable(body, inner)}
+    apart = {n for n in toposort(fold) if n.op is Op.Load and across(n, inner)}
+    if any(stride(p.src[1], inner) is None for p in loaded_places(fold)):
+        return False
+    return apart <= ready and all(is_few(n) and ranges[-2] not in arith.ranges_of(n) for n in apart)
 
 
 def _reads_across(body: UOp, r: UOp, inner: UOp) -> bool:

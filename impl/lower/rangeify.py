@@ -13,8 +13,8 @@ every output and temporary is stored exactly once before it is read; every Load 
 is open.
 
 A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce cannot run once inside the
-loops of its reader, and where a costly expression would be computed more often than it has elements. All else is
-computed where it is read.
+loops of its reader, where a costly expression would be computed more often than it has elements, and where a product
+uses what is computed from floats again and again. All else is computed where it is read.
 """
 
 from __future__ import annotations
@@ -125,6 +125,15 @@ class _Rangeifier:
         little = 2 * elements <= 3 * source  # a prefix sum pads more: its windows are none in the end
         return elements >= _LARGE and little and read >= _OFTEN * elements and node.dtype is not index
 
+    def is_an_operand(self, node: UOp) -> bool:
+        """Whether a value is a float that is computed, by whatever little, from other floats, and of which reductions
+        use each element again and again: in a tile of a product what is left of a stored one is a load. What knows
+        positions stays, since rules may find that a choice by position needs no loop.
+        """
+        if not node.dtype.is_float or node.op not in ELEMENTWISE or node.op is Op.Cast:
+            return False
+        return any(map(self.is_used_again, self.views[node])) and _is_of_floats(node)
+
     def must_realize(self, node: UOp) -> bool:
         """Whether a value is stored rather than computed where it is read."""
         return self.why_realized(node) is not None
@@ -160,6 +169,8 @@ class _Rangeifier:
             return f"it costs {cost} operations an element, and reductions use each element again and again"
         if cost > _CHEAP and again * cost > elements * _CHEAP:
             return f"it costs {cost} operations an element, and {again} elements would be computed again"
+        if self.is_an_operand(node):
+            return "it is computed, and reductions use each element again and again"
         return None
 
     def runs_once(self, view: View, elements: int) -> bool:
@@ -409,6 +420,22 @@ def _is_position(node: UOp) -> bool:
         new = [s for s in inside if s not in seen]
         seen.update(new)
         stack += new
+    return True
+
+
+def _is_of_floats(node: UOp) -> bool:
+    """Whether a value is made of floats, and of comparisons of them, down to what is stored or folded."""
+    stack, seen = [node], {node}
+    while stack:
+        top = stack.pop()
+        if not (top.dtype.is_float or top.dtype is bool_):
+            return False
+        if top.op in ELEMENTWISE or top.op in MOVEMENT:
+            new = [s for s in (top.src[:1] if top.op in MOVEMENT else top.src) if s not in seen]
+            seen.update(new)
+            stack += new
+        elif top.op is Op.Stack or top.op is Op.Index:
+            return False  # a choice by position
     return True
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
+from soundline.impl.lower.loops import stride
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target, this_machine
 from soundline.impl.lower.views import trip_count
@@ -111,7 +112,8 @@ def pack(kernel: Scheduling, lanes: UOp) -> None:
         ranges, body = nest_of(nest)
         if lanes in ranges and trip_count(lanes) > 1:
             for load, folded in packable(body, lanes):
-                if pays(load, {lanes, *folded}):
+                apart = lanes is ranges[-1] and across(load, lanes) and is_few(load)
+                if apart or pays(load, {lanes, *folded}):
                     slots[load.src[0].src[0].arg.slot] = None
     for slot in slots:
         kernel.pack(lanes, slot)
@@ -121,9 +123,20 @@ def pays(load: UOp, ranges: Collection[UOp]) -> bool:
     """Whether a load, of which one tile needs what these ranges reach, is better packed."""
     if len(load.src) > 1:
         return True
+    return is_few(load) and _span(load, ranges) > FAR
+
+
+def is_few(load: UOp) -> bool:
+    """Whether not many more elements are loaded than the Buffer has; a window that slides would be copied again and
+    again.
+    """
     size = math.prod(trip_count(r) for r in arith.ranges_of(load))
-    few = size <= COPIES * load.src[0].src[0].arg.size  # a window that slides would be copied again and again
-    return few and _span(load, ranges) > FAR
+    return size <= COPIES * int(load.src[0].src[0].arg.size)
+
+
+def across(load: UOp, r: UOp) -> bool:
+    """Whether a load reads elements apart from each other as a range runs."""
+    return stride(load.src[0].src[1], r) not in (None, 0, 1)
 
 
 def is_far(body: UOp, axis: UOp) -> bool:
