@@ -5,6 +5,8 @@ Checks that are remembered
 What the op table says of an elementwise tuple depends on the op, its arg, and the dtypes, shapes, devices and shard
 axes of the sources, and on nothing else. So the law's answer is remembered by these, and the law is asked once for each
 combination: `remembering` is the law, faster. Refusals are not remembered, nor are shapes with sizes that are nodes.
+
+The modules with which graphs are made and rewritten import this one; from then on every UOp is checked so.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any
 from soundline.spec.node import Properties, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.uop import laws
 
 Laws = Callable[[Op, tuple[UOp, ...], Any], Properties]
 
@@ -54,3 +57,6 @@ def remembering(law: Laws) -> Laws:
         return found
 
     return answer
+
+
+UOp.laws = staticmethod(remembering(laws))

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from soundline.impl import construction as _construction  # noqa: F401  # what it checks is remembered
 from soundline.impl.applications import Application, attempt
 from soundline.impl.collecting import collection_paused
 from soundline.impl.direct import UNSURE, Direct

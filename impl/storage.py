@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 import numpy.typing as npt
 
+from soundline.impl import construction as _construction  # noqa: F401  # what it checks is remembered
 from soundline.spec.dtypes import DType, from_numpy, index
 from soundline.spec.errors import UsageError
 from soundline.spec.node import Device

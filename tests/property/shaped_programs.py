@@ -5,18 +5,22 @@ gathers, transposes, and values that are used twice; over any dtype, or over who
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from programs import DTYPES, binary, elements, moved, ternary, unary
 
 from soundline.impl import storage
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, float32, float64, int32, int64, to_numpy, uint32
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import ReduceArg, UOp, expand, reshape
+
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import DTYPES, binary, elements, moved, ternary, unary
 
 LIKELY = (float32, float32, float64, int32, uint32, int64)
 """The dtypes that have vectors."""

@@ -135,8 +135,9 @@ def test_the_sanitizer_sees_cores_that_do_the_same(tmp_path: Path) -> None:
     program, plan, source = small_product()
     same, changed = re.subn(r"\(idx\)\(\(int64_t\)\d+ \* core / cores\)", "0", source)
     assert changed
-    done = ran(same + main_of(program, plan), tmp_path, *RACES)
-    assert "data race" in done.stderr
+    text = same + main_of(program, plan)
+    # where one core does all before another has woken, there is nothing to see: then once more
+    assert any("data race" in ran(text, tmp_path, *RACES).stderr for _ in range(20))
 
 
 def small_product() -> tuple[Traced, UOp, str]:
