@@ -4,8 +4,8 @@ Measures of terms
 
 A measure gives every term a number: a polynomial in the numbers of its parts, one polynomial for each op. It shows that
 rewriting ends where every rule makes the number smaller, whatever stands for the rule's variables, and every op passes
-on that its operands became smaller. Here the polynomials are ``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``;
-Z3 looks for the numbers a and w.
+on that its operands became smaller. A Cast to index and a Cast to anything else are two ops here. The polynomials are
+``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``; Z3 looks for the numbers a and w.
 
 A constant counts 1, and so does an operation on constants, which the engine evaluates; every other leaf counts 2, so
 that all else counts at least 2. A variable may stand for a constant, unless something is known of it. Shapes, offsets
@@ -21,7 +21,7 @@ from typing import Any
 
 import z3
 
-from soundline.spec.dtypes import bool_, float32, index, int32
+from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32
 from soundline.spec.instances import ops_for
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule
@@ -49,16 +49,46 @@ class Oriented:
 
     rule: Rule
     ops: Mapping[str, Op]
+    to_index: frozenset[str] = frozenset()
+    """The dtypes to which it casts that are index, by name."""
     varying: frozenset[str] = frozenset()
     """The variables that are known to be no constants."""
 
 
 def oriented(stated: Rule) -> Iterator[Oriented]:
-    """The rule at each choice of its ops."""
+    """The rule at each choice of its ops, and of which of the dtypes to which it casts are index."""
     names = [n for n, k in stated.kinds.items() if k.kind in ("UnaryOp", "BinaryOp")]
     options = [_ops(stated.kinds[n].kind) for n in names]
+    casts = [t for side in (stated.left, stated.right) for t in _inner(side) if t.head is Op.Cast]
+    dtypes = list(dict.fromkeys(_dtype_name(t.args[1], stated) for t in casts))
     for chosen in product(*options):
-        yield Oriented(stated, dict(zip(names, chosen, strict=True)))
+        for is_index in product(*(_may_be_index(d, stated) for d in dtypes)):
+            known = frozenset(d for d, yes in zip(dtypes, is_index, strict=True) if yes)
+            yield Oriented(stated, dict(zip(names, chosen, strict=True)), known)
+
+
+def _dtype_name(dtype: Any, stated: Rule) -> str:
+    """One name for one dtype in a rule: a dtype variable's, a dtype's, or ``""`` for the rule's own."""
+    if isinstance(dtype, DType):
+        return f" {dtype}"
+    if dtype.head == "var":
+        return str(dtype.args[0])
+    (of,) = dtype.args
+    if of.head != "var":
+        return f" {show(dtype)}"
+    inside = stated.kinds[of.args[0]].inside
+    return str(inside[0]) if inside else ""
+
+
+def _may_be_index(name: str, stated: Rule) -> tuple[bool, ...]:
+    """Whether a dtype is index, at each choice of dtypes; both where nothing is known of it."""
+    if name.startswith(" ") and name[1:] in _DTYPES:
+        return (name[1:] == str(index),)
+    options = stated.dtypes if name == "" else stated.dtype_classes.get(name)
+    return (False, True) if options is None else tuple(dict.fromkeys(d is index for d in options))
+
+
+_DTYPES = frozenset(map(str, all_dtypes))
 
 
 def _ops(kind: str) -> tuple[Op, ...]:
@@ -149,6 +179,8 @@ def _symbol(term: Term, at: Oriented) -> tuple[str, list[Value]]:
     if not isinstance(term.head, Op) or any(k.kind == "Body" for k in at.rule.kinds.values()):
         raise Unmeasured(show(term))
     operands = [a for a in term.args if isinstance(a, Value)]
+    if term.head is Op.Cast and _dtype_name(term.args[1], at.rule) in at.to_index:
+        return "Cast to index", operands
     return term.head.name, operands[:1] if term.head in _FIRST_ONLY else operands
 
 
