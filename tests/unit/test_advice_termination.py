@@ -112,18 +112,18 @@ def de_morgan(a: Bool, b: Bool):
 
 
 @rule(dtypes=[index], s=[int32, int64])
-def compared_as_index(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821
+def compared_as_index(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821, UP037
     return x.cast(s) == y, x == y.cast(index)
 
 
 @rule(dtypes=[int32, int64])
-def compared_as_integer(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821
+def compared_as_integer(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821, UP037
     given(s == index)
     return x.cast(s) == y, x == y.cast(x.dtype)
 
 
 @rule(dtypes=[int32], s=[index, int64])
-def compared_as_either(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821
+def compared_as_either(x: Value, s: DTypeVar, y: Value["s"]):  # noqa: F821, UP037
     return x.cast(s) == y, x == y.cast(int32)
 
 
