@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import lower
 from soundline.impl.counts import touched, work_of
-from soundline.impl.lower import arith, tiles, vectors
-from soundline.impl.lower.target import Target
+from soundline.impl.lower import arith
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.uop import Op, buffer, loop
+
+from .processors import MIDDLE, lower_for
 
 F4 = 4
 """Bytes of a float32."""
@@ -22,10 +22,7 @@ F4 = 4
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Target(vector=32, registers=16)
-    monkeypatch.setattr(tiles, "this_machine", lambda: target)
-    monkeypatch.setattr(vectors, "this_machine", lambda: target)
-    lower.cache_clear()
+    lower_for(MIDDLE, monkeypatch)
 
 
 def ones(*shape: int) -> Any:

@@ -9,24 +9,22 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import STAGES, lower
+from soundline.impl.compile import STAGES
 from soundline.impl.drawing import WIDEST
 from soundline.impl.drawing_kernels import KERNELS, expression, loop_text, place_text, stage_picture
 from soundline.impl.drawing_listing import LONGEST, Line, Listing, lines_of, text_picture
-from soundline.impl.lower import arith, tiles, vectors
-from soundline.impl.lower.target import Target
+from soundline.impl.lower import arith
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, buffer, const, loop, param
+
+from .processors import WIDE, lower_for
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Target(vector=64, registers=32)
-    monkeypatch.setattr(tiles, "this_machine", lambda: target)
-    monkeypatch.setattr(vectors, "this_machine", lambda: target)
-    lower.cache_clear()
+    lower_for(WIDE, monkeypatch)
 
 
 def ones(*shape: int) -> Any:

@@ -11,20 +11,18 @@ import pytest
 import soundline as sl
 from soundline.impl.compile import STAGES, lower
 from soundline.impl.explanation import Explanation
-from soundline.impl.lower import threads, tiles, vectors
+from soundline.impl.lower import threads
 from soundline.impl.lower.rangeify import realized
 from soundline.impl.lower.schedule import schedule_text
-from soundline.impl.lower.target import Target
 from soundline.spec.dtypes import int32
 from soundline.spec.uop import Op, const, toposort
+
+from .processors import WIDE, lower_for
 
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Target(vector=64, registers=32)
-    monkeypatch.setattr(tiles, "this_machine", lambda: target)
-    monkeypatch.setattr(vectors, "this_machine", lambda: target)
-    lower.cache_clear()
+    lower_for(WIDE, monkeypatch)
 
 
 def ones(*shape: int) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import tiles
 from soundline.impl.lower.rangeify import realized
-from soundline.impl.lower.target import Target
 from soundline.impl.program import Program
 from soundline.impl.stages import lower
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
+
+from .processors import WIDE, lower_for
 
 WHY = "it is computed, and reductions use each element again and again"
 
@@ -23,8 +23,7 @@ WHY = "it is computed, and reductions use each element again and again"
 @pytest.fixture(autouse=True)
 def one_processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Schedules for one processor, whatever this one is."""
-    monkeypatch.setattr(tiles, "this_machine", lambda: Target(vector=64, registers=32))
-    lower.cache_clear()
+    lower_for(WIDE, monkeypatch)
     yield
     lower.cache_clear()
 

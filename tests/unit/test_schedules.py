@@ -33,9 +33,8 @@ from soundline.spec.kernels import Kernel, run
 from soundline.spec.optops import OPTOPS, OptOp
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
+from .processors import WIDE
 from .test_lowering import function_of, stored
-
-WIDE = Target(vector=64, registers=32)
 
 
 @pytest.fixture

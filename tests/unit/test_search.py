@@ -16,7 +16,6 @@ from soundline.impl import search, search_steps, search_trial
 from soundline.impl.beam import width_of
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.schedule import Schedule, parsed, schedule_text
-from soundline.impl.lower.target import Target
 from soundline.impl.runtime import cache
 from soundline.impl.search import Found, beam_search, best_of, kept, key_of
 from soundline.impl.search_trial import Trial, Worker, a_worker, apart
@@ -24,9 +23,8 @@ from soundline.impl.search_worker import agree
 from soundline.spec.errors import CompileError, ScheduleError, UsageError
 from soundline.spec.uop import Op, UOp, toposort
 
+from .processors import WIDE
 from .test_schedules import product
-
-TARGET = Target(vector=64, registers=32)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +56,7 @@ def planted(text: str) -> float:
 
 def test_the_planted_schedule_is_found() -> None:
     clock = FakeClock(planted)
-    found = beam_search(product(8, 3, 16), (), TARGET, 2, clock)
+    found = beam_search(product(8, 3, 16), (), WIDE, 2, clock)
     assert {schedule_text((s,)) for s in found.steps} == {"Split 1 8 UPCAST", "Split 0 4 UPCAST", "Pack 3 1"}
     assert found.seconds == pytest.approx(0.33)
     assert found.tried == len(clock.asked) == len(set(clock.asked))
@@ -66,21 +64,21 @@ def test_the_planted_schedule_is_found() -> None:
 
 
 def test_a_search_is_the_same_every_time() -> None:
-    found = [beam_search(product(8, 3, 16), (), TARGET, 1, FakeClock(planted)) for _ in range(2)]
+    found = [beam_search(product(8, 3, 16), (), WIDE, 1, FakeClock(planted)) for _ in range(2)]
     assert found[0] == found[1]
 
 
 def test_what_is_out_does_not_win_and_is_not_made_longer() -> None:
     clock = FakeClock(lambda text: None if "UPCAST" in text else planted(text))
-    found = beam_search(product(8, 3, 16), (), TARGET, 2, clock)
+    found = beam_search(product(8, 3, 16), (), WIDE, 2, clock)
     assert "UPCAST" not in schedule_text(found.steps)
     with pytest.raises(ScheduleError, match="no candidate that runs"):
-        beam_search(product(8, 3, 16), (), TARGET, 2, FakeClock(lambda text: None))
+        beam_search(product(8, 3, 16), (), WIDE, 2, FakeClock(lambda text: None))
 
 
 def test_schedules_that_make_one_kernel_are_tried_once() -> None:
     clock = FakeClock(planted)
-    beam_search(product(8, 3, 16), (), TARGET, 3, clock)
+    beam_search(product(8, 3, 16), (), WIDE, 3, clock)
     forms = [search._form(search_steps.under(product(8, 3, 16), c, ()).sink) for c in clock.asked]  # type: ignore[union-attr]
     assert len(forms) == len(set(forms))
 
@@ -98,7 +96,7 @@ def test_moves_are_lawful_and_of_every_kind() -> None:
 
 
 def test_seeds_are_what_the_heuristics_do_for_several_tiles() -> None:
-    seeds = search_steps.seeds(product(64, 5, 128), TARGET, ())
+    seeds = search_steps.seeds(product(64, 5, 128), WIDE, ())
     assert seeds[0] == ()
     assert schedule_text(seeds[1]).startswith("Split 1 64 UPCAST")
     assert len(seeds) > 5

@@ -19,18 +19,15 @@ from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import bfloat16, float32, float64, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, buffer, const, loop, toposort
 
+from .processors import NARROW, PROCESSORS, WIDE, lower_for
 from .test_lowering import check_stages, executed, stored
 
-WIDE, NARROW = Target(vector=64, registers=32), Target(vector=16, registers=16)
 
-
-@pytest.fixture(params=[WIDE, NARROW, Target(vector=32, registers=16)], ids=["wide", "narrow", "middle"])
+@pytest.fixture(params=PROCESSORS.values(), ids=list(PROCESSORS))
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
     """Programs lowered for one processor after the other; each runs on this one all the same."""
     chosen: Target = request.param
-    for module in (tiles, vectors):
-        monkeypatch.setattr(module, "this_machine", lambda: chosen)
-    lower.cache_clear()
+    lower_for(chosen, monkeypatch)
     yield chosen
     lower.cache_clear()
 

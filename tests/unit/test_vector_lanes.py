@@ -15,30 +15,23 @@ import soundline as sl
 from soundline.impl import storage
 from soundline.impl.codegen import c_streams
 from soundline.impl.compile import lower
-from soundline.impl.lower import heuristics, rows, tiles, vectors
+from soundline.impl.lower import heuristics, rows
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
 from soundline.impl.runtime.toolchain import machine_flags
 from soundline.impl.tensor import Tensor
 from soundline.spec.uop import AxisType, Op, toposort
 
+from .processors import PROCESSORS, lower_for
 from .test_codegen_c import numbered, sanitized
 from .test_lowering import check_stages, stored
 
-TARGETS = {
-    "wide": Target(vector=64, registers=32),
-    "middle": Target(vector=32, registers=16),
-    "narrow": Target(vector=16, registers=16),
-}
 
-
-@pytest.fixture(params=list(TARGETS))
+@pytest.fixture(params=list(PROCESSORS))
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
     """Each kind of processor."""
-    found = TARGETS[request.param]
-    for module in (tiles, vectors):
-        monkeypatch.setattr(module, "this_machine", lambda: found)
-    lower.cache_clear()
+    found = PROCESSORS[request.param]
+    lower_for(found, monkeypatch)
     yield found
     lower.cache_clear()
 
