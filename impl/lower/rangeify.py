@@ -26,20 +26,22 @@ from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.closed_forms import closed_form, may_have_one
+from soundline.impl.lower.costs import (
+    CHEAP,
+    COSTS,
+    ELEMENTWISE,
+    cost_of_form,
+    costs_of,
+    is_of_floats,
+    line_of,
+)
 from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
-from soundline.spec.dtypes import DType, bool_, index, int64, uint8
+from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
-from soundline.spec.ops import group_of
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
 
-ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
-_COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sin: 64, Op.Pow: 64, Op.Threefry: 48}
-_COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
-_OF_POSITIONS = frozenset((*MOVEMENT, Op.Const, Op.Stack, Op.Cast, Op.Add, Op.Mul)) - {Op.Pad}
-_CHEAP = 8
-"""Up to this cost, in simple operations, an expression is computed again rather than stored and loaded."""
 _OFTEN_AGAIN = 16
 """From so many uses in reductions on, a value as costly as a division is stored."""
 _LARGE, _OFTEN = 1 << 12, 4
@@ -132,7 +134,7 @@ class _Rangeifier:
         """
         if not node.dtype.is_float or node.op not in ELEMENTWISE or node.op is Op.Cast:
             return False
-        return any(map(self.is_used_again, self.views[node])) and _is_of_floats(node)
+        return any(map(self.is_used_again, self.views[node])) and is_of_floats(node)
 
     def must_realize(self, node: UOp) -> bool:
         """Whether a value is stored rather than computed where it is read."""
@@ -155,7 +157,7 @@ class _Rangeifier:
         if node in self.choosing:
             return None
         if form is not None:
-            dear = again > 0 and node.dtype is not index and _cost_of_form(form) > _CHEAP
+            dear = again > 0 and node.dtype is not index and cost_of_form(form) > CHEAP
             return (
                 f"it is a choice by position, of which {again} elements would be read again" if dear else None
             )
@@ -165,9 +167,9 @@ class _Rangeifier:
             once = self.runs_once(next(iter(views)), elements)
             return None if once else "it is a reduction that cannot run once inside the loops of its reader"
         cost = self.costs[node]
-        if cost >= _COSTS[Op.Div] and any(map(self.is_used_again, views)):
+        if cost >= COSTS[Op.Div] and any(map(self.is_used_again, views)):
             return f"it costs {cost} operations an element, and reductions use each element again and again"
-        if cost > _CHEAP and again * cost > elements * _CHEAP:
+        if cost > CHEAP and again * cost > elements * CHEAP:
             return f"it costs {cost} operations an element, and {again} elements would be computed again"
         if self.is_an_operand(node):
             return "it is computed, and reductions use each element again and again"
@@ -356,21 +358,9 @@ def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
     return chosen
 
 
-def _line_of(node: UOp) -> tuple[int, int] | None:
-    """Start and step of a Stack of whole numbers at equal distances; None for any other."""
-    whole = node.dtype is index or node.dtype.is_int
-    if len(node.src) < 2 or not whole or any(s.op is not Op.Const for s in node.src):
-        return None
-    numbers = [int(s.arg.value) for s in node.src]
-    step = numbers[1] - numbers[0]
-    if not all(int64.min <= n <= int64.max for n in (*numbers, step)):
-        return None  # the place is computed as an index, which C holds in 64 bits
-    return (numbers[0], step) if all(n == numbers[0] + k * step for k, n in enumerate(numbers)) else None
-
-
 def _on_a_line(node: UOp, position: UOp) -> UOp | None:
     """The element of a line at a position, computed from it; no element needs more than the dtype."""
-    line = _line_of(node)
+    line = line_of(node)
     if line is None:
         return None
     place = arith.add(arith.mul(position, arith.number(line[1])), arith.number(line[0]))
@@ -393,60 +383,6 @@ def _bitcast_views(node: UOp, view: View) -> list[View]:
 def _part(node: UOp, view: View) -> UOp:
     """Which part of the wider element a Bitcast to a narrower dtype takes."""
     return arith.mod(view.coordinates[-1], node.src[0].dtype.itemsize // node.dtype.itemsize)
-
-
-def _costs(order: Iterable[UOp]) -> dict[UOp, int]:
-    """An estimate, in simple operations, of computing one scalar of each value from what is likely stored."""
-    found: dict[UOp, int] = {}
-    for node in order:
-        own = _own_cost(node)
-        values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
-        stored = node.op is Op.Reduce or (node.op is Op.Pad and found[node.src[0]] > _CHEAP)
-        inherited = 0 if stored else sum(found.get(s, 0) for s in values)
-        found[node] = 1 if _is_position(node) else min(own + inherited, 1_000_000)
-    return found
-
-
-def _is_position(node: UOp) -> bool:
-    """Whether a value is made of lines and numbers, as sums and products: the rules make little of it."""
-    stack, seen = [node], {node}
-    while stack:
-        top = stack.pop()
-        if top.op not in _OF_POSITIONS or not (top.dtype is index or top.dtype.is_int):
-            return False
-        if top.op is Op.Stack and _line_of(top) is None:
-            return False
-        inside = () if top.op is Op.Stack else top.src[:1] if top.op in MOVEMENT else top.src
-        new = [s for s in inside if s not in seen]
-        seen.update(new)
-        stack += new
-    return True
-
-
-def _is_of_floats(node: UOp) -> bool:
-    """Whether a value is made of floats, and of comparisons of them, down to what is stored or folded."""
-    stack, seen = [node], {node}
-    while stack:
-        top = stack.pop()
-        if not (top.dtype.is_float or top.dtype is bool_):
-            return False
-        if top.op in ELEMENTWISE or top.op in MOVEMENT:
-            new = [s for s in (top.src[:1] if top.op in MOVEMENT else top.src) if s not in seen]
-            seen.update(new)
-            stack += new
-        elif top.op is Op.Stack or top.op is Op.Index:
-            return False  # a choice by position
-    return True
-
-
-def _cost_of_form(form: UOp) -> int:
-    return sum(_own_cost(n) for n in toposort(form))
-
-
-def _own_cost(node: UOp) -> int:
-    if node.op is Op.Stack:
-        return 2 if _line_of(node) else len(node.src)  # one choice for each source
-    return _COSTS.get(node.op, int(node.op in ELEMENTWISE))
 
 
 def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
@@ -532,7 +468,7 @@ def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
         arguments=dict(enumerate(arguments)),
         outputs={n: storage[n] for n in live if n in storage},
         next_slot=len(arguments) + len(outputs),
-        costs=_costs(order),
+        costs=costs_of(order),
     )
     roots = set(live)
     for node in reversed(order):

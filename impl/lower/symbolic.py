@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.rangeify import ELEMENTWISE
+from soundline.impl.lower.costs import ELEMENTWISE
 from soundline.impl.lower.scalars import identity_of, zero
 from soundline.impl.sizes import capacity
 from soundline.spec.dtypes import DType, bool_, index, uint8
