@@ -5,6 +5,9 @@ Elementary functions
 ``exp`` and ``log`` as programs over ``Exp2`` and ``Log2``. The factor that changes the base is not a float, so it is
 carried in two parts, and so is the product with it: without that, the result would lose digits in proportion to its
 exponent (U-08). float32 and float64 compute in themselves; narrower floats in float32, rounded once.
+
+Their derivatives are stated (`stated`), so that a gradient multiplies by e^x or divides by x, and does not repeat the
+steps, each with a rounding of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from soundline.spec.adjoint_schema import Stated
 from soundline.spec.decompositions import LN2
 from soundline.spec.dtypes import DType, float32, float64, round_to
 from soundline.spec.uop import Op, UOp, broadcast_to, const
@@ -77,3 +81,44 @@ def log(x: UOp) -> UOp:
     lead, rest = _product_in_two_parts(logarithm, LN2)
     finite = Op.CmpLt(Op.Max(logarithm, Op.Neg(logarithm)), _like(x, math.inf))
     return Op.Where(finite, Op.Add(lead, rest), logarithm)
+
+
+# Derivatives ------------------------------------------------------------------------------------------------------
+
+
+def stated(node: UOp) -> Stated | None:
+    """The adjoint of a node that is an e^x or a logarithm as they are written here; None of any other."""
+    if node.op is not Op.Where or not node.dtype.is_float:
+        return None
+    x = _argument_of_exp(node)
+    if x is not None and exp(x) is node:
+        return Stated((x,), lambda value, g: (Op.Mul(g, value),))
+    x = _argument_of_log(node)
+    if x is not None and log(x) is node:
+        return Stated((x,), lambda value, g: (_slope_of_log(x, g),))
+    return None
+
+
+def _slope_of_log(x: UOp, g: UOp) -> UOp:
+    """g/x, as the law has it of Log2: NaN where there is no logarithm."""
+    return Op.Where(Op.CmpLt(x, _like(x, 0.0)), _like(x, math.nan), Op.Div(g, x))
+
+
+def _descended(node: UOp, *path: tuple[Op, int]) -> UOp | None:
+    """The node at the end of a path, each step of which names the op that is expected and the source that is next."""
+    for op, k in path:
+        if node.op is not op:
+            return None
+        node = node.src[k]
+    return node
+
+
+def _argument_of_exp(node: UOp) -> UOp | None:
+    """What may be the x of e^x."""
+    to_clamped = ((Op.Where, 1), (Op.Exp2, 0), (Op.Add, 1), (Op.Add, 1), (Op.Mul, 0))
+    return _descended(node, *to_clamped, (Op.Where, 2), (Op.Where, 2))
+
+
+def _argument_of_log(node: UOp) -> UOp | None:
+    """What may be the x of ln x."""
+    return _descended(node, (Op.Where, 2), (Op.Log2, 0))

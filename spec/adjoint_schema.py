@@ -85,6 +85,16 @@ class Refused:
     """Why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The adjoint of a composition, stated instead of derived from the ops of which it is made."""
+
+    operands: tuple[UOp, ...]
+    """What the composition is a function of."""
+    law: Law
+    """The same as that of an op: (node, adjoint of its value) → the adjoint of each operand."""
+
+
 Adjoint = Passes | Nothing | Through | Refused
 """The entry of an op in the table of adjoints."""
 

@@ -108,7 +108,8 @@ STRUCTURE: tuple[Decision, ...] = (
         "U-33",
         "Adjoints",
         "Ties in Max and in Reduce(Max) share equally. The adjoint of Reduce(Mul) uses products of the others and "
-        "never a division. Comparisons, integer ops and casts to integers pass nothing.",
+        "never a division. Comparisons, integer ops and casts to integers pass nothing. A composition may state its "
+        "adjoint in the place of the one that follows from its ops, which differs by rounding.",
     ),
     Decision(
         "U-34",

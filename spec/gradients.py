@@ -10,6 +10,10 @@ adjoints to its sources from the first to the last, and an adjoint is the sum of
 
 A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else. A Call is
 opaque, unless it is of a CustomFunction whose adjoint is given: then its arguments receive what that says.
+
+A composition may *state* its adjoint: a program that computes an elementary function in steps that correct each other's
+rounding has a derivative that is known, and the one that the steps have is another rounding of it. Then its operands
+receive what is stated, and what is inside receives nothing from it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from soundline.spec import closed
-from soundline.spec.adjoint_schema import Nothing, Passes, Refused, Through, filled, kept, sizes, zeros
+from soundline.spec.adjoint_schema import (
+    Nothing,
+    Passes,
+    Refused,
+    Stated,
+    Through,
+    filled,
+    kept,
+    sizes,
+    zeros,
+)
 from soundline.spec.adjoints import ADJOINTS
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import GradientError
@@ -43,15 +57,27 @@ GivenAdjoint = Callable[[UOp, int, UOp], Sequence[UOp | None]]
 argument, or None where it receives nothing."""
 GivenAdjoints = Mapping[str, GivenAdjoint]
 """The adjoints of CustomFunctions, by name."""
+StatedAdjoint = Callable[[UOp], Stated | None]
+"""The adjoint that a node states, if it is the value of a composition that does."""
+
+
+def _derived(node: UOp) -> Stated | None:
+    """No composition states its adjoint."""
+    return None
 
 
 def gradient(
-    y: UOp, xs: Sequence[UOp], seed: UOp | None = None, adjoints: GivenAdjoints = MappingProxyType({})
+    y: UOp,
+    xs: Sequence[UOp],
+    seed: UOp | None = None,
+    adjoints: GivenAdjoints = MappingProxyType({}),
+    stated: StatedAdjoint = _derived,
 ) -> tuple[UOp, ...]:
     """The derivative of y, or of the sum of seed·y, with respect to each of xs; zeros where y does not depend on it.
 
     y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
-    or any node inside y. `adjoints` gives those of CustomFunctions, by name. Raises `GradientError`.
+    or any node inside y. `adjoints` gives those of CustomFunctions, by name; `stated` those of compositions, of which
+    one is derived nevertheless where an x is inside of it. Raises `GradientError`.
 
     >>> from soundline.spec.dtypes import float64
     >>> from soundline.spec.evaluate import evaluate
@@ -65,7 +91,7 @@ def gradient(
                 f"{node!r} of dtype {node.dtype} is no float", rule="U-33", where=node.op.name
             )
     start = _seed(y, seed)
-    found = backward(y, Cotangent(start), frozenset(xs), adjoints)
+    found = backward(y, Cotangent(start), frozenset(xs), adjoints, stated)
     return tuple(found[x].value if x in found else zeros(x) for x in xs)
 
 
@@ -90,16 +116,26 @@ def _seed(y: UOp, seed: UOp | None) -> UOp:
 
 
 def backward(
-    y: UOp, seed: Cotangent, xs: Collection[UOp], adjoints: GivenAdjoints = MappingProxyType({})
+    y: UOp,
+    seed: Cotangent,
+    xs: Collection[UOp],
+    adjoints: GivenAdjoints = MappingProxyType({}),
+    stated: StatedAdjoint = _derived,
 ) -> dict[UOp, Cotangent]:
-    """The adjoints of the nodes between xs and y."""
+    """The adjoints of the nodes between xs and y; those inside of a composition that states its own have none."""
     nodes = closed.own_nodes(y)
     between = dependents(nodes, xs)
     found = {y: seed}
     for node in reversed(nodes):
         if node not in between or node not in found:
             continue
-        for source, part in passed(node, found[node], between, adjoints):
+        own = _stating(node, xs, stated)
+        given = (
+            passed(node, found[node], between, adjoints, stated)
+            if own is None
+            else _stated(own, node, found[node])
+        )
+        for source, part in given:
             if source in between:
                 placed = Cotangent(
                     placed_like(part.value, source),
@@ -136,8 +172,26 @@ def joined(a: Cotangent, b: Cotangent) -> Cotangent:
     return Cotangent(Op.Add(a.value, b.value), live)
 
 
+def _stating(node: UOp, xs: Collection[UOp], stated: StatedAdjoint) -> Stated | None:
+    """The adjoint that a node states; None where one of xs is inside of the composition."""
+    own = stated(node)
+    stack = [] if own is None else [node]
+    seen = {node} if own is None else {node, *own.operands}
+    while stack:
+        new = [s for s in stack.pop().src if s not in seen]
+        if any(s in xs for s in new):
+            return None
+        seen.update(new)
+        stack += new
+    return own
+
+
 def passed(
-    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints = MappingProxyType({})
+    node: UOp,
+    g: Cotangent,
+    between: Collection[UOp],
+    adjoints: GivenAdjoints = MappingProxyType({}),
+    stated: StatedAdjoint = _derived,
 ) -> list[tuple[UOp, Cotangent]]:
     """What a node hands on to its operands."""
     law = ADJOINTS[node.op]
@@ -145,7 +199,7 @@ def passed(
         case Passes():
             return _passed(law, node, g)
         case Through() if node.op is Op.GetTuple:
-            return _through(node, g, between, adjoints)
+            return _through(node, g, between, adjoints, stated)
         case Refused():
             raise _refusal(node)
         case _:
@@ -170,11 +224,20 @@ def _passed(law: Passes, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]
     return found
 
 
+def _stated(own: Stated, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]:
+    """What a composition hands on to its operands, which are all live where it is."""
+    return [
+        (operand, Cotangent(value if g.live is None else kept(g.live, value), g.live))
+        for operand, value in zip(own.operands, own.law(node, g.value), strict=True)
+        if value is not None
+    ]
+
+
 # Tuples and functions ---------------------------------------------------------------------------------------------
 
 
 def _through(
-    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints
+    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints, stated: StatedAdjoint
 ) -> list[tuple[UOp, Cotangent]]:
     """An element of a Tuple receives g. The arguments of a Function receive the elements of another Function."""
     called = node.src[0]
@@ -188,7 +251,7 @@ def _through(
     wanted = [p for p in closed.params(result) if arguments[p.arg.slot] in between]
     given = [g.value] if g.live is None else [g.value, g.live]
     seeds = [_binder(len(arguments) + k, result, given[k]) for k in range(len(given))]
-    inside = backward(result, Cotangent(*seeds), wanted, adjoints)
+    inside = backward(result, Cotangent(*seeds), wanted, adjoints, stated)
     reached = [p for p in wanted if p in inside]
     elements: list[UOp] = []
     for p in reached:

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from soundline.impl.elementary import stated
 from soundline.spec import gradients as law
 from soundline.spec.uop import Op, UOp, substitute
 
@@ -139,7 +140,7 @@ def gradients(y: UOp, xs: Sequence[UOp], seed: UOp | None) -> list[UOp]:
     (target, *sources), stored = whole([y, *xs])
     known = leaves(target)
     nodes = [known.get(x.tag.number, [x]) if is_leaf(x) else [x] for x in sources]
-    parts = iter(law.gradient(target, [n for some in nodes for n in some], seed, adjoints()))
+    parts = iter(law.gradient(target, [n for some in nodes for n in some], seed, adjoints(), stated))
     found = [functools.reduce(Op.Add, [next(parts) for _ in some]) for some in nodes]
     together = substitute(Op.Tuple(*found), stored) if stored else Op.Tuple(*found)
     return list(together.src)

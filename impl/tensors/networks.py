@@ -44,13 +44,19 @@ class Networks(Randomness):
 
     def softmax(self, axis: int = -1) -> Self:
         """e^x over its sum along an axis, from the difference to the greatest element."""
-        power = (self - self.max(axis, keepdim=True)).exp()
+        power = self._from_greatest(axis).exp()
         return power / power.sum(axis, keepdim=True)
 
     def log_softmax(self, axis: int = -1) -> Self:
         """The logarithm of the softmax."""
-        shifted = self - self.max(axis, keepdim=True)
+        shifted = self._from_greatest(axis)
         return shifted - shifted.exp().sum(axis, keepdim=True).log()
+
+    def _from_greatest(self, axis: int) -> Self:
+        """The difference to the greatest element, through which no derivative passes: what a softmax is does not depend
+        on it, so all that would come back from it is rounding.
+        """
+        return self - self.of(Op.Detach(self.max(axis, keepdim=True).uop))
 
     def scaled_dot_product_attention(
         self,

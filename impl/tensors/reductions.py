@@ -95,11 +95,14 @@ class Reductions(Movement):
         return self.cast(wide)._folded(Op.Mul, axis, keepdim).cast(summed(self.dtype))
 
     def logsumexp(self, axis: Axes = None, keepdim: bool = False) -> Self:
-        """ln Σ e^x over axes, from the differences to the greatest element; of none, -∞."""
+        """ln Σ e^x over axes, from the differences to the greatest element; of none, -∞.
+
+        No derivative passes through the greatest element, on which the result does not depend.
+        """
         axes = axes_of(axis, self.ndim)
         real = self.cast(accumulated(floating(self.dtype)))
         greatest = real.max(axes, keepdim=True)
-        shift = (abs(greatest) < math.inf).where(greatest, 0.0)
+        shift = self.of(Op.Detach((abs(greatest) < math.inf).where(greatest, 0.0).uop))
         powers = elementary.exp((real - shift).uop)
         found = self.of(elementary.log(sums.added(powers, axes))) + shift
         return found.cast(floating(self.dtype))._dropped(axes, keepdim)
