@@ -20,6 +20,7 @@ from soundline.impl.lower.linearize import linearize
 from soundline.impl.lower.obligations import Obligation, obligations
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.plan import plan
+from soundline.impl.lower.premises import with_premises
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.select import select
@@ -76,7 +77,7 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     body = timed("callify", lambda: simplified(function.src[0], licences, applied), _size)
     stages = {"callify": Op.Function(body, *function.src[1:])}
-    stages["rangeify"] = timed("rangeify", lambda: rangeify(stages["callify"], applied), _size)
+    stages["rangeify"] = timed("rangeify", lambda: _split(stages["callify"], temporaries, applied), _size)
     discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
     stages["optimize"], schedules = timed(
         "optimize",
@@ -91,6 +92,11 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
         "lowered to %d kernels in %.1f ms", len(stages["plan"].src), sum(timed.seconds.values()) * 1e3
     )
     return Lowered(stages, profile, applied, tuple(discharged), schedules, timed)
+
+
+def _split(function: UOp, temporaries: int, applied: Applied) -> UOp:
+    """The kernels of a function, and those that decide a premise of another."""
+    return with_premises(rangeify(function, applied), temporaries, applied)
 
 
 def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:

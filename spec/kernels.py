@@ -110,7 +110,8 @@ AXES: dict[AxisType, AxisRow] = {
 KERNEL_CONSTRAINTS: dict[str, str] = {
     "kernel-c1": "it is a Sink without Specials: its axes are Ranges",
     "kernel-c2": "its effects are Stores and AtomicAdds, alone or in Groups, under the Ends of their Ranges",
-    "kernel-c3": "the bound of every Range is a number, or in a running fold i + 1 for a serial axis i around it",
+    "kernel-c3": "the bound of every Range is a number, or in a running fold i + 1 for a serial axis i around it, or "
+    "in a fold that may not be needed a choice between a number and 0",
     "kernel-c4": "a Range is closed by Ends, or by Reduces, as its AxisType admits",
     "kernel-c5": "memory is read by Loads",
 }
@@ -205,7 +206,11 @@ def problems(sink: UOp) -> list[tuple[str, str]]:
         if node.op in (Op.End, Op.Reduce):
             for r in node.src[1:]:
                 closers.setdefault(r, []).append(node.op)
-        if node.op is Op.Range and node.src[0].op is not Op.Const and not is_running(node):
+        if (
+            node.op is Op.Range
+            and node.src[0].op is not Op.Const
+            and not (is_running(node) or is_optional(node))
+        ):
             found.append(("kernel-c3", f"the bound {node.src[0]!r}"))
         found += [("kernel-c5", f"{node.op.name} of {s!r}") for s in node.src if _reads_place(node, s)]
     for r, ops in closers.items():
@@ -222,6 +227,15 @@ def is_running(axis: UOp) -> bool:
         return False
     serial, one = bound.src
     return serial.op is Op.Range and serial.arg.type is AxisType.LOOP and one is as_node(1)
+
+
+def is_optional(axis: UOp) -> bool:
+    """Whether an axis folds, by what a condition says, all that there is or nothing."""
+    bound = axis.src[0]
+    if axis.arg.type is not AxisType.REDUCE or bound.op is not Op.Where:
+        return False
+    _, *counts = bound.src
+    return all(c.op is Op.Const for c in counts) and as_node(0) in counts
 
 
 def _reads_place(node: UOp, source: UOp) -> bool:

@@ -213,6 +213,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/fold_covers.py", *_FOLDS),
     _target("verify/smt/fold_guesses.py", *_FOLDS),
     _target("verify/smt/fold_homomorphisms.py", *_FOLDS),
+    _target("verify/smt/fold_inductions.py", "prover_inductions", *_FOLDS),
     _target("verify/smt/fold_inputs.py", *_FOLDS),
     _target("verify/smt/fold_orders.py", *_FOLDS),
     _target("verify/smt/fold_sums.py", *_FOLDS),

@@ -8,7 +8,8 @@ and that the court proves: ``soundline verify impl/rules``.
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewrite` may be
 given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them; the
 matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has, nor
-those of `SCANS`, which lowering applies where a fold runs along a loop.
+those of `SCANS`, which lowering applies where a fold runs along a loop, nor those of `PREMISES`, which it applies where
+it is worth deciding one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from soundline.impl.rules import (
     identities,
     intervals,
     movement,
+    premises,
     ranges,
     reduces,
     scans,
@@ -38,7 +40,7 @@ from soundline.impl.rules import (
 )
 from soundline.spec.rules import Rule
 
-__all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "SCANS", "SIMPLIFY", "rules_in"]
+__all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "PREMISES", "SCANS", "SIMPLIFY", "rules_in"]
 
 MODULES: tuple[ModuleType, ...] = (
     identities,
@@ -58,6 +60,7 @@ MODULES: tuple[ModuleType, ...] = (
     reduces,
     ranges,
     scans,
+    premises,
     decompositions,
     commutativity,
 )
@@ -68,16 +71,19 @@ def rules_in(module: ModuleType) -> tuple[Rule, ...]:
     return tuple(r for r in vars(module).values() if isinstance(r, Rule))
 
 
+_APART = (commutativity, decompositions, premises, scans)
+
 LIBRARY: tuple[Rule, ...] = tuple(r for module in MODULES for r in rules_in(module))
 """Every rule that is shipped."""
 
-SIMPLIFY: tuple[Rule, ...] = tuple(
-    r for module in MODULES if module not in (commutativity, decompositions, scans) for r in rules_in(module)
-)
+SIMPLIFY: tuple[Rule, ...] = tuple(r for module in MODULES if module not in _APART for r in rules_in(module))
 """The rules that simplify; earlier ones are tried first."""
 
 SCANS: tuple[Rule, ...] = rules_in(scans)
 """What a fold along a loop is; lowering chooses from these where there is one."""
+
+PREMISES: tuple[Rule, ...] = rules_in(premises)
+"""What a fold is if something holds that the program decides; lowering asks for these where that is worth it."""
 
 DECOMPOSE: tuple[Rule, ...] = rules_in(decompositions)
 """What an op is in terms of others; lowering chooses from these what its target asks for."""

@@ -675,3 +675,25 @@ def zeros_before_the_rest(n: Size, r: Range["n"], c: Value[index], f: Body["r"])
     given(c > 0, c < n)
     k = fresh(n - c)
     return sum_over(r, where(r < c, 0, f(r))), 0.0 + sum_over(k, f(k + c))
+
+
+@rule(dtypes=[float16])
+def masked_if_finite(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]):
+    j, k = fresh(n), fresh(n)
+    total, zeros = sum_over(r, f(r) * where(p(r), 1, 0)), sum_over(j, 0 * f(j))
+    return total, where(zeros != 0, total, zeros + sum_over(k, where(p(k), f(k), -0.0)))
+
+
+@rule(dtypes=[float16])
+def least_of_some(r: Range["n"], n: Size, f: Body["r"]):
+    given(n > 0)
+    k = fresh(n)
+    greatest = max_over(r, f(r))
+    return greatest, where(greatest == float("-inf"), sum_over(k, f(k)), greatest)
+
+
+@rule(dtypes=[int8])
+def all_chosen(r: Range["n"], n: Size, p: Body["r", bool_], g: Body["r"]):
+    j, k = fresh(n), fresh(n)
+    total = sum_over(r, where(p(r), g(r), 0))
+    return total, where(prod_over(j, where(p(j), 1, 0)) == 1, sum_over(k, g(k)), total)

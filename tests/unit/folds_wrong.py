@@ -803,3 +803,44 @@ def zeros_that_are_ones(n: Size, r: Range["n"], c: Value[index], f: Body["r"]):
 def zero_out_of_nowhere(n: Size, r: Range["n"], f: Body["r"]):
     given(n > 1)
     return sum_over(r, f(r)), sum_over(r, f(r)) + 0.0
+
+
+@rule(dtypes=[float16])
+def masked_by_another_premise(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]):
+    """A sum may be a number though an element of it is infinite."""
+    j, k = fresh(n), fresh(n)
+    total, told = sum_over(r, where(p(r), 1, 0) * f(r)), sum_over(j, f(j))
+    return total, where(told == told, sum_over(k, where(p(k), f(k), -0.0)) + sum_over(j, f(j) * 0), total)
+
+
+@rule(dtypes=[float16])
+def masked_without_signs(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]):
+    """What a mask leaves behind has a sign."""
+    j, k = fresh(n), fresh(n)
+    total = sum_over(r, where(p(r), 1, 0) * f(r))
+    return total, where(sum_over(j, f(j) * 0) == 0, sum_over(k, where(p(k), f(k), -0.0)), total)
+
+
+@rule(dtypes=[float16])
+def masked_without_the_last(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]):
+    """The last element may be the one that is not finite."""
+    given(n > 1)
+    j, k = fresh(n - 1), fresh(n)
+    total, zeros = sum_over(r, where(p(r), 1, 0) * f(r)), sum_over(j, f(j) * 0)
+    return total, where(zeros == 0, sum_over(k, where(p(k), f(k), -0.0)) + zeros, total)
+
+
+@rule(dtypes=[float16])
+def least_of_some_or_none(r: Range["n"], n: Size, f: Body["r"]):
+    """Where the greatest is -∞ all are, and so is their sum; but the sum of nothing is 0."""
+    k = fresh(n)
+    greatest = max_over(r, f(r))
+    return greatest, where(greatest == float("-inf"), sum_over(k, f(k)), greatest)
+
+
+@rule(dtypes=[int8])
+def all_chosen_by_a_sum(r: Range["n"], n: Size, p: Body["r", bool_], g: Body["r"]):
+    """One that is chosen is not all."""
+    j, k = fresh(n), fresh(n)
+    total = sum_over(r, where(p(r), g(r), 0))
+    return total, where(sum_over(j, where(p(j), 1, 0)) == 1, sum_over(k, g(k)), total)

@@ -125,8 +125,8 @@ def test_zeros_beside_the_chosen_one_are_added_to_it() -> None:
     assert same_bits(program(TABLE, PLACES), chosen(TABLE, PLACES) + np.float32(0.0))
 
 
-def test_a_product_with_a_mask_of_floats_stays_a_sum() -> None:
-    """0 · ∞ is NaN in every element: the source's listing means that, and no load does."""
+def test_a_short_product_with_a_mask_of_floats_stays_a_sum() -> None:
+    """0 · ∞ is NaN in every element: the source's listing means that, and no load by itself does (`test_premises`)."""
     made = lambda t, i: i.one_hot(8, sl.float32) @ t.reshape(8, 1)  # noqa: E731
     program = compiled(made, TABLE, PLACES)
     assert folds(program) != []

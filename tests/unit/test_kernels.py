@@ -110,6 +110,12 @@ def running_kernel(bound: UOp, kind: AxisType = AxisType.REDUCE, outer: UOp = I)
     return Op.Sink(nest(store(X, Op.Reduce(load(OUT, (k, 1)), k, arg=ReduceArg(Op.Add)), (outer, 1)), outer))
 
 
+def needed(then: UOp | int, otherwise: UOp | int) -> UOp:
+    """A bound that an element in memory decides."""
+    numbers = (n if isinstance(n, UOp) else const(n, index) for n in (then, otherwise))
+    return Op.Where(Op.CmpEq(load(OUT, (I, 1)), const(0, int32)), *numbers)
+
+
 BROKEN = {
     "kernel-c1": (
         Op.Group(),
@@ -127,6 +133,9 @@ BROKEN = {
         running_kernel(
             Op.Add(loop(4, 0, AxisType.UPCAST), const(1, index)), outer=loop(4, 0, AxisType.UPCAST)
         ),
+        running_kernel(needed(2, 3)),
+        running_kernel(needed(I, 0)),
+        running_kernel(needed(0, 3), AxisType.LOOP),
     ),
     "kernel-c4": (
         Op.Sink(
@@ -155,6 +164,8 @@ def test_what_is_no_kernel_is_refused(rule: str, sink: UOp) -> None:
         Op.Sink(nest(Op.Group(), I), nest(store(X, const(1, int32), (I, 1)), I)),
         Op.Sink(Op.Group()),
         running_kernel(Op.Add(I, const(1, index))),
+        running_kernel(needed(0, 3)),
+        running_kernel(needed(3, 0)),
         scan_kernel(int32, 2, 3).sink,
         two_stores_kernel(int32, 2, 3).sink,
         Op.Sink(nest(Op.AtomicAdd(Op.Index(X, const(0, index)), load(OUT, (I, 1))), I)),

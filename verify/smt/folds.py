@@ -27,12 +27,14 @@ from soundline.verify.smt.elements import (
     Truth,
     Unsupported,
     choice,
+    conditions,
     constant,
     known,
 )
 from soundline.verify.smt.fold_bijections import Proves
 from soundline.verify.smt.fold_covers import Covers
 from soundline.verify.smt.fold_homomorphisms import Homomorphisms
+from soundline.verify.smt.fold_inductions import Inductions
 from soundline.verify.smt.fold_orders import Orders, are_apart, is_filled
 from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
 from soundline.verify.smt.formulas import Formula, at_most, conjunction
@@ -75,7 +77,17 @@ class Folds:
     def _same(self, left: Element, right: Element, path: Path, ops: set[Op]) -> bool:
         if any(self._by(way, left, right, path) for way in self._ways(left.dtype, ops)):
             return True
-        return self._inside(left, right, ops, path)
+        return self._inside(left, right, ops, path) or self._by_induction(left, right, path)
+
+    def _by_induction(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether the elements are equal after any number of places, where a choice is made by what was folded."""
+        chosen = (c for side in (left, right) for c in conditions(side))
+        if not any(any(_folds_of_condition(self.reader, c)) for c in chosen):
+            return False
+        try:
+            return Inductions(self.reader, self.proves).same(left, right, path)
+        except Unsupported:
+            return False
 
     def _same_outside(self, left: Element, right: Element, path: Path, ops: set[Op], proves: Proves) -> bool:
         """The same up to what a licence ignores of the sides, which a fold of floats passes on."""
