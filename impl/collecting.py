@@ -12,6 +12,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MANY = 10_000
+"""Where more objects than this were made, they are taken for old ones at once, so that nobody looks through them."""
+
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
@@ -23,4 +26,7 @@ def collection_paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_count()[0] > _MANY and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()

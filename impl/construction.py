@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from soundline.spec.node import Properties, UOp
+from soundline.spec.node import _INTERNED, Properties, UOp, _entered, _Entry, _Fields, _forget
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.uop import laws
@@ -28,9 +28,16 @@ MOST = 1 << 14
 """After so many combinations the memory starts again."""
 
 
-def remembering(law: Laws) -> Laws:
+Combinations = dict[tuple[Any, ...], Properties]
+"""The properties of nodes, by op, arg, and the properties of each source."""
+
+KNOWN: Combinations = {}
+"""What is remembered of every UOp that is made."""
+
+
+def remembering(law: Laws, known: Combinations | None = None) -> Laws:
     """The same law, which remembers its answers for the ops that are `ALIKE`."""
-    known: dict[tuple[Any, ...], Properties] = {}
+    known = {} if known is None else known
     shared: dict[tuple[Any, ...], Properties] = {}
 
     def one_of(found: Properties) -> Properties:
@@ -46,7 +53,10 @@ def remembering(law: Laws) -> Laws:
         if op not in ALIKE:
             return one_of(law(op, src, arg))
         try:
-            combination = (op, arg, *[s.properties for s in src])
+            if len(src) == 2:
+                combination: tuple[Any, ...] = (op, arg, src[0].properties, src[1].properties)
+            else:
+                combination = (op, arg, *[s.properties for s in src])
             found = known.get(combination)
         except (AttributeError, TypeError):  # no UOps, or no arg
             return law(op, src, arg)
@@ -59,4 +69,22 @@ def remembering(law: Laws) -> Laws:
     return answer
 
 
-UOp.laws = staticmethod(remembering(laws))
+UOp.laws = staticmethod(remembering(laws, KNOWN))
+
+
+def made_of(op: Op, src: tuple[UOp, ...], properties: Properties) -> UOp:
+    """The node of an op without arg on these sources, of which `KNOWN` has the properties: what `UOp` gives, sooner."""
+    identity = (op, src, None, None)
+    entry = _INTERNED.get(identity)
+    known = entry() if entry is not None else None
+    if known is not None:
+        return known
+    node: Any = object.__new__(_Fields)
+    node.op, node.src, node.arg, node.tag = op, src, None, None
+    node.dtype, node.shape = properties.dtype, properties.shape
+    node.device, node.axis, node.properties = properties.device, properties.axis, properties
+    node.__class__ = UOp
+    entry = _Entry(node, _forget)
+    entry.identity = identity
+    present = _INTERNED.setdefault(identity, entry)
+    return node if present is entry else _entered(entry, node)

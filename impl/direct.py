@@ -6,13 +6,13 @@ Many rules say only which ops stand where: no conditions, no tensors, nothing th
 Such a rule is written out as one Python function, which compares a node with the left side and makes the right side,
 and does for each node what `Pattern.match` and `building.build` do, without their detours. It is written from the terms
 of the rule that is proved. Where it cannot tell, as where shapes differ or the law refuses what it would make, the
-function gives `UNSURE`, and the rule is applied by the long way.
+functions give `UNSURE`, and the rule is applied by the long way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from soundline.impl.facts import Facts, repeated_constant
 from soundline.impl.pattern_steps import number_at
@@ -20,7 +20,7 @@ from soundline.spec.building import has_dtype
 from soundline.spec.dtypes import DType, all_dtypes, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.instances import dtypes_of, is_about_shapes
-from soundline.spec.node import UOp
+from soundline.spec.node import Properties, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
@@ -29,10 +29,19 @@ from soundline.spec.terms import Term, Value
 UNSURE = object()
 """What a function gives where the long way has to decide."""
 
-Direct = Callable[[UOp, Facts], Any]
-"""The right side of a match at a node; None where the node is none; or `UNSURE`."""
+AtSources = Callable[[Properties, tuple[UOp, ...], Facts], Any]
 
-_OPS = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)) - {Op.Cast, Op.Where}
+
+class Direct(NamedTuple):
+    """One order of a rule's left side as functions. Both give the right side of a match, None, or `UNSURE`."""
+
+    at_node: Callable[[UOp, Facts], Any]
+    """Of a node."""
+    at_sources: AtSources
+    """Of a node that is not made yet: of its properties and its sources; its op is that of the left side."""
+
+
+OPS = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)) - {Op.Cast, Op.Where}
 """Ops without an arg whose operands have one dtype."""
 
 
@@ -65,23 +74,32 @@ class _Writer:
         """End the function where a condition does not hold."""
         self.lines.append(f"    if not ({condition}): return {outcome}")
 
+    def root(self, left: Term) -> None:
+        """Compare the sources of a node of the right op with the left side."""
+        if left.head not in OPS:
+            raise _Undirect
+        self.operands(left, "sources", typed=any(has_dtype(a) for a in left.args))
+
     def compare(self, term: Term, node: str, *, typed: bool) -> None:
         """Compare the node of this name with a term."""
         if term.head == "var":
             self.variable(term.args[0], node)
         elif term.head == "literal":
             self.literal(term.args[0], node, typed=typed)
-        elif term.head in _OPS:
+        elif term.head in OPS:
             self.operation(term, node, typed=typed)
         else:
             raise _Undirect
 
     def operation(self, term: Term, node: str, *, typed: bool) -> None:
-        """Compare op and operands: ops first, then numbers, then variables, which most nodes are."""
+        """Compare op and operands."""
         self.unless(f"{node}.op is {self.fresh(term.head)}")
-        typed = typed or any(has_dtype(a) for a in term.args)
+        self.operands(term, f"{node}.src", typed=typed or any(has_dtype(a) for a in term.args))
+
+    def operands(self, term: Term, sources: str, *, typed: bool) -> None:
+        """Compare operands: ops first, then numbers, then variables, which most nodes are."""
         inside = [(a, self.fresh()) for a in term.args]
-        self.lines.append(f"    {', '.join(name for _, name in inside)}, = {node}.src")
+        self.lines.append(f"    {', '.join(name for _, name in inside)}, = {sources}")
         order = {"literal": 1, "var": 2}
         for a, name in sorted(inside, key=lambda pair: order.get(pair[0].head, 0)):
             self.compare(a, name, typed=typed)
@@ -130,27 +148,30 @@ class _Writer:
         """The expression that makes a term of values of the shape of the node."""
         if term.head == "var":
             return self.bound[term.args[0]]
-        if term.head not in _OPS:
+        if term.head not in OPS:
             raise _Undirect
         inside = [self.made(a) for a in term.args]
         return f"UOp({self.fresh(term.head)}, ({', '.join(inside)},))"
 
-    def result(self, right: Term) -> None:
+    def result(self, left: Term, right: Term) -> None:
         """Make the right side, if everything has one shape."""
         if right.head == "literal":
-            self.unless("node.shape == ()", "UNSURE")
+            self.unless("given.shape == ()", "UNSURE")
             numbers = {d: number_at(right.args[0], d) for d in all_dtypes}
-            self.lines.append(f"    right = {self.fresh(numbers)}[node.dtype]")
+            self.lines.append(f"    right = {self.fresh(numbers)}[given.dtype]")
             self.unless("right is not None", "UNSURE")
         else:
             used = {v: n for v, n in self.bound.items() if v in _variables(right)}
             for node in used.values():
-                self.unless(f"{node}.shape == node.shape", "UNSURE")
+                self.unless(f"{node}.properties is given or {node}.shape == given.shape", "UNSURE")
             self.lines += ["    try:", f"        right = {self.made(right)}"]
             self.lines += ["    except IllFormed: return UNSURE"]
-        alike = [f"right.{p} == node.{p}" for p in ("shape", "device", "axis")]
-        self.unless(" and ".join(["right.dtype is node.dtype", *alike]), "UNSURE")
-        self.lines.append("    return right if right is not node else None")
+        alike = [f"right.{p} == given.{p}" for p in ("shape", "device", "axis")]
+        same = " and ".join(["right.dtype is given.dtype", *alike])
+        self.unless(f"right.properties is given or {same}", "UNSURE")
+        if right.head is left.head:
+            self.unless("right.src != sources", "UNSURE")  # the node itself
+        self.lines.append("    return right")
 
 
 def _variables(term: Term) -> set[str]:
@@ -162,7 +183,7 @@ def _variables(term: Term) -> set[str]:
 def direct(
     stated: Rule, left: Term, dropped: tuple[str, ...], demanded: frozenset[str] | None
 ) -> Direct | None:
-    """One order of a rule's left side as one function; None where the rule says more.
+    """One order of a rule's left side as functions; None where the rule says more.
 
     `dropped` are the variables that must have no effect, `demanded` those that must be valid, None if that depends.
     """
@@ -170,16 +191,20 @@ def direct(
         return None
     writer = _Writer(stated)
     try:
-        writer.compare(left, "node", typed=False)
+        writer.root(left)
         writer.values()
         for name in dropped:
             writer.unless(f"not facts.has_effect({writer.bound[name]})")
         for name in sorted(demanded):
             writer.unless(f"facts.always_valid({writer.bound[name]})")
-        writer.result(stated.right)
+        writer.result(left, stated.right)
     except _Undirect:
         return None
     names = writer.names
-    exec("\n".join(["def apply(node, facts):", *writer.lines]), names)  # noqa: S102  # written above, from the rule
-    made: Direct = names["apply"]
-    return made
+    exec("\n".join(["def at_sources(given, sources, facts):", *writer.lines]), names)  # noqa: S102  # written above
+    at_sources: AtSources = names["at_sources"]
+
+    def at_node(node: UOp, facts: Facts) -> Any:
+        return at_sources(node.properties, node.src, facts) if node.op is left.head else None
+
+    return Direct(at_node, at_sources)

@@ -56,13 +56,17 @@ def repeated_constant(node: UOp) -> UOp | None:
 class Facts:
     """Memory of what is known of nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: list[UOp] | None = None) -> None:
         self._bounds: dict[UOp, Known] = {}
         self._ends: dict[UOp, tuple[UOp | None, UOp | None] | None] = {}
         self._valid: dict[UOp, bool] = {}
         self._effects: dict[UOp, bool] = {}
         self._free: dict[UOp, frozenset[UOp]] = {}
         self._last_loop = 0
+        self.told = told
+        """Nodes to be looked through for effects. Where it is a list, every node that is or hides an effect is told to
+        `tell` before anything above it is asked about.
+        """
 
     def bounds(self, node: UOp) -> Known:
         """An interval that holds every value; tighter than `min_max` where all operands are single values."""
@@ -123,12 +127,27 @@ class Facts:
         self._last_loop = start + count
         return start
 
+    def tell(self, node: UOp) -> None:
+        """Be told of a node that is not known to be harmless."""
+        if self.told is not None:
+            self.told.append(node)
+
     def has_effect(self, node: UOp) -> bool:
         """Whether computing a node may store something, so that the node must not be dropped."""
+        if self.told is not None and not self._any_told():
+            return False
         known = self._effects.get(node)
         if known is None:
             known = self._effects[node] = self._reaches_effect(node)
         return known
+
+    def _any_told(self) -> bool:
+        """Whether any node that was told reaches an effect; then every node is looked through by itself."""
+        while self.told:
+            if self._reaches_effect(self.told.pop()):
+                self.told = None
+                return True
+        return False
 
     def _reaches_effect(self, node: UOp) -> bool:
         """Whether an effect lies at or under a node; where none does, that is known of all that was met."""

@@ -18,25 +18,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from soundline.impl import construction as _construction  # noqa: F401  # what it checks is remembered
 from soundline.impl.applications import Application, attempt
+from soundline.impl.candidates import CONSTANT, MAY_FOLD, Candidate, Index, RewriteError, index_of
 from soundline.impl.collecting import collection_paused
-from soundline.impl.direct import UNSURE, Direct
-from soundline.impl.facts import REPEATING, Facts
+from soundline.impl.direct import OPS
+from soundline.impl.facts import Facts
 from soundline.impl.folding import fold
-from soundline.impl.matching import Pattern, patterns_of, roots_of
-from soundline.spec.building import Env, build
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.errors import IllFormed, SoundlineError
-from soundline.spec.node import UOp, toposort
+from soundline.impl.quick import settle_all
+from soundline.spec.errors import IllFormed
+from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.procedures import Procedure
 from soundline.spec.rules import Rule
-from soundline.spec.sizes import same_shape
+
+__all__ = ["FOLDING", "Folding", "RewriteError", "Rewritten", "Step", "Watcher", "rewrite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +65,18 @@ _VALUES = (
 )
 """Ops that read all their sources' values; any other op may mean the place that a source names."""
 
-_MAY_FOLD = frozenset((*ELEMENTWISE, *REPEATING, Op.Bitcast))
-_CONSTANT = frozenset((Op.Const, *REPEATING))
-"""Ops that a repeated constant can have."""
-
 _VIEWS = frozenset(
     (Op.After, Op.Reshape, Op.Permute, Op.Flip, Op.Shrink, Op.Expand, Op.Index, Op.Slice, Op.Bitcast)
 )
 _STORAGE = (Op.Buffer, Op.Param)
+_PLACES = frozenset((*_VIEWS, *_STORAGE))
+"""Ops that what names storage can have."""
 _INDEXED = (Op.After, Op.Index, Op.Slice)
 """Views of a place whose other sources are values or effects; those of the rest are sizes."""
 
 
 _MANY = 10_000
 """Any program may be rewritten so often, and a greater one more often."""
-
-
-class RewriteError(SoundlineError):
-    """The engine was given rules that never end, or a rule whose sides differ in dtype or shape."""
-
-    def __init__(self, message: str, rules: tuple[str, ...], hint: str) -> None:
-        self.rules = rules
-        super().__init__(message, rule=rules[0] if rules else None, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,88 +109,15 @@ def rewrite(
     """
     granted = tuple(r for r in rules if set(r.licences) <= set(licences))
     with collection_paused():
-        run = _Run(_index(granted), root, limit, watch, validate)
+        run = Run(index_of(granted), limit, watch, validate)
         result = run.normal_form(root)
-    return Rewritten(result, tuple(sorted(run.applied.items())), run.folded, tuple(run.applications))
-
-
-_OFTEN = 50
-"""After so many tries a pattern is written out as one function, which pays then."""
-
-
-class _Candidate:
-    """A pattern, and how often it has been tried."""
-
-    __slots__ = ("direct", "pattern", "tried")
-
-    def __init__(self, pattern: Pattern) -> None:
-        self.pattern = pattern
-        self.direct: Direct | None = None
-        self.tried = 0
-
-    def right(self, node: UOp, facts: Facts) -> UOp | None:
-        """The right side of the rule, where it applies to a node."""
-        if self.direct is not None:
-            right = self.direct(node, facts)
-            if right is None or right is not UNSURE:
-                return right  # type: ignore[no-any-return]
-        else:
-            self.tried += 1
-            if self.tried == _OFTEN:
-                self.direct = self.pattern.direct()
-        env = self.pattern.match(node, facts)
-        return _right_side(self.pattern.rule, env, node) if env is not None else None
-
-
-class _Index:
-    """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
-
-    def __init__(self, rules: tuple[Rule | Procedure, ...]) -> None:
-        self._rules = rules
-        self._compiled: dict[Rule, tuple[_Candidate, ...]] = {}
-        self._rooted: dict[Op, tuple[_Candidate | Procedure, ...]] = {}
-        self._found: dict[tuple[Op, ...], tuple[_Candidate | Procedure, ...]] = {}
-
-    def at(self, node: UOp) -> tuple[_Candidate | Procedure, ...]:
-        """The patterns and procedures that can match at a node, in the order of their rules."""
-        src = node.src
-        if len(src) == 2:
-            ops: tuple[Op, ...] = node.op, src[0].op, src[1].op
-        else:
-            ops = (node.op, *[s.op for s in src[:3]])
-        found = self._found.get(ops)
-        if found is None:
-            found = self._found[ops] = tuple(p for p in self.rooted(node.op) if _may_match(p, ops))
-        return found
-
-    def rooted(self, op: Op) -> tuple[_Candidate | Procedure, ...]:
-        """The patterns and procedures that can match at a node of this op; a rule is compiled when its op is met."""
-        found = self._rooted.get(op)
-        if found is None:
-            every = [p for r in self._rules for p in self._of(r, op) if _may_match(p, (op,))]
-            found = self._rooted[op] = tuple(every)
-        return found
-
-    def _of(self, rule: Rule | Procedure, op: Op) -> tuple[_Candidate | Procedure, ...]:
-        if isinstance(rule, Procedure):
-            return (rule,)
-        roots = roots_of(rule)
-        if roots is not None and op not in roots:
-            return ()
-        if rule not in self._compiled:
-            self._compiled[rule] = tuple(map(_Candidate, patterns_of(rule)))
-        return self._compiled[rule]
-
-
-def _may_match(candidate: _Candidate | Procedure, ops: tuple[Op, ...]) -> bool:
-    if isinstance(candidate, Procedure):
-        return ops[0] in candidate.ops
-    return candidate.pattern.may_match(ops)
-
-
-@lru_cache(maxsize=64)
-def _index(rules: tuple[Rule | Procedure, ...]) -> _Index:
-    return _Index(rules)
+        applied, folded, applications = (
+            tuple(sorted(run.applied.items())),
+            run.folded,
+            tuple(run.applications),
+        )
+        del run  # most of what was made was for it
+    return Rewritten(result, applied, folded, applications)
 
 
 _Step = tuple[UOp, UOp, str]
@@ -212,15 +127,14 @@ _NEW: Any = object()
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
     """One call of `rewrite`."""
 
-    index: _Index
-    root: UOp
+    index: Index
     limit: int | None
     watch: Watcher | None
     validate: bool
-    facts: Facts = field(default_factory=Facts)
+    facts: Facts = field(default_factory=lambda: Facts(told=[]))
     applied: Counter[str] = field(default_factory=Counter)
     applications: list[Application] = field(default_factory=list)
     folded: int = 0
@@ -232,13 +146,58 @@ class _Run:
     places: dict[UOp, UOp] = field(default_factory=dict)
     """A place with its indices in normal form."""
 
+    reduced: set[tuple[Op, tuple[UOp, ...]]] = field(default_factory=set)
+    """The op and finished operands of the nodes that rules have replaced, where that says what a node is."""
+
     def normal_form(self, root: UOp) -> UOp:
-        """The normal form of a node. The stack is explicit, because a program may be deeper than Python's.
+        """The normal form of a node."""
+        order = self._order(root)
+        if self.limit is None:
+            self.limit = _MANY + 100 * len(order)
+        if self.watch is None:
+            settle_all(self, order)
+        else:
+            for node in order:
+                if node not in self.done:
+                    self.settle(node)
+        return self._finished(root)
+
+    def _order(self, root: UOp) -> list[UOp]:
+        """What is rewritten at and under a node, operands before users."""
+        met: set[UOp] = set()
+        order: list[UOp] = []
+        stack: list[UOp | None] = [root]
+        while stack:
+            node = stack.pop()
+            if node is None:  # what lies below this mark is a node whose operands are listed
+                order.append(stack.pop())  # type: ignore[arg-type]
+            elif node not in met:
+                met.add(node)
+                if node.src:
+                    stack += (node, None)
+                    stack += node.src[::-1] if node.op in _VALUES else self._operands(node)
+                else:
+                    order.append(node)
+        return order
+
+    def settle(self, node: UOp) -> None:
+        """Find the normal form of a node whose operands are finished."""
+        step = self._step(node, [node])
+        if step is not None:
+            self.settle_as(node, step)
+
+    def settle_as(self, node: UOp, step: _Step) -> None:
+        """Find the normal form of a node of which this has been made."""
+        self.done[node] = None
+        self.became[node] = step
+        self._settle_under([node])
+
+    def _settle_under(self, stack: list[UOp]) -> None:
+        """Finish what is on a stack. It is explicit, because a program may be deeper than Python's.
 
         A node is met up to three times: its operands are wanted, then the result of its step, then it is finished.
         """
         done, became = self.done, self.became
-        stack = [root]
         while stack:
             node = stack[-1]
             known = done.get(node, _NEW)
@@ -267,7 +226,6 @@ class _Run:
                     continue
                 done[node] = done[rebuilt] = final
             stack.pop()
-        return self._finished(root)
 
     def _finished(self, node: UOp) -> UOp:
         final = self.done[node]
@@ -285,19 +243,20 @@ class _Run:
                 raise self._circle(stack, original.src[src.index(None)])
             node = original if src == original.src else _made(original, src)  # type: ignore[arg-type]
         else:
+            self.facts.tell(original)
             waiting = next((n for n in self._operands(original) if done[n] is None), None)
             if waiting is not None:
                 raise self._circle(stack, waiting)
             node = self._rebuilt(original)
         if node is not original and done.get(node) is not None:
             return node, node, ""
-        if node.op in _MAY_FOLD and node.src[0].op in _CONSTANT and (folded := fold(node)) is not None:
+        if node.op in MAY_FOLD and node.src[0].op in CONSTANT and (folded := fold(node)) is not None:
             self.folded += 1
             if self.watch is not None:
                 self.watch(FOLDING, node, folded)
             return node, folded, ""
         for candidate in self.index.at(node):
-            if type(candidate) is _Candidate:
+            if type(candidate) is Candidate:
                 right = candidate.right(node, self.facts)
                 if right is not None:
                     rule = candidate.pattern.rule
@@ -320,17 +279,27 @@ class _Run:
         self.applications.append(application)
         return application.after if application.kept else None
 
+    def count_once(self, candidate: Candidate, op: Op, src: tuple[UOp, ...]) -> None:
+        """Count a step at a node of this op, arg None and these operands, if it is the first."""
+        if (op, src) not in self.reduced:
+            self.reduced.add((op, src))
+            self._note(candidate.rule.id, candidate.exchanged)
+
     def _count(self, step: Rule | Procedure, exchanged: tuple[str, ...], node: UOp, right: UOp) -> None:
-        self.steps += 1
-        self.applied[step.id] += 1
-        for rule in exchanged:
-            self.applied[rule] += 1
         if self.watch is not None:
             self.watch(step, node, right)
-        if self.steps > (self.limit if self.limit is not None else _MANY):
-            if self.limit is None:
-                self.limit = _MANY + 100 * sum(1 for _ in toposort(self.root))
+        elif node.op in OPS and node.tag is None:
+            if (node.op, node.src) in self.reduced:
                 return
+            self.reduced.add((node.op, node.src))
+        self._note(step.id, exchanged)
+
+    def _note(self, step: str, exchanged: tuple[str, ...]) -> None:
+        self.steps += 1
+        self.applied[step] += 1
+        for rule in exchanged:
+            self.applied[rule] += 1
+        if self.limit is not None and self.steps > self.limit:
             often = tuple(name for name, _ in self.applied.most_common(3))
             raise RewriteError(
                 f"more than {self.limit} applications; most often {', '.join(often)}",
@@ -348,7 +317,9 @@ class _Run:
         if op in _FIRST_ONLY:
             return node.src[:1]
         own = node.src[1:] if op in (Op.Function, Op.Call) else node.src
-        return [n for s in own for n in (self._inside_place(s) if _is_place(s) else (s,))][::-1]
+        return [
+            n for s in own for n in (self._inside_place(s) if s.op in _PLACES and _is_place(s) else (s,))
+        ][::-1]
 
     def _rebuilt(self, node: UOp) -> UOp:
         """A node on its finished operands; itself where they are ill-formed together."""
@@ -359,7 +330,9 @@ class _Run:
             return _made(node, (self._finished(node.src[0]), *node.src[1:]))
         body = node.src[:1] if op in (Op.Function, Op.Call) else ()
         own = node.src[len(body) :]
-        return _made(node, (*body, *(self._place(s) if _is_place(s) else self._finished(s) for s in own)))
+        done: dict[UOp, Any] = self.done
+        now = [self._place(s) if s.op in _PLACES and _is_place(s) else done[s] for s in own]
+        return _made(node, (*body, *now))
 
     def _inside_place(self, place: UOp) -> Iterator[UOp]:
         """The indices and effects in a place that has not been met before."""
@@ -407,22 +380,3 @@ def _made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         return UOp(node.op, src, node.arg, node.tag)
     except IllFormed:
         return node
-
-
-def _right_side(rule: Rule, env: Env, node: UOp) -> UOp | None:
-    """The right side of a match, if it is another node, at the same place, of known shape."""
-    try:
-        right = build(rule.right, env, node)
-    except IllFormed:  # this dtype or device has no instance of the rule
-        return None
-    assert right.shape is not None
-    assert node.shape is not None
-    alike = same_shape(right.shape, node.shape)
-    if right.dtype is not node.dtype or alike is False:
-        raise RewriteError(
-            f"{rule.id} makes {right.dtype}{list(right.shape)} of {node.dtype}{list(node.shape)}",
-            (rule.id,),
-            hint="the rule is wrong; prove it before it is used",
-        )
-    same_place = right.device == node.device and right.axis == node.axis
-    return right if right is not node and alike is True and same_place else None

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from soundline.impl import rewrite as engine
+from soundline.impl import candidates
+from soundline.impl.candidates import right_side
 from soundline.impl.direct import UNSURE
 from soundline.impl.facts import Facts
 from soundline.impl.matching import Pattern, patterns_of
@@ -59,7 +60,7 @@ def nodes(pattern: Pattern, pool: list[UOp], draw: random.Random) -> list[UOp]:
 def by_the_long_way(pattern: Pattern, node: UOp) -> UOp | None:
     facts = Facts()
     env = pattern.match(node, facts)
-    return engine._right_side(pattern.rule, env, node) if env is not None else None
+    return right_side(pattern.rule, env, node) if env is not None else None
 
 
 def test_many_rules_are_direct() -> None:
@@ -72,7 +73,7 @@ def test_direct_functions_do_what_the_long_way_does(shape: tuple[int, ...]) -> N
     matched: set[str] = set()
     for pattern, function in DIRECT:
         for node in nodes(pattern, pool, draw):
-            found = function(node, Facts())
+            found = function.at_node(node, Facts())
             if found is not UNSURE:
                 assert found is by_the_long_way(pattern, node), (pattern.rule, node)
                 if found is not None:
@@ -97,7 +98,8 @@ def conditional(x: Value, y: Value):
 
 
 def function_of(stated: Rule):
-    return patterns_of(stated)[0].direct()
+    found = patterns_of(stated)[0].direct()
+    return None if found is None else found.at_node
 
 
 def test_a_condition_or_an_inner_number_goes_the_long_way() -> None:
@@ -125,8 +127,8 @@ def test_another_dtype_or_another_number_does_not_match() -> None:
 
 
 def test_patterns_are_written_out_when_they_are_tried_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_OFTEN", 3)
-    candidate = engine._Candidate(patterns_of(drops)[0])
+    monkeypatch.setattr(candidates, "_OFTEN", 3)
+    candidate = candidates.Candidate(patterns_of(drops)[0])
     x = param(0, int32)
     results = [candidate.right(Op.Mul(x, const(0, int32)), Facts()) for _ in range(5)]
     assert set(results) == {const(0, int32)}

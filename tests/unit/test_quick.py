@@ -1,0 +1,229 @@
+"""Quick steps lead where the long way leads, by the same rules, used as often."""
+
+from __future__ import annotations
+
+import gc
+import random
+import weakref
+
+import pytest
+
+from soundline.impl import candidates, quick
+from soundline.impl.collecting import collection_paused
+from soundline.impl.rewrite import RewriteError, Rewritten, rewrite
+from soundline.impl.rules import SIMPLIFY, absorption, identities
+from soundline.impl.rules.procedural import PROCEDURES
+from soundline.spec.dtypes import DType, bool_, index, int8, int32
+from soundline.spec.errors import IllFormed
+from soundline.spec.rules import Sides, rule
+from soundline.spec.terms import Value
+from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, expand, loop, param, reshape
+
+FEW = (
+    *(identities.add_zero, identities.sub_zero, identities.zero_sub, identities.mul_one, identities.neg_neg),
+    *(
+        identities.add_neg,
+        identities.sub_neg,
+        identities.neg_sub,
+        identities.mul_neg_neg,
+        identities.and_self,
+    ),
+    *(identities.max_self, identities.add_sub_cancel, identities.sub_add_cancel, absorption.mul_zero),
+    *(absorption.sub_self, absorption.xor_self, absorption.and_or_absorb, absorption.max_max_absorb),
+)
+EVERY = (*SIMPLIFY, *PROCEDURES)
+INTEGERS = (Op.Add, Op.Sub, Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, Op.Neg)
+BOOLS = (Op.And, Op.Or, Op.Xor, Op.Not)
+
+
+def drawn(seed: int, count: int, dtype: DType = int32, shape: tuple[int, ...] = ()) -> UOp:
+    """A graph of about so many operations, of which many are instances of rules."""
+    draw = random.Random(seed)
+    numbers = (0, 1) if dtype is bool_ else (0, 1, -1, 3)
+    constants = [const(bool(v) if dtype is bool_ else v, dtype) for v in numbers]
+    if shape:
+        constants = [expand(reshape(c, (1,) * len(shape)), shape) for c in constants]
+    pool = [*(param(k, dtype, shape) for k in range(4)), *constants]
+    while len(pool) < count:
+        op, a = draw.choice(BOOLS if dtype is bool_ else INTEGERS), draw.choice(pool[-60:])
+        chance = draw.random()
+        b = draw.choice(constants) if chance < 0.2 else a if chance < 0.3 else draw.choice(pool[-60:])
+        try:
+            pool.append(
+                UOp(op, (a,) if op in (Op.Neg, Op.Not) else (a, b), tag="t" if chance > 0.98 else None)
+            )
+        except IllFormed:  # the law has no such op at this dtype
+            continue
+    return Op.Tuple(*pool)
+
+
+def both_ways(graph: UOp, rules: tuple[object, ...]) -> tuple[Rewritten, Rewritten]:
+    """What quick steps give, and what the long way gives, which is taken where each step is watched."""
+    return rewrite(graph, rules), rewrite(graph, rules, watch=lambda *step: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)], ids=str)
+@pytest.mark.parametrize("dtype", [int8, int32, bool_], ids=str)
+def test_quick_steps_lead_where_the_long_way_leads(dtype: DType, shape: tuple[int, ...]) -> None:
+    for seed in range(3):
+        found, expected = both_ways(drawn(seed, 700, dtype, shape), FEW)
+        assert found == expected
+
+
+def test_they_do_with_all_rules_and_procedures() -> None:
+    for dtype in (int32, index):
+        found, expected = both_ways(drawn(11, 250, dtype), EVERY)
+        assert found.uop is expected.uop
+        assert (found.applied, found.folded) == (expected.applied, expected.folded)
+
+
+def test_quick_steps_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = drawn(5, 700)
+    rewrite(graph, FEW)  # now the rules are functions
+    slow: list[UOp] = []
+    long_way = candidates.Candidate.right
+    monkeypatch.setattr(
+        candidates.Candidate,
+        "right",
+        lambda self, node, facts: slow.append(node) or long_way(self, node, facts),
+    )
+    assert rewrite(graph, FEW).applied
+    assert len(slow) < 100
+
+
+def test_the_difference_is_seen_where_a_step_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Op.Tuple(*(drawn(seed, 700) for seed in range(3)))
+    rewrite(graph, FEW)
+
+    def counted(run, candidate, op, src):
+        run._note(candidate.rule.id, candidate.exchanged)
+
+    assert rewrite(graph, FEW) == rewrite(graph, FEW, watch=lambda *step: None)
+    monkeypatch.setattr("soundline.impl.rewrite.Run.count_once", counted)
+    assert rewrite(graph, FEW) != rewrite(graph, FEW, watch=lambda *step: None)
+
+
+def test_what_has_an_effect_is_kept_however_often_its_like_is_dropped() -> None:
+    zero, x = const(0, int32), param(0, int32)
+    harmless = [Op.Mul(Op.Add(x, param(k, int32)), zero) for k in range(1, 200)]
+    effect = Op.Custom(x, arg="f")
+    stored = Op.After(Op.Load(Op.Index(buffer(0, 4, int32), const(0, index))), effect)
+    kept = Op.Mul(Op.Add(x, stored), zero)
+    for order in ([*harmless, kept], [kept, *harmless], [*harmless[:100], kept, *harmless[100:]]):
+        result = rewrite(Op.Tuple(*order), FEW).uop
+        assert [n for n in result.src if n is not zero] == [kept]
+
+
+def test_an_effect_in_a_size_is_an_effect() -> None:
+    """What is not rewritten, as the sizes of a view, is looked through as well."""
+    zero = const(0, int32)
+    length = Op.After(param(9, index, bounds=(1, 4)), Op.Custom(param(0, int32), arg="f"))
+    total = Op.Reduce(Op.Cast(loop(length, 7), arg=int32), loop(length, 7), arg=ReduceArg(Op.Add))
+    harmless = [Op.Mul(Op.Add(param(0, int32), param(k, int32)), zero) for k in range(1, 120)]
+    result = rewrite(Op.Tuple(*harmless, Op.Mul(total, zero)), FEW).uop
+    assert result.src[-1] is Op.Mul(total, zero)
+
+
+@rule(dtypes=[int32])
+def apart(x: Value, y: Value) -> Sides:
+    return x ^ y, (x | y) - (x & y)
+
+
+@rule(dtypes=[int32])
+def together(x: Value, y: Value) -> Sides:
+    return (x | y) - (x & y), x ^ y
+
+
+def test_a_circle_is_an_error_also_where_the_rules_are_functions() -> None:
+    graph = Op.Xor(param(0, int32), param(1, int32))
+    for _ in range(2 * candidates._OFTEN):
+        with pytest.raises(RewriteError) as caught:
+            rewrite(graph, (apart, together))
+        assert set(caught.value.rules) == {"apart", "together"}
+
+
+@rule(dtypes=[int32])
+def to_and(x: Value, y: Value) -> Sides:
+    return x ^ y, x & y
+
+
+@rule(dtypes=[int32])
+def to_xor(x: Value, y: Value) -> Sides:
+    return x & y, x ^ y
+
+
+def test_a_circle_through_finished_operands_is_an_error_as_well() -> None:
+    graph = Op.Xor(param(0, int32), param(1, int32))
+    for _ in range(2 * candidates._OFTEN):
+        with pytest.raises(RewriteError) as caught:
+            rewrite(graph, (to_and, to_xor))
+        assert set(caught.value.rules) == {"to_and", "to_xor"}
+
+
+def test_a_node_that_was_never_made_counts_once() -> None:
+    """A conjunction is replaced before it is made on finished operands; a right side makes another like it."""
+    rules = (identities.neg_neg, identities.and_self, apart)
+    for k in range(2 * candidates._OFTEN):
+        x = param(k, int32)
+        found, expected = both_ways(Op.Tuple(Op.And(Op.Neg(Op.Neg(x)), x), Op.Xor(x, x)), rules)
+        assert found == expected
+        assert dict(found.applied)["and_self"] == 1
+
+
+def test_the_limit_holds_also_where_the_rules_are_functions() -> None:
+    graph = drawn(3, 700)
+    count = sum(n for name, n in rewrite(graph, FEW).applied if not name.endswith("commutative"))
+    assert rewrite(graph, FEW, limit=count)
+    with pytest.raises(RewriteError, match=f"more than {count - 1} applications"):
+        rewrite(graph, FEW, limit=count - 1)
+
+
+@pytest.mark.parametrize("hops", [0, 1, 8])
+def test_it_does_not_matter_where_the_long_way_takes_over(hops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "_HOPS", hops)
+    found, expected = both_ways(drawn(21, 700), FEW)
+    assert found == expected
+
+
+def test_what_was_rewritten_is_let_go() -> None:
+    graph = drawn(8, 700)
+    result = rewrite(graph, FEW).uop
+    gone = [weakref.ref(n) for n in (graph, result)]
+    gc.disable()  # no cycle keeps it
+    try:
+        del graph, result
+        assert [r() for r in gone] == [None, None]
+    finally:
+        gc.enable()
+
+
+class Knot:
+    """A reference cycle."""
+
+    def __init__(self) -> None:
+        self.self = self
+
+
+def test_cycles_that_are_made_while_collection_pauses_are_found_later() -> None:
+    with collection_paused():
+        knots = [Knot() for _ in range(20_000)]
+        gone = weakref.ref(knots[0])
+        del knots
+        assert gone() is not None
+    gc.collect()
+    assert gone() is None
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_others_have_frozen_stays_frozen() -> None:
+    gc.collect()
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with collection_paused():
+            kept = [[] for _ in range(20_000)]  # type: ignore[var-annotated]
+        assert gc.get_freeze_count() == before
+        assert kept
+    finally:
+        gc.unfreeze()
