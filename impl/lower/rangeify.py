@@ -14,7 +14,8 @@ is open.
 
 A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce cannot run once inside the
 loops of its reader, where a costly expression would be computed more often than it has elements, and where a product
-uses what is computed from floats again and again. All else is computed where it is read.
+uses what is computed from floats again and again. All else is computed where it is read. A value that repeats along
+axes is read at one position of them, and stored without them (`repeated`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from soundline.impl.lower.costs import (
     is_of_floats,
     line_of,
 )
+from soundline.impl.lower.repeated import repeated_axes
 from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
@@ -63,6 +65,8 @@ class _Kernel:
 
     node: UOp
     storage: UOp
+    shape: tuple[int, ...]
+    """That of the storage: 1 along the axes along which the value repeats."""
     view: View
     ranges: tuple[UOp, ...]
 
@@ -75,6 +79,8 @@ class _Rangeifier:
     outputs: dict[UOp, UOp]
     next_slot: int
     costs: dict[UOp, int]
+    repeated: dict[UOp, frozenset[int]]
+    """The axes along which values repeat."""
     kernels: list[_Kernel] = field(default_factory=list)
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
     reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
@@ -103,17 +109,22 @@ class _Rangeifier:
             raise CompileError(
                 "a value of dtype index cannot be stored", where=node.op.name, hint="cast it to int64"
             )
-        shape = shape_of(node)
         storage = self.outputs.get(node)
+        shape = self.stored_shape(node)
         if storage is None:
             dtype = uint8 if node.dtype is bool_ else node.dtype  # bytes of the arena cannot be read as bool
             storage = buffer(self.next_slot, math.prod(shape), dtype)
             self.next_slot += 1
         coordinates = tuple(self.fresh(s, AxisType.LOOP) for s in shape)
         ranges = tuple(c for c in coordinates if c.op is Op.Range)
-        kernel = _Kernel(node, storage, View(len(self.kernels), coordinates), ranges)
+        kernel = _Kernel(node, storage, shape, View(len(self.kernels), coordinates), ranges)
         self.kernels.append(kernel)
         return kernel
+
+    def stored_shape(self, node: UOp) -> tuple[int, ...]:
+        """The shape in which a value is stored: 1 along axes along which it repeats; that of an output is whole."""
+        repeated = frozenset() if node in self.outputs else self.repeated.get(node, frozenset())
+        return tuple(1 if k in repeated else size for k, size in enumerate(shape_of(node)))
 
     def is_used_again(self, view: View) -> bool:
         """Whether reductions read a value in many iterations that do not change it, as a matrix product does."""
@@ -122,7 +133,7 @@ class _Rangeifier:
 
     def is_padded_again(self, node: UOp) -> bool:
         """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
-        elements, source = math.prod(shape_of(node)), math.prod(shape_of(node.src[0]))
+        elements, source = math.prod(self.stored_shape(node)), math.prod(self.stored_shape(node.src[0]))
         read = sum(v.evaluations for v in self.views[node])
         little = 2 * elements <= 3 * source  # a prefix sum pads more: its windows are none in the end
         return elements >= _LARGE and little and read >= _OFTEN * elements and node.dtype is not index
@@ -151,7 +162,7 @@ class _Rangeifier:
         if node.op is Op.Contiguous:
             return "the program asks for it: Contiguous"
         views = self.views[node]
-        elements = math.prod(shape_of(node))
+        elements = math.prod(self.stored_shape(node))
         again = sum(max(v.evaluations, self.times.get((node, v), 0)) for v in views) - elements
         form = self.loopless(node)
         if node in self.choosing:
@@ -241,7 +252,18 @@ class _Rangeifier:
                 self.times[source, at] = max(times, self.times.get((source, at), 0))
 
     def sources(self, node: UOp, view: View) -> list[_Reading]:
-        """What one scalar of a value is computed from."""
+        """What one scalar of a value is computed from: sources at one position of axes along which they repeat."""
+        return [(s, self.at_once(s, at)) for s, at in self.read_by(node, view)]
+
+    def at_once(self, node: UOp, view: View) -> View:
+        """A view of a value at the first position of the axes along which it repeats."""
+        repeated = self.repeated.get(node)
+        if not repeated:
+            return view
+        return view.at([arith.number(0) if k in repeated else c for k, c in enumerate(view.coordinates)])
+
+    def read_by(self, node: UOp, view: View) -> list[_Reading]:
+        """Where the sources of one scalar of a value are."""
         if node.op in (Op.Const, Op.Param):
             return []
         if node.op in MOVEMENT:
@@ -321,9 +343,9 @@ class _Rangeifier:
                 values = [scalars[r] for r in self.reads[node, view]]
                 scalars[node, view] = self.scalar(node, view, values)
             if kernel:
-                found.append(_stored(kernel, scalars[node, kernel.view], shape_of(node)))
+                found.append(_stored(kernel, scalars[node, kernel.view]))
                 for view in self.views.get(node, {}):
-                    scalars[node, view] = _as(node.dtype, loaded(kernel.storage, view, shape_of(node)))
+                    scalars[node, view] = _as(node.dtype, loaded(kernel.storage, view, kernel.shape))
         return found
 
 
@@ -333,8 +355,8 @@ def loaded(storage: UOp, view: View, shape: Sequence[int]) -> UOp:
     return Op.Load(place) if view.gate is None else Op.Load(place, zero(storage.dtype), view.gate)
 
 
-def _stored(kernel: _Kernel, value: UOp, shape: Sequence[int]) -> UOp:
-    place = Op.Index(kernel.storage, arith.flatten(kernel.view.coordinates, shape))
+def _stored(kernel: _Kernel, value: UOp) -> UOp:
+    place = Op.Index(kernel.storage, arith.flatten(kernel.view.coordinates, kernel.shape))
     effect: UOp = Op.Store(place, _as(kernel.storage.dtype, value))
     for r in reversed(kernel.ranges):
         effect = Op.End(effect, r)
@@ -471,6 +493,7 @@ def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
         outputs={n: storage[n] for n in live if n in storage},
         next_slot=len(arguments) + len(outputs),
         costs=costs_of(order),
+        repeated=repeated_axes(order),
     )
     roots = set(live)
     for node in reversed(order):

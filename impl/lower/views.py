@@ -10,7 +10,7 @@ view of its source; that is all that lowering does with movement ops.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from soundline.impl.lower import arith
@@ -86,13 +86,19 @@ def _reshape(node: UOp, view: View) -> View:
     """Axes are matched in groups of equal size, so that a group of one axis on both sides keeps its coordinate."""
     old, new = shape_of(node.src[0]), shape_of(node)
     found: list[UOp] = []
+    for before, after in groups(old, new):
+        flat = arith.flatten([view.coordinates[k] for k in after], [new[k] for k in after])
+        found.extend(arith.unflatten(flat, [old[i] for i in before]))
+    return view.at(found)
+
+
+def groups(old: tuple[int, ...], new: tuple[int, ...]) -> Iterator[tuple[range, range]]:
+    """The shortest runs of axes of two shapes that hold equally many elements."""
     i = k = 0
     while i < len(old) or k < len(new):
         i_end, k_end = _next_group(old, new, i, k)
-        flat = arith.flatten(view.coordinates[k:k_end], new[k:k_end])
-        found.extend(arith.unflatten(flat, old[i:i_end]))
+        yield range(i, i_end), range(k, k_end)
         i, k = i_end, k_end
-    return view.at(found)
 
 
 def _next_group(old: tuple[int, ...], new: tuple[int, ...], i: int, k: int) -> tuple[int, int]:

@@ -44,6 +44,19 @@ def two() -> tuple[Tensor, Tensor]:
     return a * 3 + b, b * 2
 
 
+def repeated() -> tuple[Tensor, ...]:
+    """What is made of a value that is the same along an axis, and may not be the same along one any more."""
+    column = floats(3, 1).expand(3, 4).exp2()
+    spread = column.pad(((0, 0), (1, 0))) * 2
+    return (
+        (column + floats(3, 4)) * 3,
+        column.T * floats(4, 3),
+        spread,
+        column.reshape(6, 2) + 1,
+        column.sum(0),
+    )
+
+
 def border(x: UOp) -> UOp:
     """Which elements of the rows from the second on are small, with a border of False."""
     inner = shrink(x, (1, 0), (3, 3))
@@ -79,6 +92,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "broadcast": lambda: (floats(4, 5) * floats(4, 1),),
     "narrowed": lambda: ((floats(3, 2) @ floats(2, 9) / 1000).cast(sl.int16),),
     "two": two,
+    "repeated": repeated,
     "border": lambda: (Tensor.of(border(floats(4, 3).uop)),),
     "both axes": lambda: (Tensor.of(Op.Reduce(floats(5, 5).uop, arg=ReduceArg(Op.Add, (0, 1)))),),
     "moments": lambda: (floats(4, 7).var(1),),
@@ -160,6 +174,24 @@ MUTANTS = [
         "lower.rangeify:_distinct",
         "node = Op.Contiguous(node)",
         "node = Op.Neg(node)",
+    ),
+    M("rangeify", "repeated", "lower.repeated:_axes_of", "frozenset.intersection", "frozenset.union"),
+    M("rangeify", "repeated", "lower.repeated:_axes_of", "if axis in own", "if k in own"),
+    M(
+        "rangeify",
+        "repeated",
+        "lower.repeated:_axes_of",
+        "return own - {k for k, (old, new) in enumerate(sizes) if old != new}",
+        "return own",
+    ),
+    M("rangeify", "repeated", "lower.repeated:_reshaped", "if all(", "if any("),
+    M(
+        "rangeify",
+        "repeated",
+        "lower.rangeify:_stored",
+        "kernel.shape",
+        "shape_of(kernel.node)",
+        "CompileError",
     ),
     # Optimize
     M(
