@@ -61,7 +61,47 @@ METHODS: dict[str, Method] = {
     "masked_fill": of(lambda x: x.masked_fill(MASK, 2.0)),
     "operators": of(lambda x, y: (x + y) * (x - y) / (y + 1) - -x + 2 / x - x / 3, (2, 3), (3,)),
     "cast": of(lambda x: x.cast(sl.float64)),
+    # activations and numeric functions
+    **{
+        n: of(lambda x, n=n: getattr(x * 3 - 1.7, n)())
+        for n in (
+            *(
+                "celu",
+                "hardsigmoid",
+                "hardswish",
+                "hardtanh",
+                "hardshrink",
+                "logsigmoid",
+                "mish",
+                "relu6",
+                "selu",
+            ),
+            *("softshrink", "softsign", "tanhshrink", "nan_to_num"),
+        )
+    },
+    "threshold": of(lambda x: x.threshold(0.6, 0.1)),
+    "prelu": of(lambda x, s: (x - 0.5).prelu(s), (2, 3), (3,)),
+    "glu": of(lambda x: x.glu(0)),
+    "atan2": of(lambda x, y: (x - 0.5).atan2(y - 0.6), (2, 3), (2, 3)),
+    "hypot": of(lambda x, y: x.hypot(y), (2, 3), (3,)),
+    "logaddexp": of(lambda x, y: x.logaddexp(y), (2, 3), (3,)),
+    "copysign": of(lambda x, y: x.copysign(y - 0.5), (2, 3), (2, 3)),
+    "diff": of(lambda x: x.diff(1, 0) * x.diff(1, 0)),
+    "kron": of(lambda x, y: x.kron(y), (2, 1), (3,)),
+    "cross": of(lambda x, y: x.cross(y), (2, 3), (3,)),
+    "cosine_similarity": of(lambda x, y: x.cosine_similarity(y), (2, 3), (2, 3)),
+    "normalize": of(lambda x: x.normalize(1)),
+    "quantile": of(lambda x: x.quantile(0.3, 1)),
+    "median": of(lambda x: x.median(1)),
+    "bincount": of(lambda w: Tensor([0, 2, 2]).bincount(3, w), (3,)),
     # movement
+    "astype": of(lambda x: x.astype(sl.float64)),
+    "swapaxes": of(lambda x: x.swapaxes(0, 1)),
+    "broadcast_to": of(lambda x: x.broadcast_to(2, 2, 3)),
+    "pad_with": of(
+        lambda x: x.pad_with([(1, 1), (2, 0)], "reflect") * x.pad_with([(0, 2), (1, 1)], "circular")
+    ),
+    "pixel_shuffle": of(lambda x: x.pixel_shuffle(2), (1, 4, 1, 2)),
     "reshape": of(lambda x: x.reshape(3, 2)),
     "view": of(lambda x: x.view(6)),
     "expand": of(lambda x: x.expand(4, 2, 3)),
@@ -130,6 +170,21 @@ METHODS: dict[str, Method] = {
     "grouped conv2d": of(lambda x, w: x.conv2d(w, groups=2, dilation=2), (1, 2, 3, 3), (2, 1, 2, 2)),
     "max_pool2d": of(lambda x: x.max_pool2d(2, stride=1, padding=1), (1, 1, 3, 3)),
     "avg_pool2d": of(lambda x: x.avg_pool2d(2, padding=1, count_include_pad=False), (1, 1, 3, 3)),
+    "conv_transpose1d": of(lambda x, w: x.conv_transpose1d(w, stride=2), (1, 2, 3), (2, 1, 2)),
+    "conv_transpose2d": of(
+        lambda x, w, b: x.conv_transpose2d(w, b, padding=1, groups=2), (1, 2, 2, 3), (2, 1, 2, 2), (2,)
+    ),
+    "max_pool1d": of(lambda x: x.max_pool1d(2, stride=1), (1, 2, 3)),
+    "avg_pool1d": of(lambda x: x.avg_pool1d(2, padding=1), (1, 2, 3)),
+    "adaptive_avg_pool2d": of(lambda x: x.adaptive_avg_pool2d(2), (1, 1, 3, 3)),
+    "adaptive_max_pool2d": of(lambda x: x.adaptive_max_pool2d((1, 2)), (1, 1, 3, 3)),
+    "interpolate": of(lambda x: x.interpolate((5, 4), "linear"), (1, 1, 2, 3)),
+    "instance_norm": of(lambda x, w: x.instance_norm(w), (1, 2, 4), (2,)),
+    "l1_loss": of(lambda x, y: x.l1_loss(y), (2, 3), (2, 3)),
+    "huber_loss": of(lambda x, y: x.huber_loss(y, 0.2), (2, 3), (2, 3)),
+    "smooth_l1_loss": of(lambda x, y: x.smooth_l1_loss(y, 0.2), (2, 3), (2, 3)),
+    "kl_div": of(lambda x, y: x.kl_div(y), (2, 3), (2, 3)),
+    "binary_cross_entropy": of(lambda x, y: x.binary_cross_entropy(y), (2, 3), (2, 3)),
     "mse_loss": of(lambda x, y: x.mse_loss(y), (2, 3), (2, 3)),
     "cross_entropy": of(lambda x: x.cross_entropy(np.array([2, 0]))),
     "nll_loss": of(lambda x: x.log().nll_loss(np.array([2, 0]))),
@@ -147,7 +202,7 @@ arange bernoulli constant empty eye full full_like linspace normal ones ones_lik
 randperm uniform zeros zeros_like place one_hot
 
 all any argmax argmin argsort count_nonzero eq ne isclose isfinite isinf isnan logical_and logical_not logical_or
-logical_xor
+logical_xor searchsorted isin
 """
 """What the table does not have: values, storage and devices (whose adjoints have tests of their own), what is made of
 no tensor, and what gives integers or bools.
