@@ -116,6 +116,18 @@ def where_mask_mul(p: Bool, x: Value, y: Value) -> Sides:
     return where(p, x, 0) * y, where(p, x * y, 0)
 
 
+@rule(dtypes=[index, *ints, *floats])
+def where_mul_chosen(p: Bool, x: Value, y: Value, z: Value, w: Value) -> Sides:
+    """A factor that was chosen by the gate that chooses the product, as in the gradient of a masked value."""
+    return where(p, where(p, x, y) * z, w), where(p, x * z, w)
+
+
+@rule(dtypes=[index, *ints, *floats])
+def where_mul_not_chosen(p: Bool, x: Value, y: Value, z: Value, w: Value) -> Sides:
+    """The same in the other branch."""
+    return where(p, w, where(p, y, x) * z), where(p, w, x * z)
+
+
 @rule(dtypes=whole)
 def where_add_complement(p: Bool, x: Value, y: Value) -> Sides:
     """Two values masked by a gate and by its opposite, as concatenation makes them."""

@@ -105,6 +105,18 @@ def where_mask_mul_wrong(p: Bool, x: Value, y: Value):
     return where(p, x, 0) * y, where(p, x * y, 0)
 
 
+@rule(dtypes=[int8])
+def where_mul_chosen_wrong(p: Bool, x: Value, y: Value, z: Value, w: Value):
+    """The factor of the other branch."""
+    return where(p, where(p, x, y) * z, w), where(p, y * z, w)
+
+
+@rule(dtypes=[int8])
+def where_mul_not_chosen_wrong(p: Bool, x: Value, y: Value, z: Value, w: Value):
+    """The gate of the factor left out of the product."""
+    return where(p, w, where(p, y, x) * z), where(p, y * z, x * z)
+
+
 @rule(dtypes=[float32])
 def where_add_complement_wrong(p: Bool, x: Value, y: Value):
     """Widened to a float: -0.0 + 0.0 is 0.0."""
