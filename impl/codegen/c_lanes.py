@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from soundline.impl.codegen import c_expressions as c
+from soundline.impl.codegen.c_transpose import Transposed, transposed, transposition
 from soundline.impl.lower.scalars import identity_of
 from soundline.impl.lower.views import shape_of
 from soundline.spec.uop import Op, UOp, const
@@ -25,6 +26,10 @@ _Axes = frozenset[int]
 
 def store(kernel: Rendering, node: UOp) -> None:
     """Write every lane of a value."""
+    moved = transposed(node)
+    if moved is not None:
+        _transpose(kernel, node, moved)
+        return
     place, value, *gate = (_unflattened(s) for s in node.src)
     at = [_unflattened(place.src[1])] if place.op is Op.Index else []
     axes = _long_axes(value)
@@ -40,6 +45,22 @@ def store(kernel: Rendering, node: UOp) -> None:
         kernel.line(f"if ({kernel.operand(gate[0])}) {statement}" if gate else statement)
 
     _loops(kernel, axes, [value, *at, *gate], finish)
+
+
+def _transpose(kernel: Rendering, node: UOp, moved: Transposed) -> None:
+    """Move blocks of lanes; their first places are those of the lanes 0."""
+    load = node.src[1]
+    while load.op is Op.Reshape:
+        load = load.src[0]
+
+    def finish() -> None:
+        to, of = (
+            f"{kernel.storage_name(place)}[{kernel.operand(at)}]"
+            for place, at in ((node.src[0], moved.written), (load.src[0], moved.read))
+        )
+        kernel.line(transposition(moved, to, of))
+
+    _loops(kernel, _long_axes(moved.written), [moved.written, moved.read], finish, first=True)
 
 
 def fold(kernel: Rendering, node: UOp) -> None:
@@ -58,14 +79,23 @@ def fold(kernel: Rendering, node: UOp) -> None:
     _loops(kernel, sorted(node.arg.axes), [body], finish)
 
 
-def _loops(kernel: Rendering, axes: Sequence[int], wanted: list[UOp], finish: Callable[[], None]) -> None:
-    """Loops over axes around `finish`, each value that it wants computed as far out as it can be."""
+def _loops(
+    kernel: Rendering,
+    axes: Sequence[int],
+    wanted: list[UOp],
+    finish: Callable[[], None],
+    first: bool = False,
+) -> None:
+    """Loops over axes around `finish`, each value that it wants computed as far out as it can be; or their first
+    iterations alone.
+    """
     outside = dict(kernel.texts)
     opened = set(kernel.lanes)
     _compute(kernel, wanted, frozenset(opened))
     size = {k: n for w in wanted if w.shape for k, n in enumerate(shape_of(w)) if n > 1}
     for axis in axes:
-        kernel.line(f"for (idx l{axis} = 0; l{axis} < {size.get(axis, 1)}; l{axis}++) {{")
+        count = 1 if first else size.get(axis, 1)
+        kernel.line(f"for (idx l{axis} = 0; l{axis} < {count}; l{axis}++) {{")
         kernel.depth += 1
         kernel.lanes.add(axis)
         _compute(kernel, wanted, frozenset(kernel.lanes))

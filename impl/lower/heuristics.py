@@ -60,6 +60,8 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
         return kernel  # its own storage orders what it does
     nests_of(kernel, target)
+    for at in range(len(kernel.packing())):
+        in_blocks(kernel, target, at)
     for nest in (*kernel.packing(), *kernel.sink.src):
         deal(kernel, nest)
     return kernel
@@ -185,6 +187,25 @@ def order(kernel: Scheduling, at: int) -> None:
     for k in loops[loops.index(row) + 1 : -1]:
         kernel.swap(kernel.nest(at)[0][row], kernel.nest(at)[0][k])
         row = k
+
+
+def in_blocks(kernel: Scheduling, target: Target, at: int) -> None:
+    """Lanes of a loop of a nest that packs, where its neighbours are read side by side, and those of its lanes are not:
+    what has two axes of lanes is moved in square blocks.
+    """
+    ranges, body = nest_of(kernel.packing()[at])
+    places = list(loaded_places(body))
+    if len(ranges) < 2 or len(places) != 1 or body.op is not Op.Store or len(body.src[1].src) > 1:
+        return
+    block = target.vector // body.src[1].dtype.itemsize
+    lanes, steps = ranges[-1], ranges[-2]
+    apart = stride(places[0].src[1], lanes)
+    if apart is None or apart < 2 or stride(places[0].src[1], steps) != 1 or trip_count(lanes) % block:
+        return
+    if lanes.arg.type is AxisType.UPCAST and steps.arg.type is AxisType.LOOP:
+        rows = next((n for n in (TILE, block) if n % block == 0 and trip_count(steps) % n == 0), None)
+        if rows is not None:
+            kernel.split(steps, rows, AxisType.UPCAST)
 
 
 def _waits(kernel: Scheduling, fold: UOp) -> bool:
