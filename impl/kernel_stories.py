@@ -138,7 +138,7 @@ def _stories(unit: Lowered, first: int) -> Iterator[KernelStory]:
         nests = tuple(_nest(effect) for effect in kernel.src)
         yield KernelStory(
             number,
-            " and ".join(map(title_of, kept)) or f"packing {', '.join(map(names.of, read))}",
+            " and ".join(map(title_of, kept)) or f"{_prepares(kernel)} {', '.join(map(names.of, read))}",
             tuple(names.of(s) for s in made if is_global(s)),
             tuple(map(names.of, read)),
             tuple(dict.fromkeys(r.why for r in kept)) or (_packed_for(number, stored, kernels, first),),
@@ -179,7 +179,15 @@ def _packed_for(number: int, stored: Sequence[frozenset[UOp]], kernels: Sequence
     reading = (
         k for k in range(number + 1, len(kernels)) if stored[number] & {*_storages(kernels[k], Op.Load)}
     )
-    return f"kernel {first + next(reading, number)} reads it again and again, from far apart or behind a gate"
+    reader = first + next(reading, number)
+    if _prepares(kernels[number]) != "packing":
+        return f"kernel {reader} adds it apart from its products"
+    return f"kernel {reader} reads it again and again, from far apart or behind a gate"
+
+
+def _prepares(kernel: UOp) -> str:
+    """What a kernel does for another one: it packs, or it adds the zeros that closed gates leave of products."""
+    return "zeros behind gates of" if any(n.op is Op.Reduce for n in toposort(kernel)) else "packing"
 
 
 def _rows(computed: Sequence[Realized], kept: Sequence[Realized]) -> Iterator[str]:

@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from soundline.impl.codegen.c_masks import COMPARED, NUMBERS, choice, comparison, masks
 from soundline.impl.codegen.c_streams import FETCH, storage_of, stream
+from soundline.impl.codegen.c_transpose import transpositions_for
 from soundline.impl.lower.linearize import is_global
 from soundline.impl.lower.vectors import COMPARISONS, computes, first_of, is_vector, lane_size
 from soundline.impl.lower.views import shape_of
@@ -23,19 +25,13 @@ if TYPE_CHECKING:
     from soundline.impl.codegen.c import Rendering
 
 _TYPE = re.compile(r"(?:\b|_)(f32|f64|u32|u64|i32|i64)x(\d+)(u?)\b")
+_MASK = re.compile(r"(?:\b|_)m(32|64)x(\d+)\b")
+_COMPARISON = re.compile(r"\bsl_(lt|gt|le|ge|eq|ne)_(\w+)x(\d+)\b")
 _ALL = re.compile(r"\bSL_ALL(\d+)\b")
 _FMA = re.compile(r"\bsl_fma_(f32|f64)x(\d+)\b")
 _STREAM = re.compile(r"\bsl_stream_(\w+)x(\d+)\b")
 _HELPER = re.compile(r"\bsl_(choose|max|bits)_(\w+)x(\d+)\b")
 _SIGNS = {Op.Add: "+", Op.Sub: "-", Op.Mul: "*", Op.Div: "/", Op.And: "&", Op.Or: "|", Op.Xor: "^"}
-_COMPARED = {
-    Op.CmpLt: "<",
-    Op.CmpGt: ">",
-    Op.CmpLe: "<=",
-    Op.CmpGe: ">=",
-    Op.CmpEq: "==",
-    Op.CmpNe: "!=",
-}
 _ELEMENT = {
     "f32": "float",
     "f64": "double",
@@ -50,7 +46,7 @@ def type_of(node: UOp, unaligned: bool = False) -> str:
     """The C type of a vector; in memory it need not be aligned."""
     lanes = f"x{shape_of(node)[0]}{'u' if unaligned else ''}"
     if node.dtype is bool_:
-        return f"u{8 * (lane_size(node) or 0)}{lanes}"
+        return f"m{8 * (lane_size(node) or 0)}{lanes}"
     return _short(node.dtype) + lanes
 
 
@@ -61,11 +57,15 @@ def _short(dtype: DType) -> str:
 
 def declarations_for(text: str) -> str:
     """The vector types and fills that a text uses."""
-    helpers = [_helper(*found) for found in sorted(set(_HELPER.findall(text)))]
+    helpers = [comparison(*found) for found in sorted(set(_COMPARISON.findall(text)))]
+    helpers += [_helper(*found) for found in sorted(set(_HELPER.findall(text)))]
+    helpers.insert(0, masks(set(_MASK.findall(" ".join((text, *helpers))))))
+    helpers.append(transpositions_for(text))
+    whole = " ".join((text, *helpers))
     loose = (f"{kind}x{width}u" for kind, width in _STREAM.findall(text))
-    found = sorted(set(_TYPE.findall(" ".join((text, *helpers, *loose)))))
+    found = sorted(set(_TYPE.findall(" ".join((whole, *loose)))))
     types = (_typedef(_ELEMENT[kind], kind, int(width), unaligned) for kind, width, unaligned in found)
-    widths = sorted({int(w) for w in _ALL.findall(text)})
+    widths = sorted({int(w) for w in _ALL.findall(whole)})
     fills = (f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n" for width in widths)
     fused = [_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text)))]
     stores = (_stream(kind, int(width)) for kind, width in sorted(set(_STREAM.findall(text))))
@@ -79,6 +79,8 @@ def _stream(kind: str, width: int) -> str:
 
 def _helper(what: str, kind: str, width: str) -> str:
     """A choice by masks, the law's maximum, or the bits of floats with one NaN."""
+    if what == "choose":
+        return choice(kind, width)
     if what == "max" and kind[0] != "f":
         what = "max of integers"
     nan = "UINT32_C(0x7fc00000)" if kind == "f32" else "UINT64_C(0x7ff8000000000000)"
@@ -102,10 +104,6 @@ _MAXIMA = {
 
 
 _HELPERS = {
-    "choose": """static inline {t} sl_choose_{t}({t} chosen, {t} other, {u} mask) {{
-    return ({t})((mask & ({u})chosen) | (~mask & ({u})other));
-}}
-""",
     "bits": """static inline {u} sl_bits_{t}({t} x) {{ /* of any NaN those of one */
     const {u} wrong = ({u})(x != x);
     return (~wrong & ({u})x) | (wrong & {nan});
@@ -274,6 +272,11 @@ def _expression(node: UOp, operands: list[str]) -> str:
     t = type_of(node)
     if node.op is Op.Mulacc:
         return f"sl_fma_{t}({', '.join(operands)})"
+    if node.op is Op.Where and node.dtype is bool_:
+        gate, a, b = operands
+        return f"(({gate} & {a}) | (~{gate} & {b}))"
+    if node.op is Op.Where and _is_there(node.src[1]) and not _is_there(node.src[2]):
+        return f"sl_choose_{t}({operands[2]}, {operands[1]}, ~{operands[0]})"  # one instruction with a mask
     if node.op is Op.Where:
         return f"sl_choose_{t}({operands[1]}, {operands[2]}, {operands[0]})"
     if node.op is Op.Max:
@@ -282,7 +285,7 @@ def _expression(node: UOp, operands: list[str]) -> str:
         return f"(({t}){found})" if node.dtype.is_int and node.dtype.signed else found
     if node.op in COMPARISONS:
         a, b = (_signed(o, s) for o, s in zip(operands, node.src, strict=True))
-        return f"(({t})({a} {_COMPARED[node.op]} {b}))"
+        return f"sl_{COMPARED[node.op]}_{_type_signed(node.src[0])}({a}, {b})"
     if node.op is Op.Shr:
         return f"(({t})({_signed(operands[0], node)} >> {_count(node)}))"
     if node.op is Op.Shl:
@@ -295,6 +298,11 @@ def _expression(node: UOp, operands: list[str]) -> str:
     if node.op in _PREFIXED:
         return f"({_PREFIXED[node.op]}{operands[0]})"
     return f"({operands[0]} {_SIGNS[node.op]} {operands[1]})"
+
+
+def _is_there(value: UOp) -> bool:
+    """Whether a value is no result of an instruction that could leave it where a mask is closed."""
+    return is_fill(value) or value.op is Op.Load
 
 
 _PREFIXED = {Op.Neg: "-", Op.Not: "~"}
@@ -322,12 +330,23 @@ def _signed(text: str, node: UOp) -> str:
 def operand(kernel: Rendering, node: UOp, lane: int = 0) -> str:
     """A vector that was computed, or a scalar repeated; bools are as many bytes wide as the other lanes."""
     if is_fill(node) and node.dtype is bool_:
-        scalar, width = kernel.operand(node.src[0].src[0]), shape_of(node)[0]
-        return f"(u{8 * lane}x{width})SL_ALL{width}(-(uint{8 * lane}_t){scalar})"
+        return _repeated_bool(kernel, node.src[0].src[0], lane, shape_of(node)[0])
     if is_fill(node):
         scalar = kernel.operand(node.src[0].src[0])
         return f"({type_of(node)})SL_ALL{shape_of(node)[0]}({scalar})"
     return kernel.texts[node]
+
+
+def _repeated_bool(kernel: Rendering, scalar: UOp, lane: int, width: int) -> str:
+    """A scalar as a mask. One that compares floats is better compared in all lanes: that is one instruction."""
+    mask = f"m{8 * lane}x{width}"
+    if mask in NUMBERS and scalar.op in COMPARISONS:
+        compared = scalar.src[0].dtype
+        if compared.is_float and compared.itemsize == lane:
+            t = f"{_short(compared)}x{width}"
+            a, b = (f"({t})SL_ALL{width}({kernel.operand(s)})" for s in scalar.src)
+            return f"sl_{COMPARED[scalar.op]}_{t}({a}, {b})"
+    return f"SL_EVERY_{mask}({kernel.operand(scalar)})"
 
 
 def _place(kernel: Rendering, place: UOp, moved: UOp, *, to_write: bool) -> str:

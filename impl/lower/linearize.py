@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.effects import nest_of
+from soundline.impl.lower.gated_sums import Gated, gated, is_neutral
 from soundline.impl.lower.scalars import FUSED, filled, identity_of
 from soundline.impl.lower.scatters import parts
 from soundline.impl.lower.views import shape_of
@@ -237,20 +239,33 @@ class _Linearizer:
         """One step of a Reduce, inside its loops."""
         body, *ranges = node.src
         shape = shape_of(node)
-        fused = self.contract and node.arg.op is Op.Add and body.op is Op.Mul and node.dtype in FUSED
-        terms = body.src if fused else (body,)
+        product, choice = self.product(node)
+        terms = [body] if product is None else [*product.src, *([choice.gate] if choice else [])]
         for term in terms:
             self.place(term)
         so_far = Op.Load(_cell(Op.After(register, start, *ranges), shape))
-        found = [self.placed[t] for t in terms]
-        total = (
-            Op.Mulacc(*found, _shaped(so_far, shape))
-            if fused
-            else UOp(node.arg.op, (_shaped(so_far, shape), *found))
-        )
+        before, found = _shaped(so_far, shape), [self.placed[t] for t in terms]
+        if product is None:
+            total = UOp(node.arg.op, (before, *found))
+        else:
+            total = Op.Mulacc(*found[:2], before)
+        made = [so_far, total]
+        if choice:
+            total = replace(choice, gate=found[2]).choice(total, before)
+            made.append(total)
         done = Op.Store(_cell(register, shape), _shaped(total, _flat(shape)))
-        self.sequence += [so_far, total, done]
+        self.sequence += [*made, done]
         return done
+
+    def product(self, fold: UOp) -> tuple[UOp | None, Gated | None]:
+        """The product that a step adds and rounds once, and the gate, if what it adds where that is closed is -0.0."""
+        body = fold.src[0]
+        if not self.contract or fold.arg.op is not Op.Add or fold.dtype not in FUSED:
+            return None, None
+        if body.op is Op.Mul:
+            return body, None
+        choice = gated(body)
+        return (choice.product, choice) if choice and is_neutral(choice.zero) else (None, None)
 
 
 def _cell(register: UOp, shape: Sequence[int]) -> UOp:

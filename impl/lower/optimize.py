@@ -10,8 +10,9 @@ UPCAST, UNROLL and GROUP_REDUCE, the lanes that one core works on at once. What 
 are applied before and after. The steps are those that a user gives, or that a search has found, or else those that the
 heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
 
-A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled; loops
-of reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows,
+A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled; the
+zeros that gates leave of a sum of products are added apart, where a licence allows it (`gated_sums`); loops of
+reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows,
 of which each part is scheduled for itself (`rows`). Under the licence ``approx`` e^x becomes cheaper at the end
 (`approximate`).
 
@@ -29,6 +30,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from soundline.impl.lower import tiles
 from soundline.impl.lower.alike import flattened_folds, merged_folds
 from soundline.impl.lower.approximate import approximated
+from soundline.impl.lower.gated_sums import zeros_apart
 from soundline.impl.lower.heuristics import schedule_of
 from soundline.impl.lower.rows import grouped, in_rows
 from soundline.impl.lower.scans import scanned
@@ -92,13 +94,20 @@ def optimized(
                 told.append(Scheduled(k, "", (), "a scatter", 1))
                 continue
             as_given = k in given
-            made = scheduling([n for nest in simple[k].src for n in prepared(nest)], as_given)
+            nests = [n for nest in simple[k].src for n in prepared(nest)]
+            before: list[UOp] = []
+            if not as_given:
+                apart = [zeros_apart(n, numbers, slots, licences) for n in nests]
+                before, nests = [b for first, _ in apart for b in first], [n for _, n in apart]
+            made = scheduling(nests, as_given)
             axes = " ".join(map(axis_text, made.axes))
             if as_given:
                 scheduled(made, given[k].steps)
             else:
                 schedule_of(made, tiles.this_machine())
-            launches = [simplified(s, licences, applied) for s in launched(made.sink)]
+            first = (schedule_of(scheduling([b]), tiles.this_machine()) for b in before)
+            sinks = [s for each in (*first, made) for s in launched(each.sink)]
+            launches = [simplified(s, licences, applied) for s in sinks]
             origin = given[k].origin if as_given else "heuristics"
             told.append(Scheduled(k, axes, tuple(made.steps), origin, len(launches)))
             found += launches

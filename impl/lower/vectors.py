@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.costs import ELEMENTWISE
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
 from soundline.impl.lower.target import this_machine
@@ -39,7 +40,11 @@ _OF_ALL = frozenset((Op.Add, Op.Sub, Op.Mul, Op.Mulacc, Op.Max, Op.Neg, Op.Where
 def computes(node: UOp) -> bool:
     """Whether vectors of a node's dtypes do what its op does; a vector of bools is as wide as what was compared."""
     if node.dtype is bool_:
-        return node.op in _LOGIC or (node.op in COMPARISONS and node.src[0].dtype in VECTOR_DTYPES)
+        return (
+            node.op in _LOGIC
+            or node.op is Op.Where
+            or (node.op in COMPARISONS and node.src[0].dtype in VECTOR_DTYPES)
+        )
     if node.dtype not in VECTOR_DTYPES:
         return False
     if node.op is Op.Bitcast:
@@ -67,7 +72,8 @@ def lane_size(node: UOp) -> int | None:
         top = stack.pop()
         if top.op in COMPARISONS:
             return top.src[0].dtype.itemsize
-        new = [n for n in top.src if n not in seen] if top.op in _LOGIC else []
+        inside = top.op in _LOGIC or (top.op is Op.Where and top.dtype is bool_)
+        new = [n for n in top.src if n not in seen] if inside else []
         stack.extend(reversed(new))
         seen.update(new)
     return None
@@ -245,7 +251,11 @@ class _Cutting:
             return [(value.src[0], place if value.src[0].shape else (), width)]
         if value.op is Op.Reduce and not value.arg.axes:
             return [(value.src[0], place, width)]
-        return [(s, place, width) for s in value.src] if computes(value) else []
+        return [(s, place, width) for s in value.src] if self._is_computed(value, width) else []
+
+    def _is_computed(self, value: UOp, width: int) -> bool:
+        """Whether a part is what its op makes of the parts of its sources; of one lane every op does."""
+        return computes(value) or (width == 1 and value.op in ELEMENTWISE and value.dtype is not index)
 
     def _before_expand(self, value: UOp, place: Place, width: int) -> tuple[UOp, Place, int]:
         own = shape_of(value.src[0])
@@ -260,7 +270,7 @@ class _Cutting:
         if value.op is Op.Reshape:
             inner = value.src[0]
             return self.part(inner, place if inner.shape else (), width)
-        if value.dtype not in (*VECTOR_DTYPES, bool_):
+        if value.dtype not in (*VECTOR_DTYPES, bool_) and width > 1:
             raise _Unsuitable
         if value.dtype is not bool_ and width * value.dtype.itemsize > this_machine().vector:
             raise _Unsuitable
@@ -272,7 +282,7 @@ class _Cutting:
         if value.op is Op.Reduce and not value.arg.axes and value.arg.op in (Op.Add, Op.Mul, Op.Max):
             body, *ranges = value.src
             return Op.Reduce(self.part(body, place, width), *ranges, arg=value.arg)
-        if computes(value):
+        if self._is_computed(value, width):
             made = UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
             if width == 1 or (is_vector(made) and _agrees(made)):
                 return made
@@ -326,6 +336,18 @@ class _Cutting:
             steps = (s * int(a.base.arg.value) if s else 0 for s in b.steps)
             return Affine(arith.mul(b.base, a.base), tuple(steps))
         raise _Unsuitable
+
+
+def steps_of(at: UOp, rank: int) -> tuple[int, ...] | None:
+    """How far an index in lanes goes along each axis; None where it is no such sum."""
+    with suppress(_Unsuitable):
+        return _Cutting(rank).affine(at).steps
+    return None
+
+
+def width_of(dtype: DType) -> int:
+    """How many lanes the widest vector has."""
+    return this_machine().vector // dtype.itemsize
 
 
 def order_is_free(fold: UOp, licences: Collection[str]) -> bool:

@@ -348,7 +348,7 @@ MUTANTS = [
         "linearize",
         "product",
         "lower.linearize:_Linearizer.stepped",
-        "(_shaped(so_far, shape), *found)",
+        "(before, *found)",
         "(found[0], *found)",
     ),
     M(
@@ -396,7 +396,7 @@ MUTANTS = [
         "kernel.operand(identity_of(node.arg.op, node.dtype))",
         "'99'",
     ),
-    M("render", "transpose", "codegen.c_lanes:_loops", "{size.get(axis, 1)}", "{size.get(axis, 1) - 1}"),
+    M("render", "transpose", "codegen.c_lanes:_loops", "else size.get(axis, 1)", "else size.get(axis, 1) - 1"),
     M("render", "product", "codegen.c_vectors:_expression", "operands[1]", "operands[0]"),
     M("render", "product", "codegen.c_vectors:_address", " + {kernel.operand(first)}", ""),
     M("render", "zeros", "codegen.c_expressions:_float_literal", 'f"({text})"', "text[1:]"),
