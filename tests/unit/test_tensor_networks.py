@@ -12,6 +12,7 @@ import pytest
 import soundline as sl
 from soundline.impl import storage
 from soundline.impl.compile import compile  # noqa: A004
+from soundline.impl.elementary import stated
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.errors import GradientError, UsageError
@@ -292,13 +293,18 @@ def test_gradients_are_the_laws_and_near_central_differences(name: str) -> None:
     x = Tensor(point)
     (found,) = total(x).gradient(x)
     p = param(0, float64, (2, 3))
-    (by_law,) = law_of_gradients(total(Tensor.of(p)).uop, [p])
-    held = {n.arg.slot: storage.contents(n) for n in toposort(by_law) if n.op is Op.Buffer}
+    (by_law,) = law_of_gradients(total(Tensor.of(p)).uop, [p], stated=stated)
+    (derived,) = law_of_gradients(total(Tensor.of(p)).uop, [p])
+    held = {n.arg.slot: storage.contents(n) for n in toposort(Op.Tuple(by_law, derived)) if n.op is Op.Buffer}
     step = 1e-3 if name == "casts" else 1e-6
     way = RNG.standard_normal((2, 3))
     ends = Tensor.stack(total(Tensor(point + step * way)), total(Tensor(point - step * way)))
     above, below = ends.realize(found).numpy()
     assert evaluate(by_law, {0: point}, held).to_numpy().tobytes() == found.numpy().tobytes()
+    other = evaluate(
+        derived, {0: point}, held
+    ).to_numpy()  # another rounding, where a composition states its adjoint
+    assert np.allclose(found.numpy(), other, rtol=1e-6 if name == "casts" else 1e-13, atol=1e-13)
     tolerance = 1e-3 if name == "casts" else 1e-6
     wanted = (above - below) / (2 * step)
     assert abs((found.numpy() * way).sum() - wanted) <= tolerance * (1 + abs(wanted))
