@@ -44,7 +44,7 @@ from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
 
-_OFTEN_AGAIN = 16
+_OFTEN_AGAIN = 8
 """From so many uses in reductions on, a value as costly as a division is stored."""
 _LARGE, _OFTEN = 1 << 12, 4
 """A value of so many elements that is padded, and read so often, is stored with its padding."""
