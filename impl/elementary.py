@@ -5,9 +5,6 @@ Elementary functions
 ``exp`` and ``log`` as programs over ``Exp2`` and ``Log2``. The factor that changes the base is not a float, so it is
 carried in two parts, and so is the product with it: without that, the result would lose digits in proportion to its
 exponent (U-08). float32 and float64 compute in themselves; narrower floats in float32, rounded once.
-
-Their derivatives are stated (`stated`), so that a gradient multiplies by e^x or divides by x, and does not repeat the
-steps, each with a rounding of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from soundline.spec.adjoint_schema import Stated
 from soundline.spec.decompositions import LN2
 from soundline.spec.dtypes import DType, float32, float64, round_to
 from soundline.spec.uop import Op, UOp, broadcast_to, const
@@ -24,14 +20,15 @@ _LARGEST_ARGUMENT = {float32: 256.0, float64: 2048.0}
 """Beyond this, exp is 0 or infinity with a wide margin; inside, no product below overflows."""
 
 
-def _like(x: UOp, value: float | Fraction) -> UOp:
+def like(x: UOp, value: float | Fraction) -> UOp:
+    """A number of the shape and dtype of x."""
     assert x.shape is not None
     return broadcast_to(const(round_to(x.dtype, value), x.dtype), x.shape)
 
 
 def _halves(x: UOp) -> tuple[UOp, UOp]:
     """x as a sum of two numbers with half its significant bits each, so that products of halves are exact."""
-    scaled = Op.Mul(x, _like(x, 2.0 ** ((x.dtype.mantissa_bits + 2) // 2) + 1.0))
+    scaled = Op.Mul(x, like(x, 2.0 ** ((x.dtype.mantissa_bits + 2) // 2) + 1.0))
     high = Op.Sub(scaled, Op.Sub(scaled, x))
     return high, Op.Sub(x, high)
 
@@ -48,15 +45,15 @@ def _product_in_two_parts(x: UOp, factor: Fraction) -> tuple[UOp, UOp]:
     """x · factor as an exact leading product and a small rest."""
     x_high, x_low = _halves(x)
     c_high, c_low = _constant_halves(x.dtype, factor)
-    lead = Op.Mul(x_high, _like(x, c_high))
-    rest = Op.Add(Op.Mul(x_low, _like(x, c_high)), Op.Mul(x, _like(x, c_low)))
+    lead = Op.Mul(x_high, like(x, c_high))
+    rest = Op.Add(Op.Mul(x_low, like(x, c_high)), Op.Mul(x, like(x, c_low)))
     return lead, rest
 
 
 def _clamped(x: UOp, bound: float) -> UOp:
     """x kept in [-bound, bound]; NaN passes."""
-    x = Op.Where(Op.CmpLt(x, _like(x, -bound)), _like(x, -bound), x)
-    return Op.Where(Op.CmpLt(_like(x, bound), x), _like(x, bound), x)
+    x = Op.Where(Op.CmpLt(x, like(x, -bound)), like(x, -bound), x)
+    return Op.Where(Op.CmpLt(like(x, bound), x), like(x, bound), x)
 
 
 def exp(x: UOp) -> UOp:
@@ -68,8 +65,8 @@ def exp(x: UOp) -> UOp:
     s = Op.Add(lead, rest)
     t = Op.Add(Op.Sub(lead, s), rest)
     power = Op.Exp2(s)
-    corrected = Op.Add(power, Op.Mul(power, Op.Mul(t, _like(x, LN2))))
-    return Op.Where(Op.CmpEq(power, _like(x, math.inf)), power, corrected)
+    corrected = Op.Add(power, Op.Mul(power, Op.Mul(t, like(x, LN2))))
+    return Op.Where(Op.CmpEq(power, like(x, math.inf)), power, corrected)
 
 
 def log(x: UOp) -> UOp:
@@ -79,46 +76,5 @@ def log(x: UOp) -> UOp:
         return Op.Cast(log(Op.Cast(x, arg=home)), arg=x.dtype)
     logarithm = Op.Log2(x)
     lead, rest = _product_in_two_parts(logarithm, LN2)
-    finite = Op.CmpLt(Op.Max(logarithm, Op.Neg(logarithm)), _like(x, math.inf))
+    finite = Op.CmpLt(Op.Max(logarithm, Op.Neg(logarithm)), like(x, math.inf))
     return Op.Where(finite, Op.Add(lead, rest), logarithm)
-
-
-# Derivatives ------------------------------------------------------------------------------------------------------
-
-
-def stated(node: UOp) -> Stated | None:
-    """The adjoint of a node that is an e^x or a logarithm as they are written here; None of any other."""
-    if node.op is not Op.Where or not node.dtype.is_float:
-        return None
-    x = _argument_of_exp(node)
-    if x is not None and exp(x) is node:
-        return Stated((x,), lambda value, g: (Op.Mul(g, value),))
-    x = _argument_of_log(node)
-    if x is not None and log(x) is node:
-        return Stated((x,), lambda value, g: (_slope_of_log(x, g),))
-    return None
-
-
-def _slope_of_log(x: UOp, g: UOp) -> UOp:
-    """g/x, as the law has it of Log2: NaN where there is no logarithm."""
-    return Op.Where(Op.CmpLt(x, _like(x, 0.0)), _like(x, math.nan), Op.Div(g, x))
-
-
-def _descended(node: UOp, *path: tuple[Op, int]) -> UOp | None:
-    """The node at the end of a path, each step of which names the op that is expected and the source that is next."""
-    for op, k in path:
-        if node.op is not op:
-            return None
-        node = node.src[k]
-    return node
-
-
-def _argument_of_exp(node: UOp) -> UOp | None:
-    """What may be the x of e^x."""
-    to_clamped = ((Op.Where, 1), (Op.Exp2, 0), (Op.Add, 1), (Op.Add, 1), (Op.Mul, 0))
-    return _descended(node, *to_clamped, (Op.Where, 2), (Op.Where, 2))
-
-
-def _argument_of_log(node: UOp) -> UOp | None:
-    """What may be the x of ln x."""
-    return _descended(node, (Op.Where, 2), (Op.Log2, 0))

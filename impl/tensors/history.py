@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from soundline.impl.elementary import stated
+from soundline.impl.stated import stated
 from soundline.spec import gradients as law
 from soundline.spec.uop import Op, UOp, substitute
 

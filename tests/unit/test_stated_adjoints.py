@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.elementary import exp, log, stated
+from soundline.impl.elementary import exp, log
+from soundline.impl.stated import argument, stated
 from soundline.impl.tensor import Tensor
 from soundline.impl.tensors import history
 from soundline.spec import gradients
@@ -73,20 +74,68 @@ def test_it_passes_through_a_function() -> None:
     assert whole.tobytes() == direct.tobytes()
 
 
+DERIVATIVES: dict[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "log": lambda x: 1 / x if x > 0 else math.nan,
+    "expm1": math.exp,
+    "log1p": lambda x: 1 / (1 + x) if x > -1 else math.nan,
+    "sigmoid": lambda x: 1 / (2 + math.exp(-x) + math.exp(x)),
+    "tanh": lambda x: math.cosh(x) ** -2,
+    "erf": lambda x: 2 / math.sqrt(math.pi) * math.exp(-x * x),
+}
+AT = (-30.0, -2.5, -0.75, -1e-3, 1e-3, 0.5, 1.25, 4.0, 28.0)
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_have_their_derivatives(name: str, dtype: Any) -> None:
+    x = Tensor(np.array(AT, dtype))
+    y = getattr(x, name)()
+    assert stated(y.uop) is not None
+    found = y.sum().gradient(x)[0].numpy()
+    unit = float(np.finfo(dtype).eps)
+    for got, at in zip(found, x.numpy().tolist(), strict=True):
+        assert float(got) == pytest.approx(DERIVATIVES[name](at), rel=16 * unit, abs=2 * unit, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "elu", "softplus"])
+def test_activations_are_made_of_them(name: str) -> None:
+    """Rules for sums and products of what is stated and what is not."""
+    x = Tensor(np.linspace(-3.0, 3.0, 12))
+    slope = getattr(x, name)().sum().gradient(x)[0]
+    step = 2.0**-20
+    ahead, behind = (getattr(x + h, name)() for h in (step, -step))
+    assert np.allclose(slope.numpy(), ((ahead - behind) / (2 * step)).numpy(), rtol=1e-8, atol=1e-9)
+
+
 # What is not ------------------------------------------------------------------------------------------------------
 
 
 def test_what_looks_like_it_states_nothing() -> None:
     """Every constant of the program belongs to it."""
-    for root in (exp(X), log(X)):
+    t = Tensor.of(X)
+    for root in (exp(X), log(X), t.tanh().uop, t.sigmoid().uop):
         assert stated(root) is not None
         constants = [n for n in toposort(root) if n.op is Op.Const and n.dtype is float32]
         for node in constants:
             other = substitute(root, {node: UOp(Op.Const, (), _next(node))})
             assert other is not root
             assert stated(other) is None
-    assert stated(X) is None
-    assert stated(Op.Exp2(X)) is None
+    for other in (X, Op.Exp2(X), Op.Max(X, G), t.softplus().uop, Op.Cast(exp(X), arg=float64)):
+        assert stated(other) is None
+
+
+def test_two_arguments_are_none() -> None:
+    """What stands in one place of the argument stands in all."""
+    root = exp(X)
+    clamped = root.src[1].src[0].src[1].src[1].src[0]
+    assert clamped.op is Op.Where
+    assert stated(substitute(root, {clamped: Op.Mul(clamped, clamped)})) is None
+    own = param(5, float32, SHAPE)
+    template = Op.Add(own, Op.Mul(own, own))
+    assert argument(template, own, Op.Add(G, Op.Mul(G, G))) is G
+    assert argument(template, own, Op.Add(G, Op.Mul(G, X))) is None
+    assert argument(template, own, Op.Add(G, Op.Add(G, G))) is None
 
 
 def _next(node: UOp) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import soundline as sl
 from soundline.impl import storage
 from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.elementary import stated
+from soundline.impl.stated import stated
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.errors import GradientError, UsageError
