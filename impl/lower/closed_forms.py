@@ -15,13 +15,14 @@ from collections import deque
 
 from soundline.impl.facts import repeated_constant
 from soundline.impl.lower import arith
+from soundline.impl.lower.costs import is_position
 from soundline.impl.lower.matched import LoweredFacts, applied_to, isolated
 from soundline.impl.lower.scalars import zero
 from soundline.impl.lower.simplify import RULES as SIMPLIFYING
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import MOVEMENT
 from soundline.impl.rules import premises, ranges, scans
-from soundline.spec.dtypes import index, int64
+from soundline.spec.dtypes import bool_, index, int64
 from soundline.spec.uop import Op, UOp, substitute, toposort
 
 RULES = (
@@ -134,6 +135,22 @@ def may_have_one(value: UOp) -> bool:
         seen.update(new)
         queue.extend(new)
     return False
+
+
+def names_a_place(node: UOp) -> bool:
+    """Whether a value says of every position whether it is the one that an index names, as True or as a number.
+
+    It is one comparison, and a fold that knows of it may need no loop, or be a scatter; one that only finds it in
+    storage must ask every element.
+    """
+    while node.op is Op.Cast or node.op in MOVEMENT:
+        node = node.src[0]
+    if node.op in (Op.And, Op.Mul):
+        return any(map(names_a_place, node.src)) if node.dtype is bool_ else False
+    if node.op is Op.Where:
+        return all(map(_is_constant, node.src[1:])) and names_a_place(node.src[0])
+    whole = node.op is Op.CmpEq and (node.src[0].dtype is index or node.src[0].dtype.is_int)
+    return whole and any(map(is_position, node.src))
 
 
 def _is_constant(node: UOp) -> bool:

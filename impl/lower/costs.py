@@ -33,11 +33,11 @@ def costs_of(order: Iterable[UOp]) -> dict[UOp, int]:
         values = node.src[:1] if node.op in MOVEMENT else node.src  # the others are sizes
         stored = node.op is Op.Reduce or (node.op is Op.Pad and found[node.src[0]] > CHEAP)
         inherited = 0 if stored else sum(found.get(s, 0) for s in values)
-        found[node] = 1 if _is_position(node) else min(own + inherited, 1_000_000)
+        found[node] = 1 if is_position(node) else min(own + inherited, 1_000_000)
     return found
 
 
-def _is_position(node: UOp) -> bool:
+def is_position(node: UOp) -> bool:
     """Whether a value is made of lines and numbers, as sums and products: the rules make little of it."""
     stack, seen = [node], {node}
     while stack:

@@ -4,8 +4,8 @@ Premises
 
 Some folds are cheap if something holds that nobody knows before the program runs, as that all elements of a table are
 finite. The rules of ``impl/rules/premises`` have such a premise on their right side. Here they are asked, when it is
-decided which values are stored, for a fold that then needs no loop: a gather that is written as a product with a
-one-hot mask, and a sum.
+decided which values are stored, for a fold that then needs no loop, as a gather that is written as a product with a
+one-hot mask, and a sum; or that is a scatter then, as its gradient (`scatters`).
 
 The premise is a fold by itself, which depends on fewer loops than what it decides about: so it gets a kernel and
 storage of its own, and is computed once. What was there before stays for tables where the premise does not hold; its
@@ -19,20 +19,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.closed_forms import closed_form, may_have_one
 from soundline.impl.lower.effects import closed
 from soundline.impl.lower.matched import LoweredFacts, applied_to
+from soundline.impl.lower.scatters import is_scatter
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import premises
+from soundline.spec.dtypes import DType, bool_, uint8
 from soundline.spec.node import RangeArg
 from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, toposort
 
-RULES = (premises.masked_sum, premises.masked_sum_of_cast)
+RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_zeros)
 """The rules whose right side is a choice by a premise."""
 WORTH = 4
 """So many times more often than its premise must a fold be computed."""
@@ -69,27 +71,21 @@ def with_premises(kernels: UOp, taken: int, applied: Applied) -> UOp:
             decided = _decided(fold, numbers, applied)
             if decided is not None:
                 before, new[fold] = decided
-                found.append(before)
+                found += before
         found.append(substitute(kernel, new) if new else kernel)
     return Op.Linear(*found)
 
 
 def _candidates(kernel: UOp) -> list[UOp]:
-    """The folds of a kernel that add up products, of which a factor is made of a comparison of positions."""
-    return [
-        n
-        for n in toposort(kernel)
-        if n.op is Op.Reduce
-        and n.arg.op is Op.Add
-        and n.dtype.is_float
-        and len(n.src) == 2
-        and _product(n.src[0]).op is Op.Mul
-        and any(map(may_have_one, _product(n.src[0]).src))
-    ]
+    """The folds of a kernel that add up what a comparison of positions chooses, or products with it."""
+    sums = (n for n in toposort(kernel) if n.op is Op.Reduce and n.arg.op is Op.Add and len(n.src) == 2)
+    return [n for n in sums if n.dtype.is_float and any(map(may_have_one, _factors(n.src[0])))]
 
 
-def _product(value: UOp) -> UOp:
-    return value.src[0] if value.op is Op.Cast else value
+def _factors(value: UOp) -> Sequence[UOp]:
+    """The factors of a product, or the condition of a choice; none of any other value."""
+    value = value.src[0] if value.op is Op.Cast else value
+    return value.src if value.op is Op.Mul else value.src[:1] if value.op is Op.Where else ()
 
 
 def _converted_first(fold: UOp, applied: Applied) -> UOp:
@@ -103,32 +99,69 @@ def _converted_first(fold: UOp, applied: Applied) -> UOp:
     return Op.Reduce(made, *fold.src[1:], arg=fold.arg)
 
 
-def _decided(fold: UOp, numbers: _Numbers, applied: Applied) -> tuple[UOp, UOp] | None:
-    """The kernel of the premise of a fold, and the fold as a choice by it; None where no rule makes it cheaper."""
+def _decided(fold: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+    """The kernels before a fold, and the fold as a choice by a premise; None where no rule makes it cheaper."""
     noted, facts = Applied(), LoweredFacts()
     plain = _converted_first(simplified(fold, (), noted), noted)
     if plain.op is not Op.Reduce or len(plain.src) != 2 or trip_count(plain.src[1]) < LEAST:
         return None
     for stated in RULES:
         choice = applied_to(stated, plain, facts)
-        if choice is None or choice.op is not Op.Where:
-            continue
-        premise, joined, _ = choice.src
-        (zeros,) = (s for s in premise.src if s.op is Op.Reduce)
-        (chosen,) = (s for s in joined.src if s is not zeros)
-        cheap = closed_form(chosen, noted)
-        if cheap is None or _times(plain) < WORTH * _times(zeros):
-            return None
-        noted.update((stated.id,))
-        before, stored = _stored(zeros, numbers)
-        made = substitute(choice, {zeros: stored, chosen: cheap})
-        lazy = applied_to(premises.fold_not_chosen, made, facts)
-        if lazy is not None:
-            noted.update((premises.fold_not_chosen.id,))
-            made = Op.Where(*lazy.src[:2], _anew(lazy.src[2], numbers))
-        applied.take(noted)
-        return before, made
+        if choice is not None and choice.op is Op.Where:
+            noted.update((stated.id,))
+            decide = _among_zeros if stated is premises.sum_among_zeros else _if_finite
+            found = decide(plain, choice, numbers, noted)
+            if found is not None:
+                applied.take(noted)
+            return found
     return None
+
+
+def _if_finite(fold: UOp, choice: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+    """A sum of products with a mask: chosen, or as it was if something is not finite, in as many steps as before."""
+    premise, joined, _ = choice.src
+    (zeros,) = (s for s in premise.src if s.op is Op.Reduce)
+    (chosen,) = (s for s in joined.src if s is not zeros)
+    if _times(fold) < WORTH * _times(zeros):
+        return None
+    cheap = _cheap(chosen, numbers, applied)
+    if cheap is None:
+        return None
+    before, stored = _stored(zeros, numbers)
+    made = substitute(choice, {zeros: stored, chosen: cheap[1]})
+    lazy = applied_to(premises.fold_not_chosen, made, LoweredFacts())
+    if lazy is not None:
+        applied.update((premises.fold_not_chosen.id,))
+        made = Op.Where(*lazy.src[:2], _anew(lazy.src[2], numbers))
+    return [before, *cheap[0]], made
+
+
+def _among_zeros(fold: UOp, choice: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+    """A sum of what goes to one place: as a scatter, and 0.0 where something goes elsewhere."""
+    others, _, chosen = choice.src
+    told = applied_to(premises.any_other, simplified(others, (), applied), LoweredFacts())
+    if told is None or told.op is not Op.Or:
+        return None
+    (differ,) = (s for s in told.src if s.op is Op.Reduce)
+    if _times(fold) < WORTH * _times(differ):
+        return None
+    cheap = _cheap(chosen, numbers, applied)
+    if cheap is None:
+        return None
+    applied.update((premises.any_other.id,))
+    before, stored = _stored(differ, numbers)
+    return [before, *cheap[0]], substitute(
+        choice, {others: substitute(told, {differ: stored}), chosen: cheap[1]}
+    )
+
+
+def _cheap(chosen: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+    """What a mask chooses without a loop, or from a kernel that is a scatter; None where it needs its loop."""
+    form = closed_form(chosen, applied)
+    if form is not None:
+        return [], form
+    before, stored = _stored(chosen, numbers)
+    return ([before], stored) if is_scatter(before.src[0], applied) else None
 
 
 def _times(fold: UOp) -> int:
@@ -141,10 +174,17 @@ def _stored(fold: UOp, numbers: _Numbers) -> tuple[UOp, UOp]:
     around = sorted(arith.ranges_of(fold), key=lambda r: r.arg.id)
     counts = [trip_count(r) for r in around]
     own = {r: loop(trip_count(r), next(numbers.loops), AxisType.LOOP) for r in around}
-    storage = buffer(next(numbers.slots), math.prod(counts), fold.dtype)
+    dtype = uint8 if fold.dtype is bool_ else fold.dtype  # as other temporaries
+    storage = buffer(next(numbers.slots), math.prod(counts), dtype)
     place = Op.Index(storage, arith.flatten(list(own.values()), counts))
-    kernel = Op.Sink(closed(Op.Store(place, _anew(substitute(fold, own), numbers)), list(own.values())))
-    return kernel, Op.Load(Op.Index(storage, arith.flatten(around, counts)))
+    value = _as(dtype, _anew(substitute(fold, own), numbers))
+    kernel = Op.Sink(closed(Op.Store(place, value), list(own.values())))
+    return kernel, _as(fold.dtype, Op.Load(Op.Index(storage, arith.flatten(around, counts))))
+
+
+def _as(dtype: DType, value: UOp) -> UOp:
+    """A value, or its cast where the dtype is another one."""
+    return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
 
 
 def _anew(fold: UOp, numbers: _Numbers) -> UOp:

@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
-from soundline.impl.lower.closed_forms import closed_form, may_have_one
+from soundline.impl.lower.closed_forms import closed_form, may_have_one, names_a_place
 from soundline.impl.lower.costs import (
     CHEAP,
     COSTS,
@@ -177,8 +177,8 @@ class _Rangeifier:
                 return f"it is a reduction that is read in {len(views)} ways"
             once = self.runs_once(next(iter(views)), elements)
             return None if once else "it is a reduction that cannot run once inside the loops of its reader"
-        if node.dtype is index:
-            return None  # there is no storage for one, and what it is made of may be stored
+        if node.dtype is index or names_a_place(node):
+            return None  # no storage holds the one, and the other is a comparison; what they are made of may be stored
         cost = self.costs[node]
         if cost >= COSTS[Op.Div] and any(map(self.is_used_again, views)):
             return f"it costs {cost} operations an element, and reductions use each element again and again"

@@ -11,12 +11,15 @@ which sign the zeros are that the mask leaves behind. So each of these rules has
 that the program makes, between what is cheap where the premise holds and what was there before, of which then no
 iteration runs.
 
+A sum of what goes to one place, as a gradient of a gather has it, leaves zeros behind as well. If all that is summed
+goes to one place there are none; whether it does is a premise, too.
+
 The court proves them by induction along the loop (``verify/smt/fold_inductions``): the condition on the whole sum holds
 of every beginning of it. Lowering (``impl/lower/premises``) asks for them where the premise is worth what it costs.
 """
 
 from soundline.spec.dtypes import bool_, floats, ieee_floats, index, ints
-from soundline.spec.ranges import Body, Range, reduce_over, sum_over
+from soundline.spec.ranges import Body, Range, max_over, reduce_over, sum_over
 from soundline.spec.rules import Sides, fresh, given, lossless, rule, where
 from soundline.spec.terms import Bool, DTypeVar, Monoid, Size, Value
 
@@ -42,6 +45,22 @@ def masked_sum_of_cast(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]
     """The same where the mask is made a number by a cast, as the source has it."""
     total = sum_over(r, p(r).cast(f(r).dtype) * f(r))
     return total, chosen_if_finite(p, f, n, total)
+
+
+@rule(dtypes=floats)
+def sum_among_zeros(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]) -> Sides:
+    """What a mask leaves behind may be left out, but for one zero, if there is any."""
+    j, k = fresh(n), fresh(n)
+    total = sum_over(k, where(p(k), f(k), -0.0))
+    return sum_over(r, where(p(r), f(r), 0)), where(max_over(j, ~p(j)), total + 0.0, total)
+
+
+@rule
+def any_other(r: Range["n"], n: Size, e: Body["r", index], k: Value[index]) -> Sides:
+    """Whether some index is another one than k: if they are not all alike, for every k; else the first one tells."""
+    given(n > 0)
+    j = fresh(n)
+    return max_over(r, e(r) != k), max_over(j, e(j) != e(0)) | (e(0) != k)
 
 
 @rule(dtypes=ieee_floats, s=ieee_floats)

@@ -14,6 +14,7 @@ from soundline.impl.codegen.c_target import TARGET
 from soundline.impl.compile import lower
 from soundline.impl.lower import premises as lowering
 from soundline.impl.lower.callify import callify
+from soundline.impl.lower.scatters import scatter_of
 from soundline.impl.rules import PREMISES, premises
 from soundline.spec.dtypes import float32
 from soundline.spec.kernels import is_optional
@@ -179,6 +180,76 @@ def test_whole_numbers_need_no_premise() -> None:
     assert np.array_equal(program(table, at), np.where(inside, table[np.where(inside, at, 0)], 0))
 
 
+# Gradients --------------------------------------------------------------------------------------------------------
+
+COLUMNS = 3
+GRADIENTS: dict[str, Made] = {
+    "of take": lambda t, i, g: t.take(i, 0).gradient(t, gradient=g)[0],
+    "of rows by indices": lambda t, i, g: t[i].gradient(t, gradient=g)[0],
+    "of a product with a one-hot matrix": lambda t, i, g: (i.one_hot(N, t.dtype) @ t).gradient(t, gradient=g)[
+        0
+    ],
+}
+WEIGHTS = {
+    "finite": lambda: RANDOM.normal(size=(K, COLUMNS)).astype(np.float32),
+    "an infinity in a column": lambda: np.where(
+        np.arange(K * COLUMNS).reshape(K, COLUMNS) == 7, np.inf, 1
+    ).astype(np.float32),
+    "a NaN": lambda: np.where(np.arange(K * COLUMNS).reshape(K, COLUMNS) == 7, np.nan, -1).astype(np.float32),
+    "negative zeros": lambda: np.full((K, COLUMNS), -0.0, np.float32),
+    "negative": lambda: -np.abs(RANDOM.normal(size=(K, COLUMNS))).astype(np.float32),
+}
+TARGETS = {
+    "all over": lambda: places(np.int64).clip(0, N - 1).astype(np.int32),
+    "some of them outside": lambda: places(np.int64).clip(0, N + 4).astype(np.int32),
+    "all to one place": lambda: np.full(K, 5, np.int32),
+    "all but the last to one place": lambda: np.where(np.arange(K) == K - 1, 6, 5).astype(np.int32),
+    "all but the first to one place": lambda: np.where(np.arange(K) == 0, 6, 5).astype(np.int32),
+}
+
+
+def summed(name: str, at: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """What each row of a table receives, ascending, by the law."""
+    products = name == "of a product with a one-hot matrix"
+    total = np.full((N, COLUMNS), -0.0, np.float32)
+    with np.errstate(all="ignore"):
+        for k, row in zip(at, g, strict=True):
+            hit = (np.arange(N) == k).reshape(N, 1)
+            total += hit.astype(np.float32) * row if products else np.where(hit, row, np.float32(0))
+    return total
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.parametrize("profile", ["exact", "fast"])
+def test_the_gradient_of_an_embedding_is_a_scatter_and_keeps_every_bit(name: str, profile: str) -> None:
+    table = numbers("float32", COLUMNS)
+    program = sl.compile(GRADIENTS[name], table, TARGETS["all over"](), WEIGHTS["finite"](), profile=profile)
+    nests = [nest for kernel in program.kernels for nest in kernel.src]
+    assert sum(scatter_of(nest) is not None for nest in nests) == 1
+    for to, targets in TARGETS.items():
+        for of, weights in WEIGHTS.items():
+            at, g = targets(), weights()
+            assert same_bits(program(table, at, g), summed(name, at, g)), (to, of)
+
+
+def test_no_mask_is_stored_for_it() -> None:
+    """A comparison with a position is asked again, however large the table is and however often it is asked."""
+    count, width = 2000, 64
+    examples = (
+        np.ones((500, width), np.float32),
+        np.zeros(count, np.int32),
+        np.ones((count, width), np.float32),
+    )
+    wide: dict[str, Made] = {
+        "take": lambda t, i, g: t.take(i, 0).gradient(t, gradient=g)[0],
+        "a product": lambda t, i, g: (i.one_hot(500, t.dtype) @ t).gradient(t, gradient=g)[0],
+        "scatter_add": lambda t, i, g: t.scatter_add(0, i.unsqueeze(1).expand(count, width), g),
+    }
+    for name, made in wide.items():
+        program = sl.compile(made, *examples)
+        assert max(n.arg.size for n in toposort(*program.kernels) if n.op is Op.Buffer) == count * width, name
+
+
 # What it is not worth ---------------------------------------------------------------------------------------------
 
 
@@ -210,7 +281,11 @@ def violations(table: list[float]) -> list[str]:
     at = [1, 0, 7, 2, 2, -1, 3, 1, 1]
     t, i = sl.Tensor(np.array(table, np.float32)), sl.Tensor(np.array(at, np.int32))
     gathered = ((sl.Tensor.arange(4).unsqueeze(1) == i.unsqueeze(0)).cast(t.dtype) * t.unsqueeze(1)).sum(0)
-    function = callify([gathered.uop])
+    return broken(gathered)
+
+
+def broken(made: sl.Tensor) -> list[str]:
+    function = callify([made.uop])
     held = {k: storage.contents(b) for k, b in enumerate(function.src[1:])}
     fresh = (buffer(k, b.arg.size, b.dtype) for k, b in enumerate(function.src[1:]))
     lower.cache_clear()
@@ -231,6 +306,18 @@ def test_every_stage_keeps_its_invariant(table: list[float]) -> None:
     assert violations(table) == []
 
 
+@pytest.mark.parametrize("at", [[3, 0, 9, 3, 3, 1], [2, 2, 2, 2, 2, 2]], ids=["apart", "together"])
+@pytest.mark.usefixtures("small")
+def test_every_stage_of_a_gradient_keeps_its_invariant(
+    at: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soundline.impl.lower.scatters.WORTH", 0)
+    t, i = sl.Tensor(np.zeros((4, 2), np.float32)), sl.Tensor(np.array(at, np.int32))
+    g = sl.Tensor(np.full((6, 2), -0.0, np.float32))
+    assert broken(t.take(i, 0).gradient(t, gradient=g)[0]) == []
+    assert broken((i.one_hot(4, t.dtype) @ t).gradient(t, gradient=g)[0]) == []
+
+
 MUTANTS: dict[str, Callable[[UOp], UOp]] = {
     "no premise": lambda choice: choice.src[1],
     "the premise the other way round": lambda choice: Op.Where(choice.src[0], choice.src[2], choice.src[1]),
@@ -238,6 +325,23 @@ MUTANTS: dict[str, Callable[[UOp], UOp]] = {
         choice.src[0], Op.Add(choice.src[1], const(0.0, choice.dtype)), choice.src[2]
     ),
 }
+
+
+def test_a_zero_that_nothing_leaves_behind_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all that is summed goes to one place, and all of it is -0.0, no 0.0 is added."""
+    whole = lowering._among_zeros
+
+    def mutated(*given: Any) -> Any:
+        found = whole(*given)
+        return found and (found[0], found[1].src[1])
+
+    made, at, g = GRADIENTS["of take"], TARGETS["all to one place"](), WEIGHTS["negative zeros"]()
+    table = numbers("float32", COLUMNS)
+    monkeypatch.setattr(lowering, "_among_zeros", mutated)
+    lower.cache_clear()
+    got = sl.compile(made, table, at, g)(table, at, g)
+    lower.cache_clear()
+    assert not same_bits(got, summed("of take", at, g))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -257,7 +361,12 @@ def test_a_mutant_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lowering_asks_for_every_rule() -> None:
-    apart = (premises.cast_of_masked, premises.cast_of_choice, premises.fold_not_chosen)
+    apart = (
+        premises.cast_of_masked,
+        premises.cast_of_choice,
+        premises.fold_not_chosen,
+        premises.any_other,
+    )
     assert {*lowering.RULES, *apart} == set(PREMISES)
 
 

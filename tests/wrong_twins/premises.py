@@ -20,6 +20,22 @@ def masked_sum_of_cast_wrong(r: Range["n"], n: Size, f: Body["r"], p: Body["r", 
     return total, where(sum_over(j, f(j) * 0) == 0, chosen, total)
 
 
+@rule(dtypes=[float16])
+def sum_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], p: Body["r", bool_]):
+    """No zero is added where there are some, and the sum of nothing but -0.0 is -0.0."""
+    j, k = fresh(n), fresh(n)
+    total = sum_over(k, where(p(k), f(k), -0.0))
+    return sum_over(r, where(p(r), f(r), 0)), where(max_over(j, ~p(j)), total, total + 0.0)
+
+
+@rule
+def any_other_wrong(r: Range["n"], n: Size, e: Body["r", index], k: Value[index]):
+    """They may be alike, and all of them another one."""
+    given(n > 0)
+    j = fresh(n)
+    return max_over(r, e(r) != k), max_over(j, e(j) != e(0))
+
+
 @rule(dtypes=[float32], s=[float16])
 def cast_of_masked_wrong(p: Bool, x: Value, s: DTypeVar):
     """What does not fit becomes infinite, and 0 · ∞ is NaN."""

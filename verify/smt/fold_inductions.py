@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from soundline.spec.arrays import Invalid
-from soundline.spec.dtypes import index
+from soundline.spec.dtypes import bool_, index
 from soundline.spec.values import identity
 from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
     Choice,
+    Constant,
     Element,
     Fold,
     Number,
@@ -38,7 +39,7 @@ from soundline.verify.smt.fold_orders import are_apart, is_filled
 from soundline.verify.smt.formulas import Formula, conjunction, conjuncts, disjunction, negation
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import Bound, opened
-from soundline.verify.smt.polynomials import Poly
+from soundline.verify.smt.polynomials import ZERO, Poly
 from soundline.verify.smt.replacing import Replacement
 
 
@@ -64,7 +65,7 @@ class Inductions:
         run = self._run(folds, path)
         if run is None:
             return False
-        shown = self._of_none(left, right, run, path) and self._of_one(left, right, run)
+        shown = self._of_none(left, right, run, path) and self._of_one(left, right, run, path)
         return shown and self._of_one_more(left, right, run)
 
     # taking apart -----------------------------------------------------------------------------------------------
@@ -81,8 +82,10 @@ class Inductions:
                 return [*found, *self._folds(element.then), *self._folds(element.otherwise)]
             case Truth():
                 return self._folds_of_condition(element.formula)
-            case Number() if any(a in self.reader.behind for a in element.poly.atoms):
-                raise Unsupported("an index behind which stands an element")
+            case Number():
+                behind = (self.reader.behind[a] for a in element.poly.atoms if a in self.reader.behind)
+                if any(self._folds(b) for b in behind):
+                    raise Unsupported("an index that is folded has no value of its own here")
         return []
 
     def _folds_of_condition(self, condition: Formula) -> list[Fold]:
@@ -124,9 +127,11 @@ class Inductions:
         empty_path = path.union(conjuncts(negation(filled)))
         return self._equal(left, right, empty, empty_path)
 
-    def _of_one(self, left: Element, right: Element, run: Run) -> bool:
-        """Of the first element alone, which may be any."""
-        return self._equal(left, right, run.bodies, run.inside)
+    def _of_one(self, left: Element, right: Element, run: Run, path: Path) -> bool:
+        """Of the first place alone, at which every index is 0."""
+        first = Replacement(self.reader, {name: ZERO for name, _ in run.bound})
+        values = {fold: first.element(body, run.inside) for fold, body in run.bodies.items()}
+        return self._equal(left, right, values, path | {is_filled(run.bound)})
 
     def _of_one_more(self, left: Element, right: Element, run: Run) -> bool:
         """Of one element more than it holds of."""
@@ -153,6 +158,8 @@ class Inductions:
         path: Path,
     ) -> bool:
         """The same where a fold was what the other side says of it, in each case of that."""
+        if isinstance(told, Truth):
+            told = Choice(bool_, told.formula, Constant(bool_, True), Constant(bool_, False))
         if isinstance(told, Choice):
             ways = ((told.condition, told.then), (negation(told.condition), told.otherwise))
             return all(
@@ -174,11 +181,13 @@ class Inductions:
     def _step(
         self, left: Element, right: Element, run: Run, before: Mapping[Fold, Element], path: Path
     ) -> bool:
-        after = {
-            fold: self.reader.operation(fold.op, fold.dtype, (before[fold], body))
-            for fold, body in run.bodies.items()
-        }
+        after = {fold: self._joined(fold, before[fold], body) for fold, body in run.bodies.items()}
         return self._equal(left, right, after, path)
+
+    def _joined(self, fold: Fold, before: Element, body: Element) -> Element:
+        if fold.dtype is bool_:
+            return self.reader.bools.element(self.reader.bools.formula(Apply(bool_, fold.op, (before, body))))
+        return self.reader.operation(fold.op, fold.dtype, (before, body))
 
     def _equal(self, left: Element, right: Element, values: Mapping[Fold, Element], path: Path) -> bool:
         return self.proves(self._with(left, values, path), self._with(right, values, path), path)

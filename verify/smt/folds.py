@@ -81,7 +81,8 @@ class Folds:
 
     def _by_induction(self, left: Element, right: Element, path: Path) -> bool:
         """Whether the elements are equal after any number of places, where a choice is made by what was folded."""
-        chosen = (c for side in (left, right) for c in conditions(side))
+        chosen = [c for side in (left, right) for c in conditions(side)]
+        chosen += [side.formula for side in (left, right) if isinstance(side, Truth)]
         if not any(any(_folds_of_condition(self.reader, c)) for c in chosen):
             return False
         try:
