@@ -69,6 +69,9 @@ KEPT_SCALAR = '__asm__ volatile("");'
 GCC 12 computes wrong values where it makes vectors of a loop that holds others: a sum that is added in one inner loop
 and divided by in the next took an element of another row.
 """
+ROLLED = "#pragma GCC unroll 1"
+"""Before a loop whose sums take most registers: unrolled, what two of its iterations read would have none."""
+_MANY_SUMS = 8
 
 
 @dataclass
@@ -99,6 +102,11 @@ class Rendering:
     def nodes(self) -> list[UOp]:
         """What the instructions reach."""
         return list(toposort(*self.linear.src))
+
+    @functools.cached_property
+    def sums_in_vectors(self) -> int:
+        """How many registers of the kernel hold vectors."""
+        return sum(n.op is Op.Buffer for n in self.vectors)
 
     def text(self) -> str:
         """The function."""
@@ -198,11 +206,7 @@ class Rendering:
                 aligned = "_Alignas(64) " if node.arg.size * node.dtype.itemsize >= 64 else ""
                 self.line(f"{aligned}{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
-                bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
-                self.texts[node] = name
-                self.line(_loop(node, name, bound))
-                self.depth += 1
-                self.nests = [*(True for _ in self.nests), False]
+                self.loop(node)
             case Op.End:
                 if self.nests.pop():
                     self.line(KEPT_SCALAR)
@@ -216,6 +220,16 @@ class Rendering:
                 lanes.fold(self, node)
             case _ if not node.shape:
                 self.value(node)
+
+    def loop(self, node: UOp) -> None:
+        """Open a loop."""
+        bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
+        self.texts[node] = name
+        if node.arg.type is AxisType.REDUCE and self.sums_in_vectors >= _MANY_SUMS:
+            self.lines.append(ROLLED)
+        self.line(_loop(node, name, bound))
+        self.depth += 1
+        self.nests = [*(True for _ in self.nests), False]
 
     def value(self, node: UOp) -> None:
         """Give a value a name, or keep its text where it is short and used once."""

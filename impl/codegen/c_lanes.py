@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen.c_transpose import Transposed, transposed, transposition
 from soundline.impl.lower.scalars import identity_of
+from soundline.impl.lower.vectors import steps_of
 from soundline.impl.lower.views import shape_of
 from soundline.spec.uop import Op, UOp, const
 
@@ -32,7 +33,7 @@ def store(kernel: Rendering, node: UOp) -> None:
         return
     place, value, *gate = (_unflattened(s) for s in node.src)
     at = [_unflattened(place.src[1])] if place.op is Op.Index else []
-    axes = _long_axes(value)
+    axes = _in_order(_long_axes(value), at)
 
     def finish() -> None:
         text = kernel.operand(value)
@@ -61,6 +62,13 @@ def _transpose(kernel: Rendering, node: UOp, moved: Transposed) -> None:
         kernel.line(transposition(moved, to, of))
 
     _loops(kernel, _long_axes(moved.written), [moved.written, moved.read], finish, first=True)
+
+
+def _in_order(axes: list[int], at: list[UOp]) -> list[int]:
+    """The axes of what is written, that one last along which it lies side by side in memory: a page after the other."""
+    steps = steps_of(at[0], len(shape_of(at[0]))) if at and at[0].shape else None
+    beside = [k for k in axes if steps is not None and steps[k] == 1]
+    return [k for k in axes if k not in beside] + beside
 
 
 def fold(kernel: Rendering, node: UOp) -> None:

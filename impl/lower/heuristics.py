@@ -5,12 +5,15 @@ Heuristics
 The schedule that a kernel gets where nobody gives one: a function of the kernel, the processor and the licences. What
 it does, nest by nest:
 
-* an axis of which only the last step fails a gate is cut there, so that the others go without the gate;
+* an axis of which only the last step fails a gate is cut there, so that the others go without the gate; what moves
+  much, as a padded copy, loses all its borders so;
 * two loops that every access walks as one become one;
 * where a reduction reads along the innermost output axis, that axis is split into lanes; together with the axis around
   it into tiles, if some operand does not depend on that one, so that a loaded element is used many times (`tiles`).
   What does not fill a split is cut off first. The order in which each output's reduction runs does not change.
   A few rows go all at once, over long runs of memory, and so does a reduction that uses no element again;
+* where another axis makes better lanes than the innermost one, or another tile leaves less over, that is taken: a
+  convolution whose rows of pixels fill no vectors gets lanes of channels, which are packed (`tile_choice`);
 * a product whose lanes are apart in memory, as those of A @ B.T, goes by tiles too, after what they read is packed;
 * sums along memory whose order is kept go side by side, since each step waits for the one before;
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
@@ -25,14 +28,17 @@ it does, nest by nest:
 
 from __future__ import annotations
 
+import math
+
 from soundline.impl.lower import arith
 from soundline.impl.lower.alike import vector_lanes
 from soundline.impl.lower.linearize import nest_of
-from soundline.impl.lower.loops import last_step, loaded_places, stride, walked_as_one
+from soundline.impl.lower.loops import border, last_step, loaded_places, stride, walked_as_one
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.threads import dealt_out
-from soundline.impl.lower.tiles import across, for_each, is_far, is_few, split, tile
+from soundline.impl.lower.tile_choice import Choice, chosen
+from soundline.impl.lower.tiles import for_each, is_far, is_few, lies_across, split, tile
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
@@ -52,6 +58,10 @@ TILE = 32
 """Lanes of both axes of a nest that reads along one and writes along the other."""
 _NARROW = 16
 """A shorter axis is not worth a tile."""
+MUCH = 1 << 12
+"""What moves so many elements is worth more nests: one without gates, and those for the borders."""
+_BORDERS = 9
+"""So many nests at most."""
 _LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
 
 
@@ -61,6 +71,7 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
         return kernel  # its own storage orders what it does
     nests_of(kernel, target)
     for at in range(len(kernel.packing())):
+        _merge_packing(kernel, at)
         in_blocks(kernel, target, at)
     for nest in (*kernel.packing(), *kernel.sink.src):
         deal(kernel, nest)
@@ -93,12 +104,27 @@ def _peeled(kernel: Scheduling, target: Target, at: int) -> None:
 
 
 def peel(kernel: Scheduling, at: int) -> int:
-    """Cut off the last step of one axis, where that frees the others of a gate; how many nests there are then."""
+    """Cut off what frees the rest of gates; how many nests there are then. A nest that moves much loses its borders,
+    any other the last step of one axis.
+    """
+    ranges, body = kernel.nest(at)
+    moves = not any(n.op is Op.Reduce for n in toposort(body))
+    if moves and math.prod(map(trip_count, ranges)) >= MUCH:
+        return _without_borders(kernel, at, _BORDERS)
     axis = last_step(kernel.sink.src[at])
     if axis is None:
         return 1
     kernel.cut(axis, trip_count(axis) - 1)
     return 2
+
+
+def _without_borders(kernel: Scheduling, at: int, most: int) -> int:
+    found = border(kernel.sink.src[at]) if most > 1 else None
+    if found is None:
+        return 1
+    kernel.cut(*found)
+    first = _without_borders(kernel, at, most - 1)
+    return first + _without_borders(kernel, at + first, most - first)
 
 
 def merge(kernel: Scheduling, at: int) -> None:
@@ -126,6 +152,11 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
         if across is not None:
             _square(kernel, at, ranges.index(across))
         return
+    usual = _usual(ranges, body, folds)
+    few = usual is not None and trip_count(usual[0]) <= FEW and is_far(body, inner)
+    if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target)) is not None:
+        _as_chosen(kernel, target, at, choice)
+        return
     along = [f for f in folds if inner in arith.ranges_of(f)]
     if trip_count(inner) < _LEAST or not along:
         return
@@ -147,6 +178,27 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
             tile(kernel, target, at, along[0])
     else:
         split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
+
+
+def _usual(ranges: list[UOp], body: UOp, folds: list[UOp]) -> tuple[UOp, UOp] | None:
+    """The rows and lanes of a tile if the lanes are the innermost axis; None where they make none."""
+    inner = ranges[-1]
+    if len(ranges) < 2 or trip_count(inner) < _LEAST or any(inner not in arith.ranges_of(f) for f in folds):
+        return None
+    if all(reads_along(f, inner) for f in folds):
+        return _rows_of_tiles(ranges[:-1], folds, inner) or ranges[-2], inner
+    return (ranges[-2], inner) if _packs_to_tiles(body, folds[0], ranges) else None
+
+
+def _as_chosen(kernel: Scheduling, target: Target, at: int, choice: Choice) -> None:
+    """A tile of two axes, wherever they stand."""
+    for axis, last in ((choice.lanes, -1), (choice.rows, -2)):
+        place = kernel.nest(at)[0].index(axis)
+        for k in range(place, len(kernel.nest(at)[0]) + last):
+            ranges, _ = kernel.nest(at)
+            kernel.swap(ranges[k], ranges[k + 1])
+    fold = next(n for n in toposort(kernel.nest(at)[1]) if n.op is Op.Reduce)
+    tile(kernel, target, at, fold, target.tile or (choice.height, choice.across))
 
 
 def _few_rows(kernel: Scheduling, at: int) -> None:
@@ -189,6 +241,17 @@ def order(kernel: Scheduling, at: int) -> None:
         row = k
 
 
+def _merge_packing(kernel: Scheduling, at: int) -> None:
+    """Join neighbouring loops of a nest that packs, where both what it reads and what it writes lie in one line."""
+    inside = len(nest_of(kernel.packing()[at])[0]) - 1
+    while inside > 0:
+        ranges, body = nest_of(kernel.packing()[at])
+        p, q = ranges[inside - 1], ranges[inside]
+        if p.arg.type is q.arg.type is AxisType.LOOP and walked_as_one(body, p, q):
+            kernel.merge(p, q)
+        inside -= 1
+
+
 def in_blocks(kernel: Scheduling, target: Target, at: int) -> None:
     """Lanes of a loop of a nest that packs, where its neighbours are read side by side, and those of its lanes are not:
     what has two axes of lanes is moved in square blocks.
@@ -221,7 +284,7 @@ def _packs_to_tiles(body: UOp, fold: UOp, ranges: list[UOp]) -> bool:
         return False
     inner = ranges[-1]
     ready = {load for load, _ in packable(body, inner)}
-    apart = {n for n in toposort(fold) if n.op is Op.Load and across(n, inner)}
+    apart = {n for n in toposort(fold) if n.op is Op.Load and lies_across(n, inner)}
     if any(stride(p.src[1], inner) is None for p in loaded_places(fold)):
         return False
     return apart <= ready and all(is_few(n) and ranges[-2] not in arith.ranges_of(n) for n in apart)

@@ -54,11 +54,21 @@ def runs_along(fold: UOp, r: UOp) -> bool:
 
 
 def _is_ordered(body: UOp) -> bool:
-    """Whether members of a Group are nests by themselves, or come after each other."""
+    """Whether members of a Group are nests by themselves, or read what others write. Stores that write again what
+    others write are in order by themselves.
+    """
     members = set(body.src) if body.op is Op.Group else set()
+    used = [s for m in members for s in _used(m)]
     return any(m.op is Op.End for m in members) or any(
-        n.op is Op.After and not members.isdisjoint(n.src[1:]) for n in toposort(*members)
+        n.op is Op.After and not members.isdisjoint(n.src[1:]) for n in toposort(*used)
     )
+
+
+def _used(member: UOp) -> tuple[UOp, ...]:
+    """What an effect is made of, but for the storage that a Store writes to."""
+    if member.op is Op.Store and member.src[0].op is Op.Index:
+        return (member.src[0].src[1], *member.src[1:])
+    return (member,)
 
 
 class _Linearizer:

@@ -18,6 +18,7 @@ from soundline.spec.sizes import polynomial
 from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
 
 __all__ = [
+    "border",
     "closed",
     "in_lanes",
     "last_step",
@@ -69,10 +70,14 @@ def in_lanes(
 # Peel -------------------------------------------------------------------------------------------------------------
 
 
+FEW_OF = 4
+"""A border is at most this part of an axis."""
+
+
 def last_step(nest: UOp) -> UOp | None:
     """The axis of a nest of which the last step alone fails a gate; None where there is none."""
     ranges, body = nest_of(nest)
-    gates = [n for n in toposort(body) if n.op is Op.CmpLt and n.src[0].dtype is index and not _always(n)]
+    gates = [n for n in toposort(body) if _is_gate(n) and not _always(n)]
     for r in ranges:
         count = trip_count(r)
         if count < 2:
@@ -81,6 +86,51 @@ def last_step(nest: UOp) -> UOp | None:
         if any(r in arith.ranges_of(g) and _always(substitute(g, {r: most})) for g in gates):
             return r
     return None
+
+
+def border(nest: UOp) -> tuple[UOp, int] | None:
+    """The outermost axis of a nest that has a border, and the iteration where this ends or begins: there a gate of what
+    is loaded changes, and few iterations lie on one side. None where there is none.
+    """
+    ranges, body = nest_of(nest)
+    found: dict[UOp, int] = {}
+    for gate in _undecided(body):
+        of = arith.ranges_of(gate)
+        r = next(iter(of)) if len(of) == 1 else None
+        at = _changes(gate, r) if r is not None and r in ranges else None
+        if r is not None and at is not None and 0 < FEW_OF * min(at, trip_count(r) - at) <= trip_count(r):
+            found.setdefault(r, at)
+    return next(((r, found[r]) for r in ranges if r in found), None)
+
+
+def _undecided(body: UOp) -> Iterator[UOp]:
+    """The comparisons on which it hangs whether something is loaded."""
+    stack = [n.src[2] for n in toposort(body) if n.op is Op.Load and len(n.src) > 2]
+    while stack:
+        gate = stack.pop()
+        known = arith.bounds(gate)
+        if known is not None and known.lo == known.hi:
+            continue
+        if gate.op is Op.And:
+            stack.extend(gate.src)
+        elif gate.op in (Op.CmpLt, Op.CmpLe) and gate.src[0].dtype is index:
+            yield gate
+
+
+def _changes(gate: UOp, r: UOp) -> int | None:
+    """The first iteration of an axis in which a comparison of it with a number is not what it was; None of others."""
+    low, high = (polynomial(s) for s in gate.src)
+    if {*low, *high} - {(), (r,)}:
+        return None
+    step, start = (low.get(term, 0) - high.get(term, 0) for term in ((r,), ()))
+    if step == 0:
+        return None
+    start -= gate.op is Op.CmpLe  # a <= b is a - 1 < b
+    return -(start // step) if step > 0 else start // -step + 1  # start + step·r is 0 or more, or less than 0
+
+
+def _is_gate(node: UOp) -> bool:
+    return node.op is Op.CmpLt and node.src[0].dtype is index
 
 
 def _always(gate: UOp) -> bool:

@@ -135,8 +135,12 @@ class _Rangeifier:
         """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
         elements, source = math.prod(self.stored_shape(node)), math.prod(self.stored_shape(node.src[0]))
         read = sum(v.evaluations for v in self.views[node])
+        if elements < _LARGE or node.dtype is index:
+            return False
+        if any(map(self.is_used_again, self.views[node])):
+            return elements <= _OFTEN * source
         little = 2 * elements <= 3 * source  # a prefix sum pads more: its windows are none in the end
-        return elements >= _LARGE and little and read >= _OFTEN * elements and node.dtype is not index
+        return little and read >= _OFTEN * elements
 
     def is_an_operand(self, node: UOp) -> bool:
         """Whether a value is a float that is computed, by whatever little, from other floats, and of which reductions

@@ -20,8 +20,9 @@ from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import stride
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target, this_machine
+from soundline.impl.lower.tile_choice import evenly
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import AxisType, UOp, substitute
+from soundline.spec.uop import AxisType, Op, UOp, substitute, toposort
 
 __all__ = ["BLOCK", "FAR", "ROOM", "for_each", "is_far", "pack", "pays", "split", "this_machine", "tile"]
 
@@ -64,18 +65,34 @@ def split(kernel: Scheduling, at: int, position: int, lanes: int, then: Callable
     for_each(kernel, at, 2 if rest else 1, work)
 
 
-def tile(kernel: Scheduling, target: Target, at: int, fold: UOp) -> None:
-    """Tiles of the last two axes of a nest around a reduction."""
+def split_evenly(kernel: Scheduling, at: int, position: int, size: int, then: Callable[[int], None]) -> None:
+    """Split an axis of a nest into steps, and lanes of a size or one less, so that none has few."""
+    axis = kernel.nest(at)[0][position]
+    pieces = evenly(trip_count(axis), size)
+    if len(pieces) > 1:
+        kernel.cut(axis, math.prod(pieces[0]))
+
+    def work(at: int, lanes: int) -> None:
+        kernel.split(kernel.nest(at)[0][position], lanes, AxisType.UPCAST)
+        then(at)
+
+    sizes = iter(pieces)
+    for_each(kernel, at, len(pieces), lambda at: work(at, next(sizes)[0]))
+
+
+def tile(kernel: Scheduling, target: Target, at: int, fold: UOp, size: tuple[int, int] | None = None) -> None:
+    """Tiles of the last two axes of a nest around a reduction: so many rows, and vectors across."""
+    height, across = size or (target.rows, target.across)
     last = len(kernel.nest(at)[0]) - 1
-    width = target.across * target.vector // fold.dtype.itemsize
+    width = across * target.vector // fold.dtype.itemsize
     met = width * fold.dtype.itemsize * math.prod(map(trip_count, fold.src[1:]))
 
     def rows(at: int) -> None:
-        split(kernel, at, _row_axis(kernel, at), target.rows, lambda at: _ordered(kernel, at))
+        split_evenly(kernel, at, _row_axis(kernel, at), height, lambda at: _ordered(kernel, at))
 
     def blocks(at: int) -> None:
         pack(kernel, kernel.nest(at)[0][-1])
-        parts = 1 if met <= ROOM * target.cache else _blocks(kernel, at, last - 1, target.rows)
+        parts = 1 if met <= ROOM * target.cache else _blocks(kernel, at, last - 1, height)
         for_each(kernel, at, parts, rows)
 
     split(kernel, at, last, width, blocks)
@@ -92,12 +109,30 @@ def _ordered(kernel: Scheduling, at: int) -> None:
     row_steps, rows, steps, _ = ranges[-4:]
     kernel.swap(row_steps, steps)
     pack(kernel, rows)
+    _outside(kernel, at, steps)
+
+
+def _outside(kernel: Scheduling, at: int, steps: UOp) -> None:
+    """The steps over lanes around the loops on which nothing depends that is packed for them, where all that is packed
+    is too large for the cache: each step then meets all iterations while what it needs is near.
+    """
+    ranges, body = kernel.nest(at)
+    packed = [n for n in toposort(body) if n.op is Op.Load and n.src[0].src[0].op is Op.After]
+    packed = [n for n in packed if steps in arith.ranges_of(n)]
+    size = sum(n.dtype.itemsize * math.prod(map(trip_count, arith.ranges_of(n))) for n in packed)
+    if size <= ROOM * this_machine().cache:
+        return
+    for k in reversed(range(ranges.index(steps))):
+        before = kernel.nest(at)[0][k]
+        if before.arg.type is not AxisType.LOOP or any(before in arith.ranges_of(n) for n in packed):
+            return
+        kernel.swap(before, steps)
 
 
 def _blocks(kernel: Scheduling, at: int, position: int, rows: int) -> int:
     """The rows in blocks, of which the last takes what is left as well; how many nests there are then."""
     axis = kernel.nest(at)[0][position]
-    count, size = trip_count(axis), BLOCK // rows * rows
+    count, size = trip_count(axis), max(BLOCK // rows, 1) * rows
     if count <= 2 * size:
         return 1
     whole = kernel.cut(axis, (count // size - 1) * size)
@@ -112,7 +147,7 @@ def pack(kernel: Scheduling, lanes: UOp) -> None:
         ranges, body = nest_of(nest)
         if lanes in ranges and trip_count(lanes) > 1:
             for load, folded in packable(body, lanes):
-                apart = lanes is ranges[-1] and across(load, lanes) and is_few(load)
+                apart = lanes is ranges[-1] and lies_across(load, lanes) and is_few(load)
                 if apart or pays(load, {lanes, *folded}):
                     slots[load.src[0].src[0].arg.slot] = None
     for slot in slots:
@@ -134,7 +169,7 @@ def is_few(load: UOp) -> bool:
     return size <= COPIES * int(load.src[0].src[0].arg.size)
 
 
-def across(load: UOp, r: UOp) -> bool:
+def lies_across(load: UOp, r: UOp) -> bool:
     """Whether a load reads elements apart from each other as a range runs."""
     return stride(load.src[0].src[1], r) not in (None, 0, 1)
 

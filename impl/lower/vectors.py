@@ -26,6 +26,7 @@ from soundline.impl.lower.loops import closed
 from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import DType, bool_, float32, float64, index, int32, int64, uint32, uint64
+from soundline.spec.frames import base_of
 from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute, toposort
 
 VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)
@@ -110,6 +111,23 @@ def widths(size: int, dtype: DType) -> Iterator[int]:
         size -= width
 
 
+def cuts(size: int, dtype: DType, *, again: bool = False) -> list[tuple[int, int]]:
+    """Where the vectors of an axis begin, and how wide they are. Where elements may be computed again, all are as wide
+    as the first, and the last one ends with the axis: what is the same for all lanes is then repeated once.
+    """
+    found = list(widths(size, dtype))
+    if again and found:
+        width = found[0]
+        return [(min(start, size - width), width) for start in range(0, size, width)]
+    starts = [sum(found[:k]) for k in range(len(found))]
+    return list(zip(starts, found, strict=True))
+
+
+def parts_of(size: int, dtype: DType) -> int:
+    """How many vectors an axis of lanes takes."""
+    return len(cuts(size, dtype, again=True))
+
+
 def vectorized(nest: UOp, slots: Iterator[int], licences: Collection[str] = ()) -> UOp:
     """The nest with its reductions in lanes as reductions of vectors, where all that they compute has vectors.
 
@@ -162,12 +180,20 @@ class _Cutting:
         place, value = body.src
         axes = self.axes(value)
         at = self.affine(place.src[1])
-        return Op.Group(
-            *(
-                Op.Store(self.memory(place.src[0], at, p, w), self.part(value, p, w))
-                for p, w in self.places(axes, value.dtype)
+        again = base_of(place) not in {base_of(n.src[0]) for n in toposort(value) if n.op is Op.Load}
+        return Op.Group(*self.stores(place.src[0], at, value, self.places(axes, value.dtype, again=again)))
+
+    def stores(self, storage: UOp, at: Affine, value: UOp, places: list[tuple[Place, int]]) -> list[UOp]:
+        """A store of each part; one that writes again what the part before has written comes after it."""
+        found: list[UOp] = []
+        end: Place = ()
+        for place, width in places:
+            over = (
+                Op.After(storage, found[-1]) if found and place[:-1] == end[:-1] and place < end else storage
             )
-        )
+            found.append(Op.Store(self.memory(over, at, place, width), self.part(value, place, width)))
+            end = (*place[:-1], place[-1] + width)
+        return found
 
     def joined(self, fold: UOp, slot: int, ranges: Sequence[UOp]) -> UOp:
         """A reduction whose parts are stored side by side in a register, and read from there in lanes."""
@@ -177,10 +203,7 @@ class _Cutting:
         anew = Op.After(register, *around) if around else register
         steps = tuple(math.prod(axes[k + 1 :]) for k in range(len(axes)))
         at = Affine(arith.number(0), steps)
-        stores = [
-            Op.Store(self.memory(anew, at, p, w), self.part(fold, p, w))
-            for p, w in self.places(axes, fold.dtype)
-        ]
+        stores = self.stores(anew, at, fold, self.places(axes, fold.dtype, again=True))
         return reshape(Op.Load(Op.After(register, *stores)), axes)
 
     def halved(self, fold: UOp, slots: Iterator[int], ranges: Sequence[UOp]) -> UOp:
@@ -206,12 +229,11 @@ class _Cutting:
             waiting.setdefault(half, []).extend(Op.Load(_neighbours(done, at, half)) for at in (0, half))
         return reshape(waiting[1][0], shape_of(fold))
 
-    def places(self, axes: Shape, dtype: DType) -> list[tuple[Place, int]]:
-        """Where the parts of a value begin, and how wide they are."""
-        cuts = list(widths(axes[-1], dtype))
-        starts = [sum(cuts[:k]) for k in range(len(cuts))]
+    def places(self, axes: Shape, dtype: DType, *, again: bool = False) -> list[tuple[Place, int]]:
+        """Where the parts of a value begin, and how wide they are; with `again` an element may be in two."""
         outer = itertools.product(*(range(n) for n in axes[:-1]))
-        found = [((*o, s), w) for o in outer for s, w in zip(starts, cuts, strict=True)]
+        last = cuts(axes[-1], dtype, again=again)
+        found = [((*o, start), width) for o in outer for start, width in last]
         if len(found) >= this_machine().registers:
             raise _Unsuitable
         return found

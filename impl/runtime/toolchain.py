@@ -35,6 +35,7 @@ FLAGS = (
     "-fno-fast-math",
     "-fno-math-errno",
     "-fno-trapping-math",  # floating-point exceptions are not observed; values are
+    "-fno-predictive-commoning",  # what a loop reads again next time would wait in memory instead of being read
     "-fno-strict-aliasing",  # temporaries of several types share the arena
     "-w",
 )

@@ -19,7 +19,7 @@ import numpy as np
 
 from soundline.impl import storage
 from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.lower import heuristics, rows, scans, threads, tiles, vectors
+from soundline.impl.lower import heuristics, rows, scans, threads, tile_choice, tiles, vectors
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.target import Target
 from soundline.impl.runtime import cpu
@@ -62,6 +62,8 @@ THRESHOLDS: Mapping[tuple[Any, str], int] = {
     (heuristics, "_NARROW"): 2,
     (heuristics, "FEW"): 2,
     (heuristics, "WAITING"): 4,
+    (heuristics, "MUCH"): 0,
+    (tile_choice, "WORTH"): 0,
     (rows, "LEAST"): 0,
     (scans, "ROWS"): 2,
     (scans, "LANES"): 8,

@@ -132,9 +132,6 @@ def test_the_result_may_be_transposed() -> None:
         pytest.param(by_rows, ((40, 40), (8, 40)), id="few columns"),
         pytest.param(lambda a, b: a @ b, ((40, 40), (40, 40)), id="side by side"),
         pytest.param(lambda a, b: (a * b).sum(1), ((40, 40), (40, 40)), id="nothing is used again"),
-        pytest.param(
-            lambda a, b: a.conv2d(b, stride=2), ((1, 8, 41, 41), (20, 8, 3, 3)), id="windows that overlap"
-        ),
     ],
 )
 def test_where_it_does_not_pay_nothing_is_packed(

@@ -1,0 +1,190 @@
+"""
+Which tile
+==========
+
+Which axes of an output become the rows and the lanes of a tile, and how large the tile is: of all pairs of axes the one
+whose steps are estimated to be the fewest cycles. What is counted is what a processor with vectors does: vectors that
+are folded and vectors that are loaded in every step of the reduction, those of a last tile that is not full as well;
+and what is moved once: lanes that lie apart in what is read are packed, and those that lie apart in what is written are
+written one by one.
+
+A convolution so takes output channels as lanes where its rows of pixels do not fill vectors, and a product whose rows
+or columns are few gets the tile that leaves the least over.
+
+*Invariant*: none of its own; it only chooses.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from soundline.impl.lower import arith
+from soundline.impl.lower.loops import stride
+from soundline.impl.lower.target import Target
+from soundline.impl.lower.vectors import VECTOR_DTYPES, parts_of
+from soundline.impl.lower.views import trip_count
+from soundline.spec.uop import Op, UOp, toposort
+
+GAIN: Final = 0.95
+"""Another choice than the usual one must be estimated to take less than this share of its cycles."""
+WORTH: Final = 1 << 15
+"""Where there are fewer steps, the usual tile is taken."""
+WAIT: Final = 4.0
+"""The cycles after which a sum can be added to again."""
+AT_ONCE: Final = 2.0
+"""Vectors that are folded, or loaded, in a cycle."""
+MOVED: Final = 1.2
+"""Cycles for an element that is packed or written one by one."""
+FAR_APART: Final = 4.0
+"""Cycles for an element that is written far from the one before."""
+MOST_ACROSS: Final = 8
+"""More vectors side by side leave too few rows."""
+COPIES: Final = 2
+"""What is read at places that overlap is not packed where that would store each element more often than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Two axes of a nest, and the tile of them."""
+
+    rows: UOp
+    lanes: UOp
+    height: int
+    """Rows of a tile."""
+    across: int
+    """Vectors of a tile, side by side."""
+    cycles: float
+    """What all steps are estimated to take."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a nest reads and writes, as steps along its axes."""
+
+    ranges: Sequence[UOp]
+    fold: UOp
+    loads: tuple[dict[UOp, int], ...]
+    """For each load, how far apart the elements are that neighbours along an axis read."""
+    packed: tuple[bool, ...]
+    """Whether each load may be packed."""
+    stored: dict[UOp, int]
+
+    @property
+    def steps(self) -> int:
+        """The iterations of all axes and of the reduction."""
+        return math.prod(map(trip_count, (*self.ranges, *self.fold.src[1:])))
+
+
+def chosen(ranges: Sequence[UOp], body: UOp, usual: tuple[UOp, UOp] | None, target: Target) -> Choice | None:
+    """The tile of a nest around one reduction that is much better than the usual one, whose rows and lanes are given
+    if there is one; None where there is none.
+    """
+    work = _work(ranges, body)
+    if work is None or work.steps < WORTH:
+        return None
+    limit = math.inf
+    if usual is not None and _suits(work, *usual):
+        limit = GAIN * _cycles(work, *usual, target.rows, target.across, target)
+    found: list[Choice] = []
+    for rows, lanes in itertools.permutations(ranges, 2):
+        if _suits(work, rows, lanes):
+            found += _sizes(work, rows, lanes, target)
+    best = min(found, key=lambda c: c.cycles, default=None)
+    return best if best is not None and best.cycles < limit else None
+
+
+def _work(ranges: Sequence[UOp], body: UOp) -> _Work | None:
+    """What a nest does; None where it is no such reduction, or some place is no sum of steps."""
+    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    if len(folds) != 1 or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
+        return None
+    fold = folds[0]
+    if fold.dtype not in VECTOR_DTYPES or not arith.ranges_of(fold).issuperset(ranges):
+        return None
+    stored = _steps(body.src[0].src[1], ranges)
+    loads = [n for n in toposort(fold) if n.op is Op.Load]
+    if stored is None or any(len(n.src) > 1 or n.src[0].op is not Op.Index for n in loads):
+        return None
+    each = [_steps(n.src[0].src[1], ranges) for n in loads]
+    ready = tuple(_is_few(n) and arith.ranges_of(n).issuperset(fold.src[1:]) for n in loads)
+    known = tuple(s for s in each if s is not None)
+    return _Work(ranges, fold, known, ready, stored) if len(known) == len(each) else None
+
+
+def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
+    found = {r: stride(at, r) for r in ranges}
+    known = {r: s for r, s in found.items() if s is not None}
+    return known if len(known) == len(found) else None
+
+
+def _is_few(load: UOp) -> bool:
+    size = math.prod(trip_count(r) for r in arith.ranges_of(load))
+    return size <= COPIES * int(load.src[0].src[0].arg.size)
+
+
+def _suits(work: _Work, rows: UOp, lanes: UOp) -> bool:
+    """Whether elements are used again along the rows, and lanes lie side by side or can be packed."""
+    if all(s[lanes] == 0 for s in work.loads) or all(s[rows] for s in work.loads):
+        return False
+    return all(
+        s[lanes] in (0, 1) or (may and s[rows] == 0) for s, may in zip(work.loads, work.packed, strict=True)
+    )
+
+
+def _sizes(work: _Work, rows: UOp, lanes: UOp, target: Target) -> Iterator[Choice]:
+    """The tiles of two axes: for each number of vectors side by side as many rows as there are registers for, but no
+    more than it takes to go through the axis evenly.
+    """
+    count = trip_count(rows)
+    vectors = parts_of(trip_count(lanes), work.fold.dtype)
+    for across in range(1, min(MOST_ACROSS, vectors) + 1):
+        most = (target.registers - across - 1) // across
+        if most >= 1:
+            height = evenly(count, most)[0][0]
+            yield Choice(rows, lanes, height, across, _cycles(work, rows, lanes, height, across, target))
+
+
+def evenly(count: int, most: int) -> list[tuple[int, int]]:
+    """An axis as few pieces of at most a size that differ by one at most: how many of which size, the larger first."""
+    pieces = -(-count // most)
+    size, larger = divmod(count, pieces)
+    return [(n, times) for n, times in ((size + 1, larger), (size, pieces - larger)) if times]
+
+
+def _cycles(work: _Work, rows: UOp, lanes: UOp, height: int, across: int, target: Target) -> float:
+    """What all steps of a choice are estimated to take."""
+    count, vectors = trip_count(rows), parts_of(trip_count(lanes), work.fold.dtype)
+    in_steps = 0.0
+    for high, times in evenly(count, height):
+        for wide, often in _cut(vectors, across):
+            in_steps += times * often * _step(work, rows, lanes, high, wide)
+    others = work.steps // (count * trip_count(lanes))
+    return in_steps * others + _moved(work, rows, lanes, target)
+
+
+def _cut(count: int, size: int) -> list[tuple[int, int]]:
+    """An axis as pieces of a size, and what is left."""
+    return [(n, times) for n, times in ((size, count // size), (count % size, 1)) if n and times]
+
+
+def _step(work: _Work, rows: UOp, lanes: UOp, high: int, wide: int) -> float:
+    """The cycles of one step of the reduction of a tile."""
+    loads = sum((high if s[rows] else 1) * (wide if s[lanes] else 1) for s in work.loads)
+    return max(high * wide / AT_ONCE, loads / AT_ONCE, WAIT)
+
+
+def _moved(work: _Work, rows: UOp, lanes: UOp, target: Target) -> float:
+    """The cycles of packing, and of writing the output."""
+    inside = (*work.ranges, *work.fold.src[1:])
+    total = 0.0
+    for s in work.loads:
+        if s[lanes] not in (0, 1):
+            total += MOVED * math.prod(trip_count(r) for r in inside if s.get(r, 1))
+    written = math.prod(map(trip_count, work.ranges))
+    if work.stored[lanes] == 1:
+        return total + written * work.fold.dtype.itemsize / target.vector
+    return total + written * (MOVED if work.stored[rows] == 1 else FAR_APART)
