@@ -39,6 +39,8 @@ AT_ONCE: Final = 2.0
 """Vectors that are folded, or loaded, in a cycle."""
 MOVED: Final = 1.2
 """Cycles for an element that is packed or written one by one."""
+IN_BLOCKS: Final = 0.6
+"""Cycles for an element that is packed in blocks of vectors."""
 FAR_APART: Final = 4.0
 """Cycles for an element that is written far from the one before."""
 MOST_ACROSS: Final = 8
@@ -180,10 +182,11 @@ def _step(work: _Work, rows: UOp, lanes: UOp, high: int, wide: int) -> float:
 def _moved(work: _Work, rows: UOp, lanes: UOp, target: Target) -> float:
     """The cycles of packing, and of writing the output."""
     inside = (*work.ranges, *work.fold.src[1:])
+    whole = trip_count(lanes) % (target.vector // work.fold.dtype.itemsize) == 0
     total = 0.0
     for s in work.loads:
         if s[lanes] not in (0, 1):
-            total += MOVED * math.prod(trip_count(r) for r in inside if s.get(r, 1))
+            total += (IN_BLOCKS if whole else MOVED) * math.prod(trip_count(r) for r in inside if s.get(r, 1))
     written = math.prod(map(trip_count, work.ranges))
     if work.stored[lanes] == 1:
         return total + written * work.fold.dtype.itemsize / target.vector
