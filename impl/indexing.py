@@ -49,7 +49,7 @@ def indexed(x: UOp, index: Any) -> UOp:
             isinstance(s, Size) for s in (size, selector.start, selector.stop)
         ):
             begin, count = _symbolic_part(selector, size)
-            x = _part(x, axis, begin, count)
+            x = _part(x, axis, begin, count) if selector.step != -1 else _flipped(x, axis)
             shape.append(count)
         elif isinstance(selector, slice):
             start, stop, step = selector.indices(size)
@@ -74,8 +74,13 @@ def _size(x: UOp, axis: int) -> int:
 
 def _symbolic_part(selector: slice, size: Any) -> tuple[Any, Any]:
     """The start and length of a slice whose ends are known when the program is called; both must be inside the axis."""
+    if selector.step == -1 and selector.start is None and selector.stop is None:
+        return 0, size
     if selector.step not in (None, 1):
-        raise UsageError(f"wants no step where a size is symbolic; given {selector}", where="[]")
+        raise UsageError(
+            f"wants no step where a size is symbolic, or the axis reversed as ::-1; given {selector}",
+            where="[]",
+        )
     begin = 0 if selector.start is None else selector.start
     end = size if selector.stop is None else selector.stop
     begin, end = (size + e if isinstance(e, int) and e < 0 else e for e in (begin, end))
@@ -105,9 +110,12 @@ def _sliced(x: UOp, axis: int, start: int, count: int, step: int) -> UOp:
     if step < 0:
         last = start + (count - 1) * step
         x = _part(x, axis, last, start - last + 1)
-        flipped = Op.Flip(x, arg=tuple(k == axis for k in range(len(_with(x, axis, 0)))))
-        return _every(flipped, axis, count, -step)
+        return _every(_flipped(x, axis), axis, count, -step)
     return _every(_part(x, axis, start, (count - 1) * step + 1), axis, count, step)
+
+
+def _flipped(x: UOp, axis: int) -> UOp:
+    return Op.Flip(x, arg=tuple(k == axis for k in range(len(_with(x, axis, 0)))))
 
 
 def _every(x: UOp, axis: int, count: int, step: int) -> UOp:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from soundline.impl import storage
 from soundline.impl.promotion import default_dtype
-from soundline.impl.sizes import Size, size_of
+from soundline.impl.sizes import Size, is_size, size_of
 from soundline.spec.dtypes import DType, bool_, float64, index, int64, to_numpy
 from soundline.spec.elementwise import cast
 from soundline.spec.errors import UsageError
@@ -35,9 +35,14 @@ def is_number(data: Any) -> bool:
 
 
 def stored_or_constant(data: Any, dtype: DType | None) -> UOp:
-    """Data as a graph: a constant for a number, a stored value for anything else; converted as by Cast."""
+    """Data as a graph: a constant for a number, the int64 that a symbolic size is when the program is called, a stored
+    value for anything else; converted as by Cast.
+    """
     if is_number(data):
         return _constant(data, dtype)
+    if is_size(data):
+        value = Op.Cast(data.as_uop, arg=int64)  # an index is cast to integers alone (U-02)
+        return value if dtype in (None, int64) else Op.Cast(value, arg=dtype)
     array = array_of(data, exact=dtype is not None)
     own = storage.dtype_of(array)
     if array.shape == ():
@@ -119,19 +124,22 @@ def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
 
 
 def broadcast(*uops: UOp) -> tuple[UOp, ...]:
-    """Anys of one shape."""
-    shapes = [shape_of(u) for u in uops]
-    if any(isinstance(s, Size) for shape in shapes for s in shape):
-        common = _broadcast_sizes(shapes)
-        return tuple(broadcast_to(u, common) for u in uops)
-    try:
-        common = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise UsageError(f"the shapes {shapes} do not broadcast") from None
+    """Operands in the shape to which they broadcast."""
+    common = common_shape([shape_of(u) for u in uops])
     return tuple(broadcast_to(u, common) for u in uops)
 
 
-def _broadcast_sizes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape to which shapes broadcast."""
+    if any(is_size(s) for shape in shapes for s in shape):
+        return _common_of_sizes(shapes)
+    try:
+        return tuple(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise UsageError(f"the shapes {shapes} do not broadcast") from None
+
+
+def _common_of_sizes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape where some sizes are symbolic: each axis has one size, or 1."""
     rank = max(map(len, shapes))
     found: list[int] = []

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from soundline.impl.lower import arith
 from soundline.impl.lower.obligations import Obligation, accesses, conjuncts
 from soundline.impl.sizes import interval
-from soundline.spec.dtypes import index
+from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
 from soundline.spec.sizes import polynomial
 from soundline.spec.uop import Op, UOp, param, substitute
@@ -127,8 +127,20 @@ def _only_sizes(terms: Terms, ends: Ends) -> tuple[Terms, Terms] | None:
 
 
 def _moves(atom: UOp) -> bool:
-    """Whether a node takes several values at one size: a loop, or a remainder or quotient of what does."""
-    return bool(arith.ranges_of(atom))
+    """Whether a node takes several values at one size: a loop, what is made of one, or an index that is kept inside."""
+    return bool(arith.ranges_of(atom)) or _most(atom) is not None
+
+
+def _most(atom: UOp) -> Terms | None:
+    """The size that an index is kept below or at, as `take` does it: of min(x, s), written -max(-x, -s), that is s."""
+    inside = atom.src[0] if atom.op is Op.Cast else atom
+    if inside.op is not Op.Neg or inside.src[0].op is not Op.Max:
+        return None
+    for side in inside.src[0].src:
+        size = side.op is Op.Cast and (side.dtype, side.src[0].dtype) == (int64, index)
+        if size and not arith.ranges_of(side):
+            return {m: -n for m, n in polynomial(side.src[0]).items()}
+    return None
 
 
 def _rejoined(terms: Terms) -> Terms:
@@ -153,6 +165,9 @@ def _own_ends(atom: UOp, ends: Ends) -> tuple[Terms, Terms]:
     known = arith.bounds(atom)
     assert known is not None
     wide: tuple[Terms, Terms] = {(): int(known.lo)}, {(): int(known.hi)}
+    most = _most(atom)
+    if most is not None:
+        return wide[0], most
     if atom.op is Op.Mod:
         divisor = arith.bounds(atom.src[1])
         if divisor is not None and divisor.lo >= 1:

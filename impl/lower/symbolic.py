@@ -179,6 +179,8 @@ class _Symbolic:
             return chosen
         if node.op is Op.Pad:
             return self.padded(node, at, gate)
+        if node.op is Op.Index:
+            return self.scalar(node.src[0], self.indexed(node, at, gate), gate)
         return self.scalar(node.src[0], self.moved(node, at), gate)
 
     def reduced(self, node: UOp, at: Coordinates) -> UOp:
@@ -216,6 +218,12 @@ class _Symbolic:
                 own = arith.both(own, arith.both(low, Op.CmpLt(place, size)))
         value = self.scalar(node.src[0], tuple(inside), arith.both(gate, own))
         return value if own is None else Op.Where(own, value, zero(node.dtype))
+
+    def indexed(self, node: UOp, at: Coordinates, gate: UOp | None) -> Coordinates:
+        """Where an Index reads its source: each index stands for its axis."""
+        rest = list(at)
+        found = [self.scalar(i, (rest.pop(0),) if i.shape else (), gate) for i in node.src[1:]]
+        return (*found, *rest)
 
     def moved(self, node: UOp, at: Coordinates) -> Coordinates:
         """Where a movement op reads its source."""

@@ -12,6 +12,7 @@ from typing import Self
 
 from soundline.impl.operands import broadcast, is_number
 from soundline.impl.promotion import check_dtype, floating, promoted, weak
+from soundline.impl.sizes import capacity, is_size
 from soundline.impl.tensors.values import Operand, Values, as_graph
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import UsageError
@@ -24,11 +25,18 @@ def cast(x: UOp, dtype: DType) -> UOp:
 
 
 def typed(a: Operand, b: Operand) -> tuple[UOp, UOp]:
-    """Two operands in the dtype that they promote to; a Python number is weak."""
-    x = as_graph(a, check_dtype(weak(a, b.dtype)) if is_number(a) and isinstance(b, Values) else None)
-    y = as_graph(b, check_dtype(weak(b, a.dtype)) if is_number(b) and isinstance(a, Values) else None)
+    """Two operands in the dtype that they promote to; a Python number and a symbolic size are weak."""
+    x, y = as_graph(a, _weakly(a, b)), as_graph(b, _weakly(b, a))
     dtype = promoted(x.dtype, y.dtype)
     return cast(x, dtype), cast(y, dtype)
+
+
+def _weakly(a: Operand, b: Operand) -> DType | None:
+    """The dtype that an operand takes from the other one, if it does."""
+    if not isinstance(b, Values) or not (is_number(a) or is_size(a)):
+        return None
+    greatest = capacity((a,)) if is_size(a) else a
+    return check_dtype(weak(greatest, b.dtype))
 
 
 def aligned(a: Operand, b: Operand) -> tuple[UOp, ...]:

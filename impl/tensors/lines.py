@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from soundline.impl.sizes import capacity, is_size
 from soundline.spec.dtypes import DType, int64
 from soundline.spec.uop import Op, UOp, broadcast_to, const, reshape, shrink
 
@@ -19,7 +20,7 @@ _BASE: Final = 8
 
 def line(n: int, dtype: DType = int64) -> UOp:
     """The positions of an axis of size n, counted in 64 bits and cast once."""
-    counted = _digits(n)
+    counted = shrink(_digits(capacity((n,))), (0,), (n,)) if is_size(n) else _digits(n)
     return counted if dtype is int64 else Op.Cast(counted, arg=dtype)
 
 

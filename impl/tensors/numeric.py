@@ -12,6 +12,7 @@ import math
 from typing import Self
 
 from soundline.impl.operands import axis_of
+from soundline.impl.sizes import is_size
 from soundline.impl.tensors.activations import Activations
 from soundline.impl.tensors.arithmetic import aligned
 from soundline.impl.tensors.movement import refuse
@@ -151,6 +152,8 @@ class Numeric(Randomness, Activations):
             return found.reshape((1,) * self.ndim) if keepdim else found
         at = axis_of(axis, self.ndim)
         size = self.shape[at]
+        if is_size(size):
+            raise refuse("quantile", "a size that is known", f"the size {size}")
         if not 0.0 <= q <= 1.0 or not size:
             raise refuse("quantile", "a part from 0 to 1 of at least one element", (q, self.shape))
         low = math.floor(q * (size - 1))

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from soundline.impl import indexing, sums
-from soundline.impl.operands import axis_of
+from soundline.impl.operands import axis_of, common_shape, shape_of
 from soundline.impl.tensors import lines
 from soundline.impl.tensors.arithmetic import cast
 from soundline.impl.tensors.movement import refuse
@@ -26,6 +26,7 @@ from soundline.impl.tensors.reductions import Reductions
 from soundline.impl.tensors.values import Operand, Values, as_graph
 from soundline.spec.compositions import nothing
 from soundline.spec.dtypes import DType, bool_, index, int64
+from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, broadcast_to, const, element_of, reshape, toposort
 
 
@@ -74,8 +75,8 @@ class Selection(Reductions):
     def _gathered(self, axes: Sequence[int], arrays: Sequence[UOp], front: int) -> Self:
         """Elements by several indices that broadcast; their axes stand at `front` of the result."""
         try:
-            shape = np.broadcast_shapes(*(_numbers(a) for a in arrays))
-        except ValueError:
+            shape = common_shape([shape_of(a) for a in arrays])
+        except UsageError:
             raise refuse("[]", "indices that broadcast", [a.shape for a in arrays]) from None
         first = self.movedim(tuple(axes), tuple(range(len(axes))))
         sizes, rest = first.shape[: len(axes)], first.shape[len(axes) :]
@@ -95,7 +96,7 @@ class Selection(Reductions):
 
     def _rows(self, places: UOp, inside: UOp, axis: int) -> Self:
         """The slices of an axis at places inside it, zero where `inside` is False."""
-        count = _numbers(places)[0]
+        count = shape_of(places)[0]
         shape = (*self.shape[:axis], count, *self.shape[axis + 1 :])
         here = broadcast_to(lines.along(inside, axis, self.ndim), shape)
         if not self.shape[axis]:
@@ -111,7 +112,7 @@ class Selection(Reductions):
 
     def _chosen(self, mask: Self, axis: int) -> Self:
         """The value at the one place along an axis where the mask holds, and zero where it holds nowhere."""
-        shape = tuple(np.broadcast_shapes(mask.shape, self.shape))
+        shape = common_shape([mask.shape, self.shape])
         at = axis % len(shape)
         picked = Op.Where(
             broadcast_to(mask.uop, shape), broadcast_to(self.uop, shape), nothing(self.dtype, shape)
@@ -137,7 +138,7 @@ class Selection(Reductions):
         """
         at, graph = axis_of(axis, self.ndim), as_graph(indices)
         _check_index("gather", graph)
-        near = self._beside("gather", at, _numbers(graph)).unsqueeze(at)
+        near = self._beside("gather", at, shape_of(graph)).unsqueeze(at)
         place, inside = _from_front(graph, self.shape[at])
         mask = near.place(at + 1) == self.of(place).unsqueeze(at + 1)
         found = near._chosen(mask, at + 1)
@@ -185,7 +186,7 @@ class Selection(Reductions):
         """Which element of a source goes where: the mask and the elements, along one more axis."""
         at, graph = axis_of(axis, self.ndim), as_graph(indices)
         _check_index(where, graph)
-        shape = _numbers(graph)
+        shape = shape_of(graph)
         self._beside(where, at, shape)
         given = self.of(as_graph(source, self.dtype))
         if given.ndim == self.ndim and all(s >= n for s, n in zip(given.shape, shape, strict=True)):
@@ -271,11 +272,6 @@ def _is_array(item: Any) -> bool:
     )
 
 
-def _numbers(x: UOp) -> tuple[int, ...]:
-    assert x.shape is not None
-    return tuple(s for s in x.shape if isinstance(s, int))
-
-
 def _check_index(where: str, graph: UOp) -> None:
     if not graph.dtype.is_int or graph.dtype is index:
         raise refuse(where, "indices of an integer dtype", graph.dtype)
@@ -337,7 +333,7 @@ def _axes_used(item: Any) -> int:
 
 
 def _filled(value: int, like: UOp) -> UOp:
-    return broadcast_to(const(value, like.dtype), _numbers(like))
+    return broadcast_to(as_graph(value, like.dtype), shape_of(like))
 
 
 def _zeros(dtype: DType, shape: tuple[int, ...]) -> UOp:

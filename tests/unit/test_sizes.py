@@ -24,7 +24,7 @@ from soundline.impl.signatures import Signature
 from soundline.impl.sized import SizedProgram
 from soundline.impl.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
 from soundline.impl.tensor import Tensor
-from soundline.spec.dtypes import bool_, float32, int32
+from soundline.spec.dtypes import bool_, float32, int8, int32, int64
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.pipeline import check_pipeline
@@ -117,6 +117,27 @@ CASES: dict[str, tuple[Apply, tuple[Signature, ...]]] = {
     "running sums": (lambda x: x.cumsum(0) + x.cumsum(1), (f32(N, 3),)),
     "ones of n": (lambda x: x + Tensor.ones(N, 3), (f32(N, 3),)),
     "an einsum": (lambda x, y: Tensor.einsum("ij,kj->ik", x, y), (f32(N, 3), f32(M, 3))),
+    "positions": (lambda x: (x.argmax(0), x.argmin(1), (x.place(0) < N - 1).where(x, N)), (f32(N, 3),)),
+    "order": (lambda x: (*x.sort(0), x.topk(1, 0)[0]), (f32(N, 2),)),
+    "a triangle": (lambda x: (x @ x.T).tril(), (f32(N, 2),)),
+    "causal attention": (
+        lambda q, v: q.scaled_dot_product_attention(q, v, is_causal=True),
+        (f32(N, 2), f32(N, 3)),
+    ),
+    "rows of a table": (lambda t, i: t.take(i, 0), (f32(5, 3), Signature(int32, (N,)))),
+    "rows of a table of n": (lambda t, i: t.take(i, 0) + t[i[:1] % N], (f32(N, 3), Signature(int32, (M, 2)))),
+    "one row of a table of n": (lambda t, i: t.take(i, 0), (f32(N, 3), Signature(int32, (1,)))),
+    "columns of n": (lambda t, i: t.take(i, 1), (f32(2, N), Signature(int32, (M,)))),
+    "gather and scatter": (
+        lambda t, i, s: (t.gather(0, i[:1]), t.scatter_add(0, i, s)),
+        (f32(N, 2), Signature(int32, (M, 2)), f32(M, 2)),
+    ),
+    "a table's gradient": (
+        lambda t, i: (t.take(i, 0) ** 2).sum().gradient(t)[0],
+        (f32(5, 2), Signature(int32, (N,))),
+    ),
+    "backwards": (lambda x: x[::-1, 1:], (f32(N, M),)),
+    "sizes as numbers": (lambda x: (x * N + x.maximum(N) / (N + 1), N - x), (f32(N, 2),)),
     "constants and captured": (lambda x: x + CAPTURED + 1.5, (f32(N, 3),)),
 }
 CAPTURED = Tensor(np.arange(3, dtype=np.float32))
@@ -224,8 +245,10 @@ def test_a_size_must_be_that_of_an_argument() -> None:
         (lambda x, y: sum(x.shape[0] for _ in range(x.shape[0])), "is not one number"),
         (lambda x, y: x * float(x.shape[0]), "is not one number"),
         (lambda x, y: x[::2], "wants no step"),
+        (lambda x, y: x.median(0), "wants a size that is known"),
+        (lambda x, y: x.cast(int8) + N * 90, "is no value of int8"),
     ],
-    ids=["broadcast", "slice", "reshape", "start", "branch", "loop", "float", "step"],
+    ids=["broadcast", "slice", "reshape", "start", "branch", "loop", "float", "step", "order", "weak"],
 )
 def test_what_is_not_right_at_every_size_is_refused(apply: Apply, says: str) -> None:
     with pytest.raises(UsageError, match=says):
@@ -298,6 +321,26 @@ def test_the_prover_of_bounds_accepts_and_rejects() -> None:
     assert not fits(Op.Sub(i, const(1, n.dtype)), n)
     assert not fits(Op.Add(Op.Mul(i, n), j), Op.Mul(n, m))
     assert not fits(Op.Mul(i, j), Op.Mul(n, const(2, n.dtype)))
+
+
+def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
+    """As `take` keeps it; one place further, or kept by something that is no size, it is not."""
+    n = N.as_uop
+    anything = Op.Max(Op.Load(Op.Index(buffer(3, 8, int64), loop(8, 0))), const(0, int64))
+
+    def kept(most: UOp) -> UOp:
+        return Op.Cast(Op.Neg(Op.Max(Op.Neg(anything), most)), arg=n.dtype)
+
+    def negated(size: Any) -> UOp:
+        return Op.Cast(as_node(0 - size), arg=int64)
+
+    fits = lambda at, size: size_obligations.fits(at, as_node(size), {})  # noqa: E731
+    assert fits(kept(negated(N - 1)), N)
+    assert fits(Op.Add(Op.Mul(kept(negated(N - 1)), const(3, n.dtype)), loop(3, 1)), N * 3)
+    assert not fits(kept(negated(N)), N)
+    assert not fits(kept(negated(M)), N)
+    assert not fits(kept(anything), N)
+    assert not fits(Op.Cast(anything, arg=n.dtype), N)
 
 
 def test_an_access_outside_is_refused() -> None:
