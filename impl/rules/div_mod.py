@@ -34,6 +34,32 @@ def scaled_digits_recombine(x: Value, a: Const, b: Const, c: Const, s: Const, t:
     return (x // a) % b * s + x // c * t, x // a * s
 
 
+@rule(dtypes=[index])
+def row_digits_recombine(w: Value, x: Value, c: Const) -> Sides:
+    """A position of which the first part is counted in rows, and the rest in what is left of one."""
+    return (w + x // c) * c + x % c, w * c + x
+
+
+@rule(dtypes=[index])
+def row_digits_recombine_beside(w: Value, x: Value, y: Value, c: Const) -> Sides:
+    """The same beside another digit."""
+    return (w + x // c) * c + (y + x % c), w * c + (y + x)
+
+
+@rule(dtypes=[index])
+def scaled_row_digits_recombine(w: Value, x: Value, c: Const, s: Const, t: Const) -> Sides:
+    """The same where further digits follow."""
+    given(t == c * s)
+    return (w + x // c) * t + x % c * s, w * t + x * s
+
+
+@rule(dtypes=[index])
+def scaled_row_digits_recombine_beside(w: Value, x: Value, y: Value, c: Const, s: Const, t: Const) -> Sides:
+    """The same beside another digit, where further digits follow."""
+    given(t == c * s)
+    return (w + x // c) * t + (y + x % c * s), w * t + (y + x * s)
+
+
 @rule(dtypes=whole)
 def mod_from_idiv(x: Value, y: Value) -> Sides:
     """A remainder that was written out."""

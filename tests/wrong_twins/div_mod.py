@@ -118,3 +118,30 @@ def scaled_digits_recombine_wrong(x: Value, a: Const, b: Const, c: Const, s: Con
     """Digits of other bases."""
     given(a > 0, b > 0, c == a * b)
     return (x // a) % b * s + x // c * t, x // a * s
+
+
+@rule(dtypes=[index])
+def row_digits_recombine_wrong(w: Value, x: Value, c: Const, d: Const):
+    """A remainder of another row."""
+    given(c > 1, d > c)
+    return (w + x // c) * c + x % d, w * c + x
+
+
+@rule(dtypes=[index])
+def row_digits_recombine_beside_wrong(w: Value, x: Value, y: Value, c: Const):
+    """The other digit counted in rows."""
+    return (w + x // c) * c + (y + x % c), (w + y) * c + x
+
+
+@rule(dtypes=[index])
+def scaled_row_digits_recombine_wrong(w: Value, x: Value, c: Const, s: Const, t: Const):
+    """A scale that is none of the row."""
+    given(t == c + s)
+    return (w + x // c) * t + x % c * s, w * t + x * s
+
+
+@rule(dtypes=[index])
+def scaled_row_digits_recombine_beside_wrong(w: Value, x: Value, y: Value, c: Const, s: Const, t: Const):
+    """The row's number lost."""
+    given(t == c * s)
+    return (w + x // c) * t + (y + x % c * s), w * t + (y + x % c * s)
