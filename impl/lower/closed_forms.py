@@ -21,7 +21,7 @@ from soundline.impl.lower.scalars import zero
 from soundline.impl.lower.simplify import RULES as SIMPLIFYING
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import MOVEMENT
-from soundline.impl.rules import premises, ranges, scans
+from soundline.impl.rules import ranges, scans
 from soundline.spec.dtypes import bool_, index, int64
 from soundline.spec.uop import Op, UOp, substitute, toposort
 
@@ -51,7 +51,7 @@ def closed_form(fold: UOp, applied: Applied) -> UOp | None:
     """A Reduce over ranges as an expression without loops, by the rules; None where they leave one."""
     noted = Applied()
     facts = LoweredFacts()
-    found = _converted_first(simplified(fold, (), noted, _BEFORE), facts, noted)
+    found = simplified(fold, (), noted, _BEFORE)
     while found.op is Op.Reduce and len(found.src) == 2:
         gated = isolated(found, noted)
         made = None
@@ -67,17 +67,6 @@ def closed_form(fold: UOp, applied: Applied) -> UOp | None:
         return None
     applied.take(noted)
     return found
-
-
-def _converted_first(fold: UOp, facts: LoweredFacts, applied: Applied) -> UOp:
-    """A fold of a choice that is made wider, as a sum of small integers has it, as one of wider values."""
-    if fold.op is not Op.Reduce or len(fold.src) != 2 or fold.src[0].op is not Op.Cast:
-        return fold
-    made = applied_to(premises.cast_of_choice, fold.src[0], facts)
-    if made is None:
-        return fold
-    applied.update((premises.cast_of_choice.id,))
-    return simplified(Op.Reduce(made, fold.src[1], arg=fold.arg), (), applied, _BEFORE)
 
 
 def _behind_its_gate(choice: UOp, applied: Applied) -> UOp:

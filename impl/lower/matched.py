@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 from soundline.impl.applications import attempt
 from soundline.impl.facts import Facts
-from soundline.impl.lower.simplify import Applied
+from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.matching import patterns_of
+from soundline.impl.rules import premises
 from soundline.impl.rules.procedural import isolate_folded_range
 from soundline.spec.building import build
 from soundline.spec.errors import IllFormed
@@ -51,7 +52,7 @@ def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
 
 def isolated(fold: UOp, applied: Applied) -> UOp:
     """A fold whose gate, if it has one, is a bound of the range that is folded, where it can be written as one."""
-    value = fold.src[0]
+    value = _converted_first(fold.src[0], applied)
     if value.op is Op.Load and len(value.src) == 3:  # a closed gate gives the alternative
         value = Op.Where(value.src[2], value, value.src[1])
     if value.op is Op.Where and value.src[0].op in isolate_folded_range.ops:
@@ -61,3 +62,17 @@ def isolated(fold: UOp, applied: Applied) -> UOp:
             applied.rulings.setdefault(done.procedure, set()).add(done.ruling.verdict)
             value = Op.Where(done.after, *value.src[1:])
     return Op.Reduce(value, *fold.src[1:], arg=fold.arg)
+
+
+def _converted_first(value: UOp, applied: Applied) -> UOp:
+    """A choice that is made wider, as a sum of small integers has it, as one of wider values; any other as it is."""
+    if value.op is not Op.Cast:
+        return value
+    chosen = value.src[0]
+    if chosen.op is Op.Load and len(chosen.src) == 3:
+        chosen = Op.Where(chosen.src[2], chosen, chosen.src[1])
+    made = applied_to(premises.cast_of_choice, Op.Cast(chosen, arg=value.arg), LoweredFacts())
+    if made is None:
+        return value
+    applied.update((premises.cast_of_choice.id,))
+    return simplified(made, (), applied)

@@ -21,6 +21,7 @@ from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.loops import closed, in_lanes, stride
 from soundline.impl.lower.matched import LoweredFacts, applied_to, isolated
+from soundline.impl.lower.scalars import zero
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import scans
@@ -46,7 +47,21 @@ BOUNDS = (
     scans.product_up_to_of_floats,
     scans.max_up_to_of_floats,
 )
-"""The rules that make a bound of a gate."""
+"""The rules that make a bound of a gate that something passes."""
+
+OR_NONE = (
+    scans.fold_from_or_none,
+    scans.sum_from_or_none_of_floats,
+    scans.sum_from_or_none_among_zeros,
+    scans.product_from_or_none_of_floats,
+    scans.max_from_or_none_of_floats,
+    scans.fold_up_to_or_none,
+    scans.sum_up_to_or_none_of_floats,
+    scans.sum_up_to_or_none_among_zeros,
+    scans.product_up_to_or_none_of_floats,
+    scans.max_up_to_or_none_of_floats,
+)
+"""The same of a gate that perhaps nothing passes: there is one step more, which is not noticed."""
 
 
 def scanned(nest: UOp, numbers: Iterator[int], applied: Applied) -> list[UOp] | None:
@@ -68,6 +83,7 @@ def scanned(nest: UOp, numbers: Iterator[int], applied: Applied) -> list[UOp] | 
 
 
 def _gate_of(value: UOp) -> UOp | None:
+    value = value.src[0] if value.op is Op.Cast else value
     if value.op is Op.Load and len(value.src) == 3:
         return value.src[2]
     return value.src[0] if value.op is Op.Where else None
@@ -87,16 +103,30 @@ def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, 
     noted = Applied()
     gated = isolated(fold, noted)
     facts = LoweredFacts()
-    for stated in BOUNDS:
+    for stated in (*BOUNDS, *OR_NONE):
         found = applied_to(stated, gated, facts)
         if found is None:
             continue
         applied.take(noted)
         applied.update((stated.id,))
         (inner,) = (n for n in toposort(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
-        made = _anew(inner, {}, numbers, applied)
+        made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
         return made, substitute(found, {inner: made})
     return None
+
+
+def _behind_gate(fold: UOp) -> UOp:
+    """A fold of a choice whose loads are behind the gate as well: before its first element there is nothing to read."""
+    gate, chosen, other = fold.src[0].src
+    new: dict[UOp, UOp] = {}
+    for node in toposort(chosen):
+        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+        if made.op is Op.Load and fold.src[1] in arith.ranges_of(made):
+            place, *behind = made.src
+            nothing, own = behind or (zero(made.dtype), None)
+            made = Op.Load(place, nothing, arith.both(gate, own))
+        new[node] = made
+    return Op.Reduce(Op.Where(gate, new[chosen], other), *fold.src[1:], arg=fold.arg)
 
 
 def _anew(fold: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:

@@ -107,6 +107,100 @@ def max_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -
     return max_over(r, where(r < c, f(r), identity(Op.Max))), max_over(k, f(k))
 
 
+# Folds that may have nothing --------------------------------------------------------------------------------------
+#
+# A scan that leaves out its own element has nothing in its first iteration. So that each next one takes one step more,
+# the first step is one that is not noticed: what is folded starts at its second.
+
+
+@rule(dtypes=whole)
+def fold_from_or_none(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """A gate that the first iterations fail, and perhaps all."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    left = reduce_over(m, r, where(c <= r, f(r), identity(m)))
+    return left, reduce_over(m, k, where(k > 0, f(k + c - 1), identity(m)))
+
+
+@rule(dtypes=floats)
+def sum_from_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a sum of floats."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    left = sum_over(r, where(c <= r, f(r), -0.0))
+    return left, sum_over(k, where(k > 0, f(k + c - 1), -0.0))
+
+
+@rule(dtypes=floats)
+def sum_from_or_none_among_zeros(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same behind zeros, as the source's prefix sum has it."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    total = sum_over(k, where(k > 0, f(k + c - 1), -0.0))
+    return sum_over(r, where(c <= r, f(r), 0)), where(c > 0, total + 0.0, total)
+
+
+@rule(dtypes=floats)
+def product_from_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a product of floats."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    return prod_over(r, where(c <= r, f(r), 1)), prod_over(k, where(k > 0, f(k + c - 1), 1))
+
+
+@rule(dtypes=floats)
+def max_from_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for the greatest float."""
+    given(c >= 0, c <= n, n > 0)
+    k, least = fresh(n - c + 1), identity(Op.Max)
+    return max_over(r, where(c <= r, f(r), least)), max_over(k, where(k > 0, f(k + c - 1), least))
+
+
+@rule(dtypes=whole)
+def fold_up_to_or_none(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """A gate that the last iterations fail, and perhaps all."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    left = reduce_over(m, r, where(r < c, f(r), identity(m)))
+    return left, reduce_over(m, k, where(k > 0, f(k - 1), identity(m)))
+
+
+@rule(dtypes=floats)
+def sum_up_to_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a sum of floats."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, where(k > 0, f(k - 1), -0.0))
+
+
+@rule(dtypes=floats)
+def sum_up_to_or_none_among_zeros(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same before zeros, as a triangular mask without its diagonal leaves them."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    total = sum_over(k, where(k > 0, f(k - 1), -0.0))
+    return sum_over(r, where(r < c, f(r), 0)), where(c < n, total + 0.0, total)
+
+
+@rule(dtypes=floats)
+def product_up_to_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for a product of floats."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    return prod_over(r, where(r < c, f(r), 1)), prod_over(k, where(k > 0, f(k - 1), 1))
+
+
+@rule(dtypes=floats)
+def max_up_to_or_none_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -> Sides:
+    """The same for the greatest float."""
+    given(c >= 0, c <= n, n > 0)
+    k, least = fresh(c + 1), identity(Op.Max)
+    return max_over(r, where(r < c, f(r), least)), max_over(k, where(k > 0, f(k - 1), least))
+
+
+# Steps ------------------------------------------------------------------------------------------------------------
+
+
 @rule
 def fold_without_last(m: Monoid, r: Range["n"], n: Size, f: Body["r"]) -> Sides:
     """The last iteration is one step after all others; there must be others, for what it continues."""

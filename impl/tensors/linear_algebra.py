@@ -77,8 +77,8 @@ class LinearAlgebra(Selection, Reductions):
     def _triangle(self, where: str, diagonal: int, *, lower: bool) -> Self:
         if self.ndim < 2:
             raise refuse(where, "at least two axes", self.shape)
-        apart = self.place(-1) - self.place(-2)
-        inside = apart <= diagonal if lower else apart >= diagonal
+        column, last = self.place(-1), self.place(-2) + diagonal
+        inside = column <= last if lower else column >= last
         return inside.where(self, self.constant(0))
 
     def diagonal(self, offset: int = 0) -> Self:

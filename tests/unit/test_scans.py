@@ -68,6 +68,71 @@ RUNNING: dict[str, tuple[Tensors, Callable[[np.ndarray], np.ndarray]]] = {
 }
 
 
+def _before(x: np.ndarray, fold: np.ufunc, none: float) -> np.ndarray:
+    """Of each row what stands before each element, folded; of nothing `none`."""
+    folded = fold.accumulate(x, 1)
+    return np.concatenate([np.full((len(x), 1), none, x.dtype), folded[:, :-1]], 1)
+
+
+def _earlier(n: int) -> sl.Tensor:
+    return (sl.Tensor.arange(n).unsqueeze(0) < sl.Tensor.arange(n).unsqueeze(1)).unsqueeze(0)
+
+
+def _behind(none: float) -> Tensors:
+    return lambda x: _earlier(13).where(x.unsqueeze(1), none)
+
+
+LEFT_OUT: dict[str, tuple[Tensors, Callable[[np.ndarray], np.ndarray]]] = {
+    "sum": (lambda x: _behind(0.0)(x).sum(2), lambda x: _before(x, np.add, 0.0) + np.float32(0)),
+    "sum among negative zeros": (lambda x: _behind(-0.0)(x).sum(2), lambda x: _before(x, np.add, -0.0)),
+    "product": (lambda x: _behind(1.0)(x).prod(2), lambda x: _before(x, np.multiply, 1.0)),
+    "greatest": (lambda x: _behind(-np.inf)(x).max(2), lambda x: _before(x, np.maximum, -np.inf)),
+    "below the diagonal": (
+        lambda x: x.unsqueeze(1).expand(9, 13, 13).tril(-1).sum(2),
+        lambda x: _before(x, np.add, 0.0) + np.float32(0),
+    ),
+    "from the end": (
+        lambda x: (_behind(0.0)(x.flip(1)).sum(2)).flip(1),
+        lambda x: (_before(x[:, ::-1], np.add, 0.0) + np.float32(0))[:, ::-1],
+    ),
+    "and what is made of it": (
+        lambda x: _behind(0.0)(x).sum(2) * x - 1.0,
+        lambda x: (_before(x, np.add, 0.0) + np.float32(0)) * x - np.float32(1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+@pytest.mark.parametrize("profile", ["exact", "fast"])
+def test_a_scan_that_leaves_out_its_own_element_takes_one_step_in_each_iteration(
+    name: str, profile: str
+) -> None:
+    made, expected = LEFT_OUT[name]
+    x = data(9, 13)
+    program = sl.compile(made, x, profile=profile)
+    assert is_linear(program)
+    with np.errstate(all="ignore"):
+        assert same_bits(program(x), expected(x))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8], ids=lambda d: d.__name__)
+def test_a_scan_of_whole_numbers_that_leaves_out_its_own_element(dtype: type) -> None:
+    x = np.random.default_rng(3).integers(0, 100, (9, 13)).astype(dtype)
+    program = sl.compile(lambda x: _earlier(13).where(x.unsqueeze(1), 0).sum(2), x)
+    assert is_linear(program)
+    got = program(x)
+    assert np.array_equal(got, _before(x.astype(got.dtype), np.add, 0))
+
+
+def test_nothing_is_read_before_the_first_element() -> None:
+    """The step that is not noticed is behind a gate, and so is what it would read."""
+    x = data(9, 13)
+    program = sl.compile(LEFT_OUT["sum"][0], x)
+    loads = [n for n in toposort(*program.kernels) if n.op is Op.Load]
+    assert loads
+    assert all(len(n.src) == 3 for n in loads)
+
+
 @pytest.mark.parametrize("name", RUNNING)
 @pytest.mark.parametrize("profile", ["exact", "fast"])
 def test_running_fold_takes_one_step_in_each_iteration_and_changes_no_bit(name: str, profile: str) -> None:
@@ -137,7 +202,7 @@ def test_certificate_names_the_rules_and_the_validated_step() -> None:
 def test_every_bounding_rule_is_one_that_lowering_uses() -> None:
     steps = {scans.fold_without_last, scans.fold_of_one_iteration}
     choices = {scans.any_gated_to_one, scans.nearest_of_inside}
-    assert {*lowering.BOUNDS, *steps, *choices, *scatters.STEPS} == set(SCANS)
+    assert {*lowering.BOUNDS, *lowering.OR_NONE, *steps, *choices, *scatters.STEPS} == set(SCANS)
 
 
 # By hand ----------------------------------------------------------------------------------------------------------
@@ -169,8 +234,10 @@ def lowered(nest: UOp) -> list[UOp] | None:
         (lambda i, k: Op.CmpGt(Op.Add(i, number(1)), k), Op.Max, -np.inf),
         (lambda i, k: Op.CmpLe(Op.Sub(k, i), number(0)), Op.Add, -0.0),
         (lambda i, k: Op.CmpLt(number(-1), Op.Sub(i, k)), Op.Add, -0.0),
+        (lambda i, k: Op.CmpLt(k, i), Op.Add, -0.0),
+        (lambda i, k: Op.CmpLe(Op.Add(k, number(1)), i), Op.Mul, 1.0),
     ],
-    ids=["k<=i", "k<i+1", "i>=k", "i+1>k", "k-i<=0", "-1<i-k"],
+    ids=["k<=i", "k<i+1", "i>=k", "i+1>k", "k-i<=0", "-1<i-k", "k<i", "k+1<=i"],
 )
 def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
     found = lowered(masked(gate, nothing, op))
@@ -184,7 +251,7 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
 @pytest.mark.parametrize(
     ("gate", "op", "nothing"),
     [
-        (lambda i, k: Op.CmpLt(k, i), Op.Add, -0.0),  # of nothing, the fold is +0.0
+        (lambda i, k: Op.CmpLt(k, Op.Sub(i, number(1))), Op.Add, -0.0),  # the bound may lie below 0
         (lambda i, k: Op.CmpLe(k, Op.Add(i, number(1))), Op.Add, -0.0),  # the bound leaves the range
         (lambda i, k: Op.CmpLe(k, i), Op.Add, 1.0),  # a sum notices 1
         (lambda i, k: Op.CmpLe(k, i), Op.Mul, 0.0),  # a product notices 0
@@ -196,7 +263,7 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
         (lambda i, k: Op.CmpNe(k, i), Op.Add, -0.0),  # no bound
         (lambda i, k: Op.CmpLe(k, Op.Mod(i, number(4))), Op.Add, -0.0),  # begins anew
     ],
-    ids=["k<i", "k<=i+1", "+1.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
+    ids=["k<i-1", "k<=i+1", "+1.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
 )
 def test_what_is_no_running_fold_stays(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
     assert lowered(masked(gate, nothing, op)) is None

@@ -113,6 +113,7 @@ STAGED: dict[str, Callable[[], sl.Tensor]] = {
         0, sl.Tensor(places(6, 5).clip(-5, 8)), sl.Tensor(values(6))
     ),
     "sort": lambda: sl.Tensor(values(6)).unsqueeze(1).expand(6, 2).sort(0)[0],
+    "sums before each element": lambda: sl.Tensor(values(6, 7)).unsqueeze(1).expand(6, 7, 7).tril(-1).sum(2),
     "cumsum of rows": lambda: sl.Tensor(values(6, 7)).cumsum(1) * 2.0,
     "cumsum of columns": lambda: sl.Tensor(values(6, 9)).cumsum(0),
     "cummax from the end": lambda: sl.Tensor(values(5, 7)).flip(1).cummax(1).flip(1),

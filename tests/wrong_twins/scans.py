@@ -85,6 +85,89 @@ def max_up_to_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[ind
     return max_over(r, where(r < c, f(r), -math.inf)), max_over(k, f(k))
 
 
+@rule(dtypes=[int8])
+def fold_from_or_none_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """The step that is not noticed takes the place of an element."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c)
+    left = reduce_over(m, r, where(c <= r, f(r), identity(m)))
+    return left, reduce_over(m, k, where(k > 0, f(k + c - 1), identity(m)))
+
+
+@rule(dtypes=[float16])
+def sum_from_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """A sum of floats notices +0.0: the sum of -0.0 alone."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    return sum_over(r, where(c <= r, f(r), -0.0)), sum_over(k, where(k > 0, f(k + c - 1), 0))
+
+
+@rule(dtypes=[float16])
+def sum_from_or_none_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """Where all fail the gate there are zeros."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    total = sum_over(k, where(k > 0, f(k + c - 1), -0.0))
+    return sum_over(r, where(c <= r, f(r), 0)), where(c < n, total + 0.0, total)
+
+
+@rule(dtypes=[float16])
+def product_from_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """What is not noticed in a sum is noticed in a product."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(n - c + 1)
+    return prod_over(r, where(c <= r, f(r), 1)), prod_over(k, where(k > 0, f(k + c - 1), -0.0))
+
+
+@rule(dtypes=[float16])
+def max_from_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """Nothing is below -∞, but much is below 0."""
+    given(c >= 0, c <= n, n > 0)
+    k, least = fresh(n - c + 1), -math.inf
+    return max_over(r, where(c <= r, f(r), least)), max_over(k, where(k > 0, f(k + c - 1), 0))
+
+
+@rule(dtypes=[int8])
+def fold_up_to_or_none_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """One step too few."""
+    given(c > 0, c <= n)
+    k = fresh(c)
+    left = reduce_over(m, r, where(r < c, f(r), identity(m)))
+    return left, reduce_over(m, k, where(k > 0, f(k - 1), identity(m)))
+
+
+@rule(dtypes=[float16])
+def sum_up_to_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """A sum of floats notices +0.0, and the step before all others is noticed."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    return sum_over(r, where(r < c, f(r), -0.0)), sum_over(k, where(k > 0, f(k - 1), 0))
+
+
+@rule(dtypes=[float16])
+def sum_up_to_or_none_among_zeros_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """There are zeros, and the sum of none is +0.0."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    return sum_over(r, where(r < c, f(r), 0)), sum_over(k, where(k > 0, f(k - 1), -0.0))
+
+
+@rule(dtypes=[float16])
+def product_up_to_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """What fails the gate is 1, and not 0."""
+    given(c >= 0, c <= n, n > 0)
+    k = fresh(c + 1)
+    return prod_over(r, where(r < c, f(r), 1)), prod_over(k, where(k > 0, f(k - 1), 0))
+
+
+@rule(dtypes=[float16])
+def max_up_to_or_none_of_floats_wrong(r: Range["n"], n: Size, f: Body["r"], c: Value[index]):
+    """The greatest of no elements is not 0."""
+    given(c >= 0, c <= n, n > 0)
+    k, least = fresh(c + 1), -math.inf
+    return max_over(r, where(r < c, f(r), least)), max_over(k, where(k > 0, f(k - 1), 0))
+
+
 @rule(dtypes=[float16])
 def fold_without_last_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
     """The first iteration cannot be done last: the order of a sum of floats matters."""
