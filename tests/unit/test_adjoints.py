@@ -267,10 +267,7 @@ def test_the_checker_refuses_a_wrong_function(
     right = gradients._through
 
     def wrong(node: UOp, g: Any, *rest: Any) -> Any:
-        return [
-            (s, dataclasses.replace(part, value=change(part.value)))
-            for s, part in right(node, g, *rest)
-        ]
+        return [(s, dataclasses.replace(part, value=change(part.value))) for s, part in right(node, g, *rest)]
 
     monkeypatch.setattr(gradients, "_through", wrong)
     for case in CALLED:
