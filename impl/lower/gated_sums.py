@@ -24,8 +24,8 @@ from soundline.impl.lower.scalars import FUSED
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
 
-WORTH = 16
-"""So often at least the sum of the zeros is used again: it goes through all gates once more."""
+WORTH = 128
+"""So often at least the sum of the zeros is used again: it goes through all gates once more, and slower than a product."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ def gate_of_lanes(z: Any, x: Any, g: Any) -> Any:
 
 
 CASES = {
-    "rows": (gate_of_rows, ((21, 9), (21, 9), (9, 83))),
-    "lanes": (gate_of_lanes, ((9, 83), (9, 21), (9, 83))),
+    "rows": (gate_of_rows, ((21, 9), (21, 9), (9, 131))),
+    "lanes": (gate_of_lanes, ((9, 83), (9, 129), (9, 83))),
     "few": (gate_of_rows, ((3, 5), (3, 5), (5, 18))),
 }
 
