@@ -25,7 +25,7 @@ from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
 
 WORTH = 128
-"""So often at least the sum of the zeros is used again: it goes through all gates once more, and slower than a product."""
+"""So often at least the sum of the zeros is used again: it goes through all gates again, slower than products do."""
 
 
 @dataclass(frozen=True, slots=True)

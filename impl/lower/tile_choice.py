@@ -25,7 +25,7 @@ from typing import Final
 from soundline.impl.lower import arith
 from soundline.impl.lower.loops import stride
 from soundline.impl.lower.target import Target
-from soundline.impl.lower.vectors import VECTOR_DTYPES, parts_of
+from soundline.impl.lower.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import Op, UOp, toposort
 
@@ -43,6 +43,12 @@ IN_BLOCKS: Final = 0.6
 """Cycles for an element that is packed in blocks of vectors."""
 FAR_APART: Final = 4.0
 """Cycles for an element that is written far from the one before."""
+GATE: Final = 2.0
+"""What a vector of a gate costs, in vectors that are folded: it is compared, and becomes a mask."""
+FROM_SECOND: Final = 3.0
+"""Cycles in which a vector comes from the second cache."""
+ROOM: Final = 1 << 15
+"""So many bytes at least find room in the first cache."""
 MOST_ACROSS: Final = 8
 """More vectors side by side leave too few rows."""
 COPIES: Final = 2
@@ -74,6 +80,8 @@ class _Work:
     packed: tuple[bool, ...]
     """Whether each load may be packed."""
     stored: dict[UOp, int]
+    gates: tuple[frozenset[UOp], ...]
+    """For each comparison in the fold the axes on which it depends."""
 
     @property
     def steps(self) -> int:
@@ -114,7 +122,12 @@ def _work(ranges: Sequence[UOp], body: UOp) -> _Work | None:
     each = [_steps(n.src[0].src[1], ranges) for n in loads]
     ready = tuple(_is_few(n) and arith.ranges_of(n).issuperset(fold.src[1:]) for n in loads)
     known = tuple(s for s in each if s is not None)
-    return _Work(ranges, fold, known, ready, stored) if len(known) == len(each) else None
+    if len(known) < len(each):
+        return None
+    gates = tuple(
+        arith.ranges_of(n) for n in toposort(fold) if n.op in COMPARISONS and n.src[0].dtype.is_float
+    )
+    return _Work(ranges, fold, known, ready, stored, gates)
 
 
 def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
@@ -129,7 +142,11 @@ def _is_few(load: UOp) -> bool:
 
 
 def _suits(work: _Work, rows: UOp, lanes: UOp) -> bool:
-    """Whether elements are used again along the rows, and lanes lie side by side or can be packed."""
+    """Whether elements are used again along the rows, and lanes lie side by side or can be packed; beside a gate there
+    are others, of what is stored, for which lanes that lie apart would be no vectors.
+    """
+    if work.gates and work.stored[lanes] != 1:
+        return False
     if all(s[lanes] == 0 for s in work.loads) or all(s[rows] for s in work.loads):
         return False
     return all(
@@ -143,8 +160,11 @@ def _sizes(work: _Work, rows: UOp, lanes: UOp, target: Target) -> Iterator[Choic
     """
     count = trip_count(rows)
     vectors = parts_of(trip_count(lanes), work.fold.dtype)
-    for across in range(1, min(MOST_ACROSS, vectors) + 1):
-        most = (target.registers - across - 1) // across
+    besides, least = (
+        (3, min(2, vectors)) if work.gates else (1, 1)
+    )  # a gate needs what is compared, and with what
+    for across in range(least, min(MOST_ACROSS, vectors) + 1):
+        most = (target.registers - across - besides) // across
         if most >= 1:
             height = evenly(count, most)[0][0]
             yield Choice(rows, lanes, height, across, _cycles(work, rows, lanes, height, across, target))
@@ -176,18 +196,31 @@ def _cut(count: int, size: int) -> list[tuple[int, int]]:
 def _step(work: _Work, rows: UOp, lanes: UOp, high: int, wide: int) -> float:
     """The cycles of one step of the reduction of a tile."""
     loads = sum((high if s[rows] else 1) * (wide if s[lanes] else 1) for s in work.loads)
-    return max(high * wide / AT_ONCE, loads / AT_ONCE, WAIT)
+    if not work.gates:
+        return max(high * wide / AT_ONCE, loads / AT_ONCE, WAIT)
+    gated = GATE * sum((high if rows in g else 1) * (wide if lanes in g else 1) for g in work.gates)
+    return max((high * wide + gated) / AT_ONCE, loads / AT_ONCE, _streamed(work, lanes, wide), WAIT)
+
+
+def _streamed(work: _Work, lanes: UOp, wide: int) -> float:
+    """The cycles in which the vectors of a step come from the second cache; 0 where those of all steps find room in the
+    first one.
+    """
+    vectors = wide * sum(s[lanes] != 0 for s in work.loads)
+    size = width_of(work.fold.dtype) * work.fold.dtype.itemsize
+    held = vectors * size * math.prod(map(trip_count, work.fold.src[1:]))
+    return FROM_SECOND * vectors if held > ROOM else 0.0
 
 
 def _moved(work: _Work, rows: UOp, lanes: UOp, target: Target) -> float:
     """The cycles of packing, and of writing the output."""
     inside = (*work.ranges, *work.fold.src[1:])
     whole = trip_count(lanes) % (target.vector // work.fold.dtype.itemsize) == 0
+    written = math.prod(map(trip_count, work.ranges))
     total = 0.0
     for s in work.loads:
         if s[lanes] not in (0, 1):
             total += (IN_BLOCKS if whole else MOVED) * math.prod(trip_count(r) for r in inside if s.get(r, 1))
-    written = math.prod(map(trip_count, work.ranges))
     if work.stored[lanes] == 1:
         return total + written * work.fold.dtype.itemsize / target.vector
     return total + written * (MOVED if work.stored[rows] == 1 else FAR_APART)

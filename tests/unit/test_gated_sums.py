@@ -14,7 +14,7 @@ from soundline.impl.lower import gated_sums
 from soundline.impl.lower.target import Target
 from soundline.impl.program import Program
 from soundline.impl.stages import lower
-from soundline.spec.uop import Op, toposort
+from soundline.spec.uop import AxisType, Op, toposort
 
 from .processors import PROCESSORS, WIDE, lower_for
 
@@ -160,6 +160,26 @@ def test_a_factor_that_its_gate_chooses_is_chosen_once() -> None:
     program = sl.compile(lambda p, x, z: p.where(p.where(x, 0.0) * z, 0.0), p, x, z)
     assert any("where_mul_chosen" in str(r) for r in program.certificate.rules)
     assert np.asarray(program(p, x, z)).tolist() == [np.inf, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "higher"),
+    [
+        pytest.param(gate_of_lanes, ((128, 512), (128, 512), (128, 512)), True, id="gates of lanes"),
+        pytest.param(gate_of_rows, ((512, 128), (512, 128), (128, 512)), False, id="gates of rows"),
+    ],
+)
+def test_a_tile_asks_few_gates(f: Any, shapes: tuple[tuple[int, int], ...], higher: bool, wide: None) -> None:
+    given = [np.ones(s, np.float32) for s in shapes]
+    program = sl.compile(f, *given, profile="fast")
+    upcast = [
+        s.arg[0] for s in program.schedules[-1].steps if s.op == "Split" and s.arg[1] is AxisType.UPCAST
+    ]
+    lanes, rows = upcast[:2]
+    assert lanes % 16 == 0
+    assert rows > 1
+    assert (rows > WIDE.rows) == higher
+    assert (lanes < 16 * WIDE.across) == higher
 
 
 def test_bools_in_lanes_have_a_type_of_their_own() -> None:
