@@ -179,6 +179,8 @@ class _Rangeifier:
         if node.op is Op.Reduce:
             if len(views) > 1:
                 return f"it is a reduction that is read in {len(views)} ways"
+            if any(self.times.get((node, v)) for v in views):
+                return "it is a reduction on which a choice by position depends"
             once = self.runs_once(next(iter(views)), elements)
             return None if once else "it is a reduction that cannot run once inside the loops of its reader"
         if node.dtype is index or names_a_place(node):

@@ -25,7 +25,7 @@ from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.reductions import Reductions
 from soundline.impl.tensors.values import Operand, Values, as_graph
 from soundline.spec.compositions import nothing
-from soundline.spec.dtypes import DType, bool_, index, int64
+from soundline.spec.dtypes import DType, bool_, index, int64, uint64
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, broadcast_to, const, element_of, reshape, toposort
 
@@ -163,10 +163,9 @@ class Selection(Reductions):
         """
         mask, values, at = self._spread_out("scatter", axis, indices, source)
         number = values.place(at + 1)
-        hit = mask.where(number, -1)
-        last = hit.max(at + 1, keepdim=True)
-        chosen = values._chosen((number == last) & (last >= 0), at + 1)
-        return (last >= 0).squeeze(at + 1).where(chosen, self)
+        count = mask.where((number + 1).cast(uint64), 0).max(at + 1, keepdim=True)  # 0: the greatest of none
+        chosen = values._chosen(number == count.cast(int64) - 1, at + 1)
+        return (count > 0).squeeze(at + 1).where(chosen, self)
 
     def scatter_add(self, axis: int, indices: Operand, source: Operand) -> Self:
         """The tensor plus, at every place, the sum of the elements of `source` whose index along `axis` it is.

@@ -17,7 +17,7 @@ from soundline.impl.lower.simplify import Applied
 from soundline.spec import compositions
 from soundline.spec.dtypes import float32, index, int64
 from soundline.spec.pipeline import check_pipeline
-from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, param
+from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, param, toposort
 
 RANDOM = np.random.default_rng(8)
 K, D = 300, 700
@@ -90,6 +90,38 @@ def test_rows_are_added_at_places_of_their_own() -> None:
     assert same_bits(program(table, at, what), np.stack(columns, 1))
 
 
+def put(table: np.ndarray, at: np.ndarray, what: np.ndarray) -> np.ndarray:
+    """Element by element, ascending: the last one wins."""
+    found = table.copy()
+    for k, v in zip(at, what, strict=True):
+        if 0 <= (k + len(table) if k < 0 else k) < len(table):
+            found[k] = v
+    return found
+
+
+@pytest.mark.parametrize("profile", ["exact", "fast"])
+def test_what_is_put_at_a_place_needs_no_loop_over_all_that_is_not(profile: str) -> None:
+    """The number of the last element for each place is a scatter, and the element with this number is a load."""
+    table, what, at = values(K), values(D), places(D, K)
+    program = sl.compile(lambda t, i, v: t.scatter(0, i, v), table, at, what, profile=profile)
+    assert len(scatters(program)) == 1
+    assert sum(n.op is Op.Reduce for n in toposort(*program.kernels)) == 1
+    assert same_bits(program(table, at, what), put(table, at, what))
+
+
+def test_rows_are_put_at_places_of_their_own() -> None:
+    table, what = values(K, 5), values(D, 5)
+    at = RANDOM.integers(0, K, (D, 5))
+    program = sl.compile(lambda t, i, v: t.scatter(0, i, v), table, at, what)
+    assert len(scatters(program)) == 1
+    columns = [put(table[:, c], at[:, c], what[:, c]) for c in range(5)]
+    assert same_bits(program(table, at, what), np.stack(columns, 1))
+    flags = what > 0
+    program = sl.compile(lambda t, i, v: t.scatter(0, i, v), table > 0, at, flags)
+    columns = [put(table[:, c] > 0, at[:, c], flags[:, c]) for c in range(5)]
+    assert np.array_equal(program(table > 0, at, flags), np.stack(columns, 1))
+
+
 def test_an_order_is_written_at_its_ranks() -> None:
     x = values(500)
     x[17] = np.nan
@@ -109,6 +141,9 @@ def test_nothing_is_added_where_there_is_nothing() -> None:
 # Stages -----------------------------------------------------------------------------------------------------------
 
 STAGED: dict[str, Callable[[], sl.Tensor]] = {
+    "scatter": lambda: sl.Tensor(values(5)).scatter(
+        0, sl.Tensor(places(6, 5).clip(-5, 8)), sl.Tensor(values(6))
+    ),
     "scatter_add": lambda: sl.Tensor(values(5)).scatter_add(
         0, sl.Tensor(places(6, 5).clip(-5, 8)), sl.Tensor(values(6))
     ),
