@@ -29,6 +29,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from soundline.impl.lower import tiles
 from soundline.impl.lower.alike import flattened_folds, merged_folds
+from soundline.impl.lower.any_folds import with_whole_numbers
 from soundline.impl.lower.approximate import approximated
 from soundline.impl.lower.gated_sums import zeros_apart
 from soundline.impl.lower.heuristics import schedule_of
@@ -51,7 +52,7 @@ def prepared_nest(
 ) -> list[UOp]:
     """A simplified nest as it is before its schedule."""
     running = scanned(nest, numbers, applied)
-    return running or [merged_folds(flattened_folds(nest, licences), numbers)]
+    return running or [merged_folds(flattened_folds(with_whole_numbers(nest), licences), numbers)]
 
 
 def optimized(

@@ -178,6 +178,8 @@ class _Cutting:
         if body.op is not Op.Store or len(body.src) > 2:
             raise _Unsuitable
         place, value = body.src
+        if value.dtype is bool_:
+            raise _Unsuitable  # a mask is no byte for each lane
         axes = self.axes(value)
         at = self.affine(place.src[1])
         again = base_of(place) not in {base_of(n.src[0]) for n in toposort(value) if n.op is Op.Load}

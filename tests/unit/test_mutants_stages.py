@@ -92,6 +92,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "broadcast": lambda: (floats(4, 5) * floats(4, 1),),
     "narrowed": lambda: ((floats(3, 2) @ floats(2, 9) / 1000).cast(sl.int16),),
     "two": two,
+    "any and all": lambda: ((floats(5, 9) > 3).any(1), (floats(5, 9) < 40).all(0)),
     "repeated": repeated,
     "border": lambda: (Tensor.of(border(floats(4, 3).uop)),),
     "both axes": lambda: (Tensor.of(Op.Reduce(floats(5, 5).uop, arg=ReduceArg(Op.Add, (0, 1)))),),
@@ -210,6 +211,14 @@ MUTANTS = [
         "max(taken)",
         "stage-optimize-c3",
     ),
+    M(
+        "optimize",
+        "any and all",
+        "lower.any_folds:_counted",
+        "Op.CmpLt(zero, greatest)",
+        "Op.CmpLt(greatest, zero)",
+    ),
+    M("optimize", "any and all", "lower.any_folds:_counted", "else (zero, one)", "else (one, zero)"),
     M("optimize", "rows", "lower.tiles:split", "count % lanes if count > lanes else 0", "0"),
     M(
         "optimize",
