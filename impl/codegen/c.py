@@ -21,7 +21,7 @@ from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
 from soundline.impl.codegen import c_streams as streams
 from soundline.impl.codegen import c_vectors as vectors
-from soundline.impl.codegen.c_prelude import HEADERS, helpers_for
+from soundline.impl.codegen.c_prelude import HEADERS, ROLLED, helpers_for
 from soundline.impl.codegen.c_streams import storage_of
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
@@ -69,9 +69,8 @@ KEPT_SCALAR = '__asm__ volatile("");'
 GCC 12 computes wrong values where it makes vectors of a loop that holds others: a sum that is added in one inner loop
 and divided by in the next took an element of another row.
 """
-ROLLED = "#pragma GCC unroll 1"
-"""Before a loop whose sums take most registers: unrolled, what two of its iterations read would have none."""
 _MANY_SUMS = 8
+"""From so many vectors on, a loop that folds into them stays as it is: two of its iterations would have no room."""
 
 
 @dataclass

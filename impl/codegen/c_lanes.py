@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from soundline.impl.codegen import c_expressions as c
+from soundline.impl.codegen.c_prelude import ROLLED
 from soundline.impl.codegen.c_transpose import Transposed, transposed, transposition
 from soundline.impl.lower.scalars import identity_of
 from soundline.impl.lower.vectors import steps_of
@@ -45,7 +46,8 @@ def store(kernel: Rendering, node: UOp) -> None:
         statement = f"{target} = {text};"
         kernel.line(f"if ({kernel.operand(gate[0])}) {statement}" if gate else statement)
 
-    _loops(kernel, axes, [value, *at, *gate], finish)
+    apart = axes != _long_axes(value)  # rows that are written lie far from each other
+    _loops(kernel, axes, [value, *at, *gate], finish, rolled=apart)
 
 
 def _transpose(kernel: Rendering, node: UOp, moved: Transposed) -> None:
@@ -93,9 +95,10 @@ def _loops(
     wanted: list[UOp],
     finish: Callable[[], None],
     first: bool = False,
+    rolled: bool = False,
 ) -> None:
     """Loops over axes around `finish`, each value that it wants computed as far out as it can be; or their first
-    iterations alone.
+    iterations alone. The outermost loop may be one that is to stay as it is, `rolled`.
     """
     outside = dict(kernel.texts)
     opened = set(kernel.lanes)
@@ -103,6 +106,8 @@ def _loops(
     size = {k: n for w in wanted if w.shape for k, n in enumerate(shape_of(w)) if n > 1}
     for axis in axes:
         count = 1 if first else size.get(axis, 1)
+        if rolled and axis == axes[0]:
+            kernel.lines.append(ROLLED)
         kernel.line(f"for (idx l{axis} = 0; l{axis} < {count}; l{axis}++) {{")
         kernel.depth += 1
         kernel.lanes.add(axis)

@@ -221,6 +221,8 @@ _BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
 ]
 """Each block of helpers, the calls that ask for it, and the blocks that it needs."""
 
+ROLLED = "#pragma GCC unroll 1"
+"""Before a loop that is not to be unrolled."""
 HEADERS = (
     "#include <fenv.h>\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n"
 )

@@ -30,15 +30,15 @@ from __future__ import annotations
 
 import math
 
-from soundline.impl.lower import arith
+from soundline.impl.lower import arith, tiles
 from soundline.impl.lower.alike import vector_lanes
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import border, last_step, loaded_places, stride, walked_as_one
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.threads import dealt_out
-from soundline.impl.lower.tile_choice import Choice, chosen
-from soundline.impl.lower.tiles import for_each, is_far, is_few, lies_across, split, tile
+from soundline.impl.lower.tile_choice import Choice, chosen, is_few
+from soundline.impl.lower.tiles import for_each, is_far, lies_across, split, tile
 from soundline.impl.lower.views import trip_count
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
@@ -154,7 +154,7 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
         return
     usual = _usual(ranges, body, folds)
     few = usual is not None and trip_count(usual[0]) <= FEW and is_far(body, inner)
-    if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target)) is not None:
+    if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target, tiles.FAR)) is not None:
         _as_chosen(kernel, target, at, choice)
         return
     along = [f for f in folds if inner in arith.ranges_of(f)]

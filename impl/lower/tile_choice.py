@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ from soundline.impl.lower.loops import stride
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, UOp, substitute, toposort
 
 GAIN: Final = 0.95
 """Another choice than the usual one must be estimated to take less than this share of its cycles."""
@@ -41,6 +41,8 @@ MOVED: Final = 1.2
 """Cycles for an element that is packed or written one by one."""
 IN_BLOCKS: Final = 0.6
 """Cycles for an element that is packed in blocks of vectors."""
+FROM_FAR: Final = 16
+"""Bytes that come in a cycle from beyond the second cache."""
 FAR_APART: Final = 4.0
 """Cycles for an element that is written far from the one before."""
 GATE: Final = 2.0
@@ -79,6 +81,8 @@ class _Work:
     """For each load, how far apart the elements are that neighbours along an axis read."""
     packed: tuple[bool, ...]
     """Whether each load may be packed."""
+    far: tuple[bool, ...]
+    """Whether what one step over lanes needs of each load is packed because it lies far apart."""
     stored: dict[UOp, int]
     gates: tuple[frozenset[UOp], ...]
     """For each comparison in the fold the axes on which it depends."""
@@ -89,11 +93,13 @@ class _Work:
         return math.prod(map(trip_count, (*self.ranges, *self.fold.src[1:])))
 
 
-def chosen(ranges: Sequence[UOp], body: UOp, usual: tuple[UOp, UOp] | None, target: Target) -> Choice | None:
+def chosen(
+    ranges: Sequence[UOp], body: UOp, usual: tuple[UOp, UOp] | None, target: Target, far: int
+) -> Choice | None:
     """The tile of a nest around one reduction that is much better than the usual one, whose rows and lanes are given
-    if there is one; None where there is none.
+    if there is one; None where there is none. What lies so many bytes apart as `far` is packed.
     """
-    work = _work(ranges, body)
+    work = _work(ranges, body, far)
     if work is None or work.steps < WORTH:
         return None
     limit = math.inf
@@ -107,7 +113,7 @@ def chosen(ranges: Sequence[UOp], body: UOp, usual: tuple[UOp, UOp] | None, targ
     return best if best is not None and best.cycles < limit else None
 
 
-def _work(ranges: Sequence[UOp], body: UOp) -> _Work | None:
+def _work(ranges: Sequence[UOp], body: UOp, far: int) -> _Work | None:
     """What a nest does; None where it is no such reduction, or some place is no sum of steps."""
     folds = [n for n in toposort(body) if n.op is Op.Reduce]
     if len(folds) != 1 or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
@@ -120,14 +126,15 @@ def _work(ranges: Sequence[UOp], body: UOp) -> _Work | None:
     if stored is None or any(len(n.src) > 1 or n.src[0].op is not Op.Index for n in loads):
         return None
     each = [_steps(n.src[0].src[1], ranges) for n in loads]
-    ready = tuple(_is_few(n) and arith.ranges_of(n).issuperset(fold.src[1:]) for n in loads)
+    ready = tuple(is_few(n) and arith.ranges_of(n).issuperset(fold.src[1:]) for n in loads)
     known = tuple(s for s in each if s is not None)
     if len(known) < len(each):
         return None
     gates = tuple(
         arith.ranges_of(n) for n in toposort(fold) if n.op in COMPARISONS and n.src[0].dtype.is_float
     )
-    return _Work(ranges, fold, known, ready, stored, gates)
+    apart = tuple(span(n, fold.src[1:]) > far for n in loads)
+    return _Work(ranges, fold, known, ready, apart, stored, gates)
 
 
 def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
@@ -136,9 +143,19 @@ def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
     return known if len(known) == len(found) else None
 
 
-def _is_few(load: UOp) -> bool:
+def is_few(load: UOp) -> bool:
+    """Whether not many more elements are loaded than the Buffer has; a window that slides would be copied again and
+    again.
+    """
     size = math.prod(trip_count(r) for r in arith.ranges_of(load))
     return size <= COPIES * int(load.src[0].src[0].arg.size)
+
+
+def span(load: UOp, ranges: Collection[UOp]) -> int:
+    """The bytes between the first and the last element that a load reads as these ranges run; 0 if it is not known."""
+    still = {r: arith.number(0) for r in arith.ranges_of(load) if r not in ranges}
+    known = arith.bounds(substitute(load.src[0].src[1], still))
+    return 0 if known is None else int(known.hi - known.lo + 1) * load.dtype.itemsize
 
 
 def _suits(work: _Work, rows: UOp, lanes: UOp) -> bool:
@@ -185,7 +202,8 @@ def _cycles(work: _Work, rows: UOp, lanes: UOp, height: int, across: int, target
         for wide, often in _cut(vectors, across):
             in_steps += times * often * _step(work, rows, lanes, high, wide)
     others = work.steps // (count * trip_count(lanes))
-    return in_steps * others + _moved(work, rows, lanes, target)
+    passes = len(evenly(count, height))
+    return in_steps * others + _moved(work, rows, lanes, passes, target)
 
 
 def _cut(count: int, size: int) -> list[tuple[int, int]]:
@@ -212,15 +230,19 @@ def _streamed(work: _Work, lanes: UOp, wide: int) -> float:
     return FROM_SECOND * vectors if held > ROOM else 0.0
 
 
-def _moved(work: _Work, rows: UOp, lanes: UOp, target: Target) -> float:
-    """The cycles of packing, and of writing the output."""
+def _moved(work: _Work, rows: UOp, lanes: UOp, passes: int, target: Target) -> float:
+    """The cycles of packing, of reading what is packed anew for rows of another number, and of writing the output."""
     inside = (*work.ranges, *work.fold.src[1:])
-    whole = trip_count(lanes) % (target.vector // work.fold.dtype.itemsize) == 0
-    written = math.prod(map(trip_count, work.ranges))
+    size, lane = work.fold.dtype.itemsize, target.vector // work.fold.dtype.itemsize
     total = 0.0
-    for s in work.loads:
-        if s[lanes] not in (0, 1):
-            total += (IN_BLOCKS if whole else MOVED) * math.prod(trip_count(r) for r in inside if s.get(r, 1))
+    for s, may, far in zip(work.loads, work.packed, work.far, strict=True):
+        apart = s[lanes] not in (0, 1)
+        if apart or (may and far):
+            count = math.prod(trip_count(r) for r in inside if s.get(r, 1))
+            total += count * (IN_BLOCKS if trip_count(lanes) % lane == 0 or not apart else MOVED)
+            if s[lanes] and count * size > target.cache:
+                total += (passes - 1) * count * size / FROM_FAR
+    written = math.prod(map(trip_count, work.ranges))
     if work.stored[lanes] == 1:
-        return total + written * work.fold.dtype.itemsize / target.vector
+        return total + written / lane
     return total + written * (MOVED if work.stored[rows] == 1 else FAR_APART)

@@ -20,9 +20,9 @@ from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import stride
 from soundline.impl.lower.scheduling import Scheduling, packable
 from soundline.impl.lower.target import Target, this_machine
-from soundline.impl.lower.tile_choice import evenly
+from soundline.impl.lower.tile_choice import evenly, is_few, span
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import AxisType, Op, UOp, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 __all__ = ["BLOCK", "FAR", "ROOM", "for_each", "is_far", "pack", "pays", "split", "this_machine", "tile"]
 
@@ -34,8 +34,6 @@ the rows come in blocks.
 """
 FAR = 1 << 17
 """From so many bytes between the first and the last element that one tile reads on, packing pays."""
-COPIES = 2
-"""What is read at places that overlap is not packed where that would store each element more often than this."""
 
 
 def for_each(kernel: Scheduling, first: int, count: int, work: Callable[[int], None]) -> None:
@@ -158,15 +156,7 @@ def pays(load: UOp, ranges: Collection[UOp]) -> bool:
     """Whether a load, of which one tile needs what these ranges reach, is better packed."""
     if len(load.src) > 1:
         return True
-    return is_few(load) and _span(load, ranges) > FAR
-
-
-def is_few(load: UOp) -> bool:
-    """Whether not many more elements are loaded than the Buffer has; a window that slides would be copied again and
-    again.
-    """
-    size = math.prod(trip_count(r) for r in arith.ranges_of(load))
-    return size <= COPIES * int(load.src[0].src[0].arg.size)
+    return is_few(load) and span(load, ranges) > FAR
 
 
 def lies_across(load: UOp, r: UOp) -> bool:
@@ -176,11 +166,4 @@ def lies_across(load: UOp, r: UOp) -> bool:
 
 def is_far(body: UOp, axis: UOp) -> bool:
     """Whether the reductions in a body read, along an axis and what they fold, from far apart."""
-    return any(_span(load, {axis, *folded}) > FAR for load, folded in packable(body, axis))
-
-
-def _span(load: UOp, ranges: Collection[UOp]) -> int:
-    """The bytes between the first and the last element that a load reads as these ranges run; 0 if it is not known."""
-    still = {r: arith.number(0) for r in arith.ranges_of(load) if r not in ranges}
-    known = arith.bounds(substitute(load.src[0].src[1], still))
-    return 0 if known is None else int(known.hi - known.lo + 1) * load.dtype.itemsize
+    return any(span(load, {axis, *folded}) > FAR for load, folded in packable(body, axis))

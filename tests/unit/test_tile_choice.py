@@ -117,7 +117,7 @@ def tile_of(root: Tensor, usual: bool = True) -> tuple[int, int, int, int] | Non
     """The places of the rows and lanes among the axes, and the size of the tile."""
     ranges, body = nest_of(nest(root))
     last = (ranges[-2], ranges[-1]) if usual else None
-    found = chosen(ranges, body, last, WIDE)
+    found = chosen(ranges, body, last, WIDE, tiles.FAR)
     if found is None:
         return None
     return ranges.index(found.rows), ranges.index(found.lanes), found.height, found.across
