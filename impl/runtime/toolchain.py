@@ -35,10 +35,12 @@ FLAGS = (
     "-fno-fast-math",
     "-fno-math-errno",
     "-fno-trapping-math",  # floating-point exceptions are not observed; values are
-    "-fno-predictive-commoning",  # what a loop reads again next time would wait in memory instead of being read
     "-fno-strict-aliasing",  # temporaries of several types share the arena
     "-w",
 )
+GCC = (
+    "-fno-predictive-commoning",
+)  # what a loop reads again next time would wait in memory instead of being read
 _INSTALL = (
     "install a C compiler (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
     "anywhere: pip install ziglang), or name one in the environment variable CC"
@@ -121,7 +123,8 @@ def find_compiler() -> Compiler:
         where = shutil.which(command[0])
         version = _version(command, where) if where else None
         if version is not None:
-            return Compiler(command, version, (*FLAGS, *machine_flags()))
+            own = () if "clang" in version else GCC
+            return Compiler(command, version, (*FLAGS, *own, *machine_flags()))
         tried.append(shlex.join(command))
     raise ToolchainError(f"no C compiler found; tried {', '.join(tried)}", hint=_INSTALL)
 

@@ -113,6 +113,21 @@ def test_a_library_that_cannot_be_loaded_is_a_toolchain_error(tmp_path: Path) ->
         cpu.Library(tmp_path / "no.so")
 
 
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [
+        ("cc (Debian 12.2.0) 12.2.0", True),
+        ("Debian clang version 14.0.6", False),
+        ("Apple clang version 15", False),
+    ],
+)
+def test_only_gcc_is_given_what_only_gcc_knows(
+    version: str, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchain, "_version", lambda command, path: version)
+    assert ("-fno-predictive-commoning" in toolchain.find_compiler().flags) == known
+
+
 def test_the_flags_forbid_what_would_change_a_bit() -> None:
     flags = toolchain.find_compiler().flags
     assert "-ffp-contract=off" in flags
