@@ -61,23 +61,18 @@ StatedAdjoint = Callable[[UOp], Stated | None]
 """The adjoint that a node states, if it is the value of a composition that does."""
 
 
-def _derived(node: UOp) -> Stated | None:
-    """No composition states its adjoint."""
-    return None
-
-
 def gradient(
     y: UOp,
     xs: Sequence[UOp],
     seed: UOp | None = None,
     adjoints: GivenAdjoints = MappingProxyType({}),
-    stated: StatedAdjoint = _derived,
+    stated: StatedAdjoint | None = None,
 ) -> tuple[UOp, ...]:
     """The derivative of y, or of the sum of seed·y, with respect to each of xs; zeros where y does not depend on it.
 
     y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
     or any node inside y. `adjoints` gives those of CustomFunctions, by name; `stated` those of compositions, of which
-    one is derived nevertheless where an x is inside of it. Raises `GradientError`.
+    one is derived nevertheless where an x is inside of it; without it all are. Raises `GradientError`.
 
     >>> from soundline.spec.dtypes import float64
     >>> from soundline.spec.evaluate import evaluate
@@ -120,7 +115,7 @@ def backward(
     seed: Cotangent,
     xs: Collection[UOp],
     adjoints: GivenAdjoints = MappingProxyType({}),
-    stated: StatedAdjoint = _derived,
+    stated: StatedAdjoint | None = None,
 ) -> dict[UOp, Cotangent]:
     """The adjoints of the nodes between xs and y; those inside of a composition that states its own have none."""
     nodes = closed.own_nodes(y)
@@ -172,9 +167,9 @@ def joined(a: Cotangent, b: Cotangent) -> Cotangent:
     return Cotangent(Op.Add(a.value, b.value), live)
 
 
-def _stating(node: UOp, xs: Collection[UOp], stated: StatedAdjoint) -> Stated | None:
+def _stating(node: UOp, xs: Collection[UOp], stated: StatedAdjoint | None) -> Stated | None:
     """The adjoint that a node states; None where one of xs is inside of the composition."""
-    own = stated(node)
+    own = None if stated is None else stated(node)
     stack = [] if own is None else [node]
     seen = {node} if own is None else {node, *own.operands}
     while stack:
@@ -191,7 +186,7 @@ def passed(
     g: Cotangent,
     between: Collection[UOp],
     adjoints: GivenAdjoints = MappingProxyType({}),
-    stated: StatedAdjoint = _derived,
+    stated: StatedAdjoint | None = None,
 ) -> list[tuple[UOp, Cotangent]]:
     """What a node hands on to its operands."""
     law = ADJOINTS[node.op]
@@ -237,7 +232,11 @@ def _stated(own: Stated, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]
 
 
 def _through(
-    node: UOp, g: Cotangent, between: Collection[UOp], adjoints: GivenAdjoints, stated: StatedAdjoint
+    node: UOp,
+    g: Cotangent,
+    between: Collection[UOp],
+    adjoints: GivenAdjoints,
+    stated: StatedAdjoint | None,
 ) -> list[tuple[UOp, Cotangent]]:
     """An element of a Tuple receives g. The arguments of a Function receive the elements of another Function."""
     called = node.src[0]

@@ -15,18 +15,16 @@ from soundline.impl.lower.costs import ELEMENTWISE
 from soundline.impl.lower.views import groups, shape_of
 from soundline.spec.uop import Op, UOp
 
-Axes = frozenset[int]
 
-
-def repeated_axes(order: Iterable[UOp]) -> dict[UOp, Axes]:
+def repeated_axes(order: Iterable[UOp]) -> dict[UOp, frozenset[int]]:
     """For each value the axes along which it repeats; sources come before users. Those of size 1 may be missing."""
-    found: dict[UOp, Axes] = {}
+    found: dict[UOp, frozenset[int]] = {}
     for node in order:
         found[node] = _axes_of(node, found)
     return found
 
 
-def _axes_of(node: UOp, known: Mapping[UOp, Axes]) -> Axes:
+def _axes_of(node: UOp, known: Mapping[UOp, frozenset[int]]) -> frozenset[int]:
     if not node.src or not node.shape:
         return frozenset()
     own = known.get(node.src[0], frozenset())
@@ -48,7 +46,7 @@ def _axes_of(node: UOp, known: Mapping[UOp, Axes]) -> Axes:
     return own if node.op in (Op.Shrink, Op.Flip) else frozenset()
 
 
-def _reshaped(node: UOp, own: Axes) -> Axes:
+def _reshaped(node: UOp, own: frozenset[int]) -> frozenset[int]:
     """What a run of old axes becomes repeats, if all of them do."""
     old, new = shape_of(node.src[0]), shape_of(node)
     found: set[int] = set()
