@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from soundline.spec.bounds import MIN_MAX, Bounds, Known
 from soundline.spec.closed import free_by_node, own_nodes
-from soundline.spec.dtypes import Element, bool_, index, to_bits
+from soundline.spec.dtypes import DType, Element, index, to_bits
 from soundline.spec.elementwise import ELEMENTWISE, operand_dtype, scalar
 from soundline.spec.node import Size, UOp, toposort
 from soundline.spec.op_schema import Op
@@ -212,6 +213,12 @@ def is_single(node: UOp, known: Bounds) -> bool:
 def _end(node: UOp, value: Element) -> UOp | None:
     """A bound as a constant of the node's dtype: bounds are compared as numbers, an element has one Python type."""
     if node.dtype is index:
-        return None if math.isinf(value) else const(int(value), index)
-    exact = bool(value) if node.dtype is bool_ else float(value) if node.dtype.is_float else int(value)
-    return const(exact, node.dtype)
+        return None if math.isinf(value) else _whole(int(value), index)
+    if node.dtype.is_int:
+        return _whole(int(value), node.dtype)
+    return const(float(value) if node.dtype.is_float else bool(value), node.dtype)
+
+
+@lru_cache(maxsize=1 << 12)
+def _whole(value: int, dtype: DType) -> UOp:
+    return const(value, dtype)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from soundline.impl.applications import Application, attempt
@@ -107,9 +108,8 @@ def rewrite(
     grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever, and
     `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
     """
-    granted = tuple(r for r in rules if set(r.licences) <= set(licences))
     with collection_paused():
-        run = Run(index_of(granted), limit, watch, validate)
+        run = Run(_granted(tuple(rules), frozenset(licences)), limit, watch, validate)
         result = run.normal_form(root)
         applied, folded, applications = (
             tuple(sorted(run.applied.items())),
@@ -118,6 +118,12 @@ def rewrite(
         )
         del run  # most of what was made was for it
     return Rewritten(result, applied, folded, applications)
+
+
+@lru_cache(maxsize=64)
+def _granted(rules: tuple[Rule | Procedure, ...], licences: frozenset[str]) -> Index:
+    """The index of the rules that these licences suffice for."""
+    return index_of(tuple(r for r in rules if licences.issuperset(r.licences)))
 
 
 _Step = tuple[UOp, UOp, str]

@@ -25,18 +25,20 @@ def own_sources(node: UOp) -> tuple[UOp, ...]:
 
 def own_nodes(*roots: UOp) -> list[UOp]:
     """The nodes of a body, sources before users, without the bodies of the Functions and Calls nested in it."""
-    order: dict[UOp, None] = {}
+    met: set[UOp] = set()
+    order: list[UOp] = []
     stack: list[UOp | None] = [*reversed(roots)]
     while stack:
         node = stack.pop()
         if node is None:  # what lies below this mark is a node whose sources are in order
             node = stack.pop()
             assert node is not None
-            order[node] = None
-        elif node not in order:
+            order.append(node)
+        elif node not in met:
+            met.add(node)
             stack += (node, None)
-            stack += [s for s in own_sources(node)[::-1] if s not in order]
-    return list(order)
+            stack += own_sources(node)[::-1]
+    return order
 
 
 def bind(root: UOp, replacements: dict[UOp, UOp]) -> UOp:

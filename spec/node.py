@@ -282,23 +282,23 @@ def _size_text(size: Size, depth: int) -> str:
 
 def toposort(*roots: UOp) -> Iterator[UOp]:
     """Every node that the roots reach, once each, sources before users."""
-    done: set[UOp] = set()
-    stack: list[UOp | None] = [*reversed(roots)]
+    met: set[UOp] = set()
+    order: list[UOp] = []
+    stack: list[Any] = [*reversed(roots)]
     while stack:
         node = stack.pop()
-        if node is None:  # what lies below this mark is a node whose sources are done
-            node = stack.pop()
-            assert node is not None
-            if node not in done:
-                done.add(node)
-                yield node
-        elif node not in done:
-            if node.src:
-                stack += (node, None)
-                stack += [s for s in node.src[::-1] if s not in done]
+        if node is None:  # what lies below this mark is a node whose sources are in order
+            order.append(stack.pop())
+        elif node not in met:
+            met.add(node)
+            src = node.src
+            if src:
+                stack.append(node)
+                stack.append(None)
+                stack += src[::-1]
             else:
-                done.add(node)
-                yield node
+                order.append(node)
+    return iter(order)
 
 
 def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:

@@ -21,7 +21,7 @@ from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
 from soundline.impl.codegen import c_streams as streams
 from soundline.impl.codegen import c_vectors as vectors
-from soundline.impl.codegen.c_prelude import HEADERS, ROLLED, helpers_for
+from soundline.impl.codegen.c_prelude import ROLLED, every_header, headers_for, helpers_for
 from soundline.impl.codegen.c_streams import storage_of
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import is_global
@@ -60,8 +60,15 @@ def render(program: UOp) -> str:
     declarations = vectors.declarations_for(functions)
     given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
     texts = helpers_for(declarations + functions), declarations, given, functions, table
-    return HEADERS + "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
+    text = "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
+    return (every_header() if given else headers_for(text)) + text
 
+
+SMALL = 48
+"""A kernel of so few lines may be compiled where it is called: GCC takes some milliseconds for a function, however
+small."""
+APART = "__attribute__((noinline)) "
+"""What keeps a greater kernel apart, so that what it needs of registers and stack concerns no other."""
 
 KEPT_SCALAR = '__asm__ volatile("");'
 """No instruction, but a loop with this in it stays scalar; the loops inside may still become vectors.
@@ -86,6 +93,8 @@ class Rendering:
     """For each open loop, whether it holds another loop."""
     variables: int = 0
     uses: Counter[UOp] = field(default_factory=Counter)
+    has_arrays: bool = False
+    """Whether it has storage of its own that is no register of the machine."""
     lanes: set[int] = field(default_factory=set)
     """The axes over which a loop is open."""
     axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
@@ -109,16 +118,15 @@ class Rendering:
 
     def text(self) -> str:
         """The function."""
-        for node in self.nodes:
-            for source in node.src:
-                self.uses[source] += 1
+        self.uses.update([s for node in self.nodes for s in node.src])
         self.vectors = vectors.vectors_in(self.nodes)
         self.ahead = streams.ahead(self.linear)
         for node in self.linear.src:
             self.instruction(node)
         if any("sl_stream_" in line for line in self.lines):
             self.lines.append(streams.FENCE)
-        head = f"\nstatic __attribute__((noinline)) void {self.name}({self.parameters()}) {{"
+        small = len(self.lines) <= SMALL and not self.has_arrays
+        head = f"\nstatic {'' if small else APART}void {self.name}({self.parameters()}) {{"
         return "\n".join([head, f"    typedef {self.index_type()} idx;", *self.lines, "}"]) + "\n"
 
     def index_type(self) -> str:
@@ -203,6 +211,7 @@ class Rendering:
                 self.line(node.arg.format(*map(name_of, node.src)))
             case Op.Buffer:
                 aligned = "_Alignas(64) " if node.arg.size * node.dtype.itemsize >= 64 else ""
+                self.has_arrays |= node.arg.size > 1
                 self.line(f"{aligned}{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
                 self.loop(node)

@@ -9,6 +9,7 @@ once. A program contains only the helpers that it uses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from soundline.spec.dtypes import (
@@ -223,9 +224,54 @@ _BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
 
 ROLLED = "#pragma GCC unroll 1"
 """Before a loop that is not to be unrolled."""
-HEADERS = (
-    "#include <fenv.h>\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n"
-)
+
+_MATH = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
+    fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
+    nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
+"""
+"""Functions that C has for double, and under names with one letter more for float and long double."""
+_MATH_MACROS = """
+    fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered
+    signbit math_errhandling float_t double_t HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN
+"""
+_STRING = """
+    memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp
+    strncpy strpbrk strrchr strspn strstr strtok strxfrm NULL size_t
+"""
+_FENV = """
+    feclearexcept fegetexceptflag feraiseexcept fesetexceptflag fetestexcept fegetround fesetround fegetenv feholdexcept
+    fesetenv feupdateenv fenv_t fexcept_t
+"""
+_HEADERS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    "fenv": (frozenset(_FENV.split()), ("FE_",)),
+    "math": (
+        frozenset((*(name + end for name in _MATH.split() for end in ("", "f", "l")), *_MATH_MACROS.split())),
+        ("FP_", "M_", "MATH_"),
+    ),
+    "stdbool": (frozenset(("bool", "true", "false")), ()),
+    "stdint": (frozenset(), ("int", "uint", "INT", "UINT", "SIZE_MAX", "PTRDIFF_", "WCHAR_", "SIG_ATOMIC_")),
+    "string": (frozenset(_STRING.split()), ()),
+}
+"""The headers of C with all names that they declare, and how other such names begin. To read one that is not needed
+takes longer than to compile a small kernel.
+"""
+
+
+def headers_for(text: str) -> str:
+    """The headers of whose names a program uses some."""
+    words = set(re.findall(r"\w+", text))
+    wanted = (
+        header
+        for header, (names, beginnings) in _HEADERS.items()
+        if not names.isdisjoint(words) or any(w.startswith(beginnings) for w in words)
+    )
+    return "".join(f"#include <{h}.h>\n" for h in wanted)
+
+
+def every_header() -> str:
+    """All of them, for text that a user has written."""
+    return "".join(f"#include <{h}.h>\n" for h in _HEADERS)
 
 
 def helpers_for(body: str) -> str:
@@ -244,6 +290,4 @@ def all_helpers() -> str:
 
 def names(blocks: Iterable[str]) -> list[str]:
     """The helper names that some texts define."""
-    import re
-
     return re.findall(r"\b(sl_\w+)\(", "".join(blocks))

@@ -31,13 +31,13 @@ NEAR = 1 << 17
 def streamed(program: UOp) -> frozenset[UOp]:
     """The Buffers that a Linear of Linears writes past the caches."""
     steps = [step for kernel in program.src for step in kernel.src]
-    read = {storage_of(n.src[0]) for n in toposort(*steps) if n.op is Op.Load}
     written = {storage_of(s.src[0]) for s in steps if s.op is Op.Store}
-    return frozenset(
-        b
-        for b in written - read
-        if b.op is Op.Buffer and is_global(b) and b.arg.size * b.dtype.itemsize >= LARGE
-    )
+    large = {
+        b for b in written if b.op is Op.Buffer and is_global(b) and b.arg.size * b.dtype.itemsize >= LARGE
+    }
+    if not large:
+        return frozenset()
+    return frozenset(large - {storage_of(n.src[0]) for n in toposort(*steps) if n.op is Op.Load})
 
 
 def storage_of(place: UOp) -> UOp:

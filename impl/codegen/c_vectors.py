@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _TYPE = re.compile(r"(?:\b|_)(f32|f64|u32|u64|i32|i64)x(\d+)(u?)\b")
 _MASK = re.compile(r"(?:\b|_)m(32|64)x(\d+)\b")
 _COMPARISON = re.compile(r"\bsl_(lt|gt|le|ge|eq|ne)_(\w+)x(\d+)\b")
+_WORD = re.compile(r"\w+")
 _ALL = re.compile(r"\bSL_ALL(\d+)\b")
 _FMA = re.compile(r"\bsl_fma_(f32|f64)x(\d+)\b")
 _STREAM = re.compile(r"\bsl_stream_(\w+)x(\d+)\b")
@@ -57,6 +58,8 @@ def _short(dtype: DType) -> str:
 
 def declarations_for(text: str) -> str:
     """The vector types and fills that a text uses."""
+    fetch = [FETCH] if "SL_FETCH(" in text else []
+    text = " ".join(sorted(set(_WORD.findall(text))))  # a text says the same words again and again
     helpers = [comparison(*found) for found in sorted(set(_COMPARISON.findall(text)))]
     helpers += [_helper(*found) for found in sorted(set(_HELPER.findall(text)))]
     helpers.insert(0, masks(set(_MASK.findall(" ".join((text, *helpers))))))
@@ -69,7 +72,6 @@ def declarations_for(text: str) -> str:
     fills = (f"#define SL_ALL{width}(x) {{{', '.join(['(x)'] * width)}}}\n" for width in widths)
     fused = [_fused(kind, width) for kind, width in sorted(set(_FMA.findall(text)))]
     stores = (_stream(kind, int(width)) for kind, width in sorted(set(_STREAM.findall(text))))
-    fetch = [FETCH] if "SL_FETCH(" in text else []
     return "".join((*types, *fills, *([_ELEMENTWISE, *fused] if fused else []), *helpers, *stores, *fetch))
 
 
@@ -192,6 +194,8 @@ def _may_be(node: UOp) -> bool:
         return node.arg.addrspace == "REG" and is_vector(node)
     if node.op is Op.After:
         return is_vector(node)
+    if not node.shape:
+        return False
     if is_fill(node):
         return node.dtype is bool_ or is_vector(node)
     if not is_vector(node):

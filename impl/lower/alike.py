@@ -16,13 +16,14 @@ import itertools
 from collections.abc import Collection, Iterator
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import over, under
 from soundline.impl.lower.loops import loaded_places, stride
 from soundline.impl.lower.scheduling import Scheduling
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.vectors import VECTOR_DTYPES, computes, lane_size, order_is_free
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
-from soundline.spec.uop import AxisType, Op, UOp, loop, toposort
+from soundline.spec.uop import AxisType, Op, UOp, loop
 
 VECTORS = 4
 """So many vectors at a time are computed where little is computed of each."""
@@ -36,8 +37,8 @@ MANY = 40
 def flattened_folds(nest: UOp, licences: Collection[str]) -> UOp:
     """The nest with a reduction of reductions by the same op as one, as memory goes, where the order is free."""
     new: dict[UOp, UOp] = {}
-    for node in toposort(nest):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    for node in under(nest):
+        made = over(node, new)
         if made.op is Op.Reduce and order_is_free(made, licences):
             inner, *outer = made.src
             if inner.op is Op.Reduce and inner.arg == made.arg and not inner.arg.axes:
@@ -71,7 +72,7 @@ def merged_folds(nest: UOp, numbers: Iterator[int]) -> UOp:
 
 
 def _neighbours(nest: UOp) -> dict[tuple[UOp, UOp], None]:
-    folds = [n for n in toposort(nest) if n.op is Op.Reduce and len(n.src) > 2]
+    folds = [n for n in under(nest) if n.op is Op.Reduce and len(n.src) > 2]
     return {pair: None for f in folds for pair in itertools.pairwise(f.src[1:])}
 
 
@@ -80,11 +81,11 @@ def _joins(nest: UOp, p: UOp, q: UOp) -> bool:
     if p.arg.type is not q.arg.type or any(r.src[0].op is not Op.Const for r in (p, q)):
         return False
     both = {p, q}
-    for fold in (n for n in toposort(nest) if n.op is Op.Reduce and not both.isdisjoint(n.src[1:])):
+    for fold in (n for n in under(nest) if n.op is Op.Reduce and not both.isdisjoint(n.src[1:])):
         if (p, q) not in itertools.pairwise(fold.src[1:]):
             return False
-    indices = {n.src[1] for n in toposort(nest) if n.op is Op.Index}
-    for node in toposort(nest):
+    indices = {n.src[1] for n in under(nest) if n.op is Op.Index}
+    for node in under(nest):
         if node.dtype is index or node.shape is None or node.op is Op.Index:
             continue
         used = node.src[:1] if node.op is Op.Reduce else node.src
@@ -97,7 +98,7 @@ def _joins(nest: UOp, p: UOp, q: UOp) -> bool:
 def _as_one(nest: UOp, p: UOp, q: UOp, whole: UOp) -> UOp:
     """A nest in which one loop stands for two."""
     new: dict[UOp, UOp] = {p: arith.number(0), q: whole}
-    for node in toposort(nest):
+    for node in under(nest):
         if node in new:
             continue
         src = node.src
@@ -119,7 +120,7 @@ def vector_lanes(kernel: Scheduling, target: Target, at: int) -> None:
     if not ranges or ranges[-1].arg.type is not AxisType.LOOP or not has_vectors(body, ranges[-1]):
         return
     width = target.vector // body.src[1].dtype.itemsize
-    work = sum(ranges[-1] in arith.ranges_of(n) and n.dtype is not index for n in toposort(body))
+    work = sum(ranges[-1] in arith.ranges_of(n) and n.dtype is not index for n in under(body))
     some = width * max(1, min(VECTORS, MANY // max(work, 1)))
     for lanes in dict.fromkeys((some, width)):
         axis = kernel.nest(at)[0][-1]
@@ -138,9 +139,9 @@ def has_vectors(body: UOp, r: UOp) -> bool:
     """Whether all that a store needs and that changes with a range has vectors, and lies side by side in memory."""
     if body.op is not Op.Store or len(body.src) > 2 or body.src[1].dtype not in VECTOR_DTYPES:
         return False
-    if stride(body.src[0].src[1], r) != 1 or any(n.op is Op.Reduce for n in toposort(body)):
+    if stride(body.src[0].src[1], r) != 1 or any(n.op is Op.Reduce for n in under(body)):
         return False
-    changing = (n for n in toposort(body.src[1]) if n.dtype is not index and r in arith.ranges_of(n))
+    changing = (n for n in under(body.src[1]) if n.dtype is not index and r in arith.ranges_of(n))
     return all(
         lane_size(n) == body.src[1].dtype.itemsize and _has_vectors(n, r)
         for n in changing

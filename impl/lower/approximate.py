@@ -16,6 +16,7 @@ from collections.abc import Collection
 from typing import Final
 
 from soundline.impl.elementary import exp
+from soundline.impl.lower.anew import over
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.spec.dtypes import DType, float32, int32
 from soundline.spec.uop import Op, UOp, const, param, substitute, toposort
@@ -47,7 +48,7 @@ def approximated(kernel: UOp, licences: Collection[str]) -> UOp:
     }
     new: dict[UOp, UOp] = {}
     for node in toposort(kernel) if found else ():
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+        made = over(node, new)
         new[node] = substitute(found[node], new) if node in found else made
     return new[kernel] if found else kernel
 

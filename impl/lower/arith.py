@@ -8,34 +8,29 @@ and drops the neutral element, nothing more: every other simplification is a rul
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
+from weakref import ref
 
+from soundline.impl.remembered import Remembered
 from soundline.spec.bounds import MIN_MAX, Bounds
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.elementwise import scalar
 from soundline.spec.uop import Op, UOp, const
 
-_KNOWN: WeakKeyDictionary[UOp, Bounds | None] = WeakKeyDictionary()
+_KNOWN: Remembered[Bounds | None] = Remembered()
 
 
 def bounds(node: UOp) -> Bounds | None:
     """`min_max` of a node by the spec's laws, each node computed once."""
-    stack = [node]
-    while stack:
-        top = stack[-1]
-        if top in _KNOWN:
-            stack.pop()
-            continue
-        waiting = [s for s in top.src if s not in _KNOWN]
-        if waiting:
-            stack.extend(waiting)
-        else:
-            _KNOWN[top] = None if top.shape is None else MIN_MAX[top.op](top, _KNOWN.__getitem__)
-            stack.pop()
-    return _KNOWN[node]
+    return _KNOWN.found(node, _bounds)
 
 
+def _bounds(node: UOp) -> Bounds | None:
+    return None if node.shape is None else MIN_MAX[node.op](node, _KNOWN.__getitem__)
+
+
+@functools.lru_cache(maxsize=1 << 12, typed=True)
 def number(value: int) -> UOp:
     """An index constant."""
     return const(value, index)
@@ -122,25 +117,14 @@ def closed_gate() -> UOp:
     return const(False, bool_)
 
 
-_RANGES: WeakKeyDictionary[UOp, frozenset[UOp]] = WeakKeyDictionary()
+_RANGES: Remembered[frozenset[UOp]] = Remembered()
 _NONE: frozenset[UOp] = frozenset()
 
 
 def ranges_of(node: UOp) -> frozenset[UOp]:
     """The Ranges that a node depends on and that no Reduce or End below it has closed."""
-    stack = [node]
-    while stack:
-        top = stack[-1]
-        if top in _RANGES:
-            stack.pop()
-            continue
-        waiting = [s for s in top.src if s not in _RANGES]
-        if waiting:
-            stack.extend(waiting)
-        else:
-            _RANGES[top] = _open_ranges(top)
-            stack.pop()
-    return _RANGES[node]
+    known = _RANGES.data.get(ref(node))
+    return _RANGES.found(node, _open_ranges) if known is None else known
 
 
 def _open_ranges(node: UOp) -> frozenset[UOp]:

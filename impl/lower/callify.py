@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from soundline.impl.lower.anew import over
 from soundline.impl.lower.placement import check_device
 from soundline.spec.closed import elements, own_nodes
 from soundline.spec.errors import CompileError
@@ -108,7 +109,7 @@ def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called:
             raise CompileError("a Load with one gate for many elements is not lowered", where="callify")
         chosen = Op.Where(gate, value, alternative)
         return Op.Load(chosen, arg=node.arg) if moves else chosen
-    return UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    return over(node, new)
 
 
 def _called(node: UOp, new: dict[UOp, UOp], apart: frozenset[UOp]) -> UOp:

@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.nests import rowwise
-from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, reshape, toposort
+from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, reshape
 from soundline.spec.uop import expand as expanded
 
 Shape = tuple[int, ...]
@@ -50,7 +51,7 @@ class _Lanes:
         self.nest = nest
         self.ranges, self.body = nest_of(nest)
         outer = [r for r in self.ranges if is_lane(r)]
-        inner = [n for n in toposort(self.body) if is_lane(n) and n not in outer]
+        inner = [n for n in under(self.body) if is_lane(n) and n not in outer]
         self.lanes = [*outer, *inner]
         self.new: dict[UOp, UOp] = {}
 
@@ -58,7 +59,7 @@ class _Lanes:
         """The nest without its parallel ranges."""
         if not self.lanes:
             return self.nest
-        for node in toposort(self.body):
+        for node in under(self.body):
             self.new[node] = self.expanded(node)
         effect = self.new[self.body]
         for r in reversed(self.ranges):

@@ -32,6 +32,7 @@ import math
 
 from soundline.impl.lower import arith, tiles
 from soundline.impl.lower.alike import vector_lanes
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import border, last_step, loaded_places, stride, walked_as_one
 from soundline.impl.lower.scheduling import Scheduling, packable
@@ -40,7 +41,7 @@ from soundline.impl.lower.threads import dealt_out
 from soundline.impl.lower.tile_choice import Choice, chosen, is_few
 from soundline.impl.lower.tiles import for_each, is_far, lies_across, split, tile
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import AxisType, Op, UOp, toposort
+from soundline.spec.uop import AxisType, Op, UOp
 
 LONE_LANES = 64
 """Lanes of a split reduction."""
@@ -67,7 +68,7 @@ _LANES = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
 
 def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     """A kernel with the steps that these rules choose for it."""
-    if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
+    if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in under(kernel.sink)):
         return kernel  # its own storage orders what it does
     nests_of(kernel, target)
     for at in range(len(kernel.packing())):
@@ -85,7 +86,7 @@ def nests_of(kernel: Scheduling, target: Target) -> Scheduling:
 
 
 def _nest(kernel: Scheduling, target: Target, at: int) -> None:
-    if any(n.op is Op.Range and n.src[0].op is not Op.Const for n in toposort(kernel.sink.src[at])):
+    if any(n.op is Op.Range and n.src[0].op is not Op.Const for n in under(kernel.sink.src[at])):
         return  # a fold along a loop
     for_each(kernel, at, peel(kernel, at), lambda at: _peeled(kernel, target, at))
 
@@ -108,7 +109,7 @@ def peel(kernel: Scheduling, at: int) -> int:
     any other the last step of one axis.
     """
     ranges, body = kernel.nest(at)
-    moves = not any(n.op is Op.Reduce for n in toposort(body))
+    moves = not any(n.op is Op.Reduce for n in under(body))
     if moves and math.prod(map(trip_count, ranges)) >= MUCH:
         return _without_borders(kernel, at, _BORDERS)
     axis = last_step(kernel.sink.src[at])
@@ -143,7 +144,7 @@ def merge(kernel: Scheduling, at: int) -> None:
 def lanes(kernel: Scheduling, target: Target, at: int) -> None:
     """Split the innermost axes of a nest into lanes, where that makes something cheaper."""
     ranges, body = kernel.nest(at)
-    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    folds = [n for n in under(body) if n.op is Op.Reduce]
     if not ranges or any(r.arg.type is not AxisType.LOOP for r in ranges):
         return
     inner = ranges[-1]
@@ -197,7 +198,7 @@ def _as_chosen(kernel: Scheduling, target: Target, at: int, choice: Choice) -> N
         for k in range(place, len(kernel.nest(at)[0]) + last):
             ranges, _ = kernel.nest(at)
             kernel.swap(ranges[k], ranges[k + 1])
-    fold = next(n for n in toposort(kernel.nest(at)[1]) if n.op is Op.Reduce)
+    fold = next(n for n in under(kernel.nest(at)[1]) if n.op is Op.Reduce)
     tile(kernel, target, at, fold, target.tile or (choice.height, choice.across))
 
 
@@ -284,7 +285,7 @@ def _packs_to_tiles(body: UOp, fold: UOp, ranges: list[UOp]) -> bool:
         return False
     inner = ranges[-1]
     ready = {load for load, _ in packable(body, inner)}
-    apart = {n for n in toposort(fold) if n.op is Op.Load and lies_across(n, inner)}
+    apart = {n for n in under(fold) if n.op is Op.Load and lies_across(n, inner)}
     if any(stride(p.src[1], inner) is None for p in loaded_places(fold)):
         return False
     return apart <= ready and all(is_few(n) and ranges[-2] not in arith.ranges_of(n) for n in apart)
@@ -318,7 +319,7 @@ def unroll(kernel: Scheduling, at: int) -> None:
     """Unroll the ranges of short reductions that contain reductions."""
     chosen: list[UOp] = []
     width: dict[UOp, int] = {}  # lanes of the reductions in a node that lie inside each other
-    for node in toposort(kernel.sink.src[at]):
+    for node in under(kernel.sink.src[at]):
         width[node] = max((width[s] for s in node.src), default=0)
         if node.op is Op.Reduce and len(node.src) == 2 and not width[node]:
             width[node] = 1
@@ -333,9 +334,9 @@ def unroll(kernel: Scheduling, at: int) -> None:
 def group(kernel: Scheduling, at: int) -> None:
     """Split each reduction that may be, and reads along its last range, into lanes that fold apart."""
     nest = kernel.sink.src[at]
-    if any(n.op is Op.Range and n.arg.type in _LANES for n in toposort(nest)):
+    if any(n.op is Op.Range and n.arg.type in _LANES for n in under(nest)):
         return
-    folds = [n for n in toposort(nest_of(nest)[1]) if n.op is Op.Reduce]
+    folds = [n for n in under(nest_of(nest)[1]) if n.op is Op.Reduce]
     for r in dict.fromkeys(f.src[-1] for f in folds):
         with_it = [f for f in folds if r in f.src[1:]]
         if all(f.src[-1] is r and _order_is_free(kernel, f) and _worth_splitting(f) for f in with_it):
@@ -351,7 +352,7 @@ def _order_is_free(kernel: Scheduling, fold: UOp) -> bool:
 
 def _worth_splitting(fold: UOp) -> bool:
     last = fold.src[-1]
-    nested = any(n.op is Op.Reduce for n in toposort(fold.src[0]))
+    nested = any(n.op is Op.Reduce for n in under(fold.src[0]))
     return not nested and trip_count(last) >= 2 * LONE_LANES and reads_along(fold, last)
 
 

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import over
 from soundline.impl.lower.effects import nest_of
 from soundline.impl.lower.gated_sums import Gated, gated, is_neutral
 from soundline.impl.lower.scalars import FUSED, filled, identity_of
@@ -80,11 +81,28 @@ class _Linearizer:
         self.placed: dict[UOp, UOp] = {}
         self.open: dict[UOp, None] = {}
         self.body: UOp = Op.Group()
+        self.ordered: dict[UOp, bool] = {}
+        self.listed: dict[UOp, list[UOp]] = {}
+        """What nodes reach, of those that were asked for."""
         self.later: set[UOp] = set()
         """Members of Groups whose turn is still to come."""
         self.next_register = first_register
         self.running: dict[UOp, tuple[UOp, UOp, UOp]] = {}
         """Of each scan whose loop is open: its step, its register, and the first store."""
+
+    def under(self, root: UOp) -> list[UOp]:
+        """What a node reaches, sources before users."""
+        found = self.listed.get(root)
+        if found is None:
+            found = self.listed[root] = list(toposort(root))
+        return found
+
+    def is_ordered(self, body: UOp) -> bool:
+        """Whether members of a Group come in an order; each body is asked about once."""
+        found = self.ordered.get(body)
+        if found is None:
+            found = self.ordered[body] = _is_ordered(body)
+        return found
 
     def kernel(self, sink: UOp) -> UOp:
         """The sequence of a kernel's nests, one after the other."""
@@ -98,7 +116,7 @@ class _Linearizer:
         folded anew there.
         """
         around = {*self.open, r}
-        for fold in toposort(self.body):
+        for fold in self.under(self.body):
             runs = fold.op is Op.Reduce and fold not in self.placed and runs_along(fold, r)
             if runs and arith.ranges_of(fold) <= around:
                 step = Op.Reduce(substitute(fold.src[0], {fold.src[1]: r}), r, arg=fold.arg)
@@ -108,7 +126,7 @@ class _Linearizer:
         """Place loops and what they repeat."""
         ranges, body = nest_of(effect)
         self.body = body
-        if _is_ordered(body):
+        if self.is_ordered(body):
             self.later.update(body.src)
         for r in ranges:
             self.hoist(body)
@@ -122,7 +140,7 @@ class _Linearizer:
     def effect(self, body: UOp) -> UOp:
         """Place a Store after what it stores, or each member of a Group, which may be a nest by itself."""
         if body.op is Op.Group:
-            ordered = _is_ordered(body)
+            ordered = self.is_ordered(body)
             return Op.Group(*(self.member(s) if ordered else self.effect(s) for s in body.src))
         self.place(body)
         return self.placed[body]
@@ -151,7 +169,7 @@ class _Linearizer:
     def hoist(self, root: UOp) -> None:
         """Place everything under `root` that no loop still to be opened changes."""
         early: set[UOp] = set()  # what comes after a member of a Group whose turn is still to come
-        for node in toposort(root):
+        for node in self.under(root):
             if node in self.placed:
                 continue
             if node in self.later or not early.isdisjoint(node.src):
@@ -173,7 +191,7 @@ class _Linearizer:
 
     def append(self, node: UOp) -> None:
         """Place a node whose sources are placed."""
-        made = UOp(node.op, tuple(self.placed[s] for s in node.src), node.arg, node.tag) if node.src else node
+        made = over(node, self.placed)
         self.placed[node] = made
         if made.op not in _OPERANDS and not is_global(made):
             self.sequence.append(made)
@@ -196,13 +214,15 @@ class _Linearizer:
     def folds_with(self, node: UOp) -> list[UOp]:
         """A Reduce, and all others of the nest that can run in the same loops."""
         found = [node]
-        for other in toposort(self.body):
+        for other in self.under(self.body):
             alike = other.op is Op.Reduce and other.src[1:] == node.src[1:] and other not in self.placed
             if other is node or other in self.running:
                 continue
             if alike and arith.ranges_of(other) <= self.open.keys():
                 found.append(other)
-        inner = {f: set(toposort(f)) for f in found}
+        if len(found) == 1:
+            return found
+        inner = {f: set(self.under(f)) for f in found}
         return [f for f in found if f is node or not any(o is not f and o in inner[f] for o in found)]
 
     def fold(self, folds: Sequence[UOp]) -> None:

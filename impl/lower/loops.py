@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.effects import closed, nest_of
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
 from soundline.spec.sizes import polynomial
-from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
 
 __all__ = [
     "border",
@@ -42,7 +43,7 @@ def stride(at: UOp, r: UOp) -> int | None:
 
 def loaded_places(root: UOp) -> Iterator[UOp]:
     """The places that the loads under a node read."""
-    return (n.src[0] for n in toposort(root) if n.op is Op.Load and n.src[0].op is Op.Index)
+    return (n.src[0] for n in under(root) if n.op is Op.Load and n.src[0].op is Op.Index)
 
 
 def with_value(body: UOp, r: UOp, value: UOp) -> UOp:
@@ -77,7 +78,7 @@ FEW_OF = 4
 def last_step(nest: UOp) -> UOp | None:
     """The axis of a nest of which the last step alone fails a gate; None where there is none."""
     ranges, body = nest_of(nest)
-    gates = [n for n in toposort(body) if _is_gate(n) and not _always(n)]
+    gates = [n for n in under(body) if _is_gate(n) and not _always(n)]
     for r in ranges:
         count = trip_count(r)
         if count < 2:
@@ -105,7 +106,7 @@ def border(nest: UOp) -> tuple[UOp, int] | None:
 
 def _undecided(body: UOp) -> Iterator[UOp]:
     """The comparisons on which it hangs whether something is loaded."""
-    stack = [n.src[2] for n in toposort(body) if n.op is Op.Load and len(n.src) > 2]
+    stack = [n.src[2] for n in under(body) if n.op is Op.Load and len(n.src) > 2]
     while stack:
         gate = stack.pop()
         known = arith.bounds(gate)
@@ -144,8 +145,8 @@ def _always(gate: UOp) -> bool:
 def walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
     """Whether every index walks two neighbouring loops as one, and nothing else knows of them."""
     both = {p, q}
-    indices = {n.src[1] for n in toposort(body) if n.op is Op.Index}
-    for node in toposort(body):
+    indices = {n.src[1] for n in under(body) if n.op is Op.Index}
+    for node in under(body):
         if node.dtype is index or node.shape is None or node.op is Op.Index:
             continue
         if any(s.dtype is index and s not in indices and both & arith.ranges_of(s) for s in node.src):
@@ -154,4 +155,4 @@ def walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
         outer, inner = stride(at, p), stride(at, q)
         if outer is None or inner is None or outer != inner * trip_count(q):
             return False
-    return all(not (both & set(n.src[1:])) for n in toposort(body) if n.op is Op.Reduce)
+    return all(not (both & set(n.src[1:])) for n in under(body) if n.op is Op.Reduce)

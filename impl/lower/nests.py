@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from soundline.impl.lower.anew import over, under
 from soundline.impl.lower.linearize import is_global, nest_of
 from soundline.impl.lower.loops import closed
-from soundline.spec.uop import Op, UOp, substitute, toposort
+from soundline.spec.uop import Op, UOp, substitute
 
 
 def opened(nest: UOp) -> tuple[list[UOp], list[UOp]]:
@@ -24,15 +25,15 @@ def opened(nest: UOp) -> tuple[list[UOp], list[UOp]]:
     if body.op is not Op.Group or not _is_ordered(body):
         return [], [nest]
     new: dict[UOp, UOp] = {}
-    for node in toposort(body):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    for node in under(body):
+        made = over(node, new)
         new[node] = made.src[0] if _orders(made) else made
     return ranges, [new[part] for part in body.src]
 
 
 def _is_ordered(body: UOp) -> bool:
     parts = set(body.src)
-    return any(n.op is Op.After and not parts.isdisjoint(n.src[1:]) for n in toposort(body))
+    return any(n.op is Op.After and not parts.isdisjoint(n.src[1:]) for n in under(body))
 
 
 def _orders(node: UOp) -> bool:
@@ -63,7 +64,7 @@ def rowwise(nest: UOp, change: Callable[[UOp], Iterable[UOp]]) -> list[UOp]:
 
 
 def _stored_by(part: UOp) -> set[UOp]:
-    return {n.src[0].src[0] for n in toposort(part) if n.op is Op.Store}
+    return {n.src[0].src[0] for n in under(part) if n.op is Op.Store}
 
 
 def is_row(storage: UOp) -> bool:

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import Op, UOp, param, substitute, toposort
+from soundline.spec.uop import Op, UOp, param, substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def obligations(kernels: UOp) -> list[Obligation]:
 
 def accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
     """What each access does, its place, and its gate."""
-    for node in toposort(kernel):
+    for node in under(kernel):
         if node.op is Op.Load and node.src[0].op is Op.Index:
             yield "load", node.src[0], node.src[2] if len(node.src) > 2 else None
         elif node.op is Op.Store:

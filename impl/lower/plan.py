@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import over
 from soundline.impl.lower.linearize import is_global
 from soundline.spec.dtypes import uint8
 from soundline.spec.uop import Op, SliceArg, UOp, buffer, toposort
@@ -90,7 +91,5 @@ def substituted(kernels: UOp, replacements: dict[UOp, UOp]) -> UOp:
         if node in replacements:
             new[node] = replacements[node]
         else:
-            new[node] = (
-                UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-            )
+            new[node] = over(node, new)
     return new[kernels]

@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith, tiles
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.heuristics import deal, nests_of
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed, stride
@@ -31,7 +32,7 @@ from soundline.impl.lower.schedule import Scheduled, axis_text
 from soundline.impl.lower.scheduling import Scheduling, without_single
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
-from soundline.spec.uop import Op, UOp, buffer, param, substitute, toposort
+from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17
 """So many bytes of rows stay in the nearest caches of a core, and on the stack of a thread."""
@@ -53,7 +54,7 @@ class _Member:
     """The places that it reads, and the gate under which it does."""
 
     def __post_init__(self) -> None:
-        loads = [n for n in toposort(self.store) if n.op is Op.Load]
+        loads = [n for n in under(self.store) if n.op is Op.Load]
         self.places = {n.src[0]: n.src[2] if len(n.src) > 2 else None for n in loads}
         self.places |= {n.src[0]: None for n in loads if len(n.src) == 1}
 
@@ -64,7 +65,7 @@ class _Member:
 
     def work(self, rows: int) -> int:
         """How much it does in a row."""
-        inside = [math.prod(map(trip_count, n.src[1:])) for n in toposort(self.store) if n.op is Op.Reduce]
+        inside = [math.prod(map(trip_count, n.src[1:])) for n in under(self.store) if n.op is Op.Reduce]
         return math.prod(map(trip_count, self.ranges[rows:])) * max(inside, default=1)
 
     def goes_by_rows(self, rows: int) -> bool:
@@ -76,13 +77,13 @@ class _Member:
             across = [s for r in outer if (s := stride(at, r))]
             if within and across and min(map(abs, across)) < min(map(abs, within)):
                 return False
-        folds = [n for n in toposort(self.store) if n.op is Op.Reduce]
+        folds = [n for n in under(self.store) if n.op is Op.Reduce]
         within_rows = [f for f in folds if not arith.ranges_of(f).isdisjoint(inner)]
         return all(set(outer) <= arith.ranges_of(p.src[1]) for f in within_rows for p in _read_by(f))
 
 
 def _read_by(root: UOp) -> Iterator[UOp]:
-    return (n.src[0] for n in toposort(root) if n.op is Op.Load)
+    return (n.src[0] for n in under(root) if n.op is Op.Load)
 
 
 @dataclass(slots=True)
@@ -172,7 +173,7 @@ def grouped(kernels: Sequence[UOp], given: Collection[int], temporaries: int | N
     maker: dict[UOp, int] = {}  # which group stores to a Buffer
     for k, kernel in enumerate(kernels):
         member = None if k in given else _member(k, kernel)
-        at = max((maker[b] for b in toposort(kernel) if b in maker), default=-1)
+        at = max((maker[b] for b in under(kernel) if b in maker), default=-1)
         rows = groups[at].rows if at >= 0 and member is not None else None
         joined = rows.joined(member) if rows is not None and member is not None else None
         if joined is not None:
@@ -194,7 +195,7 @@ def grouped(kernels: Sequence[UOp], given: Collection[int], temporaries: int | N
 
 def _buffers(kernel: UOp, op: Op) -> set[UOp]:
     """What a kernel loads from, or stores to."""
-    places = (n.src[0] for n in toposort(kernel) if n.op is op)
+    places = (n.src[0] for n in under(kernel) if n.op is op)
     return {p.src[0] for p in places if p.op is Op.Index and p.src[0].op is Op.Buffer}
 
 
@@ -258,7 +259,7 @@ def _parts(rows: _Rows, own: set[UOp], slots: Iterator[int]) -> Iterator[tuple[_
 def _depth_of_folds(member: _Member) -> int:
     """How many loops the reductions need that the loops inside of these do not change; 0 where there are none."""
     deepest = 0
-    for fold in (n for n in toposort(member.store) if n.op is Op.Reduce):
+    for fold in (n for n in under(member.store) if n.op is Op.Reduce):
         depth = max((k for k, r in enumerate(member.ranges, 1) if r in arith.ranges_of(fold)), default=0)
         free = arith.ranges_of(fold) <= set(member.ranges)
         if free and depth < len(member.ranges):
@@ -283,7 +284,7 @@ def _with_scalars_apart(
 def _unchanged_folds(store: UOp, rows: frozenset[UOp]) -> list[UOp]:
     """What is made of reductions and is the same in all of a row: as much at a time as can be, no reduction twice."""
     folded: set[UOp] = set()  # what has a reduction in it
-    for node in toposort(store):
+    for node in under(store):
         if node.op is Op.Reduce or not folded.isdisjoint(node.src):
             folded.add(node)
     wanted: dict[UOp, None] = {}
@@ -296,6 +297,6 @@ def _unchanged_folds(store: UOp, rows: frozenset[UOp]) -> list[UOp]:
                 wanted[node] = None
             else:
                 stack.extend(node.src)
-    inside = Counter(n for w in wanted for n in toposort(w) if n.op is Op.Reduce)
+    inside = Counter(n for w in wanted for n in under(w) if n.op is Op.Reduce)
     wanted |= {n: None for n, count in inside.items() if count > 1 and arith.ranges_of(n) <= rows}
-    return [n for n in toposort(store) if n in wanted]
+    return [n for n in under(store) if n in wanted]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.loops import closed, in_lanes, stride
 from soundline.impl.lower.matched import LoweredFacts, applied_to, isolated
@@ -26,7 +27,7 @@ from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import scans
 from soundline.spec.node import RangeArg
-from soundline.spec.uop import AxisType, Op, UOp, loop, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
 
 ROWS = 4
 """So many rows are scanned side by side: a step waits for the one before, and other rows fill the wait."""
@@ -68,7 +69,7 @@ def scanned(nest: UOp, numbers: Iterator[int], applied: Applied) -> list[UOp] | 
     """The nest with its running folds as folds up to a loop, and laid out for them; None where it has none."""
     ranges, body = nest_of(nest)
     loops = [r for r in ranges if r.arg.type is AxisType.LOOP]
-    folds = [n for n in toposort(body) if n.op is Op.Reduce and len(n.src) == 2 and _is_gated(n, loops)]
+    folds = [n for n in under(body) if n.op is Op.Reduce and len(n.src) == 2 and _is_gated(n, loops)]
     if not folds:
         return None
     noted = Applied()
@@ -109,7 +110,7 @@ def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, 
             continue
         applied.take(noted)
         applied.update((stated.id,))
-        (inner,) = (n for n in toposort(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
+        (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
         made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
         return made, substitute(found, {inner: made})
     return None
@@ -119,7 +120,7 @@ def _behind_gate(fold: UOp) -> UOp:
     """A fold of a choice whose loads are behind the gate as well: before its first element there is nothing to read."""
     gate, chosen, other = fold.src[0].src
     new: dict[UOp, UOp] = {}
-    for node in toposort(chosen):
+    for node in under(chosen):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
         if made.op is Op.Load and fold.src[1] in arith.ranges_of(made):
             place, *behind = made.src
@@ -214,9 +215,9 @@ def _laid_out(body: UOp, ranges: Sequence[UOp], r: UOp, numbers: Iterator[int]) 
 
 def _side_by_side(body: UOp, q: UOp) -> bool:
     """Whether all that a nest reads and writes lies side by side, or in one place, along a loop."""
-    places = [n.src[1] for n in toposort(body) if n.op is Op.Index]
+    places = [n.src[1] for n in under(body) if n.op is Op.Index]
     strides = [stride(at, q) for at in places]
-    written = [stride(n.src[0].src[1], q) for n in toposort(body) if n.op is Op.Store]
+    written = [stride(n.src[0].src[1], q) for n in under(body) if n.op is Op.Store]
     return all(s in (0, 1) for s in strides) and all(s == 1 for s in written)
 
 

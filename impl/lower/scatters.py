@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.effects import closed, nest_of
 from soundline.impl.lower.matched import LoweredFacts, applied_to
 from soundline.impl.lower.scalars import identity_of
@@ -25,7 +26,7 @@ from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import scans
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.uop import AxisType, Op, UOp, buffer, const, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, buffer, const, substitute
 
 STEPS = (scans.step_behind_gate, scans.sum_step_behind_gate, scans.max_step_behind_gate)
 """The rules for a step that fails its gate."""
@@ -54,7 +55,7 @@ def scatter_of(effect: UOp) -> Scatter | None:
     ranges, store = nest_of(effect)
     if store.op is not Op.Store or len(store.src) > 2 or any(r.arg.type is not AxisType.LOOP for r in ranges):
         return None
-    folds = [n for n in toposort(store.src[1]) if n.op is Op.Reduce]
+    folds = [n for n in under(store.src[1]) if n.op is Op.Reduce]
     if len(folds) != 1 or len(folds[0].src) != 2 or folds[0].dtype is not store.src[0].dtype:
         return None
     (fold,) = folds

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.lawful import judged_as, refused, require_lawful
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
@@ -61,7 +62,7 @@ class Scheduling:
     @property
     def axes(self) -> tuple[UOp, ...]:
         """The axes, as the law counts them."""
-        return kernels.axes(self.sink)
+        return _axes_of(self.sink)
 
     def nest(self, at: int) -> tuple[list[UOp], UOp]:
         """The Ranges and the body of a nest, by its place among the effects."""
@@ -215,6 +216,11 @@ class Scheduling:
         return Op.Load(Op.Index(Op.After(storage, nest), at))
 
 
+@functools.lru_cache(maxsize=16)
+def _axes_of(sink: UOp) -> tuple[UOp, ...]:
+    return kernels.axes(sink)
+
+
 def scheduled(kernel: Scheduling, steps: Schedule) -> Scheduling:
     """A kernel after the steps of a schedule."""
     for step in steps:
@@ -228,10 +234,10 @@ def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, 
     """
     around = arith.ranges_of(body)  # not those of a fold around or inside
     found: dict[UOp, tuple[UOp, ...]] = {}
-    for fold in toposort(body):
+    for fold in under(body):
         if fold.op is Op.Reduce and len(fold.src) > 1:
             needed = {lanes, *fold.src[1:]}
-            for load in toposort(fold.src[0]):
+            for load in under(fold.src[0]):
                 if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
                     mine = slot is None or load.src[0].src[0].arg.slot == slot
                     if mine and needed <= arith.ranges_of(load) <= {*around, *fold.src[1:]}:
@@ -254,7 +260,7 @@ def _copies(sink: UOp) -> tuple[dict[UOp, None], dict[UOp, UOp]]:
     """The nests that pack, and the storage of each place that comes after one."""
     copies: dict[UOp, None] = {}
     plain: dict[UOp, UOp] = {}
-    for node in toposort(sink):
+    for node in under(sink):
         if node.op is Op.After and all(s.op is Op.End for s in node.src[1:]):
             copies |= dict.fromkeys(node.src[1:])
             plain[node] = node.src[0]
@@ -268,7 +274,7 @@ def _is_dealt_out(nest: UOp) -> bool:
 def without_single(nest: UOp) -> UOp:
     """A nest in which no Range has one iteration; sums and products of indices are folded on the way."""
     zero_ = arith.number(0)
-    single = {n for n in toposort(nest) if n.op is Op.Range and arith.is_number(n.src[0], 1)}
+    single = {n for n in under(nest) if n.op is Op.Range and arith.is_number(n.src[0], 1)}
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         if node in single:
@@ -296,7 +302,7 @@ def without_single(nest: UOp) -> UOp:
 def _rebuilt(root: UOp, made: Callable[[UOp, tuple[UOp, ...]], UOp]) -> UOp:
     """A graph in which every node is what `made` gives for it and its new sources."""
     new: dict[UOp, UOp] = {}
-    for node in toposort(root):
+    for node in under(root):
         new[node] = made(node, tuple(new[s] for s in node.src))
     return new[root]
 
@@ -363,7 +369,7 @@ def _cut_nests(sink: UOp, axis: UOp, first: UOp, rest: UOp, own: dict[UOp, UOp])
 def _cut_folds(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp:
     """The reductions over an axis as two, joined by their operation."""
     new: dict[UOp, UOp] = {}
-    for node in toposort(sink):
+    for node in under(sink):
         src = tuple(new[s] for s in node.src)
         made = UOp(node.op, src, node.arg, node.tag) if src != node.src else node
         if node.op is Op.Reduce and axis in node.src[1:]:
@@ -383,11 +389,11 @@ def _cut_folds(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp
 def _padded(sink: UOp, axis: UOp, longer: UOp) -> UOp:
     """The kernel with a longer axis: in the added iterations nothing is loaded, stored or folded."""
     valid = Op.CmpLt(longer, axis.src[0])
-    depends = {n for n in toposort(sink) if axis in arith.ranges_of(n)}
-    ends = [n for n in toposort(sink) if n.op is Op.End and n.src[1] is axis]
+    depends = {n for n in under(sink) if axis in arith.ranges_of(n)}
+    ends = [n for n in under(sink) if n.op is Op.End and n.src[1] is axis]
     stores = {s for e in ends for s in _stores_in(e, depends)}
     new: dict[UOp, UOp] = {axis: longer}
-    for node in toposort(sink):
+    for node in under(sink):
         if node in new:
             continue
         src = tuple(new[s] for s in node.src)
@@ -413,7 +419,7 @@ def _stores_in(end: UOp, depends: Collection[UOp]) -> Iterator[UOp]:
             yield node
         elif node.op in (Op.End, Op.Group):
             chain.extend(node.src[:1] if node.op is Op.End else node.src)
-    yield from (n for n in toposort(end) if n.op is Op.Store and n in depends)
+    yield from (n for n in under(end) if n.op is Op.Store and n in depends)
 
 
 def _of_a_copy(r: UOp) -> AxisType:

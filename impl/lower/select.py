@@ -21,13 +21,14 @@ import itertools
 from collections.abc import Collection
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import over, under
 from soundline.impl.lower.nests import rowwise
 from soundline.impl.lower.scalars import FUSED
 from soundline.impl.lower.vectors import vectorized
 from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, UOp
 
 _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 
@@ -35,7 +36,7 @@ _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 def select(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     """Select the instructions of every kernel; raises `CompileError` for an op that C has no form of."""
     selected = (_selected(kernel, "contract" in licences) for kernel in kernels.src)
-    slots = itertools.count(1 + max((n.arg.slot for n in toposort(kernels) if n.op is Op.Buffer), default=-1))
+    slots = itertools.count(1 + max((n.arg.slot for n in under(kernels) if n.op is Op.Buffer), default=-1))
     return Op.Linear(
         *(
             Op.Sink(
@@ -52,8 +53,8 @@ def select(kernels: UOp, licences: Collection[str] = ()) -> UOp:
 
 def _selected(kernel: UOp, contract: bool) -> UOp:
     new: dict[UOp, UOp] = {}
-    for node in toposort(kernel):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    for node in under(kernel):
+        made = over(node, new)
         new[node] = _instruction(made, node, contract)
     return new[kernel]
 
@@ -78,9 +79,9 @@ def _instruction(node: UOp, original: UOp, contract: bool) -> UOp:
 def _program_contracted(program: UOp, given: Collection[UOp]) -> UOp:
     """A program with every product that goes into a sum rounded once: what was exact stays so, the rest is nearer."""
     new: dict[UOp, UOp] = {g: g for g in given}
-    for node in toposort(program):
+    for node in under(program):
         if node not in new:
-            made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+            made = over(node, new)
             new[node] = _contracted(made) if node.dtype in FUSED else made
     return new[program]
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from soundline.impl.lower.anew import over, under
 from soundline.impl.rewrite import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, elementwise_movement, rules_in
 from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.procedures import Procedure
 from soundline.spec.rules import Rule
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, UOp
 
 RULES: tuple[Rule | Procedure, ...] = (
     *(r for r in SIMPLIFY if r not in rules_in(elementwise_movement)),
@@ -61,8 +62,8 @@ def simplified(
 def _with_known_gates(root: UOp) -> UOp:
     """The same loads under simpler gates."""
     new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    for node in under(root):
+        made = over(node, new)
         new[node] = _ungated(made)
     return new[root]
 

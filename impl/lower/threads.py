@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.nests import opened
 from soundline.impl.lower.views import trip_count
 from soundline.impl.runtime.host import cores
-from soundline.spec.uop import AxisType, Op, UOp, toposort
+from soundline.spec.uop import AxisType, Op, UOp
 
 WORTH = 1 << 22
 """So many simple operations are worth a core that must be woken: some fifty microseconds."""
@@ -33,7 +34,7 @@ def work(nest: UOp) -> int:
         return sum(map(work, parts)) * math.prod(map(trip_count, rows))
     ranges, body = nest_of(nest)
     total = 0
-    for node in toposort(body):
+    for node in under(body):
         if node.op is Op.Reduce:
             counts = (trip_count(r) for r in node.src[1:] if r.src[0].op is Op.Const)  # a scan does one step
             total += math.prod(counts) * _size(node.src[0])
@@ -56,7 +57,7 @@ def dealt_out(nest: UOp) -> UOp | None:
     if work(nest) < WORTH:
         return None
     ranges, body = nest_of(nest)
-    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    folds = [n for n in under(body) if n.op is Op.Reduce]
     loops = [
         r
         for r in ranges

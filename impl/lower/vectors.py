@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.costs import ELEMENTWISE
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed
@@ -27,7 +28,7 @@ from soundline.impl.lower.target import this_machine
 from soundline.impl.lower.views import shape_of
 from soundline.spec.dtypes import DType, bool_, float32, float64, index, int32, int64, uint32, uint64
 from soundline.spec.frames import base_of
-from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute, toposort
+from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute
 
 VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)
 """The dtypes whose vectors C adds and multiplies as the law does."""
@@ -135,7 +136,7 @@ def vectorized(nest: UOp, slots: Iterator[int], licences: Collection[str] = ()) 
     of them stays in lanes. Lanes whose order is free are folded as vectors, half by half.
     """
     ranges, body = nest_of(nest)
-    folds = [n for n in toposort(body) if n.op is Op.Reduce and n.shape]
+    folds = [n for n in under(body) if n.op is Op.Reduce and n.shape]
     ranks = [len(shape_of(n)) for n in folds or _stored_lanes(body)]
     if not ranks:
         return nest
@@ -157,7 +158,7 @@ def vectorized(nest: UOp, slots: Iterator[int], licences: Collection[str] = ()) 
 
 def _stored_lanes(body: UOp) -> Iterator[UOp]:
     """What stores write in lanes, before it became one axis."""
-    for node in toposort(body):
+    for node in under(body):
         if node.op is Op.Store and node.src[1].shape:
             value = node.src[1]
             yield value.src[0] if value.op is Op.Reshape and value.src[0].shape else value
@@ -182,7 +183,7 @@ class _Cutting:
             raise _Unsuitable  # a mask is no byte for each lane
         axes = self.axes(value)
         at = self.affine(place.src[1])
-        again = base_of(place) not in {base_of(n.src[0]) for n in toposort(value) if n.op is Op.Load}
+        again = base_of(place) not in {base_of(n.src[0]) for n in under(value) if n.op is Op.Load}
         return Op.Group(*self.stores(place.src[0], at, value, self.places(axes, value.dtype, again=again)))
 
     def stores(self, storage: UOp, at: Affine, value: UOp, places: list[tuple[Place, int]]) -> list[UOp]:

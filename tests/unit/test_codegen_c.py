@@ -598,3 +598,36 @@ def test_gated_loads_do_not_touch_what_lies_outside(tmp_path: Path) -> None:
     out, arena = np.zeros(1, np.float32), np.zeros(1 << 22, np.uint8)
     library.run([np.arange(5, dtype=np.float32), out, arena])
     assert out[0] == 10.0
+
+
+def included(text: str) -> set[str]:
+    return set(re.findall(r"#include <(\w+)\.h>", text))
+
+
+def test_a_program_includes_what_it_uses_and_no_more() -> None:
+    assert included(c_prelude.headers_for("uint32_t x; int y = fetch(exponent, strange, M);")) == {"stdint"}
+    used = {
+        "fenv": ("fegetround()", "FE_UPWARD"),
+        "math": ("fabsf(x)", "sqrt(x)", "truncl(x)", "INFINITY", "isnan(x)", "M_PI", "FP_NAN"),
+        "stdbool": ("bool x", "x = true"),
+        "stdint": ("int8_t x", "UINT64_C(1)", "uintptr_t p"),
+        "string": ("memcpy(a, b, 4)", "(size_t)n", "NULL"),
+    }
+    for header, texts in used.items():
+        for text in texts:
+            assert included(c_prelude.headers_for(text)) == {header}, text
+    assert included(c_prelude.every_header()) == set(used)
+
+
+def test_no_name_of_a_header_is_used_without_it(tmp_path: Path) -> None:
+    """All helpers, each block by itself with what it needs: nothing in them is declared by guess."""
+    compiler = find_compiler()
+    flags = [f for f in compiler.flags if f != "-w"]
+    for number, (text, _, needs) in enumerate(c_prelude._BLOCKS):
+        whole = "".join((*needs, text))
+        source = tmp_path / f"block{number}.c"
+        source.write_text(c_prelude.headers_for(whole) + whole, encoding="utf-8")
+        strict = ["-Werror=implicit-function-declaration", "-Werror=implicit-int", "-fsyntax-only"]
+        command = [*compiler.command, *flags, *strict, str(source)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

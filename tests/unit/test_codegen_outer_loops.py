@@ -1,4 +1,4 @@
-"""A loop that holds other loops stays scalar: GCC 12 makes wrong vectors of such a loop."""
+"""How kernels stand in the text: a loop that holds loops stays scalar, and small kernels need not be apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from soundline.impl import storage
 from soundline.impl.codegen import c
-from soundline.impl.compile import compile, computed  # noqa: A004
+from soundline.impl.compile import compile, computed, lower  # noqa: A004
 from soundline.impl.tensor import Tensor
 from soundline.spec.arrays import Array
 from soundline.spec.dtypes import float32
@@ -35,8 +35,40 @@ def test_a_sum_that_divides_the_row_it_sums_is_that_row_s(rows: int, columns: in
 def test_only_loops_that_hold_loops_are_kept_scalar() -> None:
     x = np.zeros((32, 6))
     source = compile(masked_share, x.astype(np.float32), x).source
-    body = source[source.index("static __attribute__((noinline)) void kernel_0") :]
+    body = source[source.index("void kernel_0(") :]
     innermost = [part.split("}")[0] for part in body.split("for (")[1:]]
     assert len(innermost) == 4
     assert body.count(c.KEPT_SCALAR) == 1
     assert all(c.KEPT_SCALAR not in part for part in innermost)
+
+
+def test_small_kernels_may_be_compiled_where_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(64, dtype=np.float32)
+
+    def several(a: Tensor) -> tuple[Tensor, ...]:
+        return a * 2, (a + 1).reshape(8, 8).sum(0), a.cumsum(0), a.reshape(8, 8) @ a.reshape(8, 8)
+
+    found = []
+    for most in (-1, c.SMALL, 10_000):
+        monkeypatch.setattr(c, "SMALL", most)
+        lower.cache_clear()
+        program = compile(several, x)
+        kernels = program.source.count("void kernel_")
+        found.append((program.source.count(c.APART), kernels, [r.tobytes() for r in program(x)]))
+    (most, every, values), (some, _, same), (least, _, too) = found
+    assert least <= some < most == every
+    assert values == same == too
+
+
+def test_a_kernel_with_storage_of_its_own_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stack that it needs is no concern of the others."""
+    monkeypatch.setattr(c, "SMALL", 10_000)
+    lower.cache_clear()
+    x = np.ones((64, 64), np.float32)
+    source = compile(lambda a: (a * 2, a.softmax(-1)), x, profile="fast").source
+    for text in source.split("\nstatic ")[1:]:
+        body = text[: text.index("\n}")]
+        if "void kernel_" in body:
+            assert body.startswith(c.APART) == ("_Alignas(64)" in body)
+    assert c.APART in source
+    assert "\nstatic void kernel_" in source

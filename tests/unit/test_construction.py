@@ -13,9 +13,9 @@ import pytest
 from soundline.impl import construction
 from soundline.spec.dtypes import bool_, float32, index, int32, void
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import Properties, UOp
+from soundline.spec.node import Properties, RangeArg, ReduceArg, UOp
 from soundline.spec.op_schema import Op
-from soundline.spec.uop import buffer, const, laws, loop, param
+from soundline.spec.uop import buffer, const, laws, loop, param, shape_source
 
 N = param(9, index, bounds=(0, 8))
 OPERANDS = [
@@ -51,6 +51,64 @@ def test_what_is_remembered_is_what_the_law_says(op: Op) -> None:
                 expected = outcome(laws, op, src, arg)
                 assert outcome(remembered, op, src, arg) == expected
                 assert outcome(remembered, op, src, arg) == expected
+
+
+SIZES = [shape_source(sizes) for sizes in ((), (2,), (1, 2), (2, 1), (4,), (2, 3), (-1,), (N,))]
+
+
+@pytest.mark.parametrize("op", construction.RESIZING, ids=lambda op: op.name)
+def test_what_is_remembered_of_views_is_what_the_law_says(op: Op) -> None:
+    remembered = construction.remembering(laws)
+    for operand in (*OPERANDS, param(7, float32, (1,)), param(8, float32, (1, 1))):
+        for sizes in (*SIZES, const(2, index), operand):
+            for arg in (None, 1):
+                expected = outcome(laws, op, (operand, sizes), arg)
+                assert outcome(remembered, op, (operand, sizes), arg) == expected
+                assert outcome(remembered, op, (operand, sizes), arg) == expected
+    for src in ((), OPERANDS[:1], (OPERANDS[3], SIZES[1], SIZES[1])):
+        assert outcome(remembered, op, tuple(src), None) == outcome(laws, op, tuple(src), None)
+
+
+def effects() -> list[UOp]:
+    """Effects, of which some leave a Range open, each in its own way."""
+    i, k = loop(4, 1), loop(4, 2)
+    inner = UOp(Op.Range, (i,), RangeArg(3))
+    x, y = buffer(0, 16, float32), buffer(1, 16, float32)
+    value = Op.Load(Op.Index(x, Op.Add(Op.Mul(i, const(4, index)), k)))
+    total = Op.Reduce(value, k, arg=ReduceArg(Op.Add))
+    stored, whole = Op.Store(Op.Index(y, i), value), Op.Store(Op.Index(y, i), total)
+    early = Op.Store(Op.Index(y, const(0, index)), total)
+    ragged = Op.Store(Op.Index(y, inner), const(1.0, float32))
+    return [
+        *(stored, Op.End(stored, i), Op.End(stored, k), Op.End(Op.End(stored, k), i)),
+        *(whole, Op.End(whole, i), Op.End(Op.End(whole, k), i), Op.End(early, k), early),
+        *(ragged, Op.End(ragged, inner), Op.End(ragged, i), Op.End(Op.End(ragged, inner), i)),
+        Op.Group(Op.End(whole, i), Op.End(stored, i)),
+        Op.After(y, Op.End(whole, i)),
+        Op.Load(Op.Index(Op.After(y, Op.End(whole, i)), k)),
+    ]
+
+
+def test_a_sink_is_refused_where_the_law_refuses_it() -> None:
+    remembered = construction.remembering(laws)
+    told = set[object]()
+    for count in (0, 1, 2):
+        for src in itertools.product(effects(), repeat=count):
+            expected = outcome(laws, Op.Sink, src, None)
+            told.add(expected)
+            assert outcome(remembered, Op.Sink, src, None) == expected, src
+            assert outcome(remembered, Op.Sink, src, None) == expected, src
+            assert construction.closes_all(src) == (expected != "uop-sink-c1"), src
+    assert len(told) == 3  # with and without a device, and refused
+
+
+def test_only_a_sink_whose_ranges_are_closed_is_taken_for_another() -> None:
+    judged = []
+    remembered = construction.remembering(lambda op, src, arg: judged.append(src) or laws(op, src, arg))  # type: ignore[func-returns-value]
+    closed = [e for e in effects() if construction.closes_all((e,)) and e.op is Op.End]
+    for effect in closed:
+        remembered(Op.Sink, (effect,), None)
+    assert len(judged) == 1 < len(closed)
 
 
 def test_only_the_first_of_alike_tuples_is_judged() -> None:
