@@ -33,6 +33,7 @@ from soundline.impl.lower.any_folds import with_whole_numbers
 from soundline.impl.lower.approximate import approximated
 from soundline.impl.lower.gated_sums import zeros_apart
 from soundline.impl.lower.heuristics import schedule_of
+from soundline.impl.lower.premises import side_by_side
 from soundline.impl.lower.rows import grouped, in_rows
 from soundline.impl.lower.scans import scanned
 from soundline.impl.lower.scatters import is_scatter
@@ -51,7 +52,7 @@ def prepared_nest(
     nest: UOp, numbers: Iterator[int], licences: Collection[str], applied: Applied
 ) -> list[UOp]:
     """A simplified nest as it is before its schedule."""
-    running = scanned(nest, numbers, applied)
+    running = scanned(nest, numbers, applied) or side_by_side(nest, numbers)
     return running or [merged_folds(flattened_folds(with_whole_numbers(nest), licences), numbers)]
 
 

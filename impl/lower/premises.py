@@ -24,13 +24,15 @@ from dataclasses import dataclass
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.closed_forms import closed_form, may_have_one
-from soundline.impl.lower.effects import closed
+from soundline.impl.lower.effects import closed, nest_of
+from soundline.impl.lower.loops import in_lanes
 from soundline.impl.lower.matched import LoweredFacts, applied_to
 from soundline.impl.lower.scatters import is_scatter
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.views import trip_count
 from soundline.impl.rules import premises
 from soundline.spec.dtypes import DType, bool_, uint8
+from soundline.spec.kernels import is_optional
 from soundline.spec.node import RangeArg
 from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, toposort
 
@@ -38,6 +40,8 @@ RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_ze
 """The rules whose right side is a choice by a premise."""
 WORTH = 4
 """So many times more often than its premise must a fold be computed."""
+LANES = 1024
+"""So many places ask together whether a fold is needed."""
 LEAST = 32
 """A fold of fewer elements is soon done."""
 
@@ -192,3 +196,23 @@ def _anew(fold: UOp, numbers: _Numbers) -> UOp:
     inner, old = fold.src
     own = UOp(Op.Range, old.src, RangeArg(next(numbers.loops), AxisType.REDUCE))
     return Op.Reduce(substitute(inner, {old: own}), own, arg=fold.arg)
+
+
+# Layout -----------------------------------------------------------------------------------------------------------
+
+
+def side_by_side(nest: UOp, numbers: Iterator[int]) -> list[UOp] | None:
+    """A nest whose folds may not be needed, with lanes around them: asked once for many places, and, where they are
+    needed, run for all of these at once. None where there is no such fold, or each place asks by itself.
+    """
+    ranges, body = nest_of(nest)
+    folds = [n for n in toposort(body) if n.op is Op.Reduce]
+    if not ranges or not folds or not all(is_optional(f.src[1]) for f in folds):
+        return None
+    *around, last = ranges
+    asked = any(last in arith.ranges_of(f.src[1].src[0]) for f in folds)
+    if asked or last.arg.type is not AxisType.LOOP:
+        return None
+    return [
+        closed(part, [*around, *steps, *lanes]) for part, steps, lanes in in_lanes(body, last, LANES, numbers)
+    ]

@@ -14,12 +14,13 @@ from soundline.impl.codegen.c_target import TARGET
 from soundline.impl.compile import lower
 from soundline.impl.lower import premises as lowering
 from soundline.impl.lower.callify import callify
+from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.scatters import scatter_of
 from soundline.impl.rules import PREMISES, premises
 from soundline.spec.dtypes import float32
 from soundline.spec.kernels import is_optional
 from soundline.spec.pipeline import check_pipeline
-from soundline.spec.uop import Op, UOp, buffer, const, toposort
+from soundline.spec.uop import AxisType, Op, UOp, buffer, const, toposort
 
 N, K = 40, 300
 RANDOM = np.random.default_rng(9)
@@ -98,8 +99,9 @@ def folds(program: sl.Program) -> list[UOp]:
     return [n for n in toposort(*program.kernels) if n.op is Op.Reduce]
 
 
-def optional(program: sl.Program) -> list[UOp]:
-    return [f for f in folds(program) if is_optional(f.src[1])]
+def optional(program: sl.Program) -> set[UOp]:
+    """The ranges of folds that may not be needed."""
+    return {f.src[1] for f in folds(program) if is_optional(f.src[1])}
 
 
 # Bit for bit ------------------------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def test_a_gather_by_a_product_is_a_load_and_keeps_every_bit(dtype: str, profile
     program = sl.compile(of_the_source, numbers(dtype), at, profile=profile)
     assert len(program.kernels) == 2, "the premise, and what it decides about"
     assert len(optional(program)) == 1
-    assert len(folds(program)) == 2
+    assert len({f.src[1] for f in folds(program)}) == 2
     for name, table in tables(dtype).items():
         assert same_bits(program(table, at), law(table, at)), name
 
@@ -255,7 +257,7 @@ def test_no_mask_is_stored_for_it() -> None:
 
 def test_a_premise_that_costs_as_much_as_the_fold_is_not_asked() -> None:
     program = sl.compile(of_the_source, numbers("float32"), places()[:3])
-    assert optional(program) == []
+    assert not optional(program)
     assert len(program.kernels) == 1
 
 
@@ -266,7 +268,37 @@ def test_a_mask_that_is_no_choice_by_position_stays_a_product() -> None:
         numbers("float32"),
         RANDOM.random((N, K)) > 0.5,
     )
-    assert optional(program) == []
+    assert not optional(program)
+
+
+# Layout -----------------------------------------------------------------------------------------------------------
+
+
+def test_places_that_share_a_premise_ask_together() -> None:
+    """And where the sums are needed after all, they run side by side."""
+    program = sl.compile(of_the_source, numbers("float32"), places())
+    (nest, *_) = program.kernels[-1].src
+    ranges, _ = nest_of(nest)
+    assert ranges[-1].arg.type is AxisType.UPCAST
+    assert ranges[-1].src[0].arg.value == min(lowering.LANES, K)
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan])
+def test_what_fills_no_lanes_is_done_last(bad: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "LANES", 64)
+    lower.cache_clear()
+    at, table = places(), with_one(bad, 3, "float32")
+    program = sl.compile(of_the_source, table, at)
+    lower.cache_clear()
+    lanes = [nest_of(nest)[0][-1] for nest in program.kernels[-1].src]
+    assert [r.src[0].arg.value for r in lanes] == [64, K % 64]
+    assert same_bits(program(table, at), law(table, at))
+
+
+def test_columns_with_premises_of_their_own_ask_each_by_itself() -> None:
+    program = sl.compile(by_a_matrix, numbers("float32", 3), places())
+    (nest,) = program.kernels[-1].src
+    assert all(r.arg.type is AxisType.LOOP for r in nest_of(nest)[0])
 
 
 # Stages and mutants -----------------------------------------------------------------------------------------------
