@@ -13,7 +13,8 @@ it does, nest by nest:
   What does not fill a split is cut off first. The order in which each output's reduction runs does not change.
   A few rows go all at once, over long runs of memory, and so does a reduction that uses no element again;
 * where another axis makes better lanes than the innermost one, or another tile leaves less over, that is taken: a
-  convolution whose rows of pixels fill no vectors gets lanes of channels, which are packed (`tile_choice`);
+  convolution whose rows of pixels fill no vectors gets lanes of channels, which are packed; and so does a sum of sums,
+  as a long sum of products is, one sum running inside the other (`tile_choice`);
 * a product whose lanes are apart in memory, as those of A @ B.T, goes by tiles too, after what they read is packed;
 * sums along memory whose order is kept go side by side, since each step waits for the one before;
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
@@ -94,9 +95,10 @@ def _nest(kernel: Scheduling, target: Target, at: int) -> None:
 def _peeled(kernel: Scheduling, target: Target, at: int) -> None:
     merge(kernel, at)
     before = len(kernel.sink.src)
-    lanes(kernel, target, at)
+    tiled = lanes(kernel, target, at)
     for k in range(at, at + 1 + len(kernel.sink.src) - before):
-        unroll(kernel, k)
+        if not tiled:
+            unroll(kernel, k)
         group(kernel, k)
     for_each(kernel, at, 1 + len(kernel.sink.src) - before, lambda at: vector_lanes(kernel, target, at))
 
@@ -141,33 +143,33 @@ def merge(kernel: Scheduling, at: int) -> None:
 # Output lanes -----------------------------------------------------------------------------------------------------
 
 
-def lanes(kernel: Scheduling, target: Target, at: int) -> None:
-    """Split the innermost axes of a nest into lanes, where that makes something cheaper."""
+def lanes(kernel: Scheduling, target: Target, at: int) -> bool:
+    """Split axes of a nest into lanes, where that makes something cheaper; whether two were chosen as a tile."""
     ranges, body = kernel.nest(at)
     folds = [n for n in under(body) if n.op is Op.Reduce]
     if not ranges or any(r.arg.type is not AxisType.LOOP for r in ranges):
-        return
+        return False
     inner = ranges[-1]
     if not folds:
         across = next((r for r in ranges[:-1] if _reads_across(body, r, inner)), None)
         if across is not None:
             _square(kernel, at, ranges.index(across))
-        return
+        return False
     usual = _usual(ranges, body, folds)
     few = usual is not None and trip_count(usual[0]) <= FEW and is_far(body, inner)
     if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target, tiles.FAR)) is not None:
         _as_chosen(kernel, target, at, choice)
-        return
+        return True
     along = [f for f in folds if inner in arith.ranges_of(f)]
     if trip_count(inner) < _LEAST or not along:
-        return
+        return False
     if not all(reads_along(f, inner) for f in along):
         if len(folds) == 1 and _packs_to_tiles(body, folds[0], ranges):
             tile(kernel, target, at, folds[0])
-            return
+            return False
         if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
             split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
-        return
+        return False
     rows = _rows_of_tiles(ranges[:-1], along, inner)
     if rows is not None and rows is not ranges[-2]:
         kernel.swap(rows, ranges[-2])
@@ -179,6 +181,7 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> None:
             tile(kernel, target, at, along[0])
     else:
         split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
+    return False
 
 
 def _usual(ranges: list[UOp], body: UOp, folds: list[UOp]) -> tuple[UOp, UOp] | None:
@@ -188,7 +191,7 @@ def _usual(ranges: list[UOp], body: UOp, folds: list[UOp]) -> tuple[UOp, UOp] | 
         return None
     if all(reads_along(f, inner) for f in folds):
         return _rows_of_tiles(ranges[:-1], folds, inner) or ranges[-2], inner
-    return (ranges[-2], inner) if _packs_to_tiles(body, folds[0], ranges) else None
+    return (ranges[-2], inner) if len(folds) == 1 and _packs_to_tiles(body, folds[0], ranges) else None
 
 
 def _as_chosen(kernel: Scheduling, target: Target, at: int, choice: Choice) -> None:

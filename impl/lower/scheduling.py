@@ -234,15 +234,24 @@ def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, 
     """
     around = arith.ranges_of(body)  # not those of a fold around or inside
     found: dict[UOp, tuple[UOp, ...]] = {}
-    for fold in under(body):
-        if fold.op is Op.Reduce and len(fold.src) > 1:
-            needed = {lanes, *fold.src[1:]}
-            for load in under(fold.src[0]):
-                if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
-                    mine = slot is None or load.src[0].src[0].arg.slot == slot
-                    if mine and needed <= arith.ranges_of(load) <= {*around, *fold.src[1:]}:
-                        found[load] = fold.src[1:]
+    for fold, all_folded in folds_inside(body).items():
+        for load in under(fold.src[0]):
+            if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
+                mine = slot is None or load.src[0].src[0].arg.slot == slot
+                for folded in dict.fromkeys((fold.src[1:], all_folded)):
+                    if mine and {lanes, *folded} <= arith.ranges_of(load) <= {*around, *folded}:
+                        found[load] = folded
     return list(found.items())
+
+
+def folds_inside(body: UOp) -> dict[UOp, tuple[UOp, ...]]:
+    """The reductions in a body, and the ranges that each folds together with those around it, the outermost first."""
+    folds = [n for n in under(body) if n.op is Op.Reduce and len(n.src) > 1]
+    found = {f: f.src[1:] for f in folds}
+    for outer in reversed(folds) if len(folds) > 1 else ():
+        inside = set(under(outer.src[0]))
+        found |= {f: (*found[outer], *f.src[1:]) for f in folds if f in inside}
+    return found
 
 
 def launched(sink: UOp) -> list[UOp]:

@@ -23,11 +23,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from soundline.impl.lower import arith
+from soundline.impl.lower.anew import under
 from soundline.impl.lower.loops import stride
+from soundline.impl.lower.scheduling import folds_inside
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
 from soundline.impl.lower.views import trip_count
-from soundline.spec.uop import Op, UOp, substitute, toposort
+from soundline.spec.uop import Op, UOp, substitute
 
 GAIN: Final = 0.95
 """Another choice than the usual one must be estimated to take less than this share of its cycles."""
@@ -77,6 +79,9 @@ class _Work:
 
     ranges: Sequence[UOp]
     fold: UOp
+    """The innermost reduction."""
+    folded: tuple[UOp, ...]
+    """What it folds, and what the reductions around it do."""
     loads: tuple[dict[UOp, int], ...]
     """For each load, how far apart the elements are that neighbours along an axis read."""
     packed: tuple[bool, ...]
@@ -90,7 +95,7 @@ class _Work:
     @property
     def steps(self) -> int:
         """The iterations of all axes and of the reduction."""
-        return math.prod(map(trip_count, (*self.ranges, *self.fold.src[1:])))
+        return math.prod(map(trip_count, (*self.ranges, *self.folded)))
 
 
 def chosen(
@@ -100,7 +105,7 @@ def chosen(
     if there is one; None where there is none. What lies so many bytes apart as `far` is packed.
     """
     work = _work(ranges, body, far)
-    if work is None or work.steps < WORTH:
+    if work is None:
         return None
     limit = math.inf
     if usual is not None and _suits(work, *usual):
@@ -114,27 +119,29 @@ def chosen(
 
 
 def _work(ranges: Sequence[UOp], body: UOp, far: int) -> _Work | None:
-    """What a nest does; None where it is no such reduction, or some place is no sum of steps."""
-    folds = [n for n in toposort(body) if n.op is Op.Reduce]
-    if len(folds) != 1 or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
+    """What a nest does; None where it is no such reduction, or little, or some place is no sum of steps."""
+    folds = folds_inside(body)
+    if not folds or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
         return None
-    fold = folds[0]
+    fold, folded = next(iter(folds.items()))
+    if len(folded) < sum(len(f.src) - 1 for f in folds) or any(f.arg.axes for f in folds):
+        return None  # they do not lie one inside the other
+    if math.prod(map(trip_count, (*ranges, *folded))) < WORTH:
+        return None
     if fold.dtype not in VECTOR_DTYPES or not arith.ranges_of(fold).issuperset(ranges):
         return None
     stored = _steps(body.src[0].src[1], ranges)
-    loads = [n for n in toposort(fold) if n.op is Op.Load]
+    loads = [n for n in under(list(folds)[-1]) if n.op is Op.Load]
     if stored is None or any(len(n.src) > 1 or n.src[0].op is not Op.Index for n in loads):
         return None
     each = [_steps(n.src[0].src[1], ranges) for n in loads]
-    ready = tuple(is_few(n) and arith.ranges_of(n).issuperset(fold.src[1:]) for n in loads)
+    ready = tuple(is_few(n) and arith.ranges_of(n).issuperset(folded) for n in loads)
     known = tuple(s for s in each if s is not None)
     if len(known) < len(each):
         return None
-    gates = tuple(
-        arith.ranges_of(n) for n in toposort(fold) if n.op in COMPARISONS and n.src[0].dtype.is_float
-    )
-    apart = tuple(span(n, fold.src[1:]) > far for n in loads)
-    return _Work(ranges, fold, known, ready, apart, stored, gates)
+    gates = tuple(arith.ranges_of(n) for n in under(fold) if n.op in COMPARISONS and n.src[0].dtype.is_float)
+    apart = tuple(span(n, folded) > far for n in loads)
+    return _Work(ranges, fold, folded, known, ready, apart, stored, gates)
 
 
 def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
@@ -226,13 +233,13 @@ def _streamed(work: _Work, lanes: UOp, wide: int) -> float:
     """
     vectors = wide * sum(s[lanes] != 0 for s in work.loads)
     size = width_of(work.fold.dtype) * work.fold.dtype.itemsize
-    held = vectors * size * math.prod(map(trip_count, work.fold.src[1:]))
+    held = vectors * size * math.prod(map(trip_count, work.folded))
     return FROM_SECOND * vectors if held > ROOM else 0.0
 
 
 def _moved(work: _Work, rows: UOp, lanes: UOp, passes: int, target: Target) -> float:
     """The cycles of packing, of reading what is packed anew for rows of another number, and of writing the output."""
-    inside = (*work.ranges, *work.fold.src[1:])
+    inside = (*work.ranges, *work.folded)
     size, lane = work.fold.dtype.itemsize, target.vector // work.fold.dtype.itemsize
     total = 0.0
     for s, may, far in zip(work.loads, work.packed, work.far, strict=True):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import stride
-from soundline.impl.lower.scheduling import Scheduling, packable
+from soundline.impl.lower.scheduling import Scheduling, folds_inside, packable
 from soundline.impl.lower.target import Target, this_machine
 from soundline.impl.lower.tile_choice import evenly, is_few, span
 from soundline.impl.lower.views import trip_count
@@ -83,7 +83,7 @@ def tile(kernel: Scheduling, target: Target, at: int, fold: UOp, size: tuple[int
     height, across = size or (target.rows, target.across)
     last = len(kernel.nest(at)[0]) - 1
     width = across * target.vector // fold.dtype.itemsize
-    met = width * fold.dtype.itemsize * math.prod(map(trip_count, fold.src[1:]))
+    met = width * fold.dtype.itemsize * math.prod(map(trip_count, folds_inside(kernel.nest(at)[1])[fold]))
 
     def rows(at: int) -> None:
         split_evenly(kernel, at, _row_axis(kernel, at), height, lambda at: _ordered(kernel, at))

@@ -38,6 +38,13 @@ def nested() -> Tensor:
     return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (1,))))
 
 
+def sum_of_sums() -> Tensor:
+    """Products of rows, summed along one axis and then along another: tiles in which one sum runs inside the other."""
+    products = floats(3, 1, 2, 3) * floats(1, 5, 2, 3)
+    inner = Op.Reduce(products.uop, arg=ReduceArg(Op.Add, (2,)))
+    return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (3,))))
+
+
 def two() -> tuple[Tensor, Tensor]:
     """Two results of two arguments of one shape."""
     a, b = floats(5), Tensor(np.arange(5, dtype=np.float32))
@@ -95,6 +102,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "any and all": lambda: ((floats(5, 9) > 3).any(1), (floats(5, 9) < 40).all(0)),
     "repeated": repeated,
     "border": lambda: (Tensor.of(border(floats(4, 3).uop)),),
+    "sum of sums": lambda: (sum_of_sums(),),
     "both axes": lambda: (Tensor.of(Op.Reduce(floats(5, 5).uop, arg=ReduceArg(Op.Add, (0, 1)))),),
     "moments": lambda: (floats(4, 7).var(1),),
     "mean of squares": lambda: ((floats(3, 6) * floats(3, 6)).mean(),),
@@ -199,7 +207,7 @@ MUTANTS = [
         "optimize",
         "fold in a product",
         "lower.scheduling:packable",
-        " <= {*around, *fold.src[1:]}",
+        " <= {*around, *folded}",
         "",
         "IllFormed",
     ),
@@ -334,6 +342,14 @@ MUTANTS = [
     M("select", "softmax", "lower.select:_instruction", "DECOMPOSITIONS[node.op](*node.src)", "node.src[0]"),
     M("select", "two", "lower.select:select", '"contract" in licences', "True", "stage-select-c2"),
     M("select", "product", "lower.vectors:Affine.at", "s * p for", "s * (p > 0) for"),
+    M(
+        "optimize",
+        "sum of sums",
+        "lower.scheduling:Scheduling._copied",
+        "[*folded, *inside]",
+        "[*folded[1:], *inside]",
+        "any",
+    ),
     M("select", "rows", "lower.vectors:cuts", "min(start, size - width)", "start"),
     M(
         "select",

@@ -16,6 +16,7 @@ from soundline.impl.lower.loops import border
 from soundline.impl.lower.optimize import optimize, optimized
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import Given, parsed, schedule_text
+from soundline.impl.lower.scheduling import folds_inside
 from soundline.impl.lower.simplify import Applied, simplified
 from soundline.impl.lower.target import Target
 from soundline.impl.lower.tile_choice import chosen, evenly
@@ -181,6 +182,62 @@ def test_what_is_packed_and_large_is_met_by_all_rows_while_it_is_near(
 
     assert trip_count(outermost(1e-9)) == 2  # 64 channels as two times two vectors
     assert trip_count(outermost(1.0)) == 5  # rows of pixels
+
+
+# Sums of sums -----------------------------------------------------------------------------------------------------
+
+
+def blocked_sum(products: np.ndarray, lanes: int) -> np.ndarray:
+    """The sum along the last axis as the law has it where it is long: lanes apart, then one after the other."""
+    *outer, length = products.shape
+    apart = np.full((*outer, lanes), -0.0, products.dtype)
+    for k in range(length // lanes):
+        apart = apart + products[..., k * lanes : (k + 1) * lanes]
+    total = np.full(outer, -0.0, products.dtype)
+    for lane in range(lanes):
+        total = total + apart[..., lane]
+    return total
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(("m", "n"), [(13, 35), (33, 16)])
+def test_a_long_sum_of_products_goes_by_tiles_in_its_order(m: int, n: int) -> None:
+    draw = np.random.default_rng(9)
+    a, b = (draw.standard_normal((k, 320)).astype(np.float32) for k in (m, n))
+    program = sl.compile(lambda x, y: (x.reshape(m, 1, 320) * y.reshape(1, n, 320)).sum(2), a, b)
+    steps = [step for s in program.schedules for step in s.steps]
+    assert sum(step.op == "Split" and step.arg[1] is AxisType.UPCAST for step in steps) >= 2
+    assert not any(step.op == "Split" and step.arg[1] is AxisType.UNROLL for step in steps)
+    assert any(step.op == "Pack" for step in steps)
+    assert same_bits(program(a, b), blocked_sum(a[:, None] * b[None], 32))
+
+
+def sum_of_sums() -> Tensor:
+    """Products of rows, summed along one axis and then along another."""
+    products = stored(5, 1, 3, 2) * stored(1, 9, 3, 2)
+    inner = Op.Reduce(products.uop, arg=ReduceArg(Op.Add, (2,)))
+    return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (3,))))
+
+
+@pytest.mark.usefixtures("machine")
+def test_every_stage_keeps_the_value_of_sums_of_sums() -> None:
+    assert tile_of(sum_of_sums(), usual=False) is not None
+    check_stages([sum_of_sums().uop])
+
+
+@pytest.mark.usefixtures("machine")
+def test_sums_side_by_side_are_not_one_inside_the_other() -> None:
+    x, y = stored(20, 6), stored(6, 30)
+    assert tile_of((x @ y) * (x @ (y + 1)), usual=False) is None
+
+
+def test_folds_tell_what_is_folded_around_them() -> None:
+    i, j, k = (loop(3, n, AxisType.REDUCE) for n in range(3))
+    at = Op.Add(Op.Add(i, j), k)
+    inner = Op.Reduce(Op.Load(Op.Index(buffer(0, 9, float32), at)), k, arg=ReduceArg(Op.Add))
+    middle = Op.Reduce(inner, j, arg=ReduceArg(Op.Add))
+    outer = Op.Reduce(middle, i, arg=ReduceArg(Op.Add))
+    assert folds_inside(outer) == {inner: (i, j, k), middle: (i, j), outer: (i,)}
 
 
 # Tails ------------------------------------------------------------------------------------------------------------
