@@ -608,7 +608,18 @@ def test_a_program_includes_what_it_uses_and_no_more() -> None:
     assert included(c_prelude.headers_for("uint32_t x; int y = fetch(exponent, strange, M);")) == {"stdint"}
     used = {
         "fenv": ("fegetround()", "FE_UPWARD"),
-        "math": ("fabsf(x)", "sqrt(x)", "truncl(x)", "INFINITY", "isnan(x)", "M_PI", "FP_NAN"),
+        "math": (
+            "fabsf(x)",
+            "sqrt(x)",
+            "truncl(x)",
+            "rint(x)",
+            "fmaf(x, y, z)",
+            "INFINITY",
+            "NAN",
+            "isnan(x)",
+            "M_PI",
+            "FP_NAN",
+        ),
         "stdbool": ("bool x", "x = true"),
         "stdint": ("int8_t x", "UINT64_C(1)", "uintptr_t p"),
         "string": ("memcpy(a, b, 4)", "(size_t)n", "NULL"),
@@ -631,3 +642,33 @@ def test_no_name_of_a_header_is_used_without_it(tmp_path: Path) -> None:
         command = [*compiler.command, *flags, *strict, str(source)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype", [float32, float64, bfloat16, int32], ids=str)
+def test_no_program_calls_what_is_not_declared(dtype: DType, tmp_path: Path) -> None:
+    """The compiler is told to be silent, so it would guess without a word."""
+    places = [storage.placeholder(dtype, (24,)) for _ in range(2)]
+    a, b = (Tensor.of(value) for _, value in places)
+    made = [a + b, a / b, (a < b).where(a, b), a.maximum(b), a.sum(0), a.cumsum(0)]
+    if dtype.is_int:
+        made += [a // b, a % b]
+    else:
+        made += [a.sqrt(), a.exp(), a.sin(), a.trunc(), a.floor(), a.round(), a.isnan().cast(dtype)]
+    function = numbered(callify([m.uop for m in made], [place for place, _ in places]))
+    source = lower(function, "exact").source
+    path = tmp_path / "program.c"
+    path.write_text(source, encoding="utf-8")
+    compiler = find_compiler()
+    flags = [f for f in compiler.flags if f != "-w"]
+    strict = ["-Werror=implicit-function-declaration", "-Werror=implicit-int", "-fsyntax-only"]
+    command = [*compiler.command, *flags, *strict, str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = subprocess.run(
+        [*command[: -len(strict) - 1], *strict, "-x", "c", "-"],
+        input=re.sub(r"#include <math.h>\n", "", source),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (found.returncode != 0) == ("<math.h>" in source)
