@@ -2,7 +2,7 @@
 Candidates
 ==========
 
-Which rules and procedures may apply at a node: an `Index` finds them by the ops of the node and of its sources. A
+Which rules and procedures may apply at a node: `Candidates` finds them by the ops of the node and of its sources. A
 pattern that is tried often is written out as a function (`direct`).
 """
 
@@ -74,7 +74,7 @@ class Candidate:
 Functions = tuple[tuple[AtSources, Candidate], ...]
 
 
-class Index:
+class Candidates:
     """The patterns of rules, by the ops of a node and of its sources; each combination is looked up once."""
 
     def __init__(self, rules: tuple[Rule | Procedure, ...]) -> None:
@@ -140,9 +140,9 @@ def _may_match(candidate: Candidate | Procedure, ops: tuple[Op, ...]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def index_of(rules: tuple[Rule | Procedure, ...]) -> Index:
+def index_of(rules: tuple[Rule | Procedure, ...]) -> Candidates:
     """The index of some rules."""
-    return Index(rules)
+    return Candidates(rules)
 
 
 def right_side(rule: Rule, env: Env, node: UOp) -> UOp | None:

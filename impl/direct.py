@@ -12,7 +12,8 @@ functions give `UNSURE`, and the rule is applied by the long way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from soundline.impl.facts import Facts, repeated_constant
 from soundline.impl.pattern_steps import number_at
@@ -32,7 +33,8 @@ UNSURE = object()
 AtSources = Callable[[Properties, tuple[UOp, ...], Facts], Any]
 
 
-class Direct(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Direct:
     """One order of a rule's left side as functions. Both give the right side of a match, None, or `UNSURE`."""
 
     at_node: Callable[[UOp, Facts], Any]

@@ -20,7 +20,7 @@ from soundline.spec.op_schema import Op
 
 if TYPE_CHECKING:
     from soundline.impl.candidates import Candidate
-    from soundline.impl.rewrite import Run
+    from soundline.impl.rewrite import Rewriting
 
 _HOPS = 8
 """So many steps may follow each other here; more may be a circle, which `rewrite` tells."""
@@ -30,7 +30,7 @@ _UNKNOWN: Any = object()
 Sources = tuple[UOp, ...]
 
 
-def settle_all(run: Run, order: Sequence[UOp]) -> None:
+def settle_all(run: Rewriting, order: Sequence[UOp]) -> None:
     """Find the normal form of every node of a list in which operands come before their users."""
     done: dict[UOp, Any] = run.done
     for node in order:
@@ -46,7 +46,7 @@ def settle_all(run: Run, order: Sequence[UOp]) -> None:
             _settle(run, node, (done[src[0]],), _HOPS)
 
 
-def _settle(run: Run, node: UOp, now: Sources, hops: int) -> None:
+def _settle(run: Rewriting, node: UOp, now: Sources, hops: int) -> None:
     """Find the normal form of a node that has these finished operands."""
     op, done, index, same = node.op, run.done, run.index, now == node.src
     if len(now) == 2:
@@ -79,7 +79,7 @@ def _settle(run: Run, node: UOp, now: Sources, hops: int) -> None:
     done[node] = final
 
 
-def _replace(run: Run, node: UOp, now: Sources, right: UOp, by: Candidate, hops: int) -> None:
+def _replace(run: Rewriting, node: UOp, now: Sources, right: UOp, by: Candidate, hops: int) -> None:
     """Finish a node that has these finished operands, and that a rule replaces."""
     done = run.done
     run.count_once(by, node.op, now)

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 from soundline.impl.applications import Application, attempt
-from soundline.impl.candidates import CONSTANT, MAY_FOLD, Candidate, Index, RewriteError, index_of
+from soundline.impl.candidates import CONSTANT, MAY_FOLD, Candidate, Candidates, RewriteError, index_of
 from soundline.impl.collecting import collection_paused
 from soundline.impl.direct import OPS
 from soundline.impl.facts import Facts
@@ -109,7 +109,7 @@ def rewrite(
     `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
     """
     with collection_paused():
-        run = Run(_granted(tuple(rules), frozenset(licences)), limit, watch, validate)
+        run = Rewriting(_granted(tuple(rules), frozenset(licences)), limit, watch, validate)
         result = run.normal_form(root)
         applied, folded, applications = (
             tuple(sorted(run.applied.items())),
@@ -121,7 +121,7 @@ def rewrite(
 
 
 @lru_cache(maxsize=64)
-def _granted(rules: tuple[Rule | Procedure, ...], licences: frozenset[str]) -> Index:
+def _granted(rules: tuple[Rule | Procedure, ...], licences: frozenset[str]) -> Candidates:
     """The index of the rules that these licences suffice for."""
     return index_of(tuple(r for r in rules if licences.issuperset(r.licences)))
 
@@ -133,10 +133,10 @@ _NEW: Any = object()
 
 
 @dataclass(slots=True)
-class Run:
+class Rewriting:
     """One call of `rewrite`."""
 
-    index: Index
+    index: Candidates
     limit: int | None
     watch: Watcher | None
     validate: bool

@@ -44,7 +44,7 @@ from soundline.verify.smt.replacing import Replacement
 
 
 @dataclass(frozen=True)
-class Run:
+class SideBySide:
     """Folds that run side by side: what each takes at one place, and where these places are."""
 
     bound: Bound
@@ -94,7 +94,7 @@ class Inductions:
             own += self._folds(Number(index, poly))
         return [*own, *(f for part in condition.parts for f in self._folds_of_condition(part))]
 
-    def _run(self, folds: list[Fold], path: Path) -> Run | None:
+    def _run(self, folds: list[Fold], path: Path) -> SideBySide | None:
         """The folds side by side; None where they run over different indices, or meet what may be invalid."""
         if len(folds) < 2 or any(f.dtype is index or may_be_invalid(f) for f in folds):
             return None
@@ -108,11 +108,11 @@ class Inductions:
                 return None
             names = {old: Poly.of(new) for (old, _), (new, _) in zip(fold.bound, bound, strict=True)}
             bodies[fold] = Replacement(self.reader, names).element(fold.body, inside)
-        return Run(bound, bodies, inside)
+        return SideBySide(bound, bodies, inside)
 
     # showing ----------------------------------------------------------------------------------------------------
 
-    def _of_none(self, left: Element, right: Element, run: Run, path: Path) -> bool:
+    def _of_none(self, left: Element, right: Element, run: SideBySide, path: Path) -> bool:
         """Of no element, where there may be none."""
         filled = is_filled(run.bound)
         if self.reader.space.shows(path, filled):
@@ -127,13 +127,13 @@ class Inductions:
         empty_path = path.union(conjuncts(negation(filled)))
         return self._equal(left, right, empty, empty_path)
 
-    def _of_one(self, left: Element, right: Element, run: Run, path: Path) -> bool:
+    def _of_one(self, left: Element, right: Element, run: SideBySide, path: Path) -> bool:
         """Of the first place alone, at which every index is 0."""
         first = Replacement(self.reader, {name: ZERO for name, _ in run.bound})
         values = {fold: first.element(body, run.inside) for fold, body in run.bodies.items()}
         return self._equal(left, right, values, path | {is_filled(run.bound)})
 
-    def _of_one_more(self, left: Element, right: Element, run: Run) -> bool:
+    def _of_one_more(self, left: Element, right: Element, run: SideBySide) -> bool:
         """Of one element more than it holds of."""
         before: dict[Fold, Element] = {fold: self._unknown(fold) for fold in run.bodies}
         for side, other in ((left, right), (right, left)):
@@ -151,7 +151,7 @@ class Inductions:
         self,
         left: Element,
         right: Element,
-        run: Run,
+        run: SideBySide,
         before: Mapping[Fold, Element],
         side: Fold,
         told: Element,
@@ -179,7 +179,7 @@ class Inductions:
         return element == unknown
 
     def _step(
-        self, left: Element, right: Element, run: Run, before: Mapping[Fold, Element], path: Path
+        self, left: Element, right: Element, run: SideBySide, before: Mapping[Fold, Element], path: Path
     ) -> bool:
         after = {fold: self._joined(fold, before[fold], body) for fold, body in run.bodies.items()}
         return self._equal(left, right, after, path)
