@@ -35,22 +35,25 @@ def total(function: Callable[..., Any], *examples: Any, profile: str = "exact") 
 
 
 @pytest.mark.parametrize("profile", ["exact", "fast"])
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (13, 40, 70), (7, 3, 5), (24, 16, 32)])
-def test_a_product_of_matrices(m: int, k: int, n: int, profile: str) -> None:
+@pytest.mark.parametrize(
+    ("m", "k", "n", "lanes"), [(1, 1, 1, 1), (13, 40, 70, 72), (7, 3, 5, 8), (24, 16, 32, 32)]
+)
+def test_a_product_of_matrices(m: int, k: int, n: int, lanes: int, profile: str) -> None:
+    """The last vector overlaps the one before: its lanes are computed, and count, twice."""
     found = total(lambda a, b: a @ b, ones(m, k), ones(k, n), profile=profile)
     folds = 2 if k > 1 else 1  # one term is multiplied, and added to nothing
-    assert found == (folds * m * k * n, F4 * (m * k + k * n), F4 * m * n)
+    assert found == (folds * m * k * lanes, F4 * (m * k + k * n), F4 * m * n)
 
 
 def test_a_packed_operand_is_moved_once_more() -> None:
     made = sl.compile(lambda a, b: a @ b, ones(300, 300), ones(300, 300))
     works = [work_of(k) for k in made.stages["plan"].src]
-    size = F4 * 300**2
+    size, overlapping = F4 * 300**2, F4 * 300 * 304  # the last vectors overlap the ones before
     packing = [w for w in works if not w.operations]
-    assert sum(w.written for w in packing) == sum(w.read for w in packing) >= size
+    assert size <= sum(w.written for w in packing) <= sum(w.read for w in packing) <= overlapping
     parts = [w for w in works if w.operations]
-    assert sum(w.operations for w in parts) == 2 * 300**3
-    assert sum(w.written for w in parts) == size
+    assert sum(w.operations for w in parts) == 2 * 300 * 300 * 304
+    assert sum(w.written for w in parts) == overlapping
     assert all(w.written < w.read <= 2 * size for w in parts)
 
 
