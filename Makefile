@@ -11,6 +11,9 @@ MINUTES ?= 10
 JOBS    ?= 2
 ARGS    ?=
 
+# Tests and campaigns start hundreds of processes, which import the same modules: compiled once, not by each of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first interpreter that is new enough; PYTHON=... chooses another.
 PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; exit; }; done)

@@ -3,7 +3,8 @@ Pausing the collector
 =====================
 
 Python's collector of reference cycles looks through every object that is alive, again and again while many are made.
-The passes of the compiler make many nodes, which are in no cycles, so it is paused while they run.
+The passes of the compiler and the abstract machine make many objects, which are in no cycles, so it is paused while
+they run.
 """
 
 from __future__ import annotations

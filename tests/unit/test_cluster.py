@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -168,13 +169,13 @@ def test_verdicts_rest_in_the_cache_of_this_machine(
 
 
 def test_no_verdict_is_lost_with_a_worker(tmp_path: Path, write: Callable[..., str]) -> None:
-    file = write("many.py", *(rule(f"slow_{n}") + rule(f"wrong_{n}") for n in range(12)))
+    file = write("many.py", *(rule(f"slow_{n}") + rule(f"wrong_{n}") for n in range(7)))
     with running(tmp_path / "cluster", 2, nanny=False) as cluster:
         report = verify(named([file]), settings(cluster), At(4, cluster.kill_worker))
         assert len(cluster.workers) == 1
     assert not report.interrupted
     assert verdicts(report) == verdicts(on_this_machine([file]))
-    assert (report.count("proved"), report.count("refuted")) == (12, 12)
+    assert (report.count("proved"), report.count("refuted")) == (7, 7)
 
 
 def test_a_goal_that_kills_its_workers_is_undecided_and_costs_no_other(
@@ -342,7 +343,7 @@ def test_workers_of_another_version_are_refused(
 ) -> None:
     monkeypatch.setattr(cluster_module, "fingerprint", lambda: "of another law")
     text = refused(cluster.address, write("r.py", rule("fine")), capsys)
-    assert "2 of 2 workers" in text
+    assert re.search(r"\b([12]) of \1 workers", text)  # one may have been killed, and not be back
     assert "another law, prover or solver" in text
 
 

@@ -58,7 +58,7 @@ def test_every_stage_has_a_turn_however_few_the_minutes(log: Path, tmp_path: Pat
 
 
 def test_the_next_turn_is_that_of_the_stage_that_had_the_least_time(log: Path, tmp_path: Path) -> None:
-    ran([stage(log, "long", seconds=4.0), stage(log, "short")], 0.2, tmp_path)
+    ran([stage(log, "long", seconds=2.0), stage(log, "short")], 0.1, tmp_path)
     assert [name for name, _, _ in turns(log)][:3] == ["long", "short", "short"]
 
 
