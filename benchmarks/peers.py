@@ -3,9 +3,10 @@ soundline beside its peers
 ==========================
 
 ``make bench-peers`` runs this: every row of work, by numpy, torch, oneDNN, JAX, tinygrad and soundline, as installed
-and at their best, with one thread and with two. The candidates of a row take turns; medians and minima are written with
-every single turn to ``benchmarks/results/peers.json``, from which the documentation's table is made. With one thread,
-what is compared is processor time, with two it is time by the clock. A peer that is not installed is named as absent::
+and at their best, with one thread and with two. The candidates of a row take turns, in another order each time; medians
+and minima are written with every single turn to ``benchmarks/results/peers.json``, from which the documentation's table
+is made. With one thread, what is compared is processor time, with two it is time by the clock. A peer that is not
+installed is named as absent::
 
     python benchmarks/peers.py --row gemm-1024 --row softmax --threads 1
 """
