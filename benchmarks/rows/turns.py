@@ -118,8 +118,7 @@ class Workers:
 def measured(row: Row, workers: Workers, wanted: list[str], repeats: int, budget: float) -> dict[str, Taken]:
     """The turns of each candidate; as many as `repeats`, fewer where they would take longer than `budget` seconds.
 
-    Whoever comes after another process finds cold caches and a clock that is not up yet, so each round has an order of
-    its own.
+    Each round has an order of its own: in one that is always the same, who came after another process was slower.
     """
     found = {c: Taken() for c in wanted}
     expected: list[float] = []
@@ -137,7 +136,7 @@ def measured(row: Row, workers: Workers, wanted: list[str], repeats: int, budget
     each = {c: seconds[c] * counts[c] for c in counts}
     began = time.perf_counter()
     for k in range(repeats):
-        for c, count in random.Random(k).sample(sorted(counts.items()), len(counts)):
+        for c, count in random.Random(k).sample([*counts.items()], len(counts)):
             slow = each[c] > budget / 6
             if slow and k:
                 continue

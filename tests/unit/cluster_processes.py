@@ -54,6 +54,13 @@ class Cluster:
         with (self.folder / f"{what}.log").open("ab") as log:
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
 
+    def wait(self) -> None:
+        """Until every worker is there."""
+        from distributed import Client
+
+        with Client(self.address.replace("dask://", "tcp://"), timeout=PATIENCE) as client:
+            client.wait_for_workers(len(self.workers), timeout=PATIENCE)
+
     def kill_scheduler(self) -> None:
         """As if its machine were gone."""
         self.scheduler.kill()

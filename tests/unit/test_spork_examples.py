@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import runpy
 from dataclasses import replace
@@ -112,6 +113,18 @@ def test_an_example_has_no_hazards_under_the_strict_policy(name: str, program: s
     module = example(name)
     verdict = programs(module)[program].check(policy=Policy.strict, **module.SIZES)
     assert verdict.ok, verdict.text()
+
+
+def test_what_a_check_makes_is_in_no_cycles() -> None:
+    """Why the collector of cycles may be paused meanwhile."""
+    module = example("gemm_sm80_fence")
+    gc.collect()
+    gc.disable()
+    try:
+        programs(module)["gemm"].check(**module.SIZES)
+        assert gc.collect() < 100
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("name", TWINS)
