@@ -2,44 +2,23 @@
 Certificates
 ============
 
-What stands behind a compiled program: which rules rewrote it and what is proved of them, which obligations were
-discharged and how, under which licences it was built, and what was checked by sampling only.
+What stands behind a compiled program, step by step (`derivation`): what is proved, what was checked for this program,
+what tests have only sampled, and what is trusted; which obligations were discharged and how, and under which licences
+it was built. A program is *proved* only if all of its steps are proved or checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from types import MappingProxyType
 from typing import Any
 
-from soundline.impl import evidence
-from soundline.impl.lower.approximate import BOUND
+from soundline.impl.derivation import CERTAIN, SAMPLED, AppliedRule, Derived
 from soundline.impl.lower.obligations import Obligation
 
-SAMPLED = (
-    "the lowering stages keep the value of the program: compared with the evaluator on random programs by the tests",
-    "the C text, and what the C compiler makes of it: compared with the evaluator, bit for bit, by the same tests",
-)
-"""What no proof covers; the same for every program that is compiled through C."""
-MEASURED = {"approx": f"the error of e^x of float32 under approx: at most {BOUND} ulp, measured"}
-"""What a licence adds to that."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedRule:
-    """A rule of the library that rewrote the program, how often, and what the court says of it."""
-
-    id: str
-    count: int
-    ruling: evidence.Ruling
-    procedural: bool = False
-    """Whether it is a procedure, whose ruling is about its applications here and not about all that it may do."""
-
-    def __str__(self) -> str:
-        checked = ", procedural, checked at each application" if self.procedural else ""
-        return f"{self.id} × {self.count}: {self.ruling.verdict}{checked}"
+__all__ = ["AppliedRule", "Certificate", "Derived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +29,8 @@ class Certificate:
     licences: tuple[str, ...]
     rules: tuple[AppliedRule, ...]
     obligations: tuple[Obligation, ...]
-    sampled: tuple[str, ...] = SAMPLED
+    steps: tuple[Derived, ...]
+    """Everything that was done to the graph, in order, and what stands behind it."""
     promised: tuple[str, ...] = ()
     """How near the results are to what, by the law."""
     trusted: tuple[str, ...] = ()
@@ -60,30 +40,58 @@ class Certificate:
 
     @property
     def proved(self) -> bool:
-        """Whether every rule that was applied is proved."""
+        """Whether every step is proved, or was checked for this program; what is called too.
+
+        Lowering has passes that are only sampled, so no program that is compiled today is proved as a whole.
+        """
+        own = all(s.status in CERTAIN for s in self.steps)
+        return own and not self.trusted and all(certificate.proved for _, certificate in self.called)
+
+    @property
+    def rules_proved(self) -> bool:
+        """Whether every rule that was applied is proved, and every application of a procedure."""
         own = all(r.ruling.verdict == "proved" for r in self.rules)
-        return own and all(certificate.proved for _, certificate in self.called)
+        return own and all(certificate.rules_proved for _, certificate in self.called)
+
+    @property
+    def sampled(self) -> tuple[str, ...]:
+        """The steps that are only sampled."""
+        return tuple(f"{s.stage}: {s.what}" for s in self.steps if s.status == SAMPLED)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many steps are proved, checked, sampled and trusted; and of other verdicts, if there are any."""
+        found = Counter(s.status for s in self.steps)
+        return {
+            status: found.pop(status, 0) for status in ("proved", "checked", "sampled", "trusted")
+        } | found
 
     def __str__(self) -> str:
         return "\n".join(
             [
                 f"profile {self.profile}, licences: {', '.join(self.licences) or 'none'}",
+                f"proved as a whole: {'yes' if self.proved else 'no'} ({self._counted()})",
                 *(_section("promised of the results", list(self.promised)) if self.promised else []),
+                *_section("steps, in order", [str(s) for s in self.steps]),
                 *_section("rules applied", [str(r) for r in self.rules]),
                 *_section("obligations, all discharged", [str(o) for o in self.obligations]),
-                *_section("sampled only", list(self.sampled)),
                 *(_section("taken on trust: custom functions", list(self.trusted)) if self.trusted else []),
                 *(f"calls {name}:\n{certificate}" for name, certificate in self.called),
             ]
         )
 
+    def _counted(self) -> str:
+        steps = "steps" if len(self.steps) != 1 else "step"
+        told = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
+        return f"of {len(self.steps)} {steps} {told}"
+
     def _repr_html_(self) -> str:
-        """A table of the rules with their verdicts, and the rest as text; a notebook shows it."""
+        """A table of the steps, and the rest as text; a notebook shows it."""
         rows = "".join(
-            f"<tr><td><code>{escape(r.id)}</code></td><td>{r.count}</td><td>{escape(r.ruling.verdict)}</td></tr>"
-            for r in self.rules
+            f"<tr><td>{escape(s.stage)}</td><td>{escape(s.what)}</td><td>{escape(s.status)}</td></tr>"
+            for s in self.steps
         )
-        head = "<tr><th>rule</th><th>applied</th><th>verdict</th></tr>"
+        head = "<tr><th>stage</th><th>step</th><th>status</th></tr>"
         return (
             f"<p>profile {escape(self.profile)}, licences: {escape(', '.join(self.licences) or 'none')}</p>"
             f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
@@ -96,32 +104,9 @@ class Certificate:
         yield "licences", list(self.licences)
         yield "rules", {r.id: f"{r.count} × {r.ruling.verdict}" for r in self.rules}
         yield "obligations", len(self.obligations)
+        yield "steps", self.counts
         yield "proved", self.proved
 
 
-def _section(title: str, lines: list[str]) -> list[str]:
+def _section(title: str, lines: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  {line}" for line in lines or ["none"])]
-
-
-def certified(
-    profile: str,
-    licences: Sequence[str],
-    applied: Mapping[str, int],
-    discharged: Sequence[Obligation],
-    validated: Mapping[str, Collection[str]] = MappingProxyType({}),
-) -> Certificate:
-    """The certificate of a program; the rulings of rules are what the court says now, those of procedures what it said.
-
-    `validated` has for each procedure the rulings of its applications.
-    """
-    rules = tuple(_applied(r, n, validated) for r, n in sorted(applied.items()))
-    sampled = (*SAMPLED, *(MEASURED[name] for name in licences if name in MEASURED))
-    return Certificate(profile, tuple(licences), rules, tuple(discharged), sampled)
-
-
-def _applied(name: str, count: int, validated: Mapping[str, Collection[str]]) -> AppliedRule:
-    if name not in validated:
-        return AppliedRule(name, count, evidence.ruling(name))
-    proved = set(validated[name]) == {"proved"}
-    ruling = evidence.Ruling("proved" if proved else evidence.NOT_CHECKED)
-    return AppliedRule(name, count, ruling, procedural=True)

@@ -153,6 +153,9 @@ def _certificate_json(certificate: Certificate) -> dict[str, Any]:
             for r in certificate.rules
         ],
         "obligations": [str(o) for o in certificate.obligations],
+        "rules_proved": certificate.rules_proved,
+        "steps": [{"stage": s.stage, "what": s.what, "status": s.status} for s in certificate.steps],
+        "counts": certificate.counts,
         "sampled": list(certificate.sampled),
         "promised": list(certificate.promised),
         "trusted": list(certificate.trusted),

@@ -94,9 +94,7 @@ class Linked:
         """The rules that rewrote the units."""
         total = Applied()
         for unit in self.units:
-            total.update(unit.applied)
-            for name, rulings in unit.applied.rulings.items():
-                total.rulings.setdefault(name, set()).update(rulings)
+            total.take(unit.applied)
         return total
 
     @cached_property

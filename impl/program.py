@@ -10,14 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import storage
-from soundline.impl.certificate import Certificate, certified
+from soundline.impl.certificate import Certificate
+from soundline.impl.derivation import derivation, measured, rules_of
 from soundline.impl.drawing_kernels import stage_picture
 from soundline.impl.drawing_listing import text_picture
 from soundline.impl.explanation import Explanation, explained
@@ -130,12 +131,17 @@ class Program:
     @property
     def certificate(self) -> Certificate:
         """What stands behind the program, as far as it is known now."""
-        applied = self._linked.applied
-        discharged = self._linked.discharged
-        own = certified(self._profile, PROFILES[self._profile], applied, discharged, applied.rulings)
-        called = tuple((p.name, p.certificate) for p in self._linked.embedded)
-        promised = promises(self.stages["callify"], PROFILES[self._profile])
-        return replace(own, trusted=tuple(self._linked.foreign), called=called, promised=promised)
+        linked, licences = self._linked, PROFILES[self._profile]
+        return Certificate(
+            profile=self._profile,
+            licences=tuple(licences),
+            rules=rules_of(linked.applied),
+            obligations=tuple(linked.discharged),
+            steps=(*derivation(linked), *measured(licences)),
+            promised=promises(self.stages["callify"], licences),
+            trusted=tuple(linked.foreign),
+            called=tuple((p.name, p.certificate) for p in linked.embedded),
+        )
 
     def explain(self) -> Explanation:
         """What became of the function: its kernels and why they are so, memory, stages, certificate; ``print`` it."""

@@ -113,9 +113,10 @@ def _of_a_reduction(kernel: Scheduling, axis: UOp, at: int) -> Iterator[Schedule
             yield (OptOp("Split", at, (lanes, AxisType.GROUP_REDUCE)),)
         elif 2 * lanes <= count:
             after = kernel.copy()
-            whole = after.cut(axis, count - count % lanes)
-            split = OptOp("Split", after.axes.index(whole), (lanes, AxisType.GROUP_REDUCE))
-            yield OptOp("Cut", at, count - count % lanes), split
+            with contextlib.suppress(ScheduleError):
+                whole = after.cut(axis, count - count % lanes)
+                split = OptOp("Split", after.axes.index(whole), (lanes, AxisType.GROUP_REDUCE))
+                yield OptOp("Cut", at, count - count % lanes), split
 
 
 def _cut_to(at: int, count: int, factor: int, split: OptOp) -> Schedule:

@@ -53,6 +53,8 @@ class Lowered:
     """What Optimize has done to each kernel of Rangeify."""
     timed: Stopwatch = field(default_factory=lambda: Stopwatch("compile"))
     """How long each stage took."""
+    rewritten: Mapping[str, Applied] = field(default_factory=dict)
+    """The rules and passes that were applied in each stage; `applied` is their sum."""
 
     @functools.cached_property
     def source(self) -> str:
@@ -72,16 +74,18 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     if is_symbolic(function):
         return _lowered_at_sizes(function, profile)
     licences = PROFILES[profile]
-    applied = Applied()
+    by = {name: Applied() for name in ("callify", "rangeify", "optimize")}
     timed = Stopwatch("compile")
     temporaries = len(function.src) - 1 + len(function.src[0].src)
-    body = timed("callify", lambda: simplified(function.src[0], licences, applied), _size)
+    body = timed("callify", lambda: simplified(function.src[0], licences, by["callify"]), _size)
     stages = {"callify": Op.Function(body, *function.src[1:])}
-    stages["rangeify"] = timed("rangeify", lambda: _split(stages["callify"], temporaries, applied), _size)
+    stages["rangeify"] = timed(
+        "rangeify", lambda: _split(stages["callify"], temporaries, by["rangeify"]), _size
+    )
     discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
     stages["optimize"], schedules = timed(
         "optimize",
-        lambda: optimized(stages["rangeify"], licences, applied, dict(given), temporaries),
+        lambda: optimized(stages["rangeify"], licences, by["optimize"], dict(given), temporaries),
         lambda made: _size(made[0]),
     )
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
@@ -91,7 +95,14 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     logger("compile").info(
         "lowered to %d kernels in %.1f ms", len(stages["plan"].src), sum(timed.seconds.values()) * 1e3
     )
-    return Lowered(stages, profile, applied, tuple(discharged), schedules, timed)
+    return Lowered(stages, profile, _all_of(by), tuple(discharged), schedules, timed, by)
+
+
+def _all_of(by: Mapping[str, Applied]) -> Applied:
+    total = Applied()
+    for applied in by.values():
+        total.take(applied)
+    return total
 
 
 def _split(function: UOp, temporaries: int, applied: Applied) -> UOp:
@@ -119,7 +130,8 @@ def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:
     stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
     stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
     schedules = (Scheduled(k, "", (), "none", 1) for k in range(len(stages["plan"].src)))
-    return Lowered(stages, profile, applied, tuple(discharged), tuple(schedules), timed)
+    by = {"optimize": applied}
+    return Lowered(stages, profile, applied, tuple(discharged), tuple(schedules), timed, by)
 
 
 def _size(program: UOp) -> str:

@@ -6,14 +6,16 @@ Two iterations of a nest *meet* where one writes a place that the other reads or
 of a nest depends on where its iterations meet, told by *direction vectors*: for each axis whether the later of two
 iterations that meet has a greater (1), an equal (0) or a smaller (-1) value on it.
 
-`directions` knows them exactly where all accesses of a place have one index that tells iterations apart, and where the
-iterations are few enough to be listed and no address depends on memory; elsewhere it does not know. What it does not
-know is never taken for independence.
+`directions` knows them exactly where all accesses of a place have one index that tells iterations apart, where what an
+iteration accesses lies in a block that is its own, and where the iterations are few enough to be listed and no address
+depends on memory; elsewhere it does not know. What it does not know is never taken for independence. A Param in an
+index is one number for all iterations.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -107,7 +109,10 @@ def directions(body: UOp, nest: Sequence[UOp], private: Collection[str] = ()) ->
         if any(t.writes for t in group) and not all(t.atomic for t in group):
             meeting = _told_apart(group, nest)
             if meeting is None:
-                meeting = _listed(group, nest)
+                meeting = blocks = _in_blocks(group, nest)
+                if blocks is None or blocks:
+                    listed = _listed(group, nest)
+                    meeting = blocks if listed is None else listed
             if meeting is None:
                 return None
             found |= meeting
@@ -141,10 +146,23 @@ def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | No
         return None
     strides: list[tuple[int, UOp]] = []
     for term, factor in polynomial(group[0].index).items():
-        if len(term) > 1 or (term and term[0].op is not Op.Range):
+        if _is_fixed(term):
+            continue
+        if len(term) > 1 or term[0].op is not Op.Range:
             return None
-        strides += [(abs(factor), r) for r in term]
-    span = 0
+        strides.append((abs(factor), term[0]))
+    return _apart(strides, 0, nest)
+
+
+def _is_fixed(term: tuple[UOp, ...]) -> bool:
+    """Whether a term of an index is one number for all iterations."""
+    return all(factor.op is Op.Param for factor in term)
+
+
+def _apart(strides: Sequence[tuple[int, UOp]], span: int, nest: Sequence[UOp]) -> set[Vector] | None:
+    """The vectors of iterations that agree on every axis with a stride, where each stride is longer than what the
+    shorter ones and `span` elements around a place reach; None where one is not.
+    """
     for stride, r in sorted(strides, key=lambda s: s[0]):
         count = _count(r)
         if count is None or (stride <= span and count > 1):
@@ -153,6 +171,86 @@ def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | No
     told = {r for _, r in strides}
     signs = [(0,) if r in told or _count(r) in (0, 1) else (-1, 0, 1) for r in nest]
     return {v for v in itertools.product(*signs) if v > (0,) * len(v)}
+
+
+# Blocks -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The places that an iteration accesses at one index: from `first` to `last`, beside what the axes of the nest and
+    what is fixed make of it.
+    """
+
+    moved_by: dict[tuple[UOp, ...], int]
+    first: int
+    last: int
+
+
+def _in_blocks(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | None:
+    """The vectors of iterations that agree on every axis that moves the block in which all accesses of one lie."""
+    blocks = [_block(touch, nest) for touch in group]
+    known = [b for b in blocks if b is not None]
+    if len(known) < len(blocks) or any(b.moved_by != known[0].moved_by for b in known):
+        return None
+    width = max(b.last for b in known) - min(b.first for b in known)
+    moving = [(abs(factor), r) for (r,), factor in known[0].moved_by.items() if r.op is Op.Range]
+    return _apart(moving, width, nest)
+
+
+def _block(touch: Touch, nest: Sequence[UOp]) -> _Block | None:
+    """The block of an access; None where its index is no sum of axes, each times a number."""
+    if touch.index is None:
+        return None
+    moved_by: dict[tuple[UOp, ...], int] = {}
+    inside: dict[UOp, int] = {}
+    constant = 0
+    for term, factor in polynomial(touch.index).items():
+        if not term:
+            constant += factor
+        elif len(term) > 1:
+            return None
+        elif term[0].op is Op.Param or term[0] in nest:
+            moved_by[term] = factor
+        elif term[0].op is Op.Range and _count(term[0]) is not None:
+            inside[term[0]] = factor
+        else:
+            return None
+    asked = _asked_by(touch.gate, nest)
+    chosen = [
+        sum(inside.get(r, 0) * v for r, v in zip(asked, values, strict=True))
+        for values in _open(touch, asked)
+    ]
+    free = [factor * max((_count(r) or 1) - 1, 0) for r, factor in inside.items() if r not in asked]
+    first = constant + min(chosen, default=0) + sum(min(0, reach) for reach in free)
+    last = constant + max(chosen, default=0) + sum(max(0, reach) for reach in free)
+    return _Block(moved_by, first, last)
+
+
+def _asked_by(gate: UOp | None, nest: Sequence[UOp]) -> tuple[UOp, ...]:
+    """The axes inside the nest that alone open a gate; none where it asks for more, or they are too many to list."""
+    if gate is None or any(n.op in (Op.Load, Op.Buffer, Op.Param) for n in closed.own_nodes(gate)):
+        return ()
+    program = Program({}, {}, {})
+    program.learn(gate)
+    axes = tuple(program.free[gate])
+    counts = [_count(r) if r.op is Op.Range and r not in nest else None for r in axes]
+    if None in counts or math.prod(c for c in counts if c is not None) > LIMIT:
+        return ()
+    return axes
+
+
+def _open(touch: Touch, axes: Sequence[UOp]) -> list[Vector]:
+    """The iterations of some axes in which the gate of an access is open; the one of no axes, if none are given."""
+    if touch.gate is None or not axes:
+        return [()]
+    program = Program({}, {}, {})
+    program.learn(touch.gate)
+    return [
+        values
+        for values, frame in _iterations(Frame(program, Bytes()), axes)
+        if frame.value(touch.gate).elements[0] not in (False, INVALID)
+    ]
 
 
 # Few iterations ---------------------------------------------------------------------------------------------------

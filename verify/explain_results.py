@@ -83,6 +83,10 @@ def _compiled(report: Report) -> Lines:
         "licences",
         [f"it may depart from the order and rounding of the law by: {licences}" if licences else _NONE],
     )
+    if certificate.get("counts"):
+        told = ", ".join(f"{n} {status}" for status, n in certificate["counts"].items() if n)
+        whole = "proved as a whole" if certificate["proved"] else "not proved as a whole"
+        yield "proved", [f"it is {whole}: of its steps are {told}"]
     if certificate.get("promised"):
         yield "promised", [f"promised: {line}" for line in certificate["promised"]]
     if certificate.get("trusted"):

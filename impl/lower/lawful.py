@@ -3,8 +3,8 @@ Lawful steps
 ============
 
 Whether a step of a schedule may be done: the law's conditions for its own OptOps, those of `schedule.EXTENSIONS` for
-the others, and what a CPU cannot do (`CPU`). A refusal is a `ScheduleError` with the id of the condition. Heuristics do
-not ask; what a search tries and what a user gives is asked of every step.
+the others, and what a CPU cannot do (`CPU`). A refusal is a `ScheduleError` with the id of the condition. It is asked
+of every step, whether heuristics, a search or a user chose it.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _require_of_the_cpu(kernel: Scheduling, step: OptOp) -> None:
     axis, (factor, target, *top) = kernel.axes[step.axis], step.arg
     if target in (AxisType.LOCAL, AxisType.WARP):
         raise _refusal(kernel, step, CPU[0], target.name, axis)
-    if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
+    if _has_own_storage(kernel):
         raise _refusal(kernel, step, CPU[5], "a kernel with storage of its own", axis)
     if target is AxisType.UPCAST and axis in axes(kernel.bare) and carried_by(kernel.bare, axis) is not False:
         raise _refusal(kernel, step, CPU[1], "a dependence, or what may be one", axis)
@@ -161,6 +161,11 @@ def _require_of_the_cpu(kernel: Scheduling, step: OptOp) -> None:
         lanes = max(_lanes_with(kernel.bare, axis)) * factor
         if lanes > MOST_LANES:
             raise _refusal(kernel, step, CPU[4], f"{lanes} lanes", axis)
+
+
+def _has_own_storage(kernel: Scheduling) -> bool:
+    """Whether the kernel has storage that its loops do not share. Rows outlive the loops of their parts."""
+    return any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.bare))
 
 
 def _loops(ranges: tuple[UOp, ...]) -> list[UOp]:
@@ -206,7 +211,7 @@ def _check_cut(kernel: Scheduling, step: OptOp) -> None:
     inner = sum(axis in ranges for ranges, _ in nests(kernel.sink)) - sum(axis in ranges for ranges in own)
     if axis.arg.type is not AxisType.LOOP or inner:
         raise refused(kernel, step, 2, f"a {axis.arg.type.name} axis of {inner} inner nests", axis)
-    if any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.sink)):
+    if _has_own_storage(kernel):
         raise refused(kernel, step, 2, "a kernel with storage of its own", axis)
     for ranges in own:
         if axis in ranges:

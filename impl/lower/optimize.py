@@ -25,8 +25,9 @@ only where a kernel ends.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from soundline.impl.logs import logger
 from soundline.impl.lower import tiles
 from soundline.impl.lower.alike import flattened_folds, merged_folds
 from soundline.impl.lower.any_folds import with_whole_numbers
@@ -40,7 +41,19 @@ from soundline.impl.lower.scatters import is_scatter
 from soundline.impl.lower.schedule import Given, Scheduled, axis_text
 from soundline.impl.lower.scheduling import Scheduling, launched, scheduled
 from soundline.impl.lower.simplify import Applied, simplified
+from soundline.spec.errors import ScheduleError
+from soundline.spec.kernels import axes
 from soundline.spec.uop import Op, UOp, toposort
+
+RUNNING = "a running reduction along a loop takes one step in each iteration"
+SIDE_BY_SIDE = "reductions that may not be needed are asked for side by side"
+WHOLE = "reductions of whole numbers that know their order are counted"
+FLAT = "reductions of reductions become one"
+MERGED = "loops of reductions are joined"
+ZEROS = "the zeros of gated sums are added apart"
+ROWS = "kernels share loops over rows"
+SCATTER = "a reduction over all sources becomes a scatter"
+APPROXIMATED = "e^x is computed in fewer steps"
 
 
 def optimize(kernels: UOp, licences: Collection[str], applied: Applied) -> UOp:
@@ -52,8 +65,13 @@ def prepared_nest(
     nest: UOp, numbers: Iterator[int], licences: Collection[str], applied: Applied
 ) -> list[UOp]:
     """A simplified nest as it is before its schedule."""
-    running = scanned(nest, numbers, applied) or side_by_side(nest, numbers)
-    return running or [merged_folds(flattened_folds(with_whole_numbers(nest), licences), numbers)]
+    running = applied.by_pass(RUNNING, nest, scanned(nest, numbers, applied))
+    running = running or applied.by_pass(SIDE_BY_SIDE, nest, side_by_side(nest, numbers))
+    if running:
+        return running
+    whole = applied.by_pass(WHOLE, nest, with_whole_numbers(nest))
+    flat = applied.by_pass(FLAT, whole, flattened_folds(whole, licences))
+    return [applied.by_pass(MERGED, flat, merged_folds(flat, numbers))]
 
 
 def optimized(
@@ -81,37 +99,52 @@ def optimized(
     def prepared(nest: UOp) -> list[UOp]:
         return prepared_nest(nest, numbers, licences, applied)
 
-    def scheduling(nests: Iterable[UOp], checked: bool = False) -> Scheduling:
-        return Scheduling(Op.Sink(*nests), numbers, slots, licences, checked)
+    def scheduling(nests: Iterable[UOp], judged: Callable[[UOp], UOp] | None = None) -> Scheduling:
+        sink = Op.Sink(*nests)
+        return Scheduling(sink, numbers, slots, licences, judged=None if judged is None else judged(sink))
+
+    def by_heuristics(nests: Sequence[UOp]) -> tuple[Scheduling, str]:
+        """Nests after the steps that heuristics choose. Were one not lawful, the nests stay as they are: see why."""
+        try:
+            return schedule_of(scheduling(nests), tiles.this_machine()), ""
+        except ScheduleError as refusal:
+            logger("optimize").warning("a schedule of the heuristics is not lawful: %s", refusal)
+            return scheduling(nests), str(refusal)
 
     for group in grouped(simple, scattered | given.keys(), temporaries):
-        by_rows = in_rows(group, slots, numbers, lambda part: scheduling(prepared(part)))
+        by_rows = in_rows(group, slots, numbers, lambda part, judged: scheduling(prepared(part), judged))
         if by_rows is not None:
             found.append(simplified(by_rows[0], licences, applied))
             told += by_rows[1]
+            applied.passes[ROWS] += 1
             continue
         for k in group.numbers:
             if k in scattered:
                 found.append(simple[k])
                 told.append(Scheduled(k, "", (), "a scatter", 1))
+                applied.passes[SCATTER] += 1
                 continue
-            as_given = k in given
             nests = [n for nest in simple[k].src for n in prepared(nest)]
-            before: list[UOp] = []
-            if not as_given:
-                apart = [zeros_apart(n, numbers, slots, licences) for n in nests]
-                before, nests = [b for first, _ in apart for b in first], [n for _, n in apart]
-            made = scheduling(nests, as_given)
-            axes = " ".join(map(axis_text, made.axes))
-            if as_given:
-                scheduled(made, given[k].steps)
+            if k in given:
+                before_it = _axes_text(nests)
+                made, origin, refused = scheduled(scheduling(nests), given[k].steps), given[k].origin, ""
+                first: list[Scheduling] = []
             else:
-                schedule_of(made, tiles.this_machine())
-            first = (schedule_of(scheduling([b]), tiles.this_machine()) for b in before)
+                apart = [zeros_apart(n, numbers, slots, licences) for n in nests]
+                before, nests = [b for some, _ in apart for b in some], [n for _, n in apart]
+                applied.passes[ZEROS] += len(before)
+                before_it = _axes_text(nests)
+                made, refused = by_heuristics(nests)
+                first, origin = [by_heuristics([b])[0] for b in before], "heuristics"
             sinks = [s for each in (*first, made) for s in launched(each.sink)]
             launches = [simplified(s, licences, applied) for s in sinks]
-            origin = given[k].origin if as_given else "heuristics"
-            told.append(Scheduled(k, axes, tuple(made.steps), origin, len(launches)))
+            beside = tuple(tuple(each.steps) for each in first)
+            told.append(Scheduled(k, before_it, tuple(made.steps), origin, len(launches), beside, refused))
             found += launches
-    found = [approximated(kernel, licences) for kernel in found]
+    found = [applied.by_pass(APPROXIMATED, kernel, approximated(kernel, licences)) for kernel in found]
+    applied.passes = +applied.passes
     return Op.Linear(*found), tuple(sorted(told, key=lambda s: s.kernel))
+
+
+def _axes_text(nests: Sequence[UOp]) -> str:
+    return " ".join(map(axis_text, axes(Op.Sink(*nests))))

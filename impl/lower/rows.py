@@ -19,19 +19,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from soundline.impl.logs import logger
 from soundline.impl.lower import arith, tiles
-from soundline.impl.lower.anew import under
+from soundline.impl.lower.anew import over, under
 from soundline.impl.lower.heuristics import deal, nests_of
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed, stride
-from soundline.impl.lower.nests import assembled
+from soundline.impl.lower.nests import assembled, is_row
 from soundline.impl.lower.obligations import assuming
 from soundline.impl.lower.schedule import Scheduled, axis_text
 from soundline.impl.lower.scheduling import Scheduling, without_single
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dtypes import index
+from soundline.spec.errors import ScheduleError
+from soundline.spec.frames import base_of
 from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17
@@ -203,11 +206,15 @@ def _buffers(kernel: UOp, op: Op) -> set[UOp]:
 
 
 def in_rows(
-    group: Group, slots: Iterator[int], numbers: Iterator[int], scheduling: Callable[[UOp], Scheduling]
+    group: Group,
+    slots: Iterator[int],
+    numbers: Iterator[int],
+    scheduling: Callable[[UOp, Callable[[UOp], UOp]], Scheduling],
 ) -> tuple[UOp, list[Scheduled]] | None:
-    """The kernel of a group, and what was done to each of its parts; None where its kernels stay apart.
+    """The kernel of a group, and what was done to each of its parts; None where its kernels stay apart, as they do
+    where a step of a part is not lawful.
 
-    `scheduling` prepares the schedule of a part.
+    `scheduling` prepares the schedule of a part, of which the law judges what a function makes of it.
     """
     rows = group.rows
     if rows is not None and len(rows.members) == 1:
@@ -215,14 +222,31 @@ def in_rows(
         rows = _Rows(rows.members, depth) if depth else None
     if rows is None:
         return None
+    try:
+        return _scheduled_rows(rows, group.own, slots, numbers, scheduling)
+    except ScheduleError as refusal:
+        logger("optimize").warning("a schedule of rows is not lawful: %s", refusal)
+        return None
+
+
+def _scheduled_rows(
+    rows: _Rows,
+    own: set[UOp],
+    slots: Iterator[int],
+    numbers: Iterator[int],
+    scheduling: Callable[[UOp, Callable[[UOp], UOp]], Scheduling],
+) -> tuple[UOp, list[Scheduled]] | None:
     loops = rows.members[0].ranges[: rows.depth]
     known = {r: param(k, index, bounds=(0, trip_count(r) - 1)) for k, r in enumerate(loops)}
+    sizes = [trip_count(r) for r in loops]
+    at = arith.flatten(list(known.values()), sizes)
     parts: list[UOp] = []
     told: list[Scheduled] = []
-    for member, nests in _parts(rows, group.own, slots):
+    for member, nests in _parts(rows, own, slots):
         steps, axes = [], []
         for nest in nests:
-            made = nests_of(scheduling(substitute(nest, known)), tiles.this_machine())
+            part = scheduling(substitute(nest, known), lambda sink: _for_all_rows(sink, at, math.prod(sizes)))
+            made = nests_of(part, tiles.this_machine())
             if made.packing():
                 return None
             steps += made.steps
@@ -231,9 +255,28 @@ def in_rows(
             parts += [substitute(without_single(n), back) for n in made.sink.src]
         text = " ".join([*map(axis_text, loops), *axes])
         told.append(Scheduled(member.number, text, tuple(steps), "heuristics, by rows", int(not told)))
-    whole = Scheduling(Op.Sink(assembled(loops, parts)), numbers, slots)
+    sink = Op.Sink(assembled(loops, parts))
+    judged = _for_all_rows(sink, arith.flatten(loops, sizes), math.prod(sizes))
+    whole = Scheduling(sink, numbers, slots, judged=judged)
     deal(whole, whole.sink.src[0])
+    told[0] = replace(told[0], beside=(tuple(whole.steps),))
     return Op.Sink(*map(without_single, whole.sink.src)), told
+
+
+def _for_all_rows(sink: UOp, row: UOp, count: int) -> UOp:
+    """The kernel with storage for all rows where it has storage for one, which it writes and reads in every row: what
+    the law is asked about, for which a loop that is dealt out would have other rows.
+    """
+    new: dict[UOp, UOp] = {}
+    for node in under(sink):
+        made = over(node, new)
+        if node.op is Op.Buffer and is_row(node):
+            made = buffer(node.arg.slot, node.arg.size * count, node.dtype)
+        elif node.op is Op.Index and is_row(base_of(node.src[0])):
+            size = arith.number(base_of(node.src[0]).arg.size)
+            made = Op.Index(made.src[0], arith.add(arith.mul(row, size), made.src[1]))
+        new[node] = made
+    return new[sink]
 
 
 def _parts(rows: _Rows, own: set[UOp], slots: Iterator[int]) -> Iterator[tuple[_Member, list[UOp]]]:

@@ -100,9 +100,19 @@ class Scheduled:
     launches: int
     """The kernels that it has become: packing, and nests that are dealt out to cores, run by themselves; none where it
     shares the rows of another one."""
+    beside: tuple[Schedule, ...] = ()
+    """The steps of kernels that were made beside it: of what runs before it, and of the loops over rows that are first
+    its own."""
+    refused: str = ""
+    """Why the heuristics' schedule was not carried out: the law's refusal of one of its steps."""
 
     def __str__(self) -> str:
         return f"kernel {self.kernel} ({self.axes}), {self.origin}: {schedule_text(self.steps) or 'as it is'}"
+
+    @property
+    def all_steps(self) -> Schedule:
+        """Every step, those beside it too."""
+        return tuple(step for steps in (*self.beside, self.steps) for step in steps)
 
 
 Numbered = tuple[tuple[int, Given], ...]

@@ -3,11 +3,12 @@ Applying schedules
 ==================
 
 Carry out the steps of a schedule, one after the other, whoever chose them: this is the one code path for heuristics,
-search and users. Split, Swap and Padto do to a kernel what the law's functions do, up to the numbers of the Ranges.
+search and users, and every step is first held to the law (`lawful`). Split, Swap and Padto do to a kernel what the
+law's functions do, up to the numbers of the Ranges.
 
 On a CPU the types of axes are: THREAD is dealt out to cores, UPCAST, UNROLL and GROUP_REDUCE are lanes that are
 computed at once (the sums of UNROLL are joined in their order, those of a group have folded apart), the others are
-loops. Where the steps come from outside, each is first held to the law (`lawful`).
+loops.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from soundline.impl.lower import arith
 from soundline.impl.lower.anew import under
@@ -42,14 +44,16 @@ class Scheduling:
     numbers: Iterator[int]
     slots: Iterator[int]
     licences: Collection[str] = ()
-    checked: bool = False
+    checked: bool = True
     """Whether each step is held to the law before it is done."""
+    judged: UOp | None = None
+    """What the law is asked about in place of the kernel, if it is not the kernel itself."""
     steps: list[OptOp] = field(default_factory=list)
     bare: UOp = field(init=False)
     """The kernel without packing, or one in its place, which the law judges (`lawful.judged_as`)."""
 
     def __post_init__(self) -> None:
-        self.bare = judged_as(self.sink) if self.checked else self.sink
+        self.bare = judged_as(self.judged or self.sink) if self.checked else self.sink
 
     def copy(self) -> Scheduling:
         """The same kernel, to go another way."""
@@ -76,42 +80,63 @@ class Scheduling:
         """A Range that no kernel has."""
         return loop(size, next(self.numbers), kind)
 
-    def apply(self, step: OptOp) -> None:
-        """Do one step by its record; raises `ScheduleError` where it does not apply."""
+    def apply(self, step: OptOp) -> Any:
+        """Do one step by its record; the axes that it makes. Raises `ScheduleError` where it does not apply."""
         require_lawful(self, step)
         at = self.axes
+        made: Any = None
         match step.op:
             case "Split":
                 factor, target, *top = step.arg
-                self.split(at[step.axis], factor, target, any(top))
+                made = self._split(at[step.axis], factor, target, any(top))
             case "Swap":
-                self.swap(at[step.axis], at[step.arg])
+                self._swap(at[step.axis], at[step.arg])
             case "Padto":
-                self.padto(at[step.axis], step.arg)
+                made = self._padto(at[step.axis], step.arg)
             case "Cut":
-                self.cut(at[step.axis], step.arg)
+                made = self._cut(at[step.axis], step.arg)
             case "Merge":
-                self.merge(at[step.axis], at[step.arg])
+                made = self._merge(at[step.axis], at[step.arg])
             case "Pack":
-                self.pack(at[step.axis], step.arg)
+                self._pack(step, at[step.axis])
             case "Nolocals":
-                self.nolocals()
+                self._nolocals()
             case _:
                 raise ScheduleError(str(step), "U-50", given=step.op, wants="a step that a CPU can do")
+        self.steps.append(step)
+        return made
 
-    def _note(self, op: str, axis: UOp, arg: object) -> None:
-        self.steps.append(OptOp(op, self.axes.index(axis), arg))
+    # the steps, by their axes -----------------------------------------------------------------------------------
+
+    def split(self, axis: UOp, factor: int, target: AxisType, top: bool = False) -> tuple[UOp, UOp]:
+        """An axis as two; what is left of the old one, and the new one."""
+        arg = (factor, target, True) if top else (factor, target)
+        return self.apply(OptOp("Split", self.axes.index(axis), arg))  # type: ignore[no-any-return]
+
+    def swap(self, first: UOp, last: UOp) -> None:
+        """Exchange two axes of one nest or of one Reduce."""
+        self.apply(OptOp("Swap", self.axes.index(first), self.axes.index(last)))
+
+    def cut(self, axis: UOp, at: int) -> UOp:
+        """The iterations from `at` on apart; the axis of those before."""
+        return self.apply(OptOp("Cut", self.axes.index(axis), at))  # type: ignore[no-any-return]
+
+    def merge(self, outer: UOp, inner: UOp) -> UOp:
+        """One loop for two that every index walks as one."""
+        return self.apply(OptOp("Merge", self.axes.index(outer), self.axes.index(inner)))  # type: ignore[no-any-return]
+
+    def pack(self, lanes: UOp, slot: int) -> None:
+        """What reductions in these lanes load from a Buffer, copied before the nest that reads it."""
+        self.apply(OptOp("Pack", self.axes.index(lanes), slot))
+
+    # what each step does ----------------------------------------------------------------------------------------
 
     def _change(self, change: Callable[[UOp], UOp]) -> None:
         same = self.bare is self.sink or not self.checked
         self.sink = change(self.sink)
         self.bare = self.sink if same else change(self.bare)
 
-    # the law's steps ----------------------------------------------------------------------------------------------
-
-    def split(self, axis: UOp, factor: int, target: AxisType, top: bool = False) -> tuple[UOp, UOp]:
-        """An axis as two; what is left of the old one, and the new one."""
-        self._note("Split", axis, (factor, target, True) if top else (factor, target))
+    def _split(self, axis: UOp, factor: int, target: AxisType, top: bool) -> tuple[UOp, UOp]:
         rest = self.fresh(trip_count(axis) // factor, axis.arg.type)
         new = self.fresh(factor, target)
         outer, inner = (new, rest) if top else (rest, new)
@@ -122,9 +147,7 @@ class Scheduling:
             self._change(lambda sink: _with_axis(sink, axis, value, (outer, inner)))
         return rest, new
 
-    def swap(self, first: UOp, last: UOp) -> None:
-        """Exchange two axes of one nest or of one Reduce."""
-        self.steps.append(OptOp("Swap", self.axes.index(first), self.axes.index(last)))
+    def _swap(self, first: UOp, last: UOp) -> None:
         other = {first: last, last: first}
 
         def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
@@ -134,17 +157,13 @@ class Scheduling:
 
         self._change(lambda sink: _rebuilt(sink, made))
 
-    def nolocals(self) -> None:
-        """No axis of a workgroup."""
-        self.steps.append(OptOp("Nolocals"))
+    def _nolocals(self) -> None:
         for axis in self.axes:
             if axis.arg.type is AxisType.LOCAL:
                 apart = self.fresh(trip_count(axis), AxisType.GLOBAL)
                 self._change(functools.partial(_with_axis, axis=axis, value=apart, ranges=(apart,)))
 
-    def padto(self, axis: UOp, multiple: int) -> UOp:
-        """An axis of more iterations, the added ones without effect; the new axis."""
-        self._note("Padto", axis, multiple)
+    def _padto(self, axis: UOp, multiple: int) -> UOp:
         size = -(-trip_count(axis) // multiple) * multiple
         if size == trip_count(axis):
             return axis
@@ -152,11 +171,7 @@ class Scheduling:
         self._change(lambda sink: _padded(sink, axis, longer))
         return longer
 
-    # the other steps ----------------------------------------------------------------------------------------------
-
-    def cut(self, axis: UOp, at: int) -> UOp:
-        """The iterations from `at` on apart; the axis of those before."""
-        self._note("Cut", axis, at)
+    def _cut(self, axis: UOp, at: int) -> UOp:
         first = self.fresh(at, axis.arg.type)
         rest = self.fresh(trip_count(axis) - at, axis.arg.type)
         shifted = Op.Add(rest, arith.number(at))
@@ -169,9 +184,7 @@ class Scheduling:
             self._change(lambda sink: _cut_nests(sink, axis, first, rest, own))
         return first
 
-    def merge(self, outer: UOp, inner: UOp) -> UOp:
-        """One loop for two that every index walks as one."""
-        self.steps.append(OptOp("Merge", self.axes.index(outer), self.axes.index(inner)))
+    def _merge(self, outer: UOp, inner: UOp) -> UOp:
         whole = self.fresh(trip_count(outer) * trip_count(inner), AxisType.LOOP)
 
         def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
@@ -186,9 +199,8 @@ class Scheduling:
         self._change(lambda sink: _rebuilt(sink, made))
         return whole
 
-    def pack(self, lanes: UOp, slot: int) -> None:
-        """What reductions in these lanes load from a Buffer, copied before the nest that reads it."""
-        step = OptOp("Pack", self.axes.index(lanes), slot)
+    def _pack(self, step: OptOp, lanes: UOp) -> None:
+        slot = step.arg
         packed: dict[UOp, UOp] = {}
         for nest in self.sink.src:
             ranges, body = nest_of(nest)
@@ -197,7 +209,6 @@ class Scheduling:
                     packed[load] = self._copied(load, ranges, folded)
         if not packed:
             raise refused(self, step, 2, f"no such load from slot {slot}", lanes)
-        self.steps.append(step)
         before = self.bare
         self.sink = substitute(self.sink, packed)
         self.bare = before if self.checked else self.sink

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 from soundline.impl.lower.anew import over, under
 from soundline.impl.rewrite import Rewritten, rewrite
@@ -19,6 +20,8 @@ from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.procedures import Procedure
 from soundline.spec.rules import Rule
 from soundline.spec.uop import Op, UOp
+
+T = TypeVar("T")
 
 RULES: tuple[Rule | Procedure, ...] = (
     *(r for r in SIMPLIFY if r not in rules_in(elementwise_movement)),
@@ -30,11 +33,20 @@ movement."""
 
 
 class Applied(Counter[str]):
-    """How often each rule was applied, by its id; of procedures also with which rulings."""
+    """How often each rule was applied, by its id; of procedures also with which rulings. `passes` counts the kernels
+    that a pass of Optimize changed which is no rule, by what it does.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.rulings: dict[str, set[str]] = {}
+        self.passes: Counter[str] = Counter()
+
+    def by_pass(self, what: str, before: object, after: T) -> T:
+        """What a pass made, which is counted where it is not what there was."""
+        if after is not None and after is not before:
+            self.passes[what] += 1
+        return after
 
     def note(self, done: Rewritten) -> None:
         """Count what a rewriting did."""
@@ -46,6 +58,7 @@ class Applied(Counter[str]):
     def take(self, other: Applied) -> None:
         """Count what another has counted as well."""
         self.update(dict(other))
+        self.passes.update(other.passes)
         for name, rulings in other.rulings.items():
             self.rulings.setdefault(name, set()).update(rulings)
 

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from soundline.spec import dependences
 from soundline.spec.arrays import Array
 from soundline.spec.axes import ORDERED
-from soundline.spec.dependences import carries, directions, reverses, touches
+from soundline.spec.dependences import Touch, carries, directions, reverses, touches
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import execute
@@ -204,6 +207,61 @@ def test_iterations_that_are_told_apart_never_meet() -> None:
     assert found_of(copy_kernel(int32, 3, 4)) == frozenset()
     assert found_of(copy_kernel(int32, 300, 400)) == frozenset()  # far beyond what could be listed
     assert found_of(shifted(0, 0)) == frozenset()
+
+
+def rows_kernel(rows: int, row: int, reach: int, gate: int | None = None) -> Kernel:
+    """In each row: x[j] = 1 for j < row, and then out[i] = the sum of x[j] for j < reach, where j < gate."""
+    i, j, r = loop(rows, 0), loop(row, 1), loop(reach, 2, AxisType.REDUCE)
+    held, out = buffer(0, 10**9, int32), buffer(1, rows, int32)
+    first = nest(store(held, const(1, int32), (i, row), (j, 1)), j)
+    place = Op.Index(Op.After(held, first), Op.Add(Op.Mul(i, const(row, index)), r))
+    read = (
+        Op.Load(place) if gate is None else Op.Load(place, const(0, int32), Op.CmpLt(r, const(gate, index)))
+    )
+    second = Op.Store(Op.Index(out, i), Op.Reduce(read, r, arg=ReduceArg(Op.Add)))
+    return kernel(nest(Op.Group(first, second), i))
+
+
+def test_iterations_with_blocks_of_their_own_never_meet() -> None:
+    """What a row writes at one index it reads at another: far too many iterations to be listed."""
+    assert found_of(rows_kernel(1000, 3000, 3000)) == frozenset()
+    assert found_of(rows_kernel(1000, 3000, 2000)) == frozenset()
+    assert found_of(rows_kernel(1000, 3000, 3001)) is None  # the last read is of the next row
+    assert found_of(rows_kernel(1000, 3000, 3016, gate=3000)) == frozenset()  # but for a gate it would be
+    assert found_of(rows_kernel(1000, 3000, 3016, gate=3001)) is None
+    assert found_of(rows_kernel(3, 4, 5)) == {(1,)}  # few are listed
+
+
+def test_what_is_the_same_for_all_iterations_does_not_tell_them_apart() -> None:
+    i, p = loop(5000, 0), param(0, index, bounds=(0, 9))
+    base = buffer(0, 10**9, int32)
+    apart = Op.Index(base, Op.Add(Op.Mul(p, const(7, index)), i))
+    assert found_of(kernel(nest(Op.Store(apart, const(1, int32)), i))) == frozenset()
+    same = Op.Index(base, Op.Mul(p, const(7, index)))
+    assert found_of(kernel(nest(Op.Store(same, const(1, int32)), i))) == {(1,)}
+    read = Op.Load(Op.Index(base, Op.Add(Op.Mul(p, const(5000, index)), i)))
+    elsewhere = kernel(nest(Op.Store(Op.Index(base, i), read), i))
+    assert found_of(elsewhere) is None  # where nobody knows
+    stretched = Op.Index(base, Op.Mul(p, i))  # by a number that may be 0
+    assert found_of(kernel(nest(Op.Store(stretched, const(1, int32)), i))) is None
+
+
+@given(st.data())
+def test_blocks_agree_with_listing(data: st.DataObject) -> None:
+    """Whatever is called apart by blocks is apart where all iterations are listed."""
+    i, j, r = loop(data.draw(st.integers(1, 3)), 0), loop(data.draw(st.integers(1, 3)), 1), loop(3, 2)
+    factor = st.integers(-6, 6)
+
+    def touch(writes: bool) -> Touch:
+        terms = [Op.Mul(a, const(data.draw(factor), index)) for a in (i, j, r)]
+        at = Op.Add(Op.Add(terms[0], terms[1]), Op.Add(terms[2], const(data.draw(factor), index)))
+        gate = Op.CmpLt(r, const(data.draw(st.integers(0, 3)), index)) if data.draw(st.booleans()) else None
+        return Touch(buffer(0, 99, int32), at, gate, writes, False)
+
+    group = [touch(True), touch(data.draw(st.booleans()))]
+    blocks, listed = dependences._in_blocks(group, [i, j]), dependences._listed(group, [i, j])
+    assert listed is not None
+    assert blocks is None or listed <= blocks
 
 
 def test_directions_are_those_of_the_shift() -> None:

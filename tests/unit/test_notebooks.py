@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import soundline as sl
-from soundline.impl.certificate import AppliedRule, Certificate
+from soundline.impl.certificate import AppliedRule, Certificate, Derived
 from soundline.impl.drawing import svg
 from soundline.impl.evidence import Ruling
 
@@ -61,9 +61,9 @@ def test_rich_shows_what_matters(make: Any, parts: list[str]) -> None:
 
 
 def test_a_certificate_is_a_table() -> None:
-    found = Certificate("fast", ("contract",), (AppliedRule("a<b", 3, Ruling("refuted")),), ())
+    rule, step = AppliedRule("a<b", 3, Ruling("refuted")), Derived("callify", "a<b, 3 times", "refuted")
+    found = Certificate("fast", ("contract",), (rule,), (), (step,))
     page = found._repr_html_()
-    assert "<td>3</td><td>refuted</td>" in page
-    assert "a&lt;b" in page
+    assert "<td>a&lt;b, 3 times</td><td>refuted</td>" in page
     assert "a<b" not in page
     assert not found.proved
