@@ -31,6 +31,20 @@ class OptOp:
     axis: Any = None
     arg: Any = None
 
+    def __str__(self) -> str:
+        """The step as text: its name, its axis and its arg.
+
+        >>> from soundline.spec.node import AxisType
+        >>> print(OptOp("Split", 0, (4, AxisType.THREAD, True)))
+        Split 0 4 THREAD top
+        """
+        words: list[object] = [self.op]
+        if self.axis is not None:
+            words += self.axis if isinstance(self.axis, tuple) else (self.axis,)
+        for part in self.arg if isinstance(self.arg, tuple) else () if self.arg is None else (self.arg,):
+            words += ["top"] if part is True else [] if part is False else [getattr(part, "name", part)]
+        return " ".join(map(str, words))
+
 
 @dataclass(frozen=True, slots=True)
 class OptEntry:

@@ -29,6 +29,7 @@ it does, nest by nest:
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 from soundline.impl.lower import arith, tiles
@@ -42,6 +43,7 @@ from soundline.impl.lower.threads import dealt_out
 from soundline.impl.lower.tile_choice import Choice, chosen, is_few
 from soundline.impl.lower.tiles import for_each, is_far, lies_across, split, tile
 from soundline.impl.lower.views import trip_count
+from soundline.spec.errors import ScheduleError
 from soundline.spec.uop import AxisType, Op, UOp
 
 LONE_LANES = 64
@@ -331,7 +333,8 @@ def unroll(kernel: Scheduling, at: int) -> None:
             if width[node] <= LONE_LANES:
                 chosen.append(node.src[1])
     for r in dict.fromkeys(chosen):
-        kernel.split(r, trip_count(r), AxisType.UNROLL)
+        with contextlib.suppress(ScheduleError):  # more lanes than a nest may have stay a loop
+            kernel.split(r, trip_count(r), AxisType.UNROLL)
 
 
 def group(kernel: Scheduling, at: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from soundline.impl.lower import arith
 from soundline.impl.lower.linearize import nest_of
 from soundline.impl.lower.loops import closed, walked_as_one
-from soundline.impl.lower.schedule import EXTENSIONS, STEPS, step_text
+from soundline.impl.lower.schedule import EXTENSIONS, STEPS
 from soundline.impl.lower.views import trip_count
 from soundline.spec.dependences import directions
 from soundline.spec.errors import ScheduleError
@@ -78,7 +78,7 @@ def _refusal(
     named = (
         None if axis is None else f"axis {kernel.axes.index(axis)} ({axis.arg.type.value}{trip_count(axis)})"
     )
-    return ScheduleError(step_text(step), of.id, given=given, wants=of.text, axis=named)
+    return ScheduleError(str(step), of.id, given=given, wants=of.text, axis=named)
 
 
 def judged_as(sink: UOp) -> UOp:

@@ -137,20 +137,7 @@ def axis_text(axis: UOp) -> str:
 
 def schedule_text(steps: Iterable[OptOp]) -> str:
     """A schedule as text."""
-    return "; ".join(map(step_text, steps))
-
-
-def step_text(step: OptOp) -> str:
-    """One step as text."""
-    words: list[object] = [step.op]
-    if step.axis is not None:
-        words += step.axis if isinstance(step.axis, tuple) else (step.axis,)
-    if isinstance(step.arg, tuple):
-        factor, target, *top = step.arg
-        words += [factor, target.name, *("top" for flag in top if flag)]
-    elif step.arg is not None:
-        words.append(step.arg)
-    return " ".join(map(str, words))
+    return "; ".join(map(str, steps))
 
 
 def parsed(text: str) -> Schedule:

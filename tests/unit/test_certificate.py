@@ -220,6 +220,7 @@ PROGRAMS: list[tuple[str, Callable[..., sl.Tensor], tuple[tuple[int, ...], ...]]
     ("padded", lambda x: x.pad(((2, 3), (1, 1))), ((100, 90),)),
     ("sorted", lambda x: x.sort()[0], ((48,),)),
     ("greatest", lambda x: x.max(-1), ((64, 300),)),
+    ("many short sums", lambda x: x.reshape(12, 25, 32, 8).sum(-1).sum(-1).sum(-1), ((76_800,),)),
     ("pooled", lambda x: x.max_pool2d((2, 2)), ((1, 8, 32, 32),)),
 ]
 

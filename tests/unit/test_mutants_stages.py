@@ -8,6 +8,7 @@ import importlib
 import inspect
 import math
 import operator
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -227,11 +228,11 @@ MUTANTS = [
         "Op.CmpLt(greatest, zero)",
     ),
     M("optimize", "any and all", "lower.any_folds:_counted", "else (zero, one)", "else (one, zero)"),
-    M("optimize", "rows", "lower.tiles:split", "count % lanes if count > lanes else 0", "0"),
+    M("optimize", "rows", "lower.tiles:split", "count % lanes if count > lanes else 0", "0", "opt-split-c1"),
     M(
         "optimize",
         "rows",
-        "lower.scheduling:Scheduling.cut",
+        "lower.scheduling:Scheduling._cut",
         "Op.Add(rest, arith.number(at))",
         "Op.Add(rest, arith.number(at - 1))",
     ),
@@ -241,6 +242,7 @@ MUTANTS = [
         "lower.scheduling:_cut_nests",
         "effects.append(closed(substitute(body, own), ends))",
         "effects.append(effects[-1])",
+        "opt-split-c2",
     ),
     M(
         "optimize",
@@ -253,10 +255,10 @@ MUTANTS = [
     M(
         "optimize",
         "transpose",
-        "lower.scheduling:Scheduling.split",
+        "lower.scheduling:Scheduling._split",
         "trip_count(inner))), inner)",
         "trip_count(inner) - 1)), inner)",
-        "stage-optimize-c2",
+        "opt-cut-c3",
     ),
     M(
         "optimize",
@@ -292,7 +294,7 @@ MUTANTS = [
     M(
         "optimize",
         "added",
-        "lower.scheduling:Scheduling.merge",
+        "lower.scheduling:Scheduling._merge",
         "trip_count(inner), AxisType",
         "trip_count(inner) - 1, AxisType",
     ),
@@ -309,6 +311,7 @@ MUTANTS = [
         "lower.heuristics:_order_is_free",
         "fold.arg.op is Op.Max",
         "fold.arg.op in (Op.Max, Op.Add)",
+        "opt-cut-c4",
     ),
     M(
         "optimize",
@@ -464,11 +467,15 @@ def broken(mutant: Mutant) -> Iterator[None]:
 
 
 def outcome(mutant: Mutant) -> set[str]:
-    """Which conditions the mutant breaks, or the name of the error with which it ends."""
+    """Which conditions the mutant breaks, those of steps of a schedule that were therefore not done, or the name of the
+    error with which it ends.
+    """
     with small_machine("narrow"), broken(mutant):
         try:
             program = traced(*(t.uop for t in PROGRAMS[mutant.program]()))
             found = {v.rule for v in program.violations()}
+            refused = " ".join(s.refused for s in program.lowered().schedules)
+            found |= set(re.findall(r"\[([\w-]+)\]", refused))
             if mutant.stage == "render" and not found and program.differences():
                 found = {"stage-render-value"}
         except Exception as error:
