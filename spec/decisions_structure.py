@@ -200,4 +200,15 @@ KERNELS: tuple[Decision, ...] = (
         "correctly rounded division and root. Tensor cores round their operands to the declared format and accumulate "
         "in an unspecified order within a stated bound.",
     ),
+    Decision(
+        "U-53",
+        "A licence is an equational theory, and only that one",
+        "reassociate: any order of the chain or reduction of one associative op. contract: a·b + c in one rounding or "
+        "two. reciprocal: x / y = x · (1 / y). approx: the bounded replacement that it names. no_nan and "
+        "no_signed_zero: what their names exclude, of inputs and of what is computed on the way. A rule under licences "
+        "is proved where both sides are equal in the theory of exactly these licences over otherwise exact "
+        "operations. Points at which a side is NaN or infinite are not excluded unless a licence excludes them, and "
+        "what is excluded stands in the verdict.",
+        "Equality over the real numbers as the meaning of every licence that changes rounding.",
+    ),
 )

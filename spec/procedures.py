@@ -24,9 +24,10 @@ from typing import Protocol
 
 from soundline.spec.bounds import Known
 from soundline.spec.errors import RuleError
+from soundline.spec.licences import LICENCES
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
-from soundline.spec.rules import LICENCES, collection
+from soundline.spec.rules import collection
 
 
 class Knowledge(Protocol):

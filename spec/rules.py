@@ -28,6 +28,7 @@ from typing import Any, overload
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
 from soundline.spec.kinds import SIZED, ranges_of
+from soundline.spec.licences import LICENCES
 from soundline.spec.notation import Term, Variable, show
 from soundline.spec.op_schema import Op
 from soundline.spec.ranges import check_ranges, max_over, prod_over, reduce_over, sum_over
@@ -61,7 +62,6 @@ from soundline.spec.vocabulary import (
 )
 
 __all__ = [
-    "LICENCES",
     "Claim",
     "Collection",
     "Rule",
@@ -104,18 +104,6 @@ __all__ = [
     "variables_in",
     "where",
 ]
-
-LICENCES = (
-    "reassociate",
-    "contract",
-    "reciprocal",
-    "approx",
-    "no_nan",
-    "no_signed_zero",
-    "tensor_core",
-    "tf32",
-)
-"""The licences of U-09."""
 
 Sides = tuple[Any, Any]
 """What the function of a rule returns, for those who annotate it: its left and its right side."""

@@ -20,6 +20,7 @@ from typing import Any
 from soundline.spec import errors
 from soundline.spec.decisions import DECISIONS, ops_under
 from soundline.spec.errors import SoundlineError, UsageError
+from soundline.spec.licences import LICENCES
 from soundline.spec.ops import PROPERTIES, TABLE, Entry
 from soundline.spec.optops import OptEntry
 from soundline.spec.pipeline import STAGES, Stage
@@ -248,11 +249,12 @@ def _profile(wanted: str) -> Iterator[str] | None:
         return iter(
             (f"{name}    a profile of the compiler", "", _filled(told), "", *_decided(DECISIONS["U-09"]))
         )
-    under = [profile for profile, licences in PROFILES.items() if name in licences]
-    if not under:
+    if name not in LICENCES:
         return None
-    head = f"{name}    a licence, granted by the profile {' and '.join(under)}"
-    return iter((head, "", *_decided(DECISIONS["U-09"])))
+    under = [profile for profile, licences in PROFILES.items() if name in licences]
+    granted = f"granted by the profile {' and '.join(under)}" if under else "which no profile grants"
+    told = (_filled(LICENCES[name]), "", *_decided(DECISIONS["U-53"]), "", *_decided(DECISIONS["U-09"]))
+    return iter((f"{name}    a licence, {granted}", "", *told))
 
 
 def _decision(wanted: str) -> Iterator[str] | None:

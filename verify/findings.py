@@ -26,6 +26,7 @@ from soundline.spec.dtypes import (
     index,
     int8,
     int32,
+    round_to,
     uint16,
     uint32,
 )
@@ -43,6 +44,9 @@ from soundline.spec.uop import (
     tensor,
 )
 from soundline.verify import findings_spork
+
+Sides = Callable[..., UOp]
+"""A side as a function of its operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +276,41 @@ def _zeros_of_two_signs() -> Shown:
     return Shown("folding where both ends are equal as numbers", inputs, repr(value_of(folded)), repr(law))
 
 
+def _licensed(title: str, values: dict[str, float], left: Sides, right: Sides) -> Shown:
+    """Two sides that are one real number, under a licence that grants no such equation."""
+    shown = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+    operands = [const(round_to(float32, value), float32) for value in values.values()]
+    by_the_source = f"equal over the real numbers: proved; but {value_of(left(*operands))!r}"
+    return Shown(title, f"{shown} in float32", by_the_source, repr(value_of(right(*operands))))
+
+
+def _order_by_contraction() -> Shown:
+    return _licensed(
+        "contract proves (x + y) + z → x + (y + z): left side, and right side",
+        {"x": 1.0, "y": 1.0 + 2.0**-23, "z": -1.0},
+        lambda x, y, z: Op.Add(Op.Add(x, y), z),
+        lambda x, y, z: Op.Add(x, Op.Add(y, z)),
+    )
+
+
+def _difference_by_contraction() -> Shown:
+    return _licensed(
+        "contract proves x · 0 → x - x: left side, and right side",
+        {"x": -1.0},
+        lambda x: Op.Mul(x, const(0.0, float32)),
+        lambda x: Op.Sub(x, x),
+    )
+
+
+def _quotient_by_licence() -> Shown:
+    return _licensed(
+        "reciprocal proves x / x → x · 0 + 1: left side, and right side",
+        {"x": 0.0},
+        lambda x: Op.Div(x, x),
+        lambda x: Op.Add(Op.Mul(x, const(0.0, float32)), const(1.0, float32)),
+    )
+
+
 def _loop_of_nothing() -> Shown:
     node = loop(const(0, index), 0)
     return Shown("min_max of Range, by [0, n-1]", "n = 0", _interval(Bounds(0, -1)), _interval(min_max(node)))
@@ -310,6 +349,9 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("U-43", _zero_times_infinity),
     Finding("U-43", _zeros_of_two_signs),
     Finding("U-44", _loop_of_nothing),
+    Finding("U-53", _order_by_contraction),
+    Finding("U-53", _difference_by_contraction),
+    Finding("U-53", _quotient_by_licence),
     *(Finding(row.decision, partial(_spork, row)) for row in findings_spork.ROWS),
 )
 """Every counterexample, by the decision that it shows. A decision may have several."""

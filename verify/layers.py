@@ -2,9 +2,8 @@
 Layers of a rule
 ================
 
-At which layers a rule is to be judged: one for each dtype for which it has an instance, but a single one over the real
-numbers where a licence admits another rounding, and a single one for a rule about shapes whose elements do not matter.
-Simplest first.
+At which layers a rule is to be judged: one for each dtype for which it has an instance, and a single one for a rule
+about shapes whose elements do not matter. Simplest first.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from soundline.spec.instances import dtypes_of, goals, is_about_shapes, shape_dt
 from soundline.spec.ranks import rank_classes
 from soundline.spec.rules import Rule
 
-OVER_REALS = ("reassociate", "contract", "reciprocal", "approx", "tensor_core", "tf32")
-"""Licences that admit another rounding: what needs them is proved over the real numbers (U-09)."""
+ROUNDING = ("reassociate", "contract", "reciprocal", "approx", "tensor_core", "tf32")
+"""Licences that admit another rounding: each is a theory of its own over otherwise exact operations (U-53)."""
 
 OF_SIDES = ("no_nan", "no_signed_zero")
 """Licences that speak of the values of the sides alone, not of what is inside an op."""
@@ -66,5 +65,4 @@ def layer_name(stated: Rule, dtype: DType) -> str:
         return "unbounded"
     if dtype.is_int:
         return f"bit-precise {dtype}"
-    base = "reals" if any(name in OVER_REALS for name in stated.licences) else f"IEEE {dtype}"
-    return " + ".join((base, *stated.licences))
+    return " + ".join((f"IEEE {dtype}", *stated.licences))

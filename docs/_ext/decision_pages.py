@@ -7,6 +7,7 @@ from citations import tests_by_citation
 from rst import escape, label, prose, title
 
 from soundline.spec.decisions import CHAPTERS, Decision, ops_under
+from soundline.spec.licences import LICENCES
 from soundline.spec.ops import TABLE
 
 
@@ -17,6 +18,11 @@ def decisions() -> str:
         parts.append(title(escape(chapter), "-"))
         parts += [_decision(d) for d in rows]
     return "\n".join(parts)
+
+
+def licences() -> str:
+    """What each licence permits."""
+    return "".join(f"``{name}``\n   {prose(text)}\n\n" for name, text in LICENCES.items())
 
 
 def _decision(decision: Decision) -> str:

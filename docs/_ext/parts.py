@@ -52,6 +52,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "conformance-summary": conformance_pages.summary,
     "kinds": cli_pages.kinds,
     "decisions": decision_pages.decisions,
+    "licences": decision_pages.licences,
     "engine": engine_pages.engine,
     "engine-blame": engine_pages.blame,
     "engine-procedures": engine_pages.procedures,

@@ -72,7 +72,7 @@ def max_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> S
     return max_over(r, where(r == k, f(r), least)), where(gate, f(nearest(k, n)), least)
 
 
-@rule(dtypes=floats, licences=["reassociate", "no_signed_zero"])
+@rule(dtypes=floats, licences="no_signed_zero")
 def sum_gated_to_one_float(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
     """The same where what is left out is 0.0, up to the sign of zero: 0.0 is added to what is loaded."""
     given(n > 0)

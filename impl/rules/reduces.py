@@ -138,12 +138,6 @@ def sum_of_scaled(x: Tensor, c: Const, a: Axes) -> Sides:
     return (x * c).sum(a), x.sum(a) * c
 
 
-@rule(dtypes=floats, licences="reassociate")
-def sum_of_scaled_floats(x: Tensor, c: Const, a: Axes) -> Sides:
-    """A constant factor is multiplied once, and rounded once."""
-    return (x * c).sum(a), x.sum(a) * c
-
-
 @rule(dtypes=whole)
 def sum_of_masked(x: Tensor, y: Tensor, a: Axes) -> Sides:
     """Two sums behind one mask and its opposite are one."""

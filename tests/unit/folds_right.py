@@ -407,19 +407,19 @@ def cast_max(x: Tensor["n"], n: Size, s: DTypeVar):
 
 
 @rule(dtypes=[float32], licences="reassociate")
-def div_out(x: Tensor["n"], c: Value, n: Size):
-    return (x / c).sum((0,)), x.sum((0,)) / c
+def sums_side_by_side(x: Tensor["n"], y: Tensor["n"], n: Size):
+    return x.sum((0,)) + y.sum((0,)), (x + y).sum((0,))
 
 
 @rule(dtypes=[float32], licences="reassociate")
+def sum_less_a_sum(x: Tensor["n"], y: Tensor["n"], n: Size):
+    return x.sum((0,)) - (-y).sum((0,)).exp2(), (-(-y).sum((0,)).exp2()) + x.sum((0,))
+
+
+@rule(dtypes=[float32], licences=["reassociate", "no_signed_zero"])
 def mean_of_pad(n: Size, m: Size, x: Tensor["n"]):
     given(n <= m)
     return x.pad((0,), (m,)).sum((0,)), x.sum((0,))
-
-
-@rule(dtypes=[float32], licences=["reassociate", "approx"])
-def exp_sum(x: Tensor["n"], n: Size):
-    return x.sum((0,)).exp2(), x.exp2().prod((0,))
 
 
 @rule(dtypes=[int32])
@@ -483,12 +483,6 @@ def variance_like(x: Tensor["n"], n: Size, c: Value):
 def clamp_of_some(n: Size, r: Range["n"], f: Body["r"], c: Value):
     given(n > 0)
     return max_over(r, maximum(f(r), c)), maximum(max_over(r, f(r)), c)
-
-
-@rule(dtypes=[float32], licences="reassociate")
-def affine_of_maybe_none(n: Size, r: Range["n"], f: Body["r"], c: Value):
-    given(c > 0)
-    return max_over(r, f(r) / c - 1), max_over(r, f(r)) / c - 1
 
 
 @rule(dtypes=[index, int8])

@@ -416,6 +416,40 @@ def neg_zero_pad(n: Size, m: Size, r: Range["m"], f: Body["r"]):
 
 
 @rule(dtypes=[float32], licences="reassociate")
+def sum_of_padded(n: Size, m: Size, x: Tensor["n"]):
+    given(n <= m)
+    return x.pad((0,), (m,)).sum((0,)), x.sum((0,))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def sum_of_nothing_is_no_neutral_element(x: Tensor["n"], y: Tensor["m"], n: Size, m: Size):
+    return x.sum((0,)) + y.sum((0,)).exp2() * -0.0, y.sum((0,)).exp2() * -0.0 + x.sum((0,)) + x.sum(
+        (0,)
+    ) * 0.0
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def last_of_some_or_none(x: Tensor["n"], n: Size):
+    return x.sum((0,)), x.pad((0,), (n + 1,)).sum((0,))
+
+
+@rule(dtypes=[float32], licences="contract")
+def contract_does_not_reorder(x: Tensor["m", "n"], m: Size, n: Size):
+    return x.sum((0,)).sum((1,)), x.sum((0, 1))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def div_out(x: Tensor["n"], c: Value, n: Size):
+    return (x / c).sum((0,)), x.sum((0,)) / c
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def affine_of_maybe_none(n: Size, r: Range["n"], f: Body["r"], c: Value):
+    given(c > 0)
+    return max_over(r, f(r) / c - 1), max_over(r, f(r)) / c - 1
+
+
+@rule(dtypes=[float32], licences="reassociate")
 def exp_max(x: Tensor["n"], n: Size):
     return x.sum((0,)).exp2(), x.exp2().sum((0,))
 

@@ -10,7 +10,6 @@ from soundline.spec.op_schema import Op
 from soundline.spec.terms import apply
 from soundline.verify import (
     Bool,
-    Const,
     DTypeVar,
     Interval,
     UnaryOp,
@@ -285,8 +284,33 @@ def add_associates(x: Value, y: Value, z: Value):
 
 
 @right(licences="reassociate")
-def distributes(x: Value, y: Value, z: Value):
-    return x * (y + z), x * y + x * z
+def constants_of_a_chain(x: Value, y: Value):
+    return (x + 1.0) + (y + 2.0), (y + x) + 3.0
+
+
+@right(licences="reassociate")
+def products_of_a_chain(x: Value, y: Value, z: Value):
+    return (-x * y) * (z * 2.0), (2.0 * z) * (y * -x)
+
+
+@right(licences=("reassociate", "no_signed_zero"))
+def a_negated_sum(x: Value, y: Value, z: Value):
+    return x - (y + z), (x - y) - z
+
+
+@right(licences=("reassociate", "no_nan", "no_signed_zero"), dtypes=(float16, float8_e5m2))
+def cancels_without_nan(x: Value, y: Value):
+    return (x + y) - x, y
+
+
+@right(licences=("reassociate", "reciprocal"))
+def quotient_of_a_product(x: Value, y: Value, z: Value):
+    return (x / y) * z, (x * z) / y
+
+
+@right(licences="reciprocal")
+def quotient_in_place(x: Value, y: Value, z: Value):
+    return (x / y + z).sqrt(), (z + x * y.recip()).sqrt()
 
 
 @right(licences="reciprocal")
@@ -297,28 +321,6 @@ def div_by_reciprocal(x: Value, y: Value):
 @right(licences="contract", dtypes=ieee_floats)
 def contract_to_mulacc(x: Value, y: Value, z: Value):
     return x * y + z, mulacc(x, y, z)
-
-
-@right(licences="approx", dtypes=ieee_floats)
-def sqrt_by_logarithm(x: Value):
-    given(x > 0)
-    return x.sqrt(), (x.log2() * 0.5).exp2()
-
-
-@right(licences="approx", dtypes=ieee_floats)
-def exp2_of_sum(x: Value, y: Value):
-    return (x + y).exp2(), x.exp2() * y.exp2()
-
-
-@right(licences="approx", dtypes=ieee_floats)
-def log2_of_product(x: Value, y: Value):
-    given(x > 0, y > 0)
-    return (x * y).log2(), x.log2() + y.log2()
-
-
-@right(licences=("reassociate", "reciprocal"))
-def common_divisor(x: Value, y: Value, c: Const):
-    return x / c + y / c, (x + y) / c
 
 
 @pytest.mark.parametrize("stated", RIGHT, ids=lambda r: r.id)

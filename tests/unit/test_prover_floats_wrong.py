@@ -7,6 +7,7 @@ import math
 import pytest
 
 from soundline.verify import (
+    Const,
     Value,
     bfloat16,
     bool_,
@@ -16,6 +17,7 @@ from soundline.verify import (
     float64,
     floats,
     given,
+    ieee_floats,
     int8,
     int32,
     int64,
@@ -196,6 +198,72 @@ def no_nan_keeps_the_sign(x: Value):
 @wrong({"x": "nan"}, licences="no_signed_zero")
 def no_signed_zero_keeps_nan(x: Value):
     return x * x, where(x == x, x * x, 0.0)
+
+
+@wrong(licences="contract")
+def contract_does_not_reassociate(x: Value, y: Value, z: Value):
+    return (x + y) + z, x + (y + z)
+
+
+@wrong(licences="contract")
+def contract_knows_no_real_numbers(x: Value):
+    return x * 0.0, x - x
+
+
+@wrong(licences="reciprocal")
+def reciprocal_knows_no_real_numbers(x: Value):
+    return x / x, x * 0.0 + 1.0
+
+
+@wrong(licences="reciprocal")
+def reciprocal_does_not_reassociate(x: Value, y: Value, z: Value):
+    return (x * y) * z, x * (y * z)
+
+
+@wrong(licences="reassociate")
+def reassociate_knows_no_reciprocal(x: Value, y: Value):
+    return x / y, x * y.recip()
+
+
+@wrong(licences="no_signed_zero")
+def no_signed_zero_does_not_reassociate(x: Value, y: Value, z: Value):
+    return (x + y) + z, x + (y + z)
+
+
+@wrong(licences=("contract", "reciprocal", "approx", "tensor_core", "tf32"))
+def all_the_others_do_not_reassociate(x: Value, y: Value):
+    return (x + 1.0) + y, x + (1.0 + y)
+
+
+@wrong(licences=("reassociate", "reciprocal"))
+def divisors_do_not_merge(x: Value, y: Value, z: Value):
+    return (x / y) / z, x / (y * z)
+
+
+@wrong(licences="reassociate")
+def cancels(x: Value, y: Value):
+    return (x + y) - x, y
+
+
+@wrong(licences="reassociate")
+def distributes(x: Value, y: Value, z: Value):
+    return x * (y + z), x * y + x * z
+
+
+@wrong(licences="approx", dtypes=ieee_floats)
+def exp2_of_sum(x: Value, y: Value):
+    return (x + y).exp2(), x.exp2() * y.exp2()
+
+
+@wrong(licences="approx", dtypes=ieee_floats)
+def log2_of_product(x: Value, y: Value):
+    given(x > 0, y > 0)
+    return (x * y).log2(), x.log2() + y.log2()
+
+
+@wrong(licences=("reassociate", "reciprocal"))
+def common_divisor(x: Value, y: Value, c: Const):
+    return x / c + y / c, (x + y) / c
 
 
 @wrong(licences="reassociate")

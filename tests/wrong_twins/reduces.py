@@ -109,9 +109,9 @@ def sum_of_scaled_wrong(x: Tensor, c: Const, a: Axes):
     return (x * c).prod(a), x.prod(a) * c
 
 
-@rule(dtypes=[float16])
+@rule(dtypes=[float16], licences="reassociate")
 def sum_of_scaled_floats_wrong(x: Tensor, c: Const, a: Axes):
-    """Without the licence."""
+    """No licence distributes a factor over a sum."""
     return (x * c).sum(a), x.sum(a) * c
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from soundline.spec.dtypes import DType
 from soundline.spec.instances import Goal, goals, is_about_shapes
 from soundline.spec.rules import Rule
-from soundline.verify.layers import OVER_REALS
+from soundline.verify.layers import ROUNDING
 from soundline.verify.smt import sampling
 from soundline.verify.smt.obligations import Obligation, obligation_of
 from soundline.verify.smt.points import FAILS, Point, Points
@@ -31,7 +31,7 @@ class Failure:
 
 def is_pointwise(stated: Rule) -> bool:
     """Whether a rule is about single elements whose values are compared exactly."""
-    return not is_about_shapes(stated) and set(OVER_REALS).isdisjoint(stated.licences)
+    return not is_about_shapes(stated) and set(ROUNDING).isdisjoint(stated.licences)
 
 
 def instances(stated: Rule, dtypes: Iterable[DType]) -> Iterator[tuple[Goal, Obligation]]:

@@ -124,14 +124,14 @@ def _among(dtype: DType, shape: tuple[int, ...], goal: Goal) -> list[Element]:
     """Elements to choose from: indices that often lie inside, and where floats stand for reals, such as are exact."""
     if dtype is index and shape:
         return [0, 1, 0, 1, 2, 3, -1]
-    if dtype.is_float and _over_reals(goal):
+    if dtype.is_float and _licensed(goal):
         return [round_to(dtype, v) for v in (0.0, 1.0, -1.0, 2.0)]
     if dtype.is_float and "no_nan" in goal.rule.licences:
         return [e for e in special(dtype) if abs(float(e)) <= 4.0]
     return special(dtype)
 
 
-def _over_reals(goal: Goal) -> bool:
+def _licensed(goal: Goal) -> bool:
     return "reassociate" in goal.rule.licences
 
 
@@ -185,6 +185,6 @@ def _has_nan(node: UOp, bound: dict[int, Array]) -> bool:
 def _same(goal: Goal, dtype: DType, a: Cell, b: Cell) -> bool:
     """Whether two elements are one, as far as the licences tell them apart."""
     licences = goal.rule.licences
-    if dtype.is_float and a == b == 0 and ("no_signed_zero" in licences or _over_reals(goal)):
+    if dtype.is_float and a == b == 0 and ("no_signed_zero" in licences or _licensed(goal)):
         return True
     return same_value(dtype, a, b)  # type: ignore[arg-type]  # a value that was evaluated has no invalid element

@@ -68,11 +68,7 @@ def _outcomes(obligation: Obligation, points: list[Point]) -> list[int]:
 
 
 def _differ(obligation: Obligation, left: Cell, right: Cell) -> bool:
-    if (
-        obligation.over_reals
-        and isinstance(left, bool | int | float)
-        and isinstance(right, bool | int | float)
-    ):
+    if obligation.licensed and isinstance(left, bool | int | float) and isinstance(right, bool | int | float):
         return beyond_rounding(obligation.left.dtype, left, right)
     if "no_signed_zero" in obligation.licences and left == right == 0:
         return False

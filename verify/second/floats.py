@@ -41,7 +41,7 @@ def opinion(asked: Asked) -> Opinion:
     fitting = [o for o in asked.obligations if has_floats(o) and can_evaluate(o)]
     if not fitting:
         return Opinion(BY, "open", asked.why_not or "there are no floats")
-    if any(o.over_reals for o in fitting):
+    if any(o.licensed for o in fitting):
         return Opinion(BY, "open", "under a licence of rounding, a difference of floats says little")
     tries = []
     for obligation in fitting:

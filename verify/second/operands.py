@@ -36,7 +36,7 @@ def opinion(asked: Asked) -> Opinion:
     fitting = [o for o in asked.obligations if _is_finite(o)]
     if not fitting:
         return Opinion(BY, "open", "operands of few bits say little of floats of many")
-    exact = [o for o in fitting if not o.over_reals]
+    exact = [o for o in fitting if not o.licensed]
     if not exact:
         return Opinion(BY, "open", "under a licence of rounding, a difference of floats says little")
     return judged_by_points(BY, asked, [(o, *points(o, asked.budget.seed)) for o in exact])

@@ -18,7 +18,7 @@ from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import SoundlineError
 from soundline.spec.instances import Goal, goals
-from soundline.verify.layers import OVER_REALS, dtypes_in_layer, layers_of
+from soundline.verify.layers import ROUNDING, dtypes_in_layer, layers_of
 from soundline.verify.second.asked import Asked, instances
 from soundline.verify.smt.counterexamples_sizes import small_sizes
 from soundline.verify.smt.counterexamples_tensors import (
@@ -53,7 +53,7 @@ def shapes_opinion(by: str, asked: Asked) -> Opinion:
     tries, seen = Tries(), 0
     source = random.Random(asked.budget.seed)  # noqa: S311  # repeatable, and no secret
     for goal in _instances(asked, source):
-        if goal.left.dtype.is_float and not licences_of(goal).isdisjoint(OVER_REALS):
+        if goal.left.dtype.is_float and not licences_of(goal).isdisjoint(ROUNDING):
             continue  # another rounding is licensed, so that a difference of floats says little
         seen += 1
         before = tries.in_vain

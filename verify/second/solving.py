@@ -25,7 +25,6 @@ from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine
 from soundline.verify.smt.obligations import Obligation
 from soundline.verify.smt.points import FAILS, Point
-from soundline.verify.smt.reals import Reals
 from soundline.verify.verdicts import LayerResult
 
 LAYER_SECONDS = 30.0
@@ -65,8 +64,6 @@ def _text(algebra: Algebra, formulas: list[Any]) -> str:
 
 
 def _algebras(obligation: Obligation, other: Solver) -> tuple[type[Algebra], ...]:
-    if obligation.over_reals:
-        return (Reals,)
     if other.NAME == "bitwuzla" or any(n.dtype.is_float for n in obligation.nodes()):
         return (Machine,)
     return (Integers, Machine)
@@ -74,6 +71,8 @@ def _algebras(obligation: Obligation, other: Solver) -> tuple[type[Algebra], ...
 
 def _denied(obligation: Obligation, other: Solver) -> tuple[Reply, bool]:
     """What the solver says of the denial of an obligation, and whether a model of it may be none."""
+    if obligation.licensed:
+        return Reply("unknown", why="under a licence of rounding sides are equal by its theory"), False
     reply, spurious = Reply("unknown", why="no algebra has a term for it"), False
     for kind in _algebras(obligation, other):
         try:
@@ -82,7 +81,7 @@ def _denied(obligation: Obligation, other: Solver) -> tuple[Reply, bool]:
         except Outside as outside:
             reply = Reply("unknown", why=f"{kind.NAME} cannot say {outside}")
             continue
-        reply, spurious = other.ask(_text(algebra, formulas)), algebra.spurious or kind is Reals
+        reply, spurious = other.ask(_text(algebra, formulas)), algebra.spurious
         if reply.said != "unknown":
             break
     return reply, spurious
@@ -162,9 +161,9 @@ def _about_the_refuted(asked: Asked, other: Solver) -> Opinion:
     reply, _ = _denied(wrong[0], other)
     if reply.said == "sat":
         return Opinion(other.label, "agrees", f"it finds values, too ({wrong[0].label})")
-    if reply.said == "unsat" and not wrong[0].over_reals:
+    if reply.said == "unsat":
         return Opinion(other.label, "contradicts", f"it proves the instance ({wrong[0].label})")
-    return Opinion(other.label, "open", reply.why or "over the reals, a difference of floats says little")
+    return Opinion(other.label, "open", reply.why)
 
 
 def _about_the_vacuous(asked: Asked, other: Solver) -> Opinion:

@@ -18,9 +18,9 @@ from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
 from soundline.verify.smt.closing import case_of
+from soundline.verify.smt.licensed_values import LicensedPoints
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
-from soundline.verify.smt.points import Point, not_nan, wraps
-from soundline.verify.smt.reals import beyond_rounding
+from soundline.verify.smt.points import FAILS, Point, not_nan, wraps
 from soundline.verify.smt.replays import CONFIRMED
 from soundline.verify.smt.steps import element_text, steps
 from soundline.verify.verdicts import Counterexample, Difference
@@ -36,7 +36,7 @@ def replay(obligation: Obligation, point: Point) -> Counterexample | None:
         return None
     left, right = (value_of(substitute(side, constants)) for side in (obligation.left, obligation.right))
     dtype = obligation.left.dtype
-    if not _differ(obligation, left, right):
+    if not _differ(obligation, point, left, right):
         return None
     bindings = tuple((name, element_text(v.dtype, bound[v])) for name, v in obligation.variables.items())
     shown = (element_text(dtype, left), element_text(dtype, right))
@@ -57,10 +57,10 @@ def replay(obligation: Obligation, point: Point) -> Counterexample | None:
     )
 
 
-def _differ(obligation: Obligation, left: Element, right: Element) -> bool:
+def _differ(obligation: Obligation, point: Point, left: Element, right: Element) -> bool:
     """Whether these values refute the obligation."""
-    if obligation.over_reals:
-        return beyond_rounding(obligation.left.dtype, left, right)
+    if obligation.licensed and LicensedPoints(obligation).at(point) != FAILS:
+        return False
     if "no_signed_zero" in obligation.licences and left == right == 0:
         return False
     return not same_value(obligation.left.dtype, left, right)

@@ -49,7 +49,7 @@ from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, show, subterms
 from soundline.spec.values import identity
-from soundline.verify.layers import OF_SIDES, OVER_REALS
+from soundline.verify.layers import OF_SIDES, ROUNDING
 from soundline.verify.smt.every_rank_shapes import LEAVES_OUT, dtype_inside, may_be_float, may_be_invalid
 
 MOST_ALIKE = 3
@@ -130,7 +130,7 @@ def is_list(fold: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
     """Whether a fold may be one of floats, in one order, that no licence frees."""
     if fold.args[1] is Op.Max:
         return False
-    licensed = not set(OVER_REALS).isdisjoint(rule.licences)
+    licensed = "reassociate" in rule.licences
     return any(may_be_float(fold, rule, [d]) and not (licensed and _makes_floats(rule, d)) for d in dtypes)
 
 
@@ -146,7 +146,7 @@ def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
     Parts of it are proved by themselves, and there a licence must not say more than it said of the whole. So where
     something is folded, those go as well that speak of the values of whole sides.
     """
-    idle = set(OVER_REALS) & set(rule.licences)
+    idle = set(ROUNDING) & set(rule.licences)
     values = [t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)]
     inside = [d for d in dtypes if not _makes_floats(rule, d)]
     if not any(may_be_float(t, rule, [d]) for d in inside for t in values if has_dtype(t)):

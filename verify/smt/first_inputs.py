@@ -17,7 +17,7 @@ from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.instances import Goal
 from soundline.spec.node import toposort
 from soundline.spec.op_schema import Op
-from soundline.verify.layers import OVER_REALS
+from soundline.verify.layers import ROUNDING
 from soundline.verify.smt.order import counted
 from soundline.verify.smt.replays import Inputs, concrete, licences_of, number, replay, sizes
 
@@ -30,7 +30,7 @@ MOST_SIZES = 4
 
 def is_worth_trying(goal: Goal) -> bool:
     """Whether there are sizes to choose, and a side folds, exactly: licensed rounding may be all that differs."""
-    if not sizes(goal) or not licences_of(goal).isdisjoint(OVER_REALS):
+    if not sizes(goal) or not licences_of(goal).isdisjoint(ROUNDING):
         return False
     sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
     return any(node.op is Op.Reduce for side in sides for node in toposort(side))

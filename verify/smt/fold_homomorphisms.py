@@ -39,10 +39,9 @@ OPS = (Op.Add, Op.Max, Op.Mul)
 class Homomorphisms:
     """Moves what is done to a fold to its elements."""
 
-    def __init__(self, reader: Denotation, proves: Proves, *, over_reals: bool) -> None:
+    def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.proves = proves
-        self.over_reals = over_reals
 
     def moved(self, element: Element, ops: set[Op], path: Path) -> Iterator[Fold]:
         """An element with one fold in it as a fold by one of these ops."""
@@ -74,30 +73,8 @@ class Homomorphisms:
         empty, other = identity(inner.op, inner.dtype), identity(op, element.dtype)
         if isinstance(empty, Invalid) or isinstance(other, Invalid):
             return False
-        if self.over_reals and Op.Max in (inner.op, op):
-            return inner.op is op and self._keeps_least(element, inner, path)
         nothing = _with(element, inner, constant(inner.dtype, empty))
         return self.proves(nothing, constant(element.dtype, other), path)
-
-    def _keeps_least(self, element: Element, inner: Fold, path: Path) -> bool:
-        """Whether -∞, the maximum of nothing, is taken to itself.
-
-        It is no real number that the court could be asked about, and yet no input has to be infinite for it.
-        """
-        if not isinstance(element, Apply):
-            return element == inner
-        around = [o for o in element.operands if o == inner or _only_fold(o) == inner]
-        rest = [o for o in element.operands if o not in around]
-        if len(around) != 1 or not self._keeps_least(around[0], inner, path):
-            return False
-        if element.op is Op.Mul or (element.op is Op.Div and around[0] == element.operands[0]):
-            return self._is_positive(rest[0], path)
-        first = element.op is Op.Sub and around[0] == element.operands[0]
-        return first or element.op in (Op.Add, Op.Cast)
-
-    def _is_positive(self, element: Element, path: Path) -> bool:
-        above = self._op(Op.CmpLt, bool_, constant(element.dtype, 0.0), element)
-        return self.proves(above, constant(bool_, True), path)
 
     def _op(self, op: Op, dtype: DType, a: Element, b: Element) -> Element:
         if dtype is bool_:

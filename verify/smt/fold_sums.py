@@ -6,9 +6,10 @@ Whether two elements are equal because they have the same elements folded, each 
 count positively, those of the other negatively; where two have elements in common, they are joined, and when nothing
 is left the sides are equal.
 
-For Add on a ring (the integers, the integers of a dtype, which wrap, or the reals) an element is a sum of products, a
-constant factor goes into a fold, the product of two folds is a fold of products, and a condition counts as 1 or 0. For
-Mul, an element is a product, and what is counted is how often each factor occurs.
+For Add on a ring (the integers, or the integers of a dtype, which wrap) an element is a sum of products, a constant
+factor goes into a fold, the product of two folds is a fold of products, and a condition counts as 1 or 0. For Mul, an
+element is a product, and what is counted is how often each factor occurs. For Add on floats whose order is free by the
+licence ``reassociate``, what is counted is how often each term occurs: nothing is distributed, and nothing cancels.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import ClassVar
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.op_schema import Op
-from soundline.verify.layers import OVER_REALS
 from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import (
     Apply,
@@ -33,11 +33,22 @@ from soundline.verify.smt.elements import (
     Number,
     Truth,
     Unsupported,
+    choice,
     may_be_invalid,
     operation,
 )
 from soundline.verify.smt.fold_bijections import Bijections, Image, Proves
-from soundline.verify.smt.formulas import FALSE, TRUE, Formula, conjuncts, disjunction, is_zero, negation
+from soundline.verify.smt.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    conjunction,
+    conjuncts,
+    disjunction,
+    is_zero,
+    less,
+    negation,
+)
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import MOST_PIECES, Piece, Pieces, opened
 from soundline.verify.smt.polynomials import ZERO, Poly
@@ -46,14 +57,14 @@ MOST_STEPS = 200
 """How often pieces are joined before a comparison is given up."""
 
 
-def over_reals(reader: Denotation, dtype: DType) -> bool:
-    """Whether the elements of a dtype stand for real numbers here."""
-    return dtype.is_float and not reader.licences.isdisjoint(OVER_REALS)
+def order_is_free(reader: Denotation, dtype: DType) -> bool:
+    """Whether floats may be folded in any order here (U-53)."""
+    return dtype.is_float and "reassociate" in reader.licences
 
 
-def is_ring(reader: Denotation, dtype: DType) -> bool:
+def is_ring(dtype: DType) -> bool:
     """Whether Add and Mul on a dtype are those of a ring."""
-    return dtype is index or dtype.is_int or over_reals(reader, dtype)
+    return dtype is index or dtype.is_int
 
 
 class Sums:
@@ -209,8 +220,6 @@ class Sums:
         return self.reader.operation(Op.Cast, cast.dtype, (factor,))
 
     def _keeps(self, source: DType, target: DType) -> bool:
-        if over_reals(self.reader, target):
-            return source is index or source.is_float
         if target.is_int:
             return source is index or (source.is_int and source.bits >= target.bits)
         return False
@@ -359,3 +368,94 @@ class Products(Sums):
         yield from super()._choice(element, path)
 
     LAWS: ClassVar = {Op.Mul: Sums.operands}
+
+
+_JOINING = (Op.Add, Op.Sub, Op.Mulacc)
+
+
+def _nested(fold: Fold) -> list[Poly]:
+    """The sizes of a sum of sums of anything but sums; none if the fold is no such sum."""
+    sizes: list[Poly] = []
+    element: Element = fold
+    while isinstance(element, Fold) and element.op is Op.Add:
+        sizes += [size for _, size in element.bound]
+        element = element.body
+    is_ragged = any(atom.startswith("$") for size in sizes for atom in size.atoms)
+    return [] if is_ragged or any(True for _ in _sums_in(element)) else sizes
+
+
+def _sums_in(element: Element) -> Iterator[Fold]:
+    """The sums of floats that are terms of an element, not those inside of them."""
+    match element:
+        case Fold() if element.op is Op.Add:
+            yield element
+        case Apply() if element.op in _JOINING:
+            for operand in element.operands:
+                yield from _sums_in(operand)
+        case Choice():
+            yield from _sums_in(element.then)
+            yield from _sums_in(element.otherwise)
+
+
+class Terms(Products):
+    """Compares sums of floats in any order: how often each term occurs."""
+
+    OP = Op.Add
+
+    def __init__(self, reader: Denotation, proves: Proves, *, signed: bool = True) -> None:
+        super().__init__(reader, proves)
+        self.proves = proves
+        self.pieces = Pieces(reader, counting=True, signed=False)
+        self.signed = signed
+        """Whether the sign of a zero matters."""
+
+    def _constant(self, element: Constant) -> Fraction | None:
+        """To add -0.0 changes nothing; to add 0.0 changes the sign of a zero. Any other number is a term."""
+        if element.value != 0 or (self.signed and math.copysign(1.0, element.value) > 0):
+            return None
+        return Fraction(0)
+
+    def same(self, left: Element, right: Element, path: Path) -> bool:
+        """Whether two sums are shown to be equal. The sum of nothing is 0.0, which is not what adds nothing."""
+        inside = self._filled(left, right, path) if self.signed else path
+        return inside is not None and super().same(left, right, inside)
+
+    def _filled(self, left: Element, right: Element, path: Path) -> Path | None:
+        """Where all that is folded has elements, if the sides are equal where nothing has; None if that is open."""
+        nested = [_nested(fold) for side in (left, right) for fold in _sums_in(side)]
+        if not all(nested):
+            return None
+        filled = list(dict.fromkeys(conjunction(less(ZERO, size) for size in sizes) for sizes in nested))
+        if all(self.space.shows(path, f) for f in filled):
+            return path
+        first = filled[0]
+        if not all(
+            self.space.shows(path | {first}, f) and self.space.shows(path | {f}, first) for f in filled[1:]
+        ):
+            return None
+        nothing = [self._without_sums(side) for side in (left, right)]
+        return path | {first} if self.proves(*nothing, path | {negation(first)}) else None
+
+    def _without_sums(self, element: Element) -> Element:
+        """An element with 0.0 in the place of its sums."""
+        match element:
+            case Fold() if element.op is Op.Add:
+                return Constant(element.dtype, 0.0)
+            case Apply() if element.op in _JOINING:
+                own = tuple(map(self._without_sums, element.operands))
+                return self.reader.operation(element.op, element.dtype, own)
+            case Choice():
+                ways = map(self._without_sums, (element.then, element.otherwise))
+                return choice(element.condition, *ways)
+        return element
+
+    def _less(self, element: Apply, path: Path) -> Iterator[Piece]:
+        yield from self.of(element.operands[0], path)
+        yield from self.of(self.reader.operation(Op.Neg, element.dtype, element.operands[1:]), path)
+
+    def _and_product(self, element: Apply, path: Path) -> Iterator[Piece]:
+        a, b, c = element.operands
+        yield from self.of(self.reader.operation(Op.Mul, element.dtype, (a, b)), path)
+        yield from self.of(c, path)
+
+    LAWS: ClassVar = {Op.Add: Sums.operands, Op.Sub: _less, Op.Mulacc: _and_product}

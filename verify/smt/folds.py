@@ -36,7 +36,7 @@ from soundline.verify.smt.fold_covers import Covers
 from soundline.verify.smt.fold_homomorphisms import Homomorphisms
 from soundline.verify.smt.fold_inductions import Inductions
 from soundline.verify.smt.fold_orders import Orders, are_apart, is_filled
-from soundline.verify.smt.fold_sums import Products, Sums, is_ring, over_reals
+from soundline.verify.smt.fold_sums import Products, Sums, Terms, is_ring, order_is_free
 from soundline.verify.smt.formulas import Formula, at_most, conjunction
 from soundline.verify.smt.indexing import Path
 from soundline.verify.smt.pieces import opened
@@ -94,17 +94,17 @@ class Folds:
         """The same up to what a licence ignores of the sides, which a fold of floats passes on."""
         if not left.dtype.is_float or self.reader.licences.isdisjoint(OF_SIDES):
             return False
-        if over_reals(self.reader, left.dtype):
-            return False
-        ways: list[Covers | Orders] = [Covers(self.reader, proves)] if Op.Max in ops else []
+        ways: list[Sums | Covers | Orders] = [Covers(self.reader, proves)] if Op.Max in ops else []
         signed = "no_signed_zero" not in self.reader.licences
+        if order_is_free(self.reader, left.dtype):
+            ways += [Terms(self.reader, proves, signed=signed)] if Op.Add in ops else []
+            ways += [Products(self.reader, proves)] if Op.Mul in ops else []
         ways += [Orders(self.reader, op, proves, signed=signed) for op in (Op.Add, Op.Mul) if op in ops]
         return any(self._by(way, left, right, path) for way in ways)
 
     def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
         """Whether the elements are equal once what is done to folds is done to their elements."""
-        reals = over_reals(self.reader, left.dtype)
-        into = Homomorphisms(self.reader, self.proves, over_reals=reals)
+        into = Homomorphisms(self.reader, self.proves)
         lefts, rights = ([*into.moved(side, ops, path), side] for side in (left, right))
         pairs = ((a, b) for a in lefts for b in rights if a is not left or b is not right)
         return any(
@@ -117,15 +117,17 @@ class Folds:
         if dtype is bool_:
             yield Covers(self.reader, self.proves)
             return
-        exact = dtype.is_float and not over_reals(self.reader, dtype)
-        if Op.Add in ops and is_ring(self.reader, dtype):
+        free = order_is_free(self.reader, dtype)
+        if Op.Add in ops and is_ring(dtype):
             yield Sums(self.reader, self.proves)
-        if Op.Mul in ops and not exact:
+        if Op.Add in ops and free:
+            yield Terms(self.reader, self.proves)
+        if Op.Mul in ops and (free or not dtype.is_float):
             yield Products(self.reader, self.proves)
         if Op.Max in ops:
             yield Covers(self.reader, self.proves)
         for op in (Op.Add, Op.Mul):
-            if op in ops and exact:
+            if op in ops and dtype.is_float:
                 yield Orders(self.reader, op, self.proves)
 
     def _by(self, way: Sums | Covers | Orders, left: Element, right: Element, path: Path) -> bool:
@@ -142,8 +144,6 @@ class Folds:
         if again is not None:
             return again
         if not isinstance(element, Fold) or element.op is Op.Max or not element.dtype.is_float:
-            return element
-        if over_reals(self.reader, element.dtype):
             return element
         orders = Orders(self.reader, element.op, self.proves)
         return (

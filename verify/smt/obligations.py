@@ -18,7 +18,7 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
-from soundline.verify.layers import OVER_REALS, layer_name
+from soundline.verify.layers import ROUNDING
 
 SCALAR_OPS = frozenset((*group_of("elementwise", "decomposed"), Op.Bitcast, Op.CDiv, Op.CMod))
 """The ops that compute one element from one element of each source; every other node is a leaf."""
@@ -48,9 +48,9 @@ class Obligation:
         return self.left is self.right
 
     @property
-    def over_reals(self) -> bool:
-        """Whether floats stand for real numbers here."""
-        return not self.licences.isdisjoint(OVER_REALS)
+    def licensed(self) -> bool:
+        """Whether a licence admits another rounding here (`theories`)."""
+        return not self.licences.isdisjoint(ROUNDING)
 
     def nodes(self) -> list[UOp]:
         """Every node of the sides and conditions, sources first; leaves are not entered."""
@@ -76,8 +76,8 @@ def obligation_of(goal: Goal) -> Obligation:
     kinds = goal.rule.kinds
     leading = frozenset(n for n in goal.variables if n not in kinds or kinds[n].kind in ("Const", "Size"))
     licences = frozenset(goal.rule.licences)
-    if not layer_name(goal.rule, goal.env.dtype).startswith("reals"):
-        licences -= set(OVER_REALS)
+    if not goal.env.dtype.is_float:
+        licences -= set(ROUNDING)
     return Obligation(
         name=goal.rule.id,
         label=goal.label,

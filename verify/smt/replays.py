@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from soundline.spec.arrays import Array, Cell, same_cell
 from soundline.spec.closed import free_ranges
 from soundline.spec.dtypes import Element, index
+from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
 from soundline.spec.node import ReduceArg, Size, UOp, toposort
 from soundline.spec.op_schema import Op
-from soundline.verify.layers import OVER_REALS
+from soundline.verify.layers import ROUNDING
 from soundline.verify.smt.obligations import wrapping_nodes
 from soundline.verify.smt.points import wraps
 from soundline.verify.verdicts import EVALUATOR, Replay
@@ -29,8 +30,8 @@ from soundline.verify.verdicts import EVALUATOR, Replay
 CONFIRMED = Replay(EVALUATOR, "confirmed")
 """What every counterexample has been through before it is shown."""
 
-MOST_PLAIN = 1024.0
-"""The greatest magnitude of floats of which a few may be added and multiplied without overflow."""
+LEAST_PLAIN, MOST_PLAIN = 2.0**-6, 64.0
+"""Magnitudes of floats of which a few may be added and multiplied without overflow, and lose few bits."""
 
 Inputs = Mapping[str, Array]
 """An array for each variable of an instance, by name; sizes and other scalars have shape ()."""
@@ -90,7 +91,7 @@ def replay(goal: Goal, inputs: Inputs) -> Shown | None:
 def licences_of(goal: Goal) -> frozenset[str]:
     """The licences under which an instance is judged: those that admit another rounding speak of floats only."""
     licences = frozenset(goal.rule.licences)
-    return licences if goal.left.dtype.is_float else licences - set(OVER_REALS)
+    return licences if goal.left.dtype.is_float else licences - set(ROUNDING)
 
 
 def _agree(goal: Goal, left: Array, right: Array, bound: Mapping[int, Array]) -> bool:
@@ -102,12 +103,48 @@ def _agree(goal: Goal, left: Array, right: Array, bound: Mapping[int, Array]) ->
         return True
     if (left.dtype, left.shape) != (right.dtype, right.shape):
         return False
-    rows = list(zip(left.elements, right.elements, strict=True))
-    if not licences.isdisjoint(OVER_REALS):
-        least = _are_plain(bound) and any((a == -math.inf) != (b == -math.inf) for a, b in rows)
-        return all(_near(a, b) for a, b in rows) and not (least and _has_empty_maximum(goal, bound))
     ignored = "no_signed_zero" in licences
-    return all(same_cell(left.dtype, a, b) or (ignored and a == b == 0) for a, b in rows)
+    rows = list(zip(left.elements, right.elements, strict=True))
+    if _are_idle(goal, licences) or _rounds_nothing(goal, bound):
+        return all(same_cell(left.dtype, a, b) or (ignored and a == b == 0) for a, b in rows)
+    return not _are_plain(bound) or all(map(_near, *zip(*rows, strict=True)))
+
+
+def _are_idle(goal: Goal, licences: frozenset[str]) -> bool:
+    """Whether no licence admits another rounding of what is in the sides."""
+    sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
+    made = {n.arg.op if n.op is Op.Reduce else n.op for n in toposort(*sides) if n.dtype.is_float}
+    fuses = (
+        "contract" in licences
+        and bool(made & {Op.Mulacc, Op.Mul})
+        and bool(made & {Op.Add, Op.Sub, Op.Mulacc})
+    )
+    divides = "reciprocal" in licences and bool(made & {Op.Div, Op.Recip})
+    return not (fuses or divides or licences & (set(ROUNDING) - {"contract", "reciprocal"}))
+
+
+EXACT = frozenset((Op.Add, Op.Sub, Op.Mul, Op.Mulacc, Op.Neg, Op.Max, Op.Where, Op.CmpLt, Op.CmpEq, Op.CmpNe))
+"""Ops on floats of which small whole numbers are computed without rounding."""
+MOST_EXACT, FEW = 3.0, 12
+"""So small must the numbers be, and so few, that whatever is made of them is small as well."""
+
+
+def _rounds_nothing(goal: Goal, bound: Mapping[int, Array]) -> bool:
+    """Whether nothing is rounded on these inputs, in whatever order it is computed: licences change no bit then."""
+    floats = [a for a in bound.values() if a.dtype.is_float]
+    if any(a.dtype.mantissa_bits < 10 or len(a.elements) > FEW for a in floats):
+        return False
+    if not all(
+        isinstance(e, float) and abs(e) <= MOST_EXACT and e == int(e) for a in floats for e in a.elements
+    ):
+        return False
+    sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
+    made = [n for n in toposort(*sides) if n.dtype.is_float and n.op in ELEMENTWISE]
+    products = sum(n.op in (Op.Mul, Op.Mulacc) for n in made)
+    return products <= MOST_PRODUCTS and all(n.op in EXACT for n in made)
+
+
+MOST_PRODUCTS = 3
 
 
 def _has_nan(node: UOp, bound: Mapping[int, Array]) -> bool:
@@ -125,30 +162,17 @@ def _has_nan(node: UOp, bound: Mapping[int, Array]) -> bool:
 
 
 def _are_plain(bound: Mapping[int, Array]) -> bool:
-    """Whether no float among the inputs is so great that arithmetic may overflow."""
+    """Whether no number among the inputs is so great that arithmetic may overflow."""
     floats = (e for a in bound.values() if a.dtype.is_float for e in a.elements if isinstance(e, float))
-    return all(abs(e) <= MOST_PLAIN for e in floats)
-
-
-def _has_empty_maximum(goal: Goal, bound: Mapping[int, Array]) -> bool:
-    """Whether a side takes the maximum of no floats, which is -∞ though every input is a number."""
-    sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
-    nodes = dict.fromkeys(n for side in sides for n in toposort(side))
-    found = (n for n in nodes if n.op is Op.Reduce and n.arg.op is Op.Max and not free_ranges(n))
-    return any(_folds_nothing(n, bound) for n in found)
-
-
-def _folds_nothing(node: UOp, bound: Mapping[int, Array]) -> bool:
-    source, *ranges = node.src
-    if any(not free_ranges(r.src[0]) and evaluate(r.src[0], bound).item() == 0 for r in ranges):
-        return True
-    return not ranges and 0 in evaluate(source, bound).shape and evaluate(node, bound).elements != ()
+    return all(e == 0 or LEAST_PLAIN <= abs(e) <= MOST_PLAIN or not math.isfinite(e) for e in floats)
 
 
 def _near(a: Cell, b: Cell) -> bool:
-    """Whether rounding may be all that lies between two floats; of what is no number, nothing is said."""
-    if not isinstance(a, float) or not isinstance(b, float) or not math.isfinite(a) or not math.isfinite(b):
-        return True
+    """Whether rounding may be all that lies between two floats."""
+    if not isinstance(a, float) or not isinstance(b, float):
+        return a == b
+    if not math.isfinite(a) or not math.isfinite(b):
+        return a == b or (math.isnan(a) and math.isnan(b))
     return math.isclose(a, b, rel_tol=0.1, abs_tol=1e-6)
 
 

@@ -10,26 +10,30 @@ A proof counts only if the condition is met by some input.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.spec.bounds import min_max
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import UsageError
 from soundline.spec.instances import Goal
+from soundline.spec.licences import LICENCES
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const
+from soundline.verify.layers import ROUNDING
 from soundline.verify.metering import metered
 from soundline.verify.smt import counterexamples, exhaustive, minimal, sampling
 from soundline.verify.smt.algebra import Algebra, Outside
+from soundline.verify.smt.licensed_values import LicensedPoints
 from soundline.verify.smt.obligations import SCALAR_OPS, Obligation, obligation_of, scalar_nodes
 from soundline.verify.smt.points import FAILS, OUT, Point, Points
-from soundline.verify.smt.reals import NearPoints, RealPoints
+from soundline.verify.smt.reals import RealPoints, Reals
 from soundline.verify.smt.residues import Cases, cases
 from soundline.verify.smt.rounding import Rounded
 from soundline.verify.smt.solving import Answer, Budget, check
-from soundline.verify.smt.specials import special_points
+from soundline.verify.smt.specials import overflowing_points, special_points
+from soundline.verify.smt.theories import derived
 from soundline.verify.smt.ways import Way, can_be_met, ways, with_lemmas
 from soundline.verify.verdicts import INTERNAL, Counterexample, LayerResult, Verdict
 
@@ -102,8 +106,8 @@ def decide(obligation: Obligation, budget: Budget) -> Finding:
     """Whether one obligation is met."""
     if obligation.is_trivial:
         return Finding("vacuous", "", detail="both sides are the same term")
-    if obligation.over_reals:
-        return _over_reals(obligation, budget)
+    if obligation.licensed:
+        return _licensed(obligation, budget)
     state = _Attempt(obligation, budget, Points(obligation))
     return _by_exhaustion(state, upfront=True) or _by_points(state) or _by_solver(state) or _give_up(state)
 
@@ -174,7 +178,7 @@ def _ask(state: _Attempt, way: Way) -> Finding | None:
         return None
     answer = check(denial, algebra.ctx, budget, way.search)
     if answer.status == "unsat":
-        return _proved(state, kind)
+        return _proved(state, kind.NAME)
     if answer.status == "unknown":
         state.notes.append(f"{kind.NAME}: {answer.reason}")
         return None
@@ -195,10 +199,10 @@ def _by_residues(state: _Attempt, way: Way) -> Finding | None:
                 return None
     except Outside:
         return None
-    return _proved(state, Cases)
+    return _proved(state, Cases.NAME)
 
 
-def _proved(state: _Attempt, kind: type[Algebra]) -> Finding:
+def _proved(state: _Attempt, means: str) -> Finding:
     """A proof, if the premises can be met at all."""
     met = state.applies or can_be_met(state.obligation, state.budget)
     if met is None:
@@ -207,7 +211,15 @@ def _proved(state: _Attempt, kind: type[Algebra]) -> Finding:
         )
     if not met:
         return Finding("vacuous", "", detail="the condition excludes every input")
-    return Finding("proved", f"all values, by {kind.NAME}")
+    return Finding("proved", f"all values{_but(state.obligation)}, by {means}")
+
+
+def _but(obligation: Obligation) -> str:
+    """What the licences exclude of all values, and what they let differ."""
+    if not obligation.left.dtype.is_float:
+        return ""
+    promised = " where no float of the left side is NaN" if "no_nan" in obligation.licences else ""
+    return promised + (" up to the sign of zero" if "no_signed_zero" in obligation.licences else "")
 
 
 def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | None:
@@ -218,7 +230,7 @@ def _candidate(state: _Attempt, algebra: Algebra, answer: Answer) -> Finding | N
     )
     if state.trial.evaluable and state.trial.at(point) == FAILS:
         return _refuted(state, point, smallest=False)
-    if algebra.spurious or not state.trial.evaluable or state.obligation.over_reals:
+    if algebra.spurious or not state.trial.evaluable:
         state.notes.append(f"{algebra.NAME}: a model that may be none of the real functions")
         return None
     detail = f"{INTERNAL}replay disagrees with the solver's model, {_told(state.obligation, point)}"
@@ -229,41 +241,68 @@ def _any_element(dtype: DType) -> Any:
     return sampling.directed(dtype, 1)[0]
 
 
-# Over the reals ---------------------------------------------------------------------------------------------------
-
-REAL_COVER = "all real numbers; rounding, NaN, infinities and the sign of zero are left out"
+# Under licences ---------------------------------------------------------------------------------------------------
 
 
-def _over_reals(obligation: Obligation, budget: Budget) -> Finding:
-    """Whether an obligation is met by exact arithmetic of real numbers."""
-    exact = _Attempt(obligation, budget, RealPoints(obligation))
-    finding = _by_real_points(exact)
+def _licensed(obligation: Obligation, budget: Budget) -> Finding:
+    """Whether the sides are equal in the theory of the licences; refuted where no choice of what they admit makes the
+    sides equal at some point.
+    """
+    state = _Attempt(obligation, budget, LicensedPoints(obligation))
+    exact = exhaustive.exhaust(
+        replace(obligation, licences=obligation.licences - set(ROUNDING)), exhaustive.FEW
+    )
+    if exact is not None and exact.failing is None:
+        means = f"all {exact.points:,} inputs, bit for bit"
+        return Finding("proved", means) if exact.applies else _by_no_input()
+    finding = _by_points(state)
+    if finding is None and derived(obligation, lambda goal: _shown(goal, budget.share(GOAL_SHARE))):
+        finding = _proved(state, f"the theory of {_named(obligation)}")
+    finding = finding or _by_special_points(state) or _by_overflow(state)
     if finding is not None:
         return finding
-    for way in ways(obligation):
-        finding = _ask(exact, way)
-        if finding is not None and finding.verdict == "proved":
-            finding.how = REAL_COVER
-        if finding is not None:
-            return finding
-    if any("a model" in note for note in exact.notes):
-        finding = _by_real_points(_Attempt(obligation, budget, NearPoints(obligation)))
-    return finding or Finding("unknown", "directed points", detail="; ".join(dict.fromkeys(exact.notes)))
+    if not state.applies and can_be_met(obligation, budget) is False:
+        return _by_no_input()
+    detail = f"not derived in the theory of {_named(obligation)}"
+    if _is_real_equality(obligation, budget.share(REAL_SHARE)):
+        detail += ", though equal over the real numbers"
+    return Finding("unknown", "directed points", detail=detail)
 
 
-def _by_real_points(state: _Attempt) -> Finding | None:
-    """A directed search for a point at which the sides differ, and by more than rounding explains when evaluated."""
-    if not state.trial.evaluable:
-        return None
-    for point in sampling.points(state.obligation, state.budget.seed):
-        outcome = state.trial.at(point)
-        state.applies |= outcome != OUT
-        if outcome == FAILS:
-            shown = counterexamples.replay(state.obligation, point)
-            if shown is not None:
-                return Finding("refuted", "a counterexample, evaluated", shown)
-            state.notes.append("the sides differ by less than rounding would explain")
+def _by_overflow(state: _Attempt) -> Finding | None:
+    for point in overflowing_points(state.obligation) if state.trial.evaluable else ():
+        if state.trial.at(point) == FAILS:
+            return _refuted(state, point, smallest=False)
     return None
+
+
+GOAL_SHARE = 0.2
+"""The part of the budget for what is left over of an obligation under licences."""
+REAL_SHARE = 0.05
+"""The part for saying whether such a rule holds over the real numbers."""
+
+
+def _by_no_input() -> Finding:
+    return Finding("vacuous", "", detail="the condition excludes every input")
+
+
+def _named(obligation: Obligation) -> str:
+    return ", ".join(name for name in LICENCES if name in obligation.licences and name in ROUNDING)
+
+
+def _shown(goal: Obligation, budget: Budget) -> bool:
+    return goal.is_trivial or decide(goal, budget).verdict == "proved"
+
+
+def _is_real_equality(obligation: Obligation, budget: Budget) -> bool:
+    """Whether the sides are equal by exact arithmetic, which no licence grants."""
+    exact = _Attempt(obligation, budget, RealPoints(obligation))
+    try:
+        algebra = Reals(obligation)
+        denial = algebra.denial()
+    except Outside:
+        return False
+    return exact.trial.evaluable and check(denial, algebra.ctx, budget, "tactics").status == "unsat"
 
 
 # Endings ----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from soundline.verify.smt.division import Lemmas
 from soundline.verify.smt.integers import Integers
 from soundline.verify.smt.machine import Machine, Opaque, Structure, is_conversion
 from soundline.verify.smt.obligations import Obligation, is_whole, scalar_nodes
-from soundline.verify.smt.reals import Reals
 from soundline.verify.smt.residues import Cases, cases
 from soundline.verify.smt.rounding import Rounded
 from soundline.verify.smt.solving import Budget, Search, check
@@ -57,8 +56,6 @@ LONG = (
 def ways(obligation: Obligation) -> tuple[Way, ...]:
     """How to ask, in this order."""
     dtypes = {n.dtype for n in obligation.nodes()}
-    if obligation.over_reals:
-        return Way(Reals, 0.3, search="tactics"), Way(Reals, 0.3)
     if any(d.is_float for d in dtypes):
         exact = Way(Machine, 1.0, search="tactics")
         nodes = obligation.nodes()

@@ -119,7 +119,10 @@ def equal_arms(x: Value):
     return where(x == 0, 0.0, x), x
 
 
-# Real numbers -----------------------------------------------------------------------------------------------------
+# Other roundings --------------------------------------------------------------------------------------------------
+#
+# What the fast-math flags of other compilers grant by appeal to the real numbers is wrong here where no equation of the
+# licences leads from one side to the other (U-53): it is another order, one rounding or a reciprocal, and nothing else.
 
 
 @right(dtypes=FLOATS, licences="reassociate")
@@ -128,10 +131,52 @@ def reassociated(x: Value, y: Value, z: Value):
     return (x + y) + z, x + (z + y)
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def common_factor(x: Value, y: Value, z: Value):
     """LLVM, InstCombine under reassoc."""
     return x * y + x * z, x * (y + z)
+
+
+@right(dtypes=FLOATS, licences="reassociate")
+def products_regrouped(x: Value, y: Value, z: Value):
+    """LLVM, Reassociate."""
+    return (x * y) * (z * -y), -((z * x) * (y * y))
+
+
+@right(dtypes=FLOATS, licences="reassociate")
+def constants_gathered(x: Value):
+    """LLVM, Reassociate: constants meet."""
+    return (x + 1.0) + 2.0, x + 3.0
+
+
+@right(dtypes=FLOATS, licences=["reassociate", "no_signed_zero"])
+def difference_of_a_sum(x: Value, y: Value, z: Value):
+    """LLVM, Reassociate, which asks for nsz."""
+    return x - (y + z), (x - y) - z
+
+
+@right(dtypes=FLOATS, licences=["reassociate", "reciprocal"])
+def product_of_a_quotient(x: Value, y: Value, z: Value):
+    """LLVM, InstCombine under reassoc and arcp."""
+    return (x / y) * z, (z * x) / y
+
+
+@wrong(dtypes=FLOATS, licences="contract")
+def reassociated_by_contraction(x: Value, y: Value, z: Value):
+    """The licence of another change."""
+    return (x + y) + z, x + (y + z)
+
+
+@wrong(dtypes=FLOATS, licences="contract")
+def difference_for_a_zero(x: Value):
+    """Over the real numbers both are zero."""
+    return x * 0.0, x - x
+
+
+@wrong(dtypes=FLOATS, licences="reciprocal")
+def quotient_with_itself_by_reciprocal(x: Value):
+    """Defined everywhere, which the quotient is not at zero."""
+    return x / x, x * 0.0 + 1.0
 
 
 @wrong(dtypes=FLOATS, licences="reassociate")
@@ -140,7 +185,7 @@ def common_factor_of_one(x: Value, y: Value, z: Value):
     return x * y + z, x * (y + z)
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def difference_of_squares(x: Value, y: Value):
     """Herbie."""
     return x * x - y * y, (x - y) * (x + y)
@@ -152,19 +197,19 @@ def square_of_a_sum_without_middle(x: Value, y: Value):
     return (x + y) * (x + y), x * x + y * y
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def horner(x: Value, a: Const, b: Const, c: Const):
     """Horner's scheme."""
     return a * x * x + b * x + c, (a * x + b) * x + c
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def kahan_optimised_away(x: Value, y: Value):
     """Kahan's compensation is zero over the reals: why the licence is not granted lightly."""
     return ((x + y) - x) - y, 0.0 * x
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def lerp(x: Value, y: Value, t: Value):
     """Two ways to interpolate."""
     return x + t * (y - x), (1.0 - t) * x + t * y
@@ -195,7 +240,7 @@ def division_by_a_constant(x: Value, c: Const):
     return x / c, x * (1.0 / c)
 
 
-@right(dtypes=FLOATS, licences="reciprocal")
+@wrong(dtypes=FLOATS, licences="reciprocal")
 def reciprocal_twice(x: Value):
     """The left side is defined only where x is not 0."""
     return x.recip().recip(), x
@@ -207,13 +252,13 @@ def reciprocal_introduced(x: Value):
     return x, x.recip().recip()
 
 
-@right(dtypes=FLOATS, licences="reciprocal")
+@wrong(dtypes=FLOATS, licences="reciprocal")
 def divisors_merge(x: Value, y: Value, z: Value):
     """XLA: (A / B) / C."""
     return (x / y) / z, x / (y * z)
 
 
-@right(dtypes=FLOATS, licences="reciprocal")
+@wrong(dtypes=FLOATS, licences="reciprocal")
 def divisor_of_a_divisor(x: Value, y: Value, z: Value):
     """XLA: A / (B / C)."""
     return x / (y / z), (x * z) / y
@@ -225,7 +270,7 @@ def divisor_of_a_divisor_backwards(x: Value, y: Value, z: Value):
     return (x * z) / y, x / (y / z)
 
 
-@right(dtypes=FLOATS, licences=["reciprocal", "reassociate"])
+@wrong(dtypes=FLOATS, licences=["reciprocal", "reassociate"])
 def common_divisor(x: Value, y: Value, z: Value):
     """Herbie."""
     return x / z + y / z, (x + y) / z
@@ -237,19 +282,19 @@ def common_dividend(x: Value, y: Value, z: Value):
     return x / y + x / z, x / (y + z)
 
 
-@right(dtypes=FLOATS, licences=["reciprocal", "reassociate"])
+@wrong(dtypes=FLOATS, licences=["reciprocal", "reassociate"])
 def fractions_added(x: Value, y: Value, z: Value, w: Value):
     """Herbie."""
     return x / y + z / w, (x * w + z * y) / (y * w)
 
 
-@right(dtypes=FLOATS, licences="approx")
+@wrong(dtypes=FLOATS, licences="approx")
 def square_of_a_root(x: Value):
     """Defined where x is not negative."""
     return x.sqrt() * x.sqrt(), x
 
 
-@right(dtypes=FLOATS, licences="approx")
+@wrong(dtypes=FLOATS, licences="approx")
 def root_of_a_square(x: Value):
     """XLA #42732, under fast math: a magnitude."""
     return (x * x).sqrt(), maximum(x, -x)
@@ -267,26 +312,26 @@ def root_of_a_product(x: Value, y: Value):
     return (x * y).sqrt(), x.sqrt() * y.sqrt()
 
 
-@right(dtypes=FLOATS, licences="approx")
+@wrong(dtypes=FLOATS, licences="approx")
 def root_of_a_natural_product(x: Value, y: Value):
     """XLA under fast math."""
     given(x >= 0, y >= 0)
     return (x * y).sqrt(), x.sqrt() * y.sqrt()
 
 
-@right(dtypes=FLOATS, licences=["approx", "reciprocal"])
+@wrong(dtypes=FLOATS, licences=["approx", "reciprocal"])
 def quotient_by_its_root(x: Value):
     """XLA #40844, under fast math."""
     return x / x.sqrt(), x.sqrt()
 
 
-@right(dtypes=FLOATS, licences=["approx", "reciprocal"])
+@wrong(dtypes=FLOATS, licences=["approx", "reciprocal"])
 def root_of_a_reciprocal(x: Value):
     """rsqrt two ways."""
     return x.recip().sqrt(), x.sqrt().recip()
 
 
-@right(dtypes=WIDE, licences="approx")
+@wrong(dtypes=WIDE, licences="approx")
 def product_of_exponentials(x: Value, y: Value):
     """XLA #48186, under fast math."""
     return x.exp2() * y.exp2(), (x + y).exp2()
@@ -298,19 +343,19 @@ def sum_of_exponentials(x: Value, y: Value):
     return x.exp2() + y.exp2(), (x + y).exp2()
 
 
-@right(dtypes=WIDE, licences=["approx", "reciprocal"])
+@wrong(dtypes=WIDE, licences=["approx", "reciprocal"])
 def quotient_of_exponentials(x: Value, y: Value):
     """XLA #48186, under fast math."""
     return x.exp2() / y.exp2(), (x - y).exp2()
 
 
-@right(dtypes=WIDE, licences="approx")
+@wrong(dtypes=WIDE, licences="approx")
 def logarithm_of_an_exponential(x: Value):
     """XLA #42732, under fast math."""
     return x.exp2().log2(), x
 
 
-@right(dtypes=WIDE, licences="approx")
+@wrong(dtypes=WIDE, licences="approx")
 def exponential_of_a_logarithm(x: Value):
     """Defined where x is positive."""
     return x.log2().exp2(), x
@@ -328,7 +373,7 @@ def logarithm_of_a_product(x: Value, y: Value):
     return (x * y).log2(), x.log2() + y.log2()
 
 
-@right(dtypes=WIDE, licences="approx")
+@wrong(dtypes=WIDE, licences="approx")
 def logarithm_of_a_positive_product(x: Value, y: Value):
     """Sums of log-probabilities."""
     given(x > 0, y > 0)
@@ -341,27 +386,27 @@ def logarithm_of_a_square(x: Value):
     return (x * x).log2(), 2.0 * x.log2()
 
 
-@right(dtypes=WIDE, licences="approx")
+@wrong(dtypes=WIDE, licences="approx")
 def logarithm_of_a_positive_square(x: Value):
     """XLA: log of a power."""
     given(x > 0)
     return (x * x).log2(), 2.0 * x.log2()
 
 
-@right(dtypes=WIDE, licences=["approx", "reciprocal", "reassociate"])
+@wrong(dtypes=(float32, float64, bfloat16), licences=["approx", "reciprocal", "reassociate"])
 def sigmoid_of_the_negative(x: Value):
     """Two forms of the logistic function."""
     return (1.0 + x.exp2()).recip(), 1.0 - (1.0 + (-x).exp2()).recip()
 
 
-@right(dtypes=WIDE, licences=["approx", "reciprocal", "reassociate"])
+@wrong(dtypes=WIDE, licences=["approx", "reciprocal", "reassociate"])
 def hyperbolic_tangent(x: Value):
     """Two forms of tanh."""
     e = (-x - x).exp2()
     return (1.0 - e) / (1.0 + e), 2.0 / (1.0 + e) - 1.0
 
 
-@right(dtypes=WIDE, licences=["approx", "reciprocal", "reassociate"])
+@wrong(dtypes=WIDE, licences=["approx", "reciprocal", "reassociate"])
 def softmax_shifted(x: Value, y: Value, m: Value):
     """Softmax is shifted by the maximum without a change."""
     return (x - m).exp2() / ((x - m).exp2() + (y - m).exp2()), x.exp2() / (x.exp2() + y.exp2())
@@ -373,7 +418,7 @@ def softmax_shifted_once(x: Value, y: Value, m: Value):
     return (x - m).exp2() / ((x - m).exp2() + y.exp2()), x.exp2() / (x.exp2() + y.exp2())
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def scaled_maximum(x: Value, y: Value, c: Const):
     """Scaling before a maximum."""
     given(c > 0)
@@ -386,13 +431,13 @@ def scaled_maximum_of_any_sign(x: Value, y: Value, c: Const):
     return maximum(x * c, y * c), maximum(x, y) * c
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def shifted_maximum(x: Value, y: Value, z: Value):
     """The shift of a softmax's maximum."""
     return maximum(x + z, y + z), maximum(x, y) + z
 
 
-@right(dtypes=FLOATS, licences="reassociate")
+@wrong(dtypes=FLOATS, licences="reassociate")
 def truncation_of_a_shifted(x: Value):
     """A whole summand leaves a truncation, for naturals."""
     given(x >= 0)
@@ -419,9 +464,9 @@ def negative_root(x: Value):
     return x.sqrt() + 1.0, x
 
 
-@vacuous(dtypes=FLOATS, licences="reciprocal")
+@right(dtypes=(float16, float32, float64, bfloat16, float8_e5m2), licences="reciprocal")
 def zero_reciprocal(x: Value):
-    """No reciprocal is zero."""
+    """That of an infinity is zero."""
     given(x.recip() == 0)
     return x / 2.0, x
 

@@ -418,7 +418,7 @@ def float_sum_of_scaled(x: Tensor, c: Value, a: Axes):
     return (x * c).sum(a), x.sum(a) * c
 
 
-@right(dtypes=[float32], licences="reassociate")
+@wrong(dtypes=[float32], licences="reassociate")
 def float_sum_of_scaled_reassociated(x: Tensor["m", "n"], c: Value):
     """The same, where that is allowed."""
     return (x * c).sum(1), x.sum(1) * c
