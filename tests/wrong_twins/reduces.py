@@ -109,12 +109,6 @@ def sum_of_scaled_wrong(x: Tensor, c: Const, a: Axes):
     return (x * c).prod(a), x.prod(a) * c
 
 
-@rule(dtypes=[float16], licences="reassociate")
-def sum_of_scaled_floats_wrong(x: Tensor, c: Const, a: Axes):
-    """No licence distributes a factor over a sum."""
-    return (x * c).sum(a), x.sum(a) * c
-
-
 @rule(dtypes=[int8])
 def sum_of_added_sums_wrong(x: Tensor, y: Tensor, a: Axes):
     """Sums of different lengths may stand side by side."""
