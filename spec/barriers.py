@@ -17,14 +17,14 @@ it; an await releases the stamps below a bound. The guide counts from zero where
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import Literal, NamedTuple
 
 from soundline.spec.errors import SynchronizationError
-from soundline.spec.fences import Collective
+from soundline.spec.fences import WARP, Collective
 from soundline.spec.timelines import ASYNC_PROXY, SyncTl, sync_tl, within_first, within_second
 
 
@@ -99,6 +99,28 @@ class Stamp(NamedTuple):
 
     queue: QueueId
     arrive: int
+    warp: int | None = None
+    """Which warp's own wait releases it; None where every await of the queue does (`waits_apart`)."""
+
+
+def waits_apart(barrier: BarrierType, numbers: Iterable[int]) -> dict[int | None, frozenset[int]]:
+    """Who, of the threads that execute an arrive or await together, waits for what by itself (S-15).
+
+    An mbarrier counts all arrivals: each thread that finds its phase complete knows of what every one of them did. The
+    groups of a commit group are those of who commits them. For ``cp.async`` and TMA that is one thread; for wgmma it is
+    each warp of the warpgroup, and ``wgmma.wait_group`` tells a warp nothing of what another one issued.
+
+    >>> {warp: len(who) for warp, who in waits_apart(BarrierType.CudaCommitGroup, range(128)).items()}
+    {0: 32, 1: 32, 2: 32, 3: 32}
+    >>> [len(who) for who in waits_apart(BarrierType.CudaMbarrier, range(128)).values()]
+    [128]
+    """
+    if barrier is not BarrierType.CudaCommitGroup:
+        return {None: frozenset(numbers)}
+    found: dict[int | None, set[int]] = {}
+    for number in sorted(numbers):
+        found.setdefault(number // WARP, set()).add(number)
+    return {warp: frozenset(who) for warp, who in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,8 @@ BARRIER: Final = Construct(
     sequential="Nothing.",
     machine="Two counters for each position and side, both 0: the arrives and the awaits. When the barrier "
     "ends, they have to be equal (S-05).",
-    parallel="A commit group is a queue of each thread (of each warpgroup, for wgmma). An mbarrier is a ring "
-    "of physical barriers, which count arrivals and bytes and complete phase by phase.",
+    parallel="A commit group is a queue of each thread, and for wgmma of each warp of the warpgroup (S-15). An "
+    "mbarrier is a ring of physical barriers, which count arrivals and bytes and complete phase by phase.",
     lowering="A commit group needs no storage. An mbarrier is 8 bytes of shared memory for each slot of its "
     "ring, initialized before the first task with the number of threads that arrive; its ring has as many "
     "slots as the lags of both sides together, or the lag and one without a reverse side.",
@@ -230,8 +230,9 @@ AWAIT: Final = Construct(
     "and that. With N < 0 nothing is released while awaits < ~N, else the stamps up to awaits − ~N, and awaits "
     "advances; an arrive that has not come before it in the sequential order is an error. Released records "
     "gain what a fence would give (S-05).",
-    parallel="Commit group: the thread blocks until all but its last N groups are complete. Mbarrier: it "
-    "blocks until the phase is complete.",
+    parallel="Commit group: the thread blocks until all but its last N groups are complete; of wgmma those that "
+    "its warp issued, and nothing of the other warps of the warpgroup (S-15). Mbarrier: it blocks until the phase "
+    "is complete, and then knows of all arrivals.",
     lowering="cp.async.wait_group N, cp.async.bulk.wait_group N or wgmma.wait_group N; a loop on "
     "mbarrier.try_wait.parity, then fence.proxy.async where SECOND has the asynchronous proxy and FIRST is not "
     "of it.",

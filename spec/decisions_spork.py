@@ -2,7 +2,7 @@
 Decisions on Spork
 ==================
 
-S-01 to S-14: synchronization, hazards, the abstract machine and what counts as agreement with it.
+Synchronization, hazards, the abstract machine and what counts as agreement with it.
 """
 
 from __future__ import annotations
@@ -106,5 +106,24 @@ SPORK: tuple[Decision, ...] = (
         "before: each thread that awaited is waited for by one that arrives, and each that arrives waits for one that "
         "awaited. A slot tells only whether its phase is odd or even, so that who is a round behind waits for ever.",
         source="The guide pairs arrives and awaits by counting alone, and lets one side be any number of rounds ahead.",
+    ),
+    Decision(
+        "S-15",
+        "Whose wait a commit group is",
+        "A commit group is waited for by who committed it. The groups of cp.async and of TMA stores are those of one "
+        "thread. Those of wgmma are of each warp: wgmma.wait_group makes the warp that executes it wait for what it "
+        "issued itself. So an Await by a warpgroup completes for each warp its own share: the reads of B, which every "
+        "warp makes, those of the rows of A that are the rows of the warp, and the rows of the accumulator that it "
+        "holds. Nothing of another warp's: who overwrites an operand that all of them read has to have met them. An "
+        "mbarrier is no such case: each thread that finds its phase complete knows of all arrivals.",
+        source="The guide lets the threads of an await wait for all that its collective did, as if the warpgroup had "
+        "one queue. Hardware has four.",
+    ),
+    Decision(
+        "S-16",
+        "A fence whose CUDA is the same",
+        "Where a hazard at a fence or an await disappears by a wider timeline that changes nothing in the generated "
+        "CUDA, as Sm80_generic in the place of cuda_in_order on the second side before cp.async fills a slot again, "
+        "the report says exactly that, first, and proposes no wait elsewhere.",
     ),
 )

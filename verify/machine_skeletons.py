@@ -411,6 +411,39 @@ def tensor_cores(page: Page) -> None:
             page.fence()
 
 
+def wgmma_rows(page: Page) -> None:
+    """Two warps of a warpgroup multiply each a row of its own by what both read; then one overwrites an operand: its
+    own row at once, for it waited for that itself, or what both read after they have met.
+    """
+    alone = page.often(0.4)
+    own = page.often(0.5)
+    again = page.number(0, 1)
+    with page.device(128):
+        page.say("s: i32[3] @ CudaSmemLinear", "d: i32[2] @ TinyRegisters", "g: barrier @ CudaCommitGroup")
+        with page.one(2):
+            page.say("s[2] = x[2]")
+        if alone:
+            page.fence(IO, BOTH)
+            with page.leaders(2):
+                page.say("s[w] = x[w]")
+            with page.block("for w in cuda_threads(0, 2, unit=cuda_warp)"):
+                page.fence(IO, BOTH)
+        else:
+            with page.leaders(2):
+                page.say("s[w] = x[w]")
+            page.fence(IO, BOTH)
+        with page.asynchronous(WGMMA):
+            page.say("Fence(wgmma_fence_1, wgmma_fence_2)", "wg_zero_rows(d[0:2])")
+            page.say("wg_mma_rows(d[0:2], s[0:2], s[2:3])", f"Arrive({WGMMA}, 1) >> g")
+        page.say(f"Await(g, {page.pick(IO, GENERIC, BOTH)}, 0)")
+        if not own:
+            page.fence()
+        with page.one(again):
+            page.say(f"s[{again if own else 2}] = z[0]", f"y[4] = s[{again if own else 2}]")
+        page.say("wg_read_rows(y[0:2], d[0:2])")
+        page.fence()
+
+
 # Storage, tasks and the CPU ---------------------------------------------------------------------------------------
 
 
@@ -571,6 +604,7 @@ SKELETONS: Final[Mapping[str, tuple[Skeleton, int]]] = {
     "bulk_store": (bulk_store, 6),
     "bulk_both": (bulk_both, 5),
     "tensor_cores": (tensor_cores, 2),
+    "wgmma_rows": (wgmma_rows, 3),
     "reused": (reused, 5),
     "tasks": (tasks, 1),
     "kernels": (kernels, 1),
