@@ -126,4 +126,66 @@ SPORK: tuple[Decision, ...] = (
         "CUDA, as Sm80_generic in the place of cuda_in_order on the second side before cp.async fills a slot again, "
         "the report says exactly that, first, and proposes no wait elsewhere.",
     ),
+    Decision(
+        "S-17",
+        "Warpgroups of a CTA that they do not fill",
+        "A unit of whole warps counts its collectives from the first warp of the CTA, and where their size does not "
+        "divide blockDim the last warps are in none. PTX asks of a warpgroup that its first warp is a multiple of "
+        "four, and nothing of the other warps: a CTA of 160 threads may have one warpgroup that multiplies and a warp "
+        "that loads. A unit that is no multiple of a warp still divides blockDim.",
+    ),
+    Decision(
+        "S-18",
+        "Memory that several warps allocate and one uses",
+        "A shard belongs to the native collective that uses it, and all uses have to agree on which one. Who else "
+        "runs the allocation gets nothing of it: named warps declare their accumulators where all warps run, and "
+        "registers that a warp never touches are none. Two warps that use one accumulator are refused.",
+    ),
+    Decision(
+        "S-19",
+        "Barriers that nobody uses or awaits",
+        "A barrier without arrives and awaits becomes nothing, and is allowed. An await without an arrive is refused "
+        "by the static law, since it would wait for ever. An arrive that nobody awaits leaves the counters unequal, "
+        "which is a hazard at the end of the barrier: a commit group may still be under way when its storage goes, and "
+        "the next task would find an mbarrier in another phase than it counts from.",
+    ),
+    Decision(
+        "S-20",
+        "The end of a cluster",
+        "A device function of clusters begins, when its mbarriers are initialized, and ends with a barrier.cluster of "
+        "all threads; both belong to the lowering. So no CTA exits while another one of its cluster may signal its "
+        "mbarriers or use its shared memory, and the program needs no fence for that. Within a task shared memory is "
+        "freed by the law of lifetimes (S-06), which asks for the writes of other CTAs as for any others.",
+    ),
+    Decision(
+        "S-21",
+        "Copies by the CPU",
+        "A copy between CPU and device is done when the CPU goes on: it is on cpu_in_order, and no timeline of the CPU "
+        "is asynchronous. The lowering of a copy to the CPU waits for its stream, so that a read on the CPU needs no "
+        "fence. A launch and its end order it against kernels (S-12).",
+    ),
+    Decision(
+        "S-22",
+        "CudaEvent",
+        "The guide names the type and gives it no statement, no timeline and no code. An event of CUDA tells the CPU, "
+        "or another stream, when a stream has come so far; here launches, their ends and copies are all in order with "
+        "the CPU (S-12, S-21) and there is one stream. Nothing is left that an event could order, so it may be "
+        "declared and its arrives and awaits are refused.",
+    ),
+    Decision(
+        "S-23",
+        "Who gives a slot of a ring back, and when",
+        "Who awaits one side of an mbarrier arrives at the other with all of its threads or with some, and several "
+        "awaits may come before as many arrives. One lane that gives a slot back for its warp has to have met the warp "
+        "before, which the machine sees (S-14). Both are wider than the guide, whose static pairing asks for the same "
+        "collective and for an arrive after each await; what it is there to prevent, a ring that is overrun, the "
+        "machine finds.",
+    ),
+    Decision(
+        "S-24",
+        "Multicast arrives",
+        "A multicast arrive may stand under an if that all CTAs decide alike: its condition names no iterator of a "
+        "loop over threads, so every home counts the same arrives. An arrive from Sm80_cp_async has no colon, since "
+        "cp.async.mbarrier.arrive reaches only mbarriers of its own CTA.",
+    ),
 )

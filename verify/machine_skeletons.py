@@ -293,6 +293,51 @@ def ring(page: Page) -> None:
         page.fence()
 
 
+def elected(page: Page) -> None:
+    """A ring whose consumer is a warp: all lanes await and read, then meet, and one lane gives the slot back."""
+    depth, rounds = page.number(1, 2), page.number(2, 3)
+    tma = page.often(0.6)
+    with page.device(64):
+        page.say(f"s: i32[{depth}] @ CudaSmemLinear", "bar: barrier @ CudaMbarrier")
+        with page.block(f"for k in seq(0, {rounds})"):
+            with page.one(0):
+                page.say(f"ReverseAwait(bar, {BOTH if tma else GENERIC}, ~{depth})")
+                if tma:
+                    _loads(page, "bar", "s", f"k % {depth}", "k")
+                else:
+                    _fill(page, "cp_async", "s", f"k % {depth}", "k")
+                    page.say(f"Arrive({CP}, 1) >> bar")
+            with page.block("with CudaWarps(1, 2)"):
+                page.say(f"Await(bar, {IO}, ~0)")
+                with page.threads(2):
+                    page.say(f"y[2 * k + t] = {_value(page, f's[k % {depth}]')}")
+                page.fence(IO, page.pick(IO, TEMPORAL))
+                with page.one():
+                    page.say(f"ReverseArrive({IO}, 1) >> bar")
+        page.fence()
+
+
+def in_pairs(page: Page) -> None:
+    """A ring whose consumer awaits two slots, reads both and then gives both back."""
+    depth = page.number(2, 3)
+    tma = page.often(0.5)
+    with page.device(64):
+        page.say(f"s: i32[{depth}] @ CudaSmemLinear", "bar: barrier @ CudaMbarrier")
+        with page.block(f"for k in seq(0, {page.number(1, 2)})"):
+            with page.one(0), page.block("for j in seq(0, 2)"):
+                page.say(f"ReverseAwait(bar, {BOTH if tma else page.pick(IO, GENERIC)}, ~{depth})")
+                slot = f"(2 * k + j) % {depth}"
+                if tma:
+                    _loads(page, "bar", "s", slot, "2 * k + j")
+                else:
+                    page.say(f"s[{slot}] = x[2 * k + j]", f"Arrive({IO}, 1) >> bar")
+            with page.one(1):
+                page.say(f"Await(bar, {IO}, ~0)", f"Await(bar, {IO}, ~0)")
+                page.say(f"y[k] = s[2 * k % {depth}] * 3 + s[(2 * k + 1) % {depth}]")
+                page.say(f"ReverseArrive({IO}, 1) >> bar", f"ReverseArrive({IO}, 1) >> bar")
+        page.fence()
+
+
 def bulk_load(page: Page) -> None:
     """A load by TMA, awaited by one thread, a warp or all, and read by several."""
     n = page.number(1, 2)
@@ -599,6 +644,8 @@ SKELETONS: Final[Mapping[str, tuple[Skeleton, int]]] = {
     "passed_on": (passed_on, 5),
     "gathered": (gathered, 1),
     "ring": (ring, 9),
+    "elected": (elected, 4),
+    "in_pairs": (in_pairs, 3),
     "bulk_load": (bulk_load, 6),
     "refilled": (refilled, 4),
     "bulk_store": (bulk_store, 6),
