@@ -70,7 +70,8 @@ class NamedWarps:
     """The number of registers after a decrease."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and self.name.isidentifier() and self.name.isascii()):
+        name: object = self.name
+        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
             raise refused("CudaWarpConfig", "coll-device-c8", repr(self.name))
         if not is_count(self.count):
             raise refused(self.name, "coll-device-c6", repr(self.count))
