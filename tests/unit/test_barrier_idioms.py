@@ -128,6 +128,18 @@ def test_a_multicast_release_stands_under_an_if_that_all_ctas_decide_alike() -> 
     assert caught.value.rule == "bar-multicast-between"
 
 
+@pytest.mark.parametrize(("met", "ok"), [(FENCE, True), ("pass", False)])
+def test_one_lane_gives_a_slot_back_to_every_cta(met: str, ok: bool) -> None:
+    one = "for e in cuda_threads(0, 1, unit=cuda_thread):"
+    text = CAST.format(condition="k >= 0").replace(
+        "            if k >= 0:", f"            {met}\n            {one}"
+    )
+    read = f"{one}\n                y[2 * k + c]"
+    assert read in text
+    two = "for e in cuda_threads(0, 2, unit=cuda_thread):\n                y[4 * e + 2 * k + c]"
+    assert right(program(text.replace(read, two), arguments=TINY, shape="blockDim=64, clusterDim=2")) is ok
+
+
 def test_an_arrive_that_waits_for_copies_reaches_one_cta() -> None:
     text = """
     bar: barrier[2] @ CudaMbarrier
