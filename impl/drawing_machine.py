@@ -209,7 +209,10 @@ def _line(sheet: _Sheet, line: Line) -> None:
     sheet.parts += [f'<g opacity="{faint}">', *cells, "</g>"] if faint != 1.0 else cells
     sheet.parts += _rings(sheet, line)
     if line.stamps:
-        sheet.text(sheet.right + 8, ", ".join(map(stamp_name, sorted(line.stamps, key=str))), opacity=0.8)
+        names = dict.fromkeys(
+            map(stamp_name, sorted(line.stamps, key=str))
+        )  # one of each warp, where warps wait apart
+        sheet.text(sheet.right + 8, ", ".join(names), opacity=0.8)
     sheet.y += LINE
 
 

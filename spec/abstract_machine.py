@@ -190,7 +190,7 @@ def _use(event: Event, cell: Cell) -> Deed:
         touches = touching(event, cell)
         element = next(e for e in touches[-1].elements if cell in e.cells)
         verb = accesses_of(t.kind for t in touches)
-        return Deed(event.place, verb, str(element), event.place.threads, touches[-1].pair)
+        return Deed(event.place, verb, str(element), touches[-1].threads(event.place), touches[-1].pair)
     assert isinstance(event, Allocated | Freed)
     element = next(e for e in event.buffer.elements if cell in e.cells)
     pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None

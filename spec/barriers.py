@@ -9,7 +9,7 @@ pairs awaits with arrives.
 
 Three types of barriers are declared. A ``CudaCommitGroup`` counts the groups that its own collective has committed. A
 ``CudaMbarrier`` counts arrivals in shared memory, and has a hidden second side for reverse arrives and awaits. A
-``CudaEvent`` may be declared and not be used on the device.
+``CudaEvent`` may be declared, and there is nothing that it could order (S-22).
 
 Queues (S-05) count from zero: an arrive stamps the records that synchronize with it with the number of arrives before
 it; an await releases the stamps below a bound. The guide counts from zero where N ≥ 0 and from one where N < 0.
@@ -17,14 +17,14 @@ it; an await releases the stamps below a bound. The guide counts from zero where
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import Literal, NamedTuple
 
 from soundline.spec.errors import SynchronizationError
-from soundline.spec.fences import Collective
+from soundline.spec.fences import WARP, Collective
 from soundline.spec.timelines import ASYNC_PROXY, SyncTl, sync_tl, within_first, within_second
 
 
@@ -42,7 +42,7 @@ class BarrierType(StrEnum):
 
 
 BARRIER_CONSTRAINTS: dict[str, str] = {
-    "bar-event": "a CudaEvent is not used on the device",
+    "bar-event": "a CudaEvent is declared and not used",
     "bar-arrive-n": "an arrive has N = 1",
     "bar-reverse": "only a CudaMbarrier has a reverse side",
     "bar-group-first": "the arrives of a commit group are from Sm80_cp_async, tma_to_gmem_async or wgmma_async",
@@ -63,7 +63,7 @@ BARRIER_CONSTRAINTS: dict[str, str] = {
     "bar-same-second": "all awaits of one side of a barrier have the same timeline",
     "bar-same-n": "all awaits of one side of an mbarrier have the same N",
     "bar-same-unit": "all arrives of one side of a barrier have the same collective, and so have all its awaits",
-    "bar-reverse-unit": "who awaits one side of an mbarrier arrives at the other",
+    "bar-reverse-unit": "who awaits one side of an mbarrier arrives at the other, all of its threads or some of them",
     "bar-depth": "the ring of an mbarrier has at least one slot",
     "bar-multicast-type": "only arrives at a CudaMbarrier are multicast",
     "bar-multicast-home": "every position is an iterator in one of the patterns",
@@ -99,6 +99,28 @@ class Stamp(NamedTuple):
 
     queue: QueueId
     arrive: int
+    warp: int | None = None
+    """Which warp's own wait releases it; None where every await of the queue does (`waits_apart`)."""
+
+
+def waits_apart(barrier: BarrierType, numbers: Iterable[int]) -> dict[int | None, frozenset[int]]:
+    """Who, of the threads that execute an arrive or await together, waits for what by itself (S-15).
+
+    An mbarrier counts all arrivals: each thread that finds its phase complete knows of what every one of them did. The
+    groups of a commit group are those of who commits them. For ``cp.async`` and TMA that is one thread; for wgmma it is
+    each warp of the warpgroup, and ``wgmma.wait_group`` tells a warp nothing of what another one issued.
+
+    >>> {warp: len(who) for warp, who in waits_apart(BarrierType.CudaCommitGroup, range(128)).items()}
+    {0: 32, 1: 32, 2: 32, 3: 32}
+    >>> [len(who) for who in waits_apart(BarrierType.CudaMbarrier, range(128)).values()]
+    [128]
+    """
+    if barrier is not BarrierType.CudaCommitGroup:
+        return {None: frozenset(numbers)}
+    found: dict[int | None, set[int]] = {}
+    for number in sorted(numbers):
+        found.setdefault(number // WARP, set()).add(number)
+    return {warp: frozenset(who) for warp, who in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +301,8 @@ class Use(NamedTuple):
     """What the collective is as a unit, the same for its repetitions over the device."""
     n: int = 1
     patterns: tuple[Pattern, ...] = ()
+    part_of: frozenset[Hashable] = frozenset()
+    """The units of other statements of the barrier whose collectives contain its own, queue by queue."""
 
 
 Pattern = tuple[str | None, ...]
@@ -293,9 +317,14 @@ def check_uses(name: str, barrier: BarrierType, uses: Sequence[Use]) -> None:
     for use, other in product(uses, uses):
         if (use.arrives, use.reverse) == (other.arrives, other.reverse):
             _check_alike(name, barrier, use, other)
-        elif use.arrives != other.arrives and use.reverse != other.reverse and use.unit != other.unit:
+        elif use.arrives != other.arrives and use.reverse != other.reverse and not _together(use, other):
             given = f"an await by {use.unit}, an arrive by {other.unit}"
             raise _refused(name, "bar-reverse-unit", given)
+
+
+def _together(use: Use, other: Use) -> bool:
+    """Whether one has the threads of the other, or some of them."""
+    return use.unit == other.unit or other.unit in use.part_of or use.unit in other.part_of
 
 
 def _check_alike(name: str, barrier: BarrierType, use: Use, other: Use) -> None:

@@ -29,14 +29,15 @@ DEVICE_FUNCTION: Final = Construct(
     sequential="The tasks are executed in order.",
     machine="The launch and the end order all timelines of CPU and device (S-12).",
     parallel="The tasks run between launch and end.",
-    lowering="A kernel and its launch: as many CTAs as the multiprocessors hold, with C to a cluster.",
+    lowering="A kernel and its launch: as many CTAs as the multiprocessors hold, with C to a cluster. One of "
+    "clusters begins and ends with barrier.cluster, so that no CTA is gone while another signals it (S-20).",
     laws=(
         "prog-device-nest",
         "prog-cpu-only",
         "prog-block-dim",
         "prog-device-number",
         "prog-warp-config",
-        *(f"coll-device-c{n}" for n in range(1, 8)),
+        *(f"coll-device-c{n}" for n in range(1, 9)),
         *(f"coll-maxnreg-c{n}" for n in range(1, 5)),
         "static-cluster",
     ),

@@ -80,13 +80,14 @@ BARRIER: Final = Construct(
     ),
     prose="One or more queue barriers, of the type CudaCommitGroup, CudaMbarrier or CudaEvent. All of its "
     "indices are distributed: each collective that uses it has one of its own. A CudaMbarrier has a hidden "
-    "second side for ReverseArrive and ReverseAwait. A CudaEvent may be declared and not be used on the device.",
+    "second side for ReverseArrive and ReverseAwait. A CudaEvent may be declared, and orders nothing (S-22).",
     sequential="Nothing.",
     machine="Two counters for each position and side, both 0: the arrives and the awaits. When the barrier "
     "ends, they have to be equal (S-05).",
-    parallel="A commit group is a queue of each thread (of each warpgroup, for wgmma). An mbarrier is a ring "
-    "of physical barriers, which count arrivals and bytes and complete phase by phase.",
-    lowering="A commit group needs no storage. An mbarrier is 8 bytes of shared memory for each slot of its "
+    parallel="A commit group is a queue of each thread, and for wgmma of each warp of the warpgroup (S-15). An "
+    "mbarrier is a ring of physical barriers, which count arrivals and bytes and complete phase by phase.",
+    lowering="A commit group needs no storage, and what nobody uses becomes nothing (S-19). An mbarrier is 8 bytes "
+    "of shared memory for each slot of its "
     "ring, initialized before the first task with the number of threads that arrive; its ring has as many "
     "slots as the lags of both sides together, or the lag and one without a reverse side.",
     laws=(
@@ -174,6 +175,7 @@ ARRIVE: Final = Construct(
         "bar-turns-loop",
         "bar-turns-if",
         "bar-multicast-between",
+        "bar-multicast-copies",
         "mach-arrive-overrun",
         "mach-read-raw",
     ),
@@ -230,8 +232,9 @@ AWAIT: Final = Construct(
     "and that. With N < 0 nothing is released while awaits < ~N, else the stamps up to awaits − ~N, and awaits "
     "advances; an arrive that has not come before it in the sequential order is an error. Released records "
     "gain what a fence would give (S-05).",
-    parallel="Commit group: the thread blocks until all but its last N groups are complete. Mbarrier: it "
-    "blocks until the phase is complete.",
+    parallel="Commit group: the thread blocks until all but its last N groups are complete; of wgmma those that "
+    "its warp issued, and nothing of the other warps of the warpgroup (S-15). Mbarrier: it blocks until the phase "
+    "is complete, and then knows of all arrivals.",
     lowering="cp.async.wait_group N, cp.async.bulk.wait_group N or wgmma.wait_group N; a loop on "
     "mbarrier.try_wait.parity, then fence.proxy.async where SECOND has the asynchronous proxy and FIRST is not "
     "of it.",

@@ -100,17 +100,20 @@ def telling_apart(
     added = _added(allocation, use, name)
     check_allocation(allocation, native, name=name)
     dims, box = expected(use, native)
-    return _counting(use, added, dims.dims, box, name)
+    found = {i.name for i in _counting(dims, box, name)}
+    return [i for i in added if i.name in found]
 
 
 def first_thread(native: CollUnit, use: Tiling) -> int:
     """The first thread of the collective of a unit that runs the first iteration."""
     dims, box = expected(use, native)
-    return sum(
+    first = sum(
         dim.offset * pitch
         for dim, pitch, size in zip(dims.dims, dims.pitches, box, strict=True)
         if size == 1  # along which the native unit divides the threads
     )
+    rank, at = divmod(first, dims.block_dim)  # which may count threads that only fill the CTA
+    return rank * use.block_dim + at
 
 
 def _deduction(taken: Sequence[ThreadIterator], first: int, indices: Sequence[str]) -> Deduction:
@@ -167,20 +170,14 @@ def _runs(dims: Sequence[Dim], box: Sequence[int | None]) -> list[_Run]:
     return found
 
 
-def _counting(
-    use: Tiling,
-    added: Sequence[ThreadIterator],
-    dims: Sequence[Dim],
-    box: Sequence[int | None],
-    name: str,
-) -> list[ThreadIterator]:
-    """The added iterators that tell native collectives apart."""
-    for dim, size in zip(dims, box, strict=True):
+def _counting(use: Tiling, box: Sequence[int | None], name: str) -> list[ThreadIterator]:
+    """The iterators that tell native collectives apart, in a domain that use and native unit share."""
+    for dim, size in zip(use.dims, box, strict=True):
         if size == 1 and dim.box != 1:
             given = f"{dim.box} of {dim.extent} collectives"
             raise refused(name, "dist-c3", given, hint="use it in a cuda_threads loop over them")
     found: list[ThreadIterator] = []
-    for run in _runs(dims, box):
+    for run in _runs(use.dims, box):
         end = run.pitch * run.extent
         inside = [i for i in use.iterators if i.count > 1 and run.pitch <= i.pitch < end]
         reach = run.last + sum((i.count - 1) * i.pitch for i in inside) // run.pitch
@@ -188,7 +185,7 @@ def _counting(
             if i.pitch % run.pitch or reach >= run.extent:
                 raise refused(name, "dist-c4", f"{i.name}, of {i.count} iterations {i.pitch} threads apart")
         found += inside if run.divided else []
-    return [i for i in added if i in found]
+    return found
 
 
 def _consume(

@@ -49,7 +49,10 @@ class Element:
     index: tuple[int, ...]
     """Its index in that array."""
     owner: frozenset[Thread] | None = field(default=None, compare=False, repr=False)
-    """Whose register it is; None where it is none."""
+    """Whose register it is, of a matrix of wgmma the warp that has its row; None where it is none."""
+
+    held_by_warp: bool = field(default=False, compare=False, repr=False)
+    """Whether it is a register of a matrix that the warps of a warpgroup have by rows."""
 
     def __str__(self) -> str:
         return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
@@ -115,6 +118,19 @@ class Converted:
 Value = Load | Number | Computed | Converted
 
 
+def loaded(value: Value) -> list[Element]:
+    """The elements that a value is computed of."""
+    match value:
+        case Load(element):
+            return [element]
+        case Computed(operands=operands):
+            return [e for operand in operands for e in loaded(operand)]
+        case Converted(operand=operand):
+            return loaded(operand)
+        case _:
+            return []
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One assignment of an element, or one addition to it."""
@@ -145,6 +161,14 @@ class Touch:
     """Who has to see what was before, where that is not everybody who executes the action: the threads whose registers
     these are, of which an instruction takes those of several collectives.
     """
+    by: frozenset[Thread] | None = None
+    """Who uses the elements, where that is not everybody who executes the action: of an operand of wgmma in shared
+    memory, the warps whose rows of the accumulator are computed of it (S-15).
+    """
+
+    def threads(self, place: Place) -> frozenset[Thread]:
+        """Who uses the elements, of those who execute the action."""
+        return place.threads if self.by is None else self.by
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from soundline.spec.barriers import Stamp
+from soundline.spec.barriers import Stamp, waits_apart
 from soundline.spec.events import Action, Arrived, Awaited, Cell, Event, Fenced, Touch
 from soundline.spec.hazard_reports import Nearest, pair_text, threads_text
 from soundline.spec.timelines import Pair, SyncTl
@@ -180,7 +180,7 @@ class _Walk:
     def _awaited(self, event: Awaited) -> None:
         """An await pairs with the pending arrives that it releases, else with the last one before the access."""
         bound, _ = self.machine.queue(event.queue).awaited(event.n)
-        two = self._second(event.second, event.place.threads)
+        two = self._second(event.second, event.place.threads) + self._of_others(event)
         released = [s for s in self.pending if s.queue == event.queue and s.arrive < bound]
         for stamp in released:
             arrive, one = self.pending.pop(stamp)
@@ -189,6 +189,17 @@ class _Walk:
         if past and not released:
             early = Failure("time", "it comes before the earlier access")
             self.fences.append(Crossing(self.arrives[max(past)], event, (early,), two))
+
+    def _of_others(self, event: Awaited) -> tuple[Failure, ...]:
+        """Who awaits, and waits for nothing of those who did the access (S-15)."""
+        apart = waits_apart(event.type, (t.number for t in event.place.threads)).values()
+        did = {t.number for t in self.case.record.threads}
+        waited = frozenset[int]().union(*(share for share in apart if not share.isdisjoint(did)))
+        idle = {t for t in self.case.blind & event.place.threads if t.number not in waited}
+        if not idle or not waited:
+            return ()
+        text = f"each warp waits for its own alone, and {threads_text(idle)} did not issue the access"
+        return (Failure("threads", text),)
 
     def _second(self, second: SyncTl, by: frozenset[Thread]) -> tuple[Failure, ...]:
         return second_failures(self.case, second, by)

@@ -2,8 +2,9 @@
 What would order two accesses
 =============================
 
-A suggestion for each hazard, by rule: the nearest synchronization with one side widened, or executed by more threads;
-where there is none, a new one. A suggestion that changes or adds a fence or await is *tried*: the machine runs with it
+A suggestion for each hazard, by rule: a synchronization that is there with other timelines and the same CUDA
+(`hazard_same_code`); else the nearest one with one side widened, or executed by more threads; where there is none, a
+new one. A suggestion that changes or adds a fence or await is *tried*: the machine runs with it
 and looks whether the hazard is still there. It is a hint at what is missing, no proof that the program is right with
 it.
 """
@@ -18,6 +19,7 @@ from soundline.spec.events import Action, Arrived, Awaited, Event, Fenced
 from soundline.spec.fences import WARP
 from soundline.spec.hazard_causes import Case, Crossing, Run, replayed
 from soundline.spec.hazard_reports import Fix, position_text, statement_text, threads_text
+from soundline.spec.hazard_same_code import costless
 from soundline.spec.timelines import (
     ASYNC_BLOCKS,
     SYNC_TLS,
@@ -38,8 +40,37 @@ SECOND = (sync_tl("Sm80_generic"), sync_tl("cuda_generic_and_async_proxy"))
 
 def fix(case: Case, near: Crossing | None) -> Fix:
     """The first suggestion that removes the hazard where it is tried, or the first that cannot be tried."""
-    said: list[Fix] = [*(_changed(case, near) if near is not None else ()), *_added(case)]
+    costless = next((f for f in _same_code(case) if f.tried), None)
+    if costless is not None:
+        return costless
+    said: list[Fix] = [*(_changed(case, near) if near is not None else ()), *_added(case, near)]
     return next((f for f in said if f.tried), said[0])
+
+
+def _same_code(case: Case) -> Iterator[Fix]:
+    """Other timelines at a synchronization that is there, which becomes the same CUDA (S-16)."""
+    for event, other, pieces in costless(case):
+        assert isinstance(event, Fenced | Awaited)
+        assert isinstance(other, Fenced | Awaited)
+        said = []
+        if isinstance(event, Fenced) and isinstance(other, Fenced) and event.first != other.first:
+            said.append(f"the first timeline from {event.first} to {other.first}")
+        if event.second != other.second:
+            said.append(f"the second timeline from {event.second} to {other.second}")
+        run = [(n, _like(e, event, other)) for n, e in case.run]
+        text = f"in {_at(event)}, widen {' and '.join(said)}; the CUDA stays the same: {', '.join(pieces) or 'nothing'}"
+        yield Fix(text, removes(case, run))
+
+
+def _like(event: Event, old: Fenced | Awaited, new: Fenced | Awaited) -> Event:
+    """An event with the new timelines, where it is of the same statement; awaits of one queue agree."""
+    if isinstance(event, Fenced) and isinstance(new, Fenced) and event.place.path == old.place.path:
+        return replace(event, first=new.first, second=new.second)
+    if isinstance(event, Awaited) and isinstance(old, Awaited) and isinstance(new, Awaited):
+        queue, mine = event.queue, old.queue
+        if (queue.barrier, queue.reverse) == (mine.barrier, mine.reverse):
+            return replace(event, second=new.second)
+    return event
 
 
 def _changed(case: Case, near: Crossing) -> Iterator[Fix]:
@@ -136,7 +167,7 @@ def n_text(n: int) -> str:
 # A new synchronization --------------------------------------------------------------------------------------------
 
 
-def _added(case: Case) -> Iterator[Fix]:
+def _added(case: Case, near: Crossing | None) -> Iterator[Fix]:
     """Something new between the two accesses."""
     tasks = {t.task for t in _concerned(case)}
     if len(tasks) > 1:
@@ -144,7 +175,7 @@ def _added(case: Case) -> Iterator[Fix]:
         return
     if case.pairs <= WGMMA_REGISTERS:
         yield from _fence(
-            case, sync_tl("wgmma_fence_1"), sync_tl("wgmma_fence_2"), "begin the block of wgmma with"
+            case, None, sync_tl("wgmma_fence_1"), sync_tl("wgmma_fence_2"), "begin the block of wgmma with"
         )
         return
     first = least(lambda t: case.record.synchronizes(FirstSide.of(t, _concerned(case))), FIRST, first=True)
@@ -154,7 +185,7 @@ def _added(case: Case) -> Iterator[Fix]:
     elif first is None:
         yield _split(case, second)
     else:
-        yield from _fence(case, first, second, "add")
+        yield from _fence(case, near, first, second, "add")
 
 
 def _of_tasks(tasks: Iterable[object]) -> Fix:
@@ -166,11 +197,11 @@ def _of_tasks(tasks: Iterable[object]) -> Fix:
     )
 
 
-def _fence(case: Case, first: SyncTl, second: SyncTl, verb: str) -> Iterator[Fix]:
+def _fence(case: Case, near: Crossing | None, first: SyncTl, second: SyncTl, verb: str) -> Iterator[Fix]:
     wanted = _concerned(case)
     place = replace(case.later.place, threads=wanted)
     run = [*case.run[:-1], (-1, Fenced(place, first, second)), case.run[-1]]
-    text = f"{verb} Fence({first}, {second}), executed by {collective_text(wanted)}, {_between(case)}"
+    text = f"{verb} Fence({first}, {second}), executed by {collective_text(wanted)}, {_between(case, near)}"
     yield Fix(text, removes(case, run))
 
 
@@ -184,8 +215,12 @@ def _split(case: Case, second: SyncTl) -> Fix:
     return Fix(f"{text} by {collective_text(case.blind)} before the later access")
 
 
-def _between(case: Case) -> str:
-    return f"after {_at(case.earlier)} and before the later access"
+def _between(case: Case, near: Crossing | None) -> str:
+    """Where it stands: after the earlier access, or after the await of it that only a part of the threads lack."""
+    awaited = near is not None and isinstance(near.second, Awaited) and not near.first_failures
+    by_threads = near is not None and all(failure.how == "threads" for failure in near.second_failures)
+    event = near.second if near is not None and awaited and by_threads else None
+    return f"after {_at(event or case.earlier)} and before the later access"
 
 
 # Choices ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ along their rows, so that B is held transposed, N by K. B of 16 bits may also st
 columns (``kn``). What it reads completes out of order. Its accumulator does not: products that are
 added to one accumulator follow each other.
 
+Each warp of the warpgroup has 16 rows of the accumulator, and of A where that is in registers. It issues its share by
+itself: it reads its rows of A and all of B, and ``wgmma.wait_group`` makes it wait for that alone (S-15).
+
 Zeroing an accumulator is an access of its own on the timeline of wgmma (S-11), although it costs nothing: it becomes
 the ``scale-d`` of the product that follows, which then assigns where it would add.
 

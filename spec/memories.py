@@ -16,7 +16,7 @@ Registers are *convergent*: an access by a collective makes one record for all o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -75,6 +75,8 @@ class Memory:
     """Whether sizes have to be constant."""
     tiles: tuple[tuple[int | None, ...], ...] = ()
     """What the last sizes may be, None for any; nothing is asked where there is none."""
+    warp_rows: int | None = None
+    """For registers of a warpgroup: how many rows of a tile each of its warps has, one warp after the other."""
     row_bytes: int | None = None
     """How many bytes the last dimension has, where that is fixed."""
     window: bool = False
@@ -85,6 +87,17 @@ class Memory:
     """For a view: the sizes of what one instruction copies."""
 
     spork_sort: ClassVar[Literal["memory"]] = "memory"
+
+    def warp_of(self, index: Sequence[int]) -> int | None:
+        """Which warp of its collective has an element in its registers; None where that is not said.
+
+        >>> [Sm90_RmemMatrixD.warp_of((0, row, 5)) for row in (0, 15, 16, 63)]
+        [0, 0, 1, 3]
+        """
+        if self.warp_rows is None:
+            return None
+        rank = max((len(tile) for tile in self.tiles), default=1)
+        return index[len(index) - rank] // self.warp_rows
 
     @property
     def convergent(self) -> bool:
@@ -156,6 +169,7 @@ def _matrix(
     native: CollUnit,
     tiles: tuple[tuple[int | None, ...], ...],
     also: frozenset[InstrTl] = frozenset(),
+    warp_rows: int | None = None,
 ) -> Memory:
     """Registers that hold the fragments of a matrix: only instructions touch them."""
     return Memory(
@@ -168,6 +182,7 @@ def _matrix(
         scalars=False,
         constant=True,
         tiles=tiles,
+        warp_rows=warp_rows,
     )
 
 
@@ -182,10 +197,12 @@ Sm80_RmemMatrixD: Final = _matrix("Sm80_RmemMatrixD", cuda_warp, ((16, 8),))
 
 _WGMMA: Final = frozenset({InstrTl.wgmma_async})
 
-Sm90_RmemMatrixA: Final = _matrix("Sm90_RmemMatrixA", cuda_warpgroup, ((64, 8), (64, 16), (64, 32)), _WGMMA)
+Sm90_RmemMatrixA: Final = _matrix(
+    "Sm90_RmemMatrixA", cuda_warpgroup, ((64, 8), (64, 16), (64, 32)), _WGMMA, 16
+)
 """The left operand of wgmma, 64 rows by K, in the registers of a warpgroup."""
 
-Sm90_RmemMatrixD: Final = _matrix("Sm90_RmemMatrixD", cuda_warpgroup, ((64, None),), _WGMMA)
+Sm90_RmemMatrixD: Final = _matrix("Sm90_RmemMatrixD", cuda_warpgroup, ((64, None),), _WGMMA, 16)
 """The accumulator of wgmma, 64 rows by N, in the registers of a warpgroup."""
 
 

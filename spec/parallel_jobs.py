@@ -17,6 +17,10 @@ An action is a *job* of the threads that execute it. How its parts may run depen
 - *asynchronous*: every read and every write by itself, at any time after the issue (tearing), and only those that are
   not out of order in the order of issue.
 
+The registers of a matrix of wgmma are those of four warps, each with its rows. An instruction on them is four actions,
+of each warp the one on its rows (`by_warps`): warps issue wgmma, wait for it and use the results each by itself, for
+each has a queue of its own (S-15).
+
 Between what a part in order reads and what it writes others may come (`halve`), but for atomic parts and those that all
 threads do together.
 """
@@ -41,6 +45,7 @@ from soundline.spec.events import (
     Step,
     Touch,
     Value,
+    loaded,
 )
 from soundline.spec.op_schema import Op
 from soundline.spec.timelines import ASYNC_PROXY, IO_RAM, InstrTl, Pair, UsageTl
@@ -113,6 +118,8 @@ class Job:
     parts: list[JobPart] = field(default_factory=list)
     together: bool = False
     """Whether all parts are done at once."""
+    crosses_warps: bool = False
+    """Whether a step needs registers of wgmma of several warps: then these have to meet."""
     after: list[list[tuple[int, int]]] = field(default_factory=list)
     """For each read, what comes before it."""
 
@@ -129,7 +136,8 @@ class Job:
     @property
     def waits_for_all(self) -> bool:
         """Whether it begins only when all of its threads have come."""
-        return self.in_order and all(use.convergent for use in self.uses())
+        convergent = all(use.convergent for use in self.uses())
+        return self.in_order and (convergent or self.crosses_warps)
 
     def uses(self) -> Iterable[ElementUse]:
         """All that it reads and writes."""
@@ -184,13 +192,34 @@ class _Builder:
             self.written[target] = value
         for target, value in self.written.items():
             use = self.use(target, self.writing)
-            reads = tuple(dict.fromkeys(self.read[e] for e in _loaded(value)))
+            reads = tuple(dict.fromkeys(self.read[e] for e in loaded(value)))
             self.job.parts.append(JobPart(use, value, reads, target in atomic))
+
+
+def by_warps(action: Action) -> list[Action]:
+    """An action, of each warp what it does with the rows of a matrix of wgmma that it has; or the action itself."""
+    shares: dict[frozenset[Thread], list[Step]] = defaultdict(list)
+    for step in action.steps:
+        having = _having(step)
+        if len(having) != 1:
+            return [action]
+        shares[next(iter(having))].append(step)
+    return [
+        replace(action, place=replace(action.place, threads=threads), steps=tuple(steps))
+        for threads, steps in sorted(shares.items(), key=lambda share: min(t.number for t in share[0]))
+    ]
+
+
+def _having(step: Step) -> set[frozenset[Thread]]:
+    """The warps whose registers of a matrix of wgmma a step uses."""
+    used = (step.target, *loaded(step.value))
+    return {e.owner for e in used if e.held_by_warp and e.owner is not None}
 
 
 def taken_apart(number: int, action: Action, threads: frozenset[Thread], cells: dict[Cell, int]) -> Job:
     """The job of an action; `cells` numbers the cells, and gains those that are new."""
     job = Job(number, action, threads)
+    job.crosses_warps = any(len(_having(step)) > 1 for step in action.steps)
     _Builder(job, cells).build()
     job.after = [[] for _ in job.reads]
     written = {cell for part in job.parts for cell in part.target.cells}
@@ -243,15 +272,3 @@ def used_again(place: Place, threads: frozenset[Thread], cells: Sequence[Cell]) 
 
 def _touches(action: Action, *, reads: bool) -> dict[Element, Touch]:
     return {e: t for t in action.touches if (t.kind is Kind.read) == reads for e in t.elements}
-
-
-def _loaded(value: Value) -> list[Element]:
-    match value:
-        case Load(element):
-            return [element]
-        case Computed(operands=operands):
-            return [e for operand in operands for e in _loaded(operand)]
-        case Converted(operand=operand):
-            return _loaded(operand)
-        case _:
-            return []

@@ -10,7 +10,8 @@ short list of *ops*. Actions become jobs (`parallel_jobs`); synchronizations bec
 - ``fence.proxy.async``: FLUSH, after which the asynchronous proxy sees what was written through the generic one;
 - ``wgmma.fence``: no op; registers that are used around a wgmma without one in between are *doubtful*;
 - ``cp.async.wait_all``: WAIT for all copies that the thread has issued;
-- commit groups: WAIT for the jobs of all groups of the thread but the last N. Control never depends on data, so which
+- commit groups: WAIT for the jobs of all groups of the thread but the last N; what another warp of its warpgroup
+  issued to wgmma is none of them (S-15). Control never depends on data, so which
   jobs these are is known beforehand;
 - ``mbarrier.arrive``, ``mbarrier.arrive.expect_tx``: SIGNAL. What an instruction will write is expected at its issue;
 - ``cp.async.mbarrier.arrive.noinc``: DEFER a signal until all earlier copies of the thread are complete;
@@ -48,7 +49,7 @@ from soundline.spec.events import (
     TaskEnded,
 )
 from soundline.spec.fences import Collective, fence_pieces
-from soundline.spec.parallel_jobs import Job, halve, taken_apart, used_again
+from soundline.spec.parallel_jobs import Job, by_warps, halve, taken_apart, used_again
 from soundline.spec.parallel_queues import QueueUses
 from soundline.spec.parallel_registers import RegisterOrder
 from soundline.spec.timelines import InstrTl, sync_tl
@@ -248,6 +249,10 @@ class _Projection:
     # Actions ------------------------------------------------------------------------------------------------------
 
     def _action(self, action: Action) -> None:
+        for share in by_warps(action):
+            self._job(share)
+
+    def _job(self, action: Action) -> None:
         threads = action.place.threads
         if self.number in self.election:
             threads = frozenset({self.election[self.number]})

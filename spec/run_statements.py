@@ -86,7 +86,7 @@ def instruction_action(call: Call, instruction: Instruction, names: Names, here:
     recorder.run(instruction.body, inner)
     uses = recorder.uses()
     _check_apart(uses, call, names)
-    touches = tuple(instruction_touches(uses, instruction))
+    touches = tuple(instruction_touches(uses, instruction, recorder.steps))
     trailing = queues(call, call.trailing, names, here)[1] if call.trailing else ()
     return Action(here.place(call, names), touches, tuple(recorder.steps), trailing)
 

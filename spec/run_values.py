@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from soundline.spec.dtypes import DType, bool_, float64, index
 from soundline.spec.elementwise import cast
-from soundline.spec.events import Computed, Converted, Element, Load, Number, Step, Touch, Value
+from soundline.spec.events import Computed, Converted, Element, Load, Number, Step, Touch, Value, loaded
 from soundline.spec.expressions import (
     COMPARISONS,
     Apply,
@@ -165,8 +165,10 @@ def direct_touches(uses: Sequence[Use], instr_tl: InstrTl) -> Iterator[Touch]:
         yield Touch(use.operand, use.kind, how, use.elements, convergent=use.memory.convergent)
 
 
-def instruction_touches(uses: Sequence[Use], instruction: Instruction) -> Iterator[Touch]:
-    """The touches of an instruction."""
+def instruction_touches(
+    uses: Sequence[Use], instruction: Instruction, steps: Sequence[Step] = ()
+) -> Iterator[Touch]:
+    """The touches of an instruction that does these steps."""
     for use in uses:
         operand = instruction.operand(use.operand)
         convergent = use.memory.convergent if operand.convergent is None else operand.convergent
@@ -179,10 +181,12 @@ def instruction_touches(uses: Sequence[Use], instruction: Instruction) -> Iterat
             convergent,
             operand.extended,
         )
-        if operand.unit is None:
-            yield touch
-        else:
+        if operand.unit is not None:
             yield from _by_owner(touch)
+        elif instruction.instr_tl is InstrTl.wgmma_async and not convergent:
+            yield from _by_warps(touch, steps)
+        else:
+            yield touch
 
 
 def _by_owner(touch: Touch) -> Iterator[Touch]:
@@ -192,3 +196,16 @@ def _by_owner(touch: Touch) -> Iterator[Touch]:
         owned.setdefault(element.owner, []).append(element)
     for owner, elements in owned.items():
         yield replace(touch, elements=tuple(elements), seen_by=owner)
+
+
+def _by_warps(touch: Touch, steps: Sequence[Step]) -> Iterator[Touch]:
+    """A touch of shared memory by wgmma: each element by the warps whose rows of the result need it (S-15)."""
+    users: dict[Element, set[Thread]] = {}
+    for step in steps:
+        for element in loaded(step.value):
+            users.setdefault(element, set()).update(step.target.owner or ())
+    shared: dict[frozenset[Thread], list[Element]] = {}
+    for element in touch.elements:
+        shared.setdefault(frozenset(users.get(element, ())), []).append(element)
+    for who, elements in shared.items():
+        yield replace(touch, elements=tuple(elements), by=who or None)

@@ -33,6 +33,12 @@ from soundline.spec.static_windows import Path, constants
 from soundline.spec.tilings import Tiling
 from soundline.spec.timelines import InstrTl, SyncTl
 
+EVENT = (
+    "leave a CudaEvent away: launches, their ends and the copies of the CPU are in order, so there is nothing that it "
+    "could order (S-22)"
+)
+"""What is said to who uses a CudaEvent."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueUse:
@@ -148,7 +154,10 @@ def check_split(statement: Arrive | Await, standing: Standing, found: Synchroniz
     queues = found.queues[declared.path]
     timeline = sync_tl_of(_reference(statement), statement)
     if not standing.scope.on_device:
-        raise static_refusal("bar-place", statement, declared.name, "one outside of every task")
+        given = "one outside of every task"
+        raise static_refusal("bar-place", statement, declared.name, given, hint=EVENT)
+    if queues.type is BarrierType.CudaEvent:
+        raise static_refusal("bar-event", statement, declared.name, "a use of one", hint=EVENT)
     with placed(statement):
         if isinstance(statement, Arrive):
             found.pieces[standing.path] = _arrive(statement, queues.type, timeline, standing.scope)
@@ -159,6 +168,10 @@ def check_split(statement: Arrive | Await, standing: Standing, found: Synchroniz
         deduction = _deduced(queues, home, standing)
     found.homes[standing.path] = home
     patterns = tuple(_pattern(b, home) for b in barriers)
+    many = any(None in pattern for pattern in patterns)
+    if many and "cp.async.mbarrier.arrive.noinc" in found.pieces.get(standing.path, ()):
+        given = f"an arrive from {timeline} at {len(patterns)} patterns with a colon"
+        raise static_refusal("bar-multicast-copies", statement, declared.name, given)
     queues.uses.append(QueueUse(statement, standing.path, standing.scope, timeline, deduction, patterns))
 
 

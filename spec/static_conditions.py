@@ -37,11 +37,13 @@ STATIC_CONSTRAINTS: Final[dict[str, str]] = {
     "bar-mbarrier-cta": "the threads that arrive at an mbarrier or await it are of one CTA",
     "bar-mbarrier-home": "an index of an mbarrier counts CTAs in all of its statements alike",
     "bar-turns": "who awaits one side of an mbarrier that has two arrives at the other in turn: each await is followed "
-    "in its block by such an arrive, or comes after one",
+    "in its block by such an arrive, several by as many, or comes after one",
     "bar-turns-loop": "no seq loop stands between an await and the arrive that it takes turns with",
     "bar-turns-if": "an if stands around both; after an await, one may hold nothing of the barrier but the arrive",
-    "bar-multicast-between": "between the loop over CTAs for which a colon stands and the arrive is no seq loop and "
-    "no if",
+    "bar-multicast-between": "between the loop over CTAs for which a colon stands and the arrive is no seq loop, and "
+    "no if but one that all CTAs decide alike: its condition names no iterator of a cuda_threads loop",
+    "bar-multicast-copies": "an arrive from Sm80_cp_async is at one mbarrier: cp.async.mbarrier.arrive reaches only "
+    "those of its own CTA",
     "bar-trailing": "the CudaAsync block of an instruction with trailing barriers ends with an Arrive of its timeline, "
     "at these barriers among others",
     "dist-interval": "an interval stands among the indices that tell the shards apart only where an operand of an "

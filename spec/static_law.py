@@ -196,7 +196,8 @@ def _check_block(statement: Statement, standing: Standing, findings: _Findings) 
         case For():
             around = _check_loop(statement, standing)
         case If():
-            around = replace(standing, around=(*standing.around, None))
+            if not _alike(statement, standing):
+                around = replace(standing, around=(*standing.around, None))
         case _:
             pass
     with placed(statement):
@@ -205,6 +206,12 @@ def _check_block(statement: Statement, standing: Standing, findings: _Findings) 
     for body in bodies(statement):
         _check_body(body, scope, around, findings, start)
         start += len(body)
+
+
+def _alike(statement: If, standing: Standing) -> bool:
+    """Whether all threads decide a condition alike: it names no iterator of a loop over them."""
+    named = {node.name for node in walk(statement.condition) if isinstance(node, Name)}
+    return named.isdisjoint(standing.around)
 
 
 def _check_device_function(block: CudaDeviceFunction, standing: Standing) -> None:

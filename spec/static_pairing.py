@@ -6,7 +6,7 @@ An mbarrier with a reverse side is a ring of a fixed number of slots, of which e
 enough where whoever awaits one side arrives at the other in turn. It is seen from the text alone:
 
 - *await first*: each await is followed in its block by an arrive at the other side, with no seq loop between, and with
-  an ``if`` only around both, or around nothing but the arrive;
+  an ``if`` only around both, or around nothing but the arrive; several awaits may come first, and then as many arrives;
 - *arrive first*: each await comes after such an arrive, with no seq loop and no ``if`` between.
 
 Nothing is said of an arrive that no await asks for: when the barrier ends its counters have to be equal (S-05). Loops
@@ -94,23 +94,22 @@ def _flat(items: Sequence[_Item]) -> Iterator[Arrive | Await]:
 
 def _check_turns(name: str, items: Sequence[_Item], *, arrive_leads: bool) -> None:
     """Each await has an arrive after it in its block, or before it where that leads."""
-    waiting: Await | None = None
+    waiting: list[Await] = []
     for item in reversed(items) if arrive_leads else items:
         if isinstance(item, Arrive):
-            waiting = None
+            del waiting[-1:]
         elif isinstance(item, _Group):
-            if waiting is None:
-                for block in item.blocks:
-                    _check_turns(name, block, arrive_leads=arrive_leads)
-            else:
-                _check_between(name, item, waiting, arrive_leads=arrive_leads)
-                waiting = None
-        elif waiting is not None:
-            raise _alone(name, waiting)
+            if waiting:
+                _check_between(name, item, waiting.pop(), arrive_leads=arrive_leads)
+                continue
+            for block in item.blocks:
+                _check_turns(name, block, arrive_leads=arrive_leads)
+        elif waiting and arrive_leads:
+            raise _alone(name, waiting[0])  # who is ahead is so by one phase only
         else:
-            waiting = item
-    if waiting is not None:
-        raise _alone(name, waiting)
+            waiting.append(item)
+    if waiting:
+        raise _alone(name, waiting[0])
 
 
 def _check_between(name: str, group: _Group, waiting: Await, *, arrive_leads: bool) -> None:

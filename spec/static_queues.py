@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 
 from soundline.spec.barriers import (
     BarrierType,
@@ -90,14 +90,14 @@ def _check_alike(name: str, queues: Queues) -> None:
     """What all statements of the barrier, and those of each side, have in common."""
     uses: list[Use] = []
     for k, use in enumerate(queues.uses):
-        uses.append(_use(use))
+        uses.append(_use(use, queues.uses))
         with placed(use.statement):
             check_uses(name, queues.type, uses)
             for other in queues.uses[:k]:
                 _check_pair(name, queues.type, other, use)
 
 
-def _use(use: QueueUse) -> Use:
+def _use(use: QueueUse, every: Sequence[QueueUse]) -> Use:
     statement = use.statement
     return Use(
         use.arrives,
@@ -106,7 +106,27 @@ def _use(use: QueueUse) -> Use:
         shape_of(use),
         statement.n,
         use.patterns if use.arrives else (),
+        frozenset(shape_of(other) for other in every if _contains(other, use)),
     )
+
+
+def collectives(use: QueueUse) -> dict[tuple[int, ...], frozenset[int]]:
+    """Who executes a use, by the index of the queue."""
+    iterators = use.tiling.iterators
+    names = [i.name for i in iterators]
+    at = [names.index(name) for name in use.deduction.distributed]
+    found: dict[tuple[int, ...], frozenset[int]] = {}
+    for values in product(*(range(i.count) for i in iterators)):
+        found[tuple(values[k] for k in at)] = use.scope.collective(values).threads
+    return found
+
+
+def _contains(one: QueueUse, other: QueueUse) -> bool:
+    """Whether at each queue the threads of one use are among those of another."""
+    if len(one.deduction.distributed) != len(other.deduction.distributed):
+        return False
+    outer, inner = collectives(one), collectives(other)
+    return outer.keys() == inner.keys() and all(inner[k] <= outer[k] for k in inner)
 
 
 def shape_of(use: QueueUse) -> str:
@@ -130,6 +150,8 @@ def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> N
     elif not same_side and one.arrives is not two.arrives:
         rule = "bar-reverse-unit"
     else:
+        return
+    if kind is BarrierType.CudaMbarrier and (_contains(one, two) or _contains(two, one)):
         return
     try:
         agree_on_side(one.tiling, two.tiling, name=name)

@@ -126,9 +126,13 @@ class Locations:
         side = FirstSide.of(first, by)
         self._change(lambda r, _: r.stamped(stamps) if r.synchronizes(side) else r)
 
-    def release(self, queue: QueueId, bound: int, second: SyncTl, by: Threads) -> None:
-        """Execute an await: the records with stamps of its queue below the bound gain its second set."""
-        self._change(lambda r, gain: r.gaining(gain) if r.released(queue, bound) else r, second, by)
+    def release(
+        self, queue: QueueId, bound: int, second: SyncTl, by: Threads, warp: int | None = None
+    ) -> None:
+        """Execute an await: the records with stamps of its queue below the bound gain its second set. `warp` is which
+        one awaits, where warps wait apart.
+        """
+        self._change(lambda r, gain: r.gaining(gain) if r.released(queue, bound, warp) else r, second, by)
 
     def order_everything(self) -> None:
         """The launch of a device function, or its end."""

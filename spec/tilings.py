@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import Final
 
 from soundline.spec.collective_units import CollUnit, Concrete, cuda_warp, is_count, substituted
 from soundline.spec.errors import CollectiveError
+from soundline.spec.fences import WARP
 from soundline.spec.thread_domains import RANK, THREAD, ZERO, Coordinate, Dim, complete, pitches
 
 CONSTRAINTS: Final = {
@@ -42,7 +44,7 @@ CONSTRAINTS: Final = {
     "coll-tile-c6": "a loop whose unit divides nothing has one iteration",
     "coll-warps-c1": "the warps of CudaWarps(lo, hi) are integers with 0 ≤ lo < hi",
     "coll-warps-c2": "hi is no more than the number of warps there are",
-    "coll-match-c1": "the box of a unit that a statement asks for divides its domain",
+    "coll-match-c1": "the box of a unit that a statement asks for divides its domain, or is of whole warps of it",
     "coll-match-c2": "along each dimension, as many threads run as the unit asks for",
 }
 """What tilings must satisfy, by id."""
@@ -243,8 +245,36 @@ def expected(tiling: Tiling, unit: CollUnit) -> tuple[Tiling, tuple[int | None, 
     dimension: 1 thread, all, or anything (None).
     """
     numbers = substituted(unit, block_dim=tiling.block_dim, cluster_dim=tiling.cluster_dim)
+    tiling, numbers = _filled(tiling, numbers)
     dims, box = complete(tiling.dims, aligned(numbers, str(unit)), 1, str(unit))
     return replace(tiling, dims=dims), box
+
+
+def _filled(tiling: Tiling, unit: Concrete) -> tuple[Tiling, Concrete]:
+    """Both as if the CTA had so many more threads that whole collectives of warps fill it (S-17).
+
+    A unit of whole warps counts its collectives from the first warp of the CTA: where their size does not divide
+    blockDim, the last warps are in none. Nothing runs on threads that are not there, for every box is one of the CTA.
+    """
+    size, there = unit.box[0], tiling.block_dim
+    if unit.domain != (there,) or size is None or size % WARP or size > there or there % size == 0:
+        return tiling, unit
+    full = -(-there // size) * size
+    at = next((k for k in range(len(tiling.dims)) if prod(tiling.domain[k:]) == there), None)
+    if at is None or full * tiling.domain[at] % there:
+        return tiling, unit
+    dim, more = tiling.dims[at], full * tiling.domain[at] // there
+    wide = replace(
+        dim,
+        extent=more,
+        tile=more if dim.tile == dim.extent else dim.tile,
+        box=more if dim.box == dim.extent else dim.box,
+    )
+    apart = tuple(
+        replace(i, pitch=i.pitch // there * full) if i.pitch % there == 0 else i for i in tiling.iterators
+    )
+    dims = (*tiling.dims[:at], wide, *tiling.dims[at + 1 :])
+    return replace(tiling, dims=dims, iterators=apart, block_dim=full), Concrete((full,), unit.box)
 
 
 def match(tiling: Tiling, unit: CollUnit) -> None:

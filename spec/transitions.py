@@ -21,14 +21,18 @@ executes concerns what another did to a cell that both use (S-07). The launch or
 (S-12). Threads of the CPU that a par loop starts, or that end with it, are ordered as by a fence.
 
 An await that no arrive could meet would wait for ever: there the run stops.
+
+The warps of a warpgroup issue wgmma each for itself, and each waits for its own (S-15): one instruction is an access by
+every warp to the rows of the accumulator that it holds, and to what these are computed of; the arrive and await of a
+commit group are one of each warp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from soundline.spec.barriers import Queue, QueueId, Stamp
+from soundline.spec.barriers import Queue, QueueId, Stamp, waits_apart
 from soundline.spec.errors import SynchronizationError
 from soundline.spec.events import (
     Action,
@@ -142,7 +146,7 @@ class Machine:
         return Access(
             touch.kind,
             touch.pair,
-            action.place.threads,
+            touch.threads(action.place),
             touch.extended,
             touch.out_of_order,
             touch.convergent,
@@ -170,7 +174,9 @@ class Machine:
                 if given is not None:
                     found.append(Hazard("mach-arrive-overrun", home, where, threads=by, given=given))
             self.rings.arrived(stamps, by)
-        self.storage.arrive(event.first, by, stamps)
+        for warp, share in _shares(event):
+            own = frozenset(stamp._replace(warp=warp) for stamp in stamps)
+            self.storage.arrive(event.first, share, own)
         self.queues[home] = self.queue(home).arrived()
         return found
 
@@ -181,7 +187,8 @@ class Machine:
         except SynchronizationError as error:
             self.stuck = True
             return [_of_queue("mach-await-progress", event.queue, where, event.place.threads, error)]
-        self.storage.release(event.queue, bound, event.second, event.place.threads)
+        for warp, share in _shares(event):
+            self.storage.release(event.queue, bound, event.second, share, warp)
         depth = self.depths.get(event.queue.barrier)
         if depth is not None and bound:
             self.rings.released(event.queue, bound, event.place.threads)
@@ -206,6 +213,13 @@ def freeing_pair(buffer: Buffer) -> Pair:
     if buffer.space in {"host", "global"}:
         return CPU
     return pair(InstrTl.cuda_in_order, buffer.memory.usage)
+
+
+def _shares(event: Arrived | Awaited) -> Iterator[tuple[int | None, frozenset[Thread]]]:
+    """The threads of an arrive or await, as they wait for themselves."""
+    threads = {t.number: t for t in event.place.threads}
+    for warp, numbers in waits_apart(event.type, threads).items():
+        yield warp, frozenset(threads[n] for n in numbers)
 
 
 def _of_queue(

@@ -33,6 +33,7 @@ from soundline.spec.events import (
     TaskBegan,
     TaskEnded,
 )
+from soundline.spec.fences import WARP
 from soundline.spec.instruction_schema import Instruction
 from soundline.spec.memories import Memory
 from soundline.spec.program_types import Data
@@ -202,7 +203,7 @@ class _Run:
             elements = own_elements(name, self._instance(name), dtype, shape)
             if memory.space != "registers":
                 return elements
-            return tuple(replace(e, owner=here.own(p.owner)) for p in parts for e in elements[p.span])
+            return tuple(_held(e, memory, p.owner, here) for p in parts for e in elements[p.span])
         assert here.shared is not None
         assert here.scope.tiling is not None
         return shared_elements(name, dtype, shape, parts, here.shared, here.scope.tiling.block_dim)
@@ -271,3 +272,13 @@ class _Run:
         yield TaskBegan(place, here.task)
         yield from self._block(loop.body, names, inner)
         yield TaskEnded(place, here.task)
+
+
+def _held(element: Element, memory: Memory, owner: frozenset[int], here: Here) -> Element:
+    """A register with who has it: of a matrix of wgmma one warp of the owner."""
+    warp = memory.warp_of(element.index)
+    numbers = sorted(owner)
+    if warp is None:
+        return replace(element, owner=here.own(owner))
+    own = frozenset(numbers[WARP * warp : WARP * (warp + 1)])
+    return replace(element, owner=here.own(own), held_by_warp=True)

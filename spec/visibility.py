@@ -20,7 +20,8 @@ sets; records of reads gain temporal(L2) × C, for it is enough that a later wri
 the asynchronous proxy after a read asks for a proxy fence: S-08. Under both, the registers of wgmma are gained by the
 full set alone: after a register was read or written, wgmma uses it only behind a ``wgmma.fence``, see S-11.) An arrive
 leaves a stamp on the records that it concerns; the paired await gives its second set to the records with the stamps
-that it releases, and to no later ones.
+that it releases, and to no later ones. Where the threads of a collective wait apart, each warp for what it issued
+itself (a commit group of wgmma), arrive and await are those of each warp alone (S-15).
 
 Here stand the records and histories of one location, as values; `storage` has the memory that is made of them.
 """
@@ -154,9 +155,10 @@ class Record:
         """The record with the stamps of an arrive."""
         return replace(self, stamps=self.stamps | stamps)
 
-    def released(self, queue: QueueId, bound: int) -> bool:
-        """Whether it has a stamp of the queue below the bound."""
-        return any(stamp.queue == queue and stamp.arrive < bound for stamp in self.stamps)
+    def released(self, queue: QueueId, bound: int, warp: int | None = None) -> bool:
+        """Whether it has a stamp of the queue below the bound; where warps wait apart, one of this warp."""
+        mine = [stamp for stamp in self.stamps if stamp.warp == warp]
+        return any(stamp.queue == queue and stamp.arrive < bound for stamp in mine)
 
 
 class Kind(StrEnum):

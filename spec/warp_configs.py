@@ -35,6 +35,7 @@ CONSTRAINTS: Final = {
     "coll-device-c5": "named warps have different names",
     "coll-device-c6": "the number of warps of a name is a positive integer",
     "coll-device-c7": "a CTA has at most 1024 threads",
+    "coll-device-c8": "the name of warps is an identifier, of letters, digits and _, for functions are named after it",
     "coll-maxnreg-c1": "a name asks for more registers or for fewer, not for both",
     "coll-maxnreg-c2": "the number of registers is a multiple of 8 from 24 to 256",
     "coll-maxnreg-c3": "with numbers of registers, blockDim is a multiple of 128",
@@ -69,6 +70,9 @@ class NamedWarps:
     """The number of registers after a decrease."""
 
     def __post_init__(self) -> None:
+        name: object = self.name
+        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+            raise refused("CudaWarpConfig", "coll-device-c8", repr(self.name))
         if not is_count(self.count):
             raise refused(self.name, "coll-device-c6", repr(self.count))
         if self.inc is not None and self.dec is not None:

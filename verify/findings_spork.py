@@ -17,9 +17,10 @@ from soundline.spec.barriers import Queue, QueueId, Stamp
 from soundline.spec.errors import SynchronizationError
 from soundline.spec.parallel import outcomes
 from soundline.spec.storage import Locations
-from soundline.spec.timelines import IO_RAM, IO_RMEM, WG_D, Pair, SyncTl, sync_tl
+from soundline.spec.timelines import IO_RAM, IO_RMEM, WG_D, WG_RAM, Pair, SyncTl, sync_tl
 from soundline.spec.unfolding import unfold
 from soundline.spec.visibility import Access, Hazard, Kind, Thread
+from soundline.verify.machine_instructions import NAMES
 
 IN_ORDER = sync_tl("cuda_in_order")
 WARP = frozenset(Thread("task", lane) for lane in range(32))
@@ -125,6 +126,58 @@ def _guarded() -> str:
     return ", ".join(finding.id for finding in check(proc_from_text(ROUNDS), {}).findings)
 
 
+OVERWRITTEN = tuple(
+    unfold(
+        proc_from_text(
+            """
+def overwritten(x: i32[8] @ CudaGmemLinear, y: i32[2] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=128):
+        for t in cuda_tasks(0, 1):
+            s: i32[3] @ CudaSmemLinear
+            d: i32[2] @ TinyRegisters
+            group: barrier @ CudaCommitGroup
+            for i in cuda_threads(0, 3, unit=cuda_thread):
+                s[i] = x[i]
+            Fence(cuda_in_order, cuda_generic_and_async_proxy)
+            with CudaAsync(wgmma_async):
+                Fence(wgmma_fence_1, wgmma_fence_2)
+                wg_zero_rows(d[0:2])
+                wg_mma_rows(d[0:2], s[0:2], s[2:3])
+                Arrive(wgmma_async, 1) >> group
+            Await(group, cuda_in_order, 0)
+            with CudaWarps(0, 1):
+                for i in cuda_threads(0, 1, unit=cuda_thread):
+                    s[2] = x[3]
+            wg_read_rows(y[0:2], d[0:2])
+            Fence(cuda_in_order, cuda_in_order)
+""",
+            NAMES,
+        ),
+        {},
+    )
+)
+"""Warp 0 overwrites what the wgmma of warp 1 reads, when the warpgroup has awaited its group."""
+
+
+def _group(by_warp: bool) -> str:
+    """Thread 0 overwrites what wgmma read by the other warps, after the await of its group by the warpgroup."""
+    group = frozenset(Thread("task", n) for n in range(128))
+    memory = Locations()
+    memory.allocate(["s"], group)
+    memory.access(["s"], Access(Kind.read, WG_RAM, group, out_of_order=True))
+    warps = {n: frozenset(t for t in group if t.number // 32 == n) for n in range(4)}
+    for warp, threads in warps.items() if by_warp else [(None, group)]:
+        memory.arrive(sync_tl("wgmma_async"), threads, frozenset({Stamp(QUEUE, 0, warp)}))
+        memory.release(QUEUE, 1, IN_ORDER, threads, warp)
+    return _said(memory.access(["s"], Access(Kind.write, IO_RAM, WRITER)))
+
+
+def _of_warpgroups() -> str:
+    """What an await for the whole warpgroup would give, and what the threads do."""
+    found = outcomes(OVERWRITTEN)
+    return f"{_group(by_warp=False)}; {len(found.wrong)} outcome of {len(found.outcomes)} is wrong"
+
+
 ROWS: tuple[Row, ...] = (
     Row(
         "S-01",
@@ -167,6 +220,13 @@ ROWS: tuple[Row, ...] = (
         "two arrives by one thread, two awaits by another, a ring of 1",
         _unguarded,
         _guarded,
+    ),
+    Row(
+        "S-15",
+        "an await of wgmma that completes it for the whole warpgroup",
+        "a warpgroup awaits its wgmma, then warp 0 overwrites an operand that all warps read",
+        _of_warpgroups,
+        lambda: _group(by_warp=True),
     ),
 )
 """The findings, by the decision that they show."""

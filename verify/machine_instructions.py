@@ -27,8 +27,9 @@ TinyRegisters: Final = Memory(
     instructions=IN_ORDER | {InstrTl.wgmma_async},
     scalars=False,
     constant=True,
+    warp_rows=1,
 )
-"""Registers that a warpgroup shares out, as those of an accumulator of wgmma."""
+"""Registers that a warpgroup shares out, as those of an accumulator of wgmma: row n is that of warp n."""
 
 WarpRegisters: Final = Memory(
     name="WarpRegisters",
@@ -156,6 +157,30 @@ INSTRUCTIONS: Final[Mapping[str, Instruction]] = {
             cuda_warpgroup,
             _ASYNC,
             {"d": _RESULT, "a": _ASYNC_S, "b": _ASYNC_S},
+        ),
+        _made(
+            "wg_mma_rows",
+            "d: [i32][2], a: [i32][2], b: [i32][1]",
+            "for i in seq(0, 2):\n    d[i] += a[i] * b[0]",
+            cuda_warpgroup,
+            _ASYNC,
+            {"d": _RESULT, "a": _ASYNC_S, "b": _ASYNC_S},
+        ),
+        _made(
+            "wg_read_rows",
+            "dst: [i32][2], d: [i32][2]",
+            "for i in seq(0, 2):\n    dst[i] = d[i]",
+            cuda_warpgroup,
+            InstrTl.cuda_in_order,
+            {"dst": _BOTH, "d": Operand(memories=(TinyRegisters,))},
+        ),
+        _made(
+            "wg_zero_rows",
+            "d: [i32][2]",
+            "for i in seq(0, 2):\n    d[i] = 0",
+            cuda_warpgroup,
+            _ASYNC,
+            {"d": _RESULT},
         ),
         _made(
             "wg_mma_registers",

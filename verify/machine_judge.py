@@ -144,7 +144,7 @@ def communicates(events: Iterable[Event]) -> bool:
             late = event.place.instr_tl not in IN_ORDER
             for touch in event.touches:
                 for cell in (c for e in touch.elements for c in e.cells):
-                    for thread in event.place.threads:
+                    for thread in touch.threads(event.place):
                         uses.setdefault(cell, set()).add((thread, touch.kind is not Kind.read, late))
     return any(_meets(found) for found in uses.values())
 

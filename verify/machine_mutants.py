@@ -343,7 +343,7 @@ _MEMORY = (
     ),
     Slip(
         STORAGE,
-        "self._change(lambda r, gain: r.gaining(gain) if r.released(queue, bound) else r, second, by)",
+        "self._change(lambda r, gain: r.gaining(gain) if r.released(queue, bound, warp) else r, second, by)",
         "self._change(lambda r, gain: r.gaining(gain), second, by)",
         "an await concerns every record",
     ),
@@ -652,7 +652,7 @@ _EVENTS = (
         "            frozenset(),\n            where,",
         "a trailing barrier stamps nothing",
     ),
-    Slip(TRANSITIONS, "self.storage.arrive(event.first, by, stamps)", "pass", "an arrive stamps no record"),
+    Slip(TRANSITIONS, "self.storage.arrive(event.first, share, own)", "pass", "an arrive stamps no record"),
     Slip(
         TRANSITIONS,
         "self.queues[home] = self.queue(home).arrived()",
@@ -667,9 +667,27 @@ _EVENTS = (
     ),
     Slip(
         TRANSITIONS,
-        "self.storage.release(event.queue, bound, event.second, event.place.threads)",
+        "self.storage.release(event.queue, bound, event.second, share, warp)",
         "pass",
         "an await releases nothing",
+    ),
+    Slip(
+        TRANSITIONS,
+        "self.storage.release(event.queue, bound, event.second, share, warp)",
+        "self.storage.release(event.queue, bound, event.second, event.place.threads, warp)",
+        "an await of wgmma by a warp completes what it issued for the whole warpgroup",
+    ),
+    Slip(
+        TRANSITIONS,
+        "own = frozenset(stamp._replace(warp=warp) for stamp in stamps)",
+        "own = stamps",
+        "the groups of wgmma are nobody's",
+    ),
+    Slip(
+        TRANSITIONS,
+        "touch.threads(action.place),",
+        "action.place.threads,",
+        "every warp reads all of the left operand of wgmma",
     ),
     Slip(
         TRANSITIONS,

@@ -293,6 +293,51 @@ def ring(page: Page) -> None:
         page.fence()
 
 
+def elected(page: Page) -> None:
+    """A ring whose consumer is a warp: all lanes await and read, then meet, and one lane gives the slot back."""
+    depth, rounds = page.number(1, 2), page.number(2, 3)
+    tma = page.often(0.6)
+    with page.device(64):
+        page.say(f"s: i32[{depth}] @ CudaSmemLinear", "bar: barrier @ CudaMbarrier")
+        with page.block(f"for k in seq(0, {rounds})"):
+            with page.one(0):
+                page.say(f"ReverseAwait(bar, {BOTH if tma else GENERIC}, ~{depth})")
+                if tma:
+                    _loads(page, "bar", "s", f"k % {depth}", "k")
+                else:
+                    _fill(page, "cp_async", "s", f"k % {depth}", "k")
+                    page.say(f"Arrive({CP}, 1) >> bar")
+            with page.block("with CudaWarps(1, 2)"):
+                page.say(f"Await(bar, {IO}, ~0)")
+                with page.threads(2):
+                    page.say(f"y[2 * k + t] = {_value(page, f's[k % {depth}]')}")
+                page.fence(IO, page.pick(IO, TEMPORAL))
+                with page.one():
+                    page.say(f"ReverseArrive({IO}, 1) >> bar")
+        page.fence()
+
+
+def in_pairs(page: Page) -> None:
+    """A ring whose consumer awaits two slots, reads both and then gives both back."""
+    depth = page.number(2, 3)
+    tma = page.often(0.5)
+    with page.device(64):
+        page.say(f"s: i32[{depth}] @ CudaSmemLinear", "bar: barrier @ CudaMbarrier")
+        with page.block(f"for k in seq(0, {page.number(1, 2)})"):
+            with page.one(0), page.block("for j in seq(0, 2)"):
+                page.say(f"ReverseAwait(bar, {BOTH if tma else page.pick(IO, GENERIC)}, ~{depth})")
+                slot = f"(2 * k + j) % {depth}"
+                if tma:
+                    _loads(page, "bar", "s", slot, "2 * k + j")
+                else:
+                    page.say(f"s[{slot}] = x[2 * k + j]", f"Arrive({IO}, 1) >> bar")
+            with page.one(1):
+                page.say(f"Await(bar, {IO}, ~0)", f"Await(bar, {IO}, ~0)")
+                page.say(f"y[k] = s[2 * k % {depth}] * 3 + s[(2 * k + 1) % {depth}]")
+                page.say(f"ReverseArrive({IO}, 1) >> bar", f"ReverseArrive({IO}, 1) >> bar")
+        page.fence()
+
+
 def bulk_load(page: Page) -> None:
     """A load by TMA, awaited by one thread, a warp or all, and read by several."""
     n = page.number(1, 2)
@@ -409,6 +454,39 @@ def tensor_cores(page: Page) -> None:
             with page.threads(2):
                 page.say("s[t] = z[t]", "y[2 + t] = s[t]")
             page.fence()
+
+
+def wgmma_rows(page: Page) -> None:
+    """Two warps of a warpgroup multiply each a row of its own by what both read; then one overwrites an operand: its
+    own row at once, for it waited for that itself, or what both read after they have met.
+    """
+    alone = page.often(0.4)
+    own = page.often(0.5)
+    again = page.number(0, 1)
+    with page.device(128):
+        page.say("s: i32[3] @ CudaSmemLinear", "d: i32[2] @ TinyRegisters", "g: barrier @ CudaCommitGroup")
+        with page.one(2):
+            page.say("s[2] = x[2]")
+        if alone:
+            page.fence(IO, BOTH)
+            with page.leaders(2):
+                page.say("s[w] = x[w]")
+            with page.block("for w in cuda_threads(0, 2, unit=cuda_warp)"):
+                page.fence(IO, BOTH)
+        else:
+            with page.leaders(2):
+                page.say("s[w] = x[w]")
+            page.fence(IO, BOTH)
+        with page.asynchronous(WGMMA):
+            page.say("Fence(wgmma_fence_1, wgmma_fence_2)", "wg_zero_rows(d[0:2])")
+            page.say("wg_mma_rows(d[0:2], s[0:2], s[2:3])", f"Arrive({WGMMA}, 1) >> g")
+        page.say(f"Await(g, {page.pick(IO, GENERIC, BOTH)}, 0)")
+        if not own:
+            page.fence()
+        with page.one(again):
+            page.say(f"s[{again if own else 2}] = z[0]", f"y[4] = s[{again if own else 2}]")
+        page.say("wg_read_rows(y[0:2], d[0:2])")
+        page.fence()
 
 
 # Storage, tasks and the CPU ---------------------------------------------------------------------------------------
@@ -566,11 +644,14 @@ SKELETONS: Final[Mapping[str, tuple[Skeleton, int]]] = {
     "passed_on": (passed_on, 5),
     "gathered": (gathered, 1),
     "ring": (ring, 9),
+    "elected": (elected, 4),
+    "in_pairs": (in_pairs, 3),
     "bulk_load": (bulk_load, 6),
     "refilled": (refilled, 4),
     "bulk_store": (bulk_store, 6),
     "bulk_both": (bulk_both, 5),
     "tensor_cores": (tensor_cores, 2),
+    "wgmma_rows": (wgmma_rows, 3),
     "reused": (reused, 5),
     "tasks": (tasks, 1),
     "kernels": (kernels, 1),

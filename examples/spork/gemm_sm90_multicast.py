@@ -9,7 +9,8 @@ for all CTAs:
   has copied there;
 - reverse, the consumer of a CTA arrives at the barriers of all, since every producer writes to its memory.
 
-Before the cluster ends, its CTAs meet in one more fence: none may go while another one writes to its memory.
+At the end of a task all threads of the cluster meet in one more fence, and the shared memory may be used again. That no
+CTA exits while another one may still arrive at its barriers is the affair of the kernel's end, not of the program.
 """
 
 from __future__ import annotations

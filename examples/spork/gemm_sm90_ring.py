@@ -8,7 +8,8 @@ RING slots in shared memory, guarded by one mbarrier with two sides:
   group of copies with an Arrive. The consumer awaits it on a timeline that holds the asynchronous proxy, because it is
   wgmma that will read.
 - reverse, the consumer arrives when the commit group of its wgmma is done, and the producer awaits that before it lets
-  TMA write to the slot again.
+  TMA write to the slot again. Each warp of the consumer has waited for its own wgmma only; all of them arrive, so that
+  the producer comes after every one.
 
 A task computes the tiles of a row of C one after the other, and the ring goes on from tile to tile. Between two tiles
 the registers of the accumulator are read in order, and then used by wgmma again: that is what ``wgmma.fence``, the

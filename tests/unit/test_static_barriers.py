@@ -308,7 +308,7 @@ TWINS = [
         ring(
             warps(lines(await_("~2", side=R), arrive())),
             warps(await_(), "1, 4"),
-            warps(arrive(side=R), "1, 2"),
+            warps(arrive(side=R), "0, 2"),
         ),
         "ReverseArrive",
     ),
@@ -420,8 +420,43 @@ TWINS = [
     (
         "bar-multicast-between",
         cast(warps(arrive(at="[r] >> bar[:]"))),
-        cast(under("if b", arrive(at="[r] >> bar[:]"))),
+        cast(under("if r == 0", arrive(at="[r] >> bar[:]"))),
         "Arrive",
+    ),
+    (
+        "bar-multicast-between",
+        cast(under("if b", arrive(at="[r] >> bar[:]"))),
+        cast(under("if b and r < n", arrive(at="[r] >> bar[:]"))),
+        "Arrive",
+    ),
+    (
+        "bar-multicast-copies",
+        cast(arrive(at="[r]", by="Sm80_cp_async")),
+        cast(arrive(at="[r] >> bar[:]", by="Sm80_cp_async")),
+        "Arrive",
+    ),
+    # who gives a slot back: some of those who awaited, and several slots at once
+    (
+        "bar-reverse-unit",
+        ring(
+            warps(lines(await_("~2", side=R), arrive())),
+            warps(lines(await_(), FENCE, threads(arrive(side=R), "t:1:cuda_thread")), "1, 2"),
+        ),
+        ring(
+            warps(lines(await_("~2", side=R), arrive())),
+            warps(await_(), "1, 2"),
+            warps(threads(arrive(side=R), "t:1:cuda_thread"), "2, 3"),
+        ),
+        "ReverseArrive",
+    ),
+    (
+        "bar-turns",
+        ring(lines(*[await_("~2", side=R), arrive()] * 2), lines(await_(), await_(), *[arrive(side=R)] * 2)),
+        ring(
+            lines(*[await_("~2", side=R), arrive()] * 2),
+            lines(await_(), await_(), await_(), *[arrive(side=R)] * 2),
+        ),
+        "Await(bar, cuda_in_order, ~0)",
     ),
     (
         "bar-multicast-same",
