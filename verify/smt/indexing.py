@@ -271,7 +271,7 @@ class Space:
         return None if left else tuple(found)
 
     def _learn_of_weighted(self, digit: Poly, size: Poly, weight: Poly, path: Path) -> None:
-        """Learn what a solver does not see of a digit times its weight: it is zero with the digit, and else as large."""
+        """Learn what a solver does not see of a digit times its weight: zero with the digit, and else no less."""
         often = digit * weight
         self.learn(path, less(ZERO, weight))
         self.learn(path, implies(is_zero(digit), is_zero(often)))
