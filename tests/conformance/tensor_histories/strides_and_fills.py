@@ -276,3 +276,56 @@ def sum_of_concatenation_along_no_axis(x: Tensor, y: Tensor, a: Axes, b: Axes):
     """A set with no axis in it, or with several: no concatenation."""
     given(subset(a, b))
     return concat(x, y, a).sum(b), x.sum(b) + y.sum(b)
+
+
+# Sums that do not notice zeros ------------------------------------------------------------------------------------
+
+NOTHING = -float("inf")
+
+
+@right(dtypes=[float32])
+def softmax_sum_with_a_masked_tail(x: Tensor["n"], n: Size, m: Size):
+    """Attention kernels: rows padded with -inf; 2^x makes +0.0 of it, which no sum of what is positive notices."""
+    given(n <= m)
+    return x.pad((0,), (m,), fill=NOTHING).exp2().sum(0), x.exp2().sum(0)
+
+
+@right(dtypes=[float32])
+def sum_of_magnitudes_with_a_zero_tail(x: Tensor["n"], n: Size, m: Size):
+    """The same of magnitudes."""
+    given(n <= m)
+    return abs(x).pad((0,), (m,)).sum(0), abs(x).sum(0)
+
+
+@right(dtypes=[float32])
+def sum_of_squares_with_a_zero_head(x: Tensor["n"], n: Size, a: Size, m: Size):
+    """The same of squares, with zeros on both sides."""
+    return (x * x).pad((a,), (m,)).sum(0), (x * x).sum(0)
+
+
+@wrong(dtypes=[float32])
+def sum_with_a_zero_tail(x: Tensor["n"], n: Size, m: Size):
+    """The sum of -0.0 alone is -0.0."""
+    given(n <= m)
+    return x.pad((0,), (m,)).sum(0), x.sum(0)
+
+
+@wrong(dtypes=[float32])
+def sum_of_roots_with_a_zero_tail(x: Tensor["n"], n: Size, m: Size):
+    """The root of -0.0 is -0.0."""
+    given(n <= m)
+    return x.sqrt().pad((0,), (m,)).sum(0), x.sqrt().sum(0)
+
+
+@wrong(dtypes=[float32])
+def softmax_sum_with_a_zero_tail(x: Tensor["n"], n: Size, m: Size):
+    """2^0 is 1."""
+    given(n <= m)
+    return x.pad((0,), (m,)).exp2().sum(0), x.exp2().sum(0)
+
+
+@wrong(dtypes=[float32])
+def sum_of_what_may_be_negative_zero(x: Tensor["n"], n: Size, m: Size):
+    """max(x, -0.0) may be -0.0."""
+    given(n <= m)
+    return maximum(x, -0.0).pad((0,), (m,)).sum(0), maximum(x, -0.0).sum(0)
