@@ -15,12 +15,14 @@ from soundline.impl.facts import Facts
 from soundline.spec import sizes
 from soundline.spec.bounds import Bounds
 from soundline.spec.building import Env, build, decide, has_dtype
-from soundline.spec.dtypes import DType, Element, bool_, index
+from soundline.spec.dtypes import DType, Element, bool_, index, zero_of
 from soundline.spec.elementwise import scalar
+from soundline.spec.evaluate import evaluate
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
+from soundline.spec.spellings import SPELLED
 from soundline.spec.terms import Static, Term
-from soundline.spec.uop import element_of
+from soundline.spec.uop import const, element_of
 
 Ends = tuple[int, int]
 """The ends of an interval of mathematical integers."""
@@ -56,14 +58,15 @@ def _computed(term: Term, env: Env, dtype: DType) -> Element | None:
         name = args[0] if head == "var" else f"{args[0].args[0]}.{head}"
         node = env.bound[name]
         return node.arg.value if isinstance(node, UOp) and node.op is Op.Const else None
-    if head not in _COMPUTED:
+    if head not in _COMPUTED and head not in SPELLED:
         return None
     own = next((d for a in args if has_dtype(a) and (d := _dtype_of(a, env)) is not None), None)
     operands = own or (env.dtype if dtype is bool_ else dtype)
     values = [_computed(a, env, operands) for a in args]
     known = [v for v in values if v is not None]
-    assert isinstance(head, Op)
-    return scalar(head, operands, *known) if len(known) == len(values) else None
+    if head in SPELLED and len(known) == len(values):
+        return evaluate(build(term, env, const(zero_of(dtype), dtype)), {}).item()
+    return scalar(head, operands, *known) if isinstance(head, Op) and len(known) == len(values) else None
 
 
 def _dtype_of(term: Term, env: Env) -> DType | None:
@@ -125,6 +128,8 @@ def _exact_ends(term: Term, env: Env, facts: Facts) -> Ends | None:
     known = _ends(facts.bounds(node))
     if node.dtype is index:
         return known or (0, 0)
+    if term.head in SPELLED:
+        return None  # what it stands for may wrap
     if not isinstance(term.head, Op):
         return known
     if term.head not in _EXACT:

@@ -25,6 +25,7 @@ from soundline.spec.node import Properties, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
+from soundline.spec.spellings import is_truth
 from soundline.spec.terms import Term, Value
 
 UNSURE = object()
@@ -78,9 +79,13 @@ class _Writer:
 
     def root(self, left: Term) -> None:
         """Compare the sources of a node of the right op with the left side."""
-        if left.head not in OPS:
-            raise _Undirect
+        self.is_one_op(left)
         self.operands(left, "sources", typed=any(has_dtype(a) for a in left.args))
+
+    def is_one_op(self, term: Term) -> None:
+        """Refuse what is not one op, whatever the dtype: of an integer ~ is none."""
+        if term.head not in OPS or (term.head is Op.Not and not is_truth(term, self.stated.kinds)):
+            raise _Undirect
 
     def compare(self, term: Term, node: str, *, typed: bool) -> None:
         """Compare the node of this name with a term."""
@@ -88,10 +93,9 @@ class _Writer:
             self.variable(term.args[0], node)
         elif term.head == "literal":
             self.literal(term.args[0], node, typed=typed)
-        elif term.head in OPS:
-            self.operation(term, node, typed=typed)
         else:
-            raise _Undirect
+            self.is_one_op(term)
+            self.operation(term, node, typed=typed)
 
     def operation(self, term: Term, node: str, *, typed: bool) -> None:
         """Compare op and operands."""
@@ -150,8 +154,7 @@ class _Writer:
         """The expression that makes a term of values of the shape of the node."""
         if term.head == "var":
             return self.bound[term.args[0]]
-        if term.head not in OPS:
-            raise _Undirect
+        self.is_one_op(term)
         inside = [self.made(a) for a in term.args]
         return f"UOp({self.fresh(term.head)}, ({', '.join(inside)},))"
 

@@ -36,6 +36,7 @@ from soundline.spec.instances import dtypes_of
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.rules import Rule, variables_in
+from soundline.spec.spellings import is_truth
 from soundline.spec.terms import Term, Value, show, subterms
 
 COMMUTATIVE: dict[Op, Rule] = {
@@ -198,6 +199,8 @@ def _sources(term: Term) -> tuple[Any, ...]:
 
 def _possible(term: Any, stated: Rule) -> frozenset[Op] | None:
     if not isinstance(term, Value) or term.head == "every axis":
+        return None
+    if term.head is Op.Not and not is_truth(term, stated.kinds):
         return None
     if isinstance(term.head, Op) or term.head == "over":
         return frozenset((term.head if isinstance(term.head, Op) else Op.Reduce,))

@@ -33,7 +33,8 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
 from soundline.spec.sizes import as_node, as_size, equal, same_shape, sizes_of
-from soundline.spec.terms import Tensor, Term, Value, named_sizes, show
+from soundline.spec.spellings import SPELLED, Sort, is_truth, sort_of, times_of
+from soundline.spec.terms import Tensor, Term, Value, apply, named_sizes, show, value
 from soundline.spec.uop import const, element_of
 
 _SHAPING = frozenset(group_of("movement")) - {Op.Bitcast}
@@ -77,7 +78,9 @@ class PatternCompiler:
             return self._op_variable(args, path)
         if head in pattern_folds.STEPS:
             return pattern_folds.STEPS[head](self, term, path, typed=typed)
-        if not isinstance(head, Op):
+        if head in SPELLED and not (head is Op.Not and is_truth(term, self.stated.kinds)):
+            return self._spelled(term, path)
+        if not isinstance(head, Op) or (head in (Op.Pad, Op.Shrink) and len(args) == 4):
             return self.computed(term, path)
         if head in (Op.Cast, Op.Bitcast):
             return self._conversion(head, args, path)
@@ -97,6 +100,22 @@ class PatternCompiler:
         ]
         order = sorted(range(len(args)), key=lambda k: _CHEAPEST_FIRST.get(args[k].head, 0))
         return _all_sources(op, [(k, steps[k]) for k in order])
+
+    def _spelled(self, term: Term, path: Path) -> Step:
+        """The step for a word that stands for other ops at other dtypes."""
+        late, sorts = len(self.late), {sort_of(d): d for d in self.dtypes}
+        if term.head == "is_power_of_two":
+            return self.computed(term, path)
+        steps = {sort: self.value(_said(term, sort), path, typed=True) for sort in sorts}
+        if len(self.late) > late:
+            del self.late[late:]
+            return self.computed(term, path)
+
+        def step(node: UOp, bound: Binding) -> bool:
+            chosen = steps.get(sort_of(node.dtype))
+            return chosen is not None and chosen(node, bound)
+
+        return step
 
     def whole(self, term: Term, path: Path, *, typed: bool = False) -> Step:
         """The step for what is moved or folded as a whole; where it is a scalar, no view may repeat it."""
@@ -340,6 +359,17 @@ def _has_shape(term: Term) -> bool:
     if isinstance(term, Tensor) or term.head in _SHAPING:
         return True
     return any(_has_shape(a) for a in term.args if isinstance(a, Value) and term.head not in _OF_VECTORS)
+
+
+def _said(term: Term, sort: Sort) -> Term:
+    """What a word stands for at a sort of dtypes."""
+
+    def number(n: int, beside: Term) -> Term:
+        return value(n)
+
+    made = SPELLED[term.head](sort, apply, number, *term.args, *times_of(term.head, term.args))
+    assert isinstance(made, Term)
+    return made
 
 
 def _itself(node: UOp) -> UOp | None:

@@ -23,8 +23,10 @@ from soundline.spec.node import AxisType, ReduceArg, Shape, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
+from soundline.spec.spellings import CAST_TO, SPELLED, sort_of, times_of
+from soundline.spec.strides import of_sizes, strided_steps
 from soundline.spec.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
-from soundline.spec.uop import broadcast_to, const, element_of, loop, shape_source
+from soundline.spec.uop import broadcast_to, const, element_of, loop, reshape, shape_source
 from soundline.spec.values import identity
 
 
@@ -60,12 +62,14 @@ def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
 
 def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     head, args = term.head, term.args
-    if head == "literal":
-        return _literal(args[0], like.dtype if like is not None else env.dtype)
-    if head == "identity":
-        return _identity(build_op(args[0], env), like.dtype if like is not None else env.dtype)
+    if head in WITHOUT_DTYPE:
+        return _of_dtype(term, env, like.dtype if like is not None else env.dtype)
     if head == "var":
         return _bound_node(env, args[0])
+    if head in SPELLED:
+        return _spelled(term, env, like)
+    if head == "fill":
+        return _filled(args, env, like)
     if head in ("lo", "hi"):
         return _bound_node(env, f"{args[0].args[0]}.{head}")
     if head == "over":
@@ -96,6 +100,51 @@ class NoSuchAxis(NoInstance):
 
     def __init__(self, axis: int, rank: int) -> None:
         super().__init__("Stack", "uop-stack-shape", given=f"rank {rank}", wants=f"an axis {axis}")
+
+
+WITHOUT_DTYPE = ("literal", "identity", "invalid")
+"""What takes its dtype from the operand beside it."""
+
+
+def _of_dtype(term: Term, env: Env, dtype: DType) -> UOp:
+    """A constant at a dtype."""
+    if term.head == "literal":
+        return _literal(term.args[0], dtype)
+    if term.head == "identity":
+        return _identity(build_op(term.args[0], env), dtype)
+    return _invalid(dtype)
+
+
+def _invalid(dtype: DType) -> UOp:
+    """The element behind the last one."""
+    one = reshape(const(zero_of(dtype), dtype), (1,))
+    return UOp(Op.Index, (one, const(1, index)))
+
+
+def _spelled(term: Term, env: Env, like: UOp | None) -> UOp:
+    """What a word stands for at the dtype of its operands."""
+
+    def number(n: int, beside: UOp) -> UOp:
+        return broadcast_to(const(element_of(n, beside.dtype), beside.dtype), beside.shape or ())
+
+    def make(op: Op, *operands: UOp) -> UOp:
+        return UOp(op, operands, CAST_TO if op is Op.Cast else None)
+
+    operands = _operands(term.args, env, like if term.head != "is_power_of_two" else None)
+    more = times_of(term.head, term.args)
+    made = SPELLED[term.head](sort_of(operands[0].dtype), make, number, *operands, *more)
+    assert isinstance(made, UOp)
+    return made
+
+
+def _filled(args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
+    x = build(args[0], env, None if like is None else const(zero_of(like.dtype), like.dtype))
+    shape = build_vector(args[1], env, None)
+    if x.shape != ():
+        raise IllFormed(
+            "Expand", "uop-expand-c1", given=f"a value of shape {x.shape}", wants="a scalar to fill with"
+        )
+    return broadcast_to(x, shape)
 
 
 def _entry(sizes: Shape, axis: int) -> Size:
@@ -130,6 +179,8 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
             x = build(args[0], env)
             assert x.shape is not None
             rank = None if op is Op.Reshape else len(x.shape)
+            if len(args) == 4:
+                return _strided(op, x, *(build_vector(v, env, rank) for v in args[1:]))
             return UOp(op, (x, *(shape_source(build_vector(v, env, rank)) for v in args[1:])))
         case _:
             return UOp(op, _operands(args, env, like if op in _ELEMENTWISE else None, op))
@@ -151,8 +202,12 @@ def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None 
 @lru_cache(maxsize=4096)
 def has_dtype(term: Term) -> bool:
     """Whether a term has a dtype of its own, which a bare number has not."""
-    if term.head in ("literal", "identity"):
+    if term.head in WITHOUT_DTYPE:
         return False
+    if term.head in SPELLED and term.head != "is_power_of_two":
+        return any(has_dtype(a) for a in term.args)
+    if term.head == "fill":
+        return has_dtype(term.args[0])
     if term.head == "over":
         return has_dtype(term.args[1])
     if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *_COMPARISONS):
@@ -165,6 +220,8 @@ def _has_tensor(term: Term) -> bool:
     """Whether the elements of a term are made of those of tensors; sizes and dtypes of tensors are no elements."""
     if isinstance(term, Tensor) or term.head in _OF_VECTORS:
         return isinstance(term, Tensor)
+    if term.head == "fill":
+        return True
     return any(_has_tensor(a) for a in term.args if isinstance(a, Value))
 
 
@@ -300,7 +357,16 @@ _VECTOR_OPS: dict[Any, Callable[[Size, Size], Size]] = {
     Op.Add: add,
     Op.Sub: lambda x, y: add(x, multiply(y, -1)),
     Op.Mul: multiply,
+    Op.Idiv: lambda x, y: of_sizes(Op.Idiv, x, y),
+    Op.Mod: lambda x, y: of_sizes(Op.Mod, x, y),
+    Op.Max: lambda x, y: of_sizes(Op.Max, x, y),
 }
+
+
+def _strided(op: Op, x: UOp, *vectors: Shape) -> UOp:
+    for step, *parts in strided_steps(op, x.shape or (), *vectors):
+        x = UOp(step, (x, *map(shape_source, parts)))
+    return x
 
 
 def build_perm(term: Any, env: Env) -> tuple[int, ...]:
@@ -397,6 +463,8 @@ def decide(condition: Term, env: Env) -> bool:
             return p == tuple(range(len(p)))
         case "no_flags":
             return not any(build_flags(args[0], env))
+        case "one_axis":
+            return sum(build_flags(args[0], env)) == 1
         case "lossless":
             return lossless(build_dtype(args[0], env), build_dtype(args[1], env))
         case "bits_at_most":

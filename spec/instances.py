@@ -157,7 +157,7 @@ def is_about_shapes(stated: Rule) -> bool:
     return any(t.head in _STRUCTURE for top in terms for t in subterms(top))
 
 
-_STRUCTURE = frozenset((*group_of("movement"), Op.Reduce, "over", "body")) - {Op.Bitcast}
+_STRUCTURE = frozenset((*group_of("movement"), Op.Reduce, "over", "body", "fill", "invalid")) - {Op.Bitcast}
 """The heads of terms that are more than an element computed from elements."""
 
 

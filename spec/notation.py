@@ -137,6 +137,8 @@ _FORMS: dict[str, Callable[[Term, list[str]], str]] = {
     "hi": lambda term, texts: f"{texts[0]}.hi",
     "entry": lambda term, texts: f"{texts[0]}[{texts[1]}]",
     "permuted": lambda term, texts: f"{texts[0]}.permute({texts[1]})",
+    "power": lambda term, texts: f"({texts[0]} ** {texts[1]})",
+    "invalid": lambda term, texts: "invalid",
     "over": lambda term, texts: _fold_text(term.args, texts),
     "fresh": _fresh_text,
 }

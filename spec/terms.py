@@ -163,6 +163,17 @@ class Value(Term):
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
         return apply(Op.CmpNe, self, other)
 
+    def __pow__(self, other: object) -> Value:
+        """Pow of floats; an integer to the power of a number is multiplied by itself."""
+        return Value("power", (self, value(other)))
+
+    def __rpow__(self, other: object) -> Value:
+        return Value("power", (value(other), self))
+
+    def __abs__(self) -> Value:
+        """The magnitude; the least integer of a dtype is its own."""
+        return Value("abs", (self,))
+
     def __neg__(self) -> Value:
         return apply(Op.Neg, self)
 
@@ -197,6 +208,10 @@ class Value(Term):
         """The logarithm to base two."""
         return apply(Op.Log2, self)
 
+    def sin(self) -> Value:
+        """The sine."""
+        return apply(Op.Sin, self)
+
     def permute(self, order: Perm | tuple[int, ...]) -> Value:
         """Reorder the axes."""
         return Value(Op.Permute, (self, order))
@@ -217,13 +232,31 @@ class Value(Term):
         """Repeat axes of size 1."""
         return Value(Op.Expand, (self, vector(shape)))
 
-    def pad(self, offset: Vector | tuple[Any, ...] | int, shape: Vector | tuple[Any, ...]) -> Value:
-        """Place at `offset` in a zero-filled `shape`."""
-        return Value(Op.Pad, (self, vector(offset), vector(shape)))
+    def pad(
+        self,
+        offset: Vector | tuple[Any, ...] | int,
+        shape: Vector | tuple[Any, ...],
+        stride: Vector | tuple[Any, ...] | Value | int | None = None,
+        *,
+        fill: object = None,
+    ) -> Value:
+        """Place at `offset` in a `shape` of zeros, or of `fill`; a stride leads from one element to the next."""
+        more = () if stride is None else (vector(stride),)
+        placed = Value(Op.Pad, (self, vector(offset), vector(shape), *more))
+        if fill is None:
+            return placed
+        there = Value(Op.Pad, (apply(Op.Or, self == self, self != self), *placed.args[1:]))
+        return apply(Op.Where, there, placed, fill)
 
-    def shrink(self, offset: Vector | tuple[Any, ...] | int, shape: Vector | tuple[Any, ...]) -> Value:
-        """Keep the part of this `shape` at `offset`."""
-        return Value(Op.Shrink, (self, vector(offset), vector(shape)))
+    def shrink(
+        self,
+        offset: Vector | tuple[Any, ...] | int,
+        shape: Vector | tuple[Any, ...],
+        stride: Vector | tuple[Any, ...] | Value | int | None = None,
+    ) -> Value:
+        """Keep the part of this `shape` at `offset`; with a stride, one element for each step of that length."""
+        more = () if stride is None else (vector(stride),)
+        return Value(Op.Shrink, (self, vector(offset), vector(shape), *more))
 
     def reduce(self, op: Monoid | Op, over: Axes | tuple[int, ...] | int) -> Value:
         """Fold with `op` along these axes, which stay with size 1."""
@@ -244,6 +277,10 @@ class Value(Term):
     def index(self, *indices: object) -> Value:
         """The axes from the left indexed: a scalar removes its axis, an index of rank 1 makes it as long as itself."""
         return apply(Op.Index, self, *indices)
+
+    def load(self, *indices: object, gate: object, alt: object) -> Value:
+        """The element at these indices where the gate is true, else `alt`: the place is touched only there (U-01)."""
+        return apply(Op.Where, gate, self.index(*indices), alt)
 
     def contiguous(self) -> Value:
         """The marker Contiguous."""
@@ -339,6 +376,12 @@ class Vector(Term):
 
     def __rmul__(self, other: object) -> Vector:
         return Vector(Op.Mul, (vector(other), self))
+
+    def __floordiv__(self, other: object) -> Vector:
+        return Vector(Op.Idiv, (self, vector(other)))
+
+    def __mod__(self, other: object) -> Vector:
+        return Vector(Op.Mod, (self, vector(other)))
 
     def __lt__(self, other: object) -> Value:
         return Value("every axis", (Op.CmpLt, self, vector(other)))

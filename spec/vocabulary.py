@@ -25,9 +25,18 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return apply(Op.Where, condition, a, b)
 
 
-def maximum(a: Any, b: Any) -> Value:
-    """The greater of two values (U-06)."""
+def maximum(a: Any, b: Any) -> Any:
+    """The greater of two values (U-06); per axis of shapes and offsets."""
+    if isinstance(a, Vector) or isinstance(b, Vector):
+        return Vector(Op.Max, (vector(a), vector(b)))
     return apply(Op.Max, a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The lesser of two values: NaN if either is, and -0.0 before +0.0; per axis of shapes and offsets."""
+    if isinstance(a, Vector) or isinstance(b, Vector):
+        return 0 - Vector(Op.Max, (0 - vector(a), 0 - vector(b)))
+    return Value("minimum", (value(a), value(b)))
 
 
 def mulacc(a: Any, b: Any, c: Any) -> Value:
@@ -94,6 +103,11 @@ def all_axes(a: Axes) -> Static:
     return Static("no_flags", (~axes(a),))
 
 
+def one_axis(a: Axes) -> Static:
+    """Whether exactly one axis is in the set."""
+    return Static("one_axis", (axes(a),))
+
+
 def disjoint(a: Axes, b: Axes) -> Static:
     """Whether no axis is in both sets."""
     return Static("no_flags", (axes(a) & axes(b),))
@@ -132,6 +146,29 @@ def bits_at_most(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static
 def preserves_zero(op: Term) -> Static:
     """Whether the elementwise op gives the zero of its dtype (+0.0 for a float) when every operand is that zero."""
     return Static("preserves_zero", (op,))
+
+
+def is_power_of_two(c: Any) -> Value:
+    """Whether an integer is 1, 2, 4, 8 …; of ``index``, one of those below 2^63."""
+    return Value("is_power_of_two", (value(c),))
+
+
+invalid = Value("invalid")
+"""No value at all (U-01), of the dtype of the operand beside it: what an index outside reads."""
+
+
+def fill(x: Any, shape: Any) -> Value:
+    """A tensor of this shape that has the scalar x everywhere."""
+    return Value("fill", (value(x), vector(shape)))
+
+
+def concat(x: Value, y: Value, over: Axes | tuple[int, ...] | int) -> Value:
+    """x, and y behind it along an axis; on the others their sizes are equal. Along several, they lie diagonally."""
+    a = axes(over)
+    own, other = x.shape, y.shape
+    behind = y.pad(where(a, own, 0), where(a, own + other, own))
+    first, shape = 0, where(a, own + other, other)
+    return apply(Op.Where, apply(Op.Or, x == x, x != x).pad(first, shape), x.pad(first, shape), behind)
 
 
 def product(shape: Any) -> Value:

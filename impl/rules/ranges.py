@@ -20,7 +20,8 @@ whole = (index, *ints)
 
 def nearest(k: Value, n: Value) -> Value:
     """The iteration that is nearest to an index: what stands behind a gate is read within its bounds all the same."""
-    return -maximum(-maximum(k, 0), 1 - n)
+    before: Value = maximum(-maximum(k, 0), 1 - n)
+    return -before
 
 
 @rule

@@ -21,7 +21,7 @@ def condition_text(condition: Term) -> str:
     >>> condition_text(fits(x * 2)), condition_text(x > 0), condition_text((x > 0) | (x < -1))
     ('fits(x * 2)', 'x > 0', '(x > 0) | (x < -1)')
     """
-    if condition.head in ("fits", "no_flags", "is_identity"):
+    if condition.head in ("fits", "no_flags", "one_axis", "is_identity"):
         return f"{condition.head}({bare(show(condition.args[0]))})"
     return bare(show(condition))
 

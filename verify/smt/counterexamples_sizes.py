@@ -106,7 +106,37 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
             if chosen not in seen:
                 seen.add(chosen)
                 yield dict(zip(names, chosen, strict=True))
+    for chosen in _determined_sizes(goal, names, natural):
+        if chosen not in seen:
+            seen.add(chosen)
+            yield dict(zip(names, chosen, strict=True))
     yield from _larger_sizes(goal, names, natural)
+
+
+def _determined_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[tuple[int, ...]]:
+    """Small sizes and offsets, and what conditions such as ``n == a * b`` make of these for the others."""
+    slots = {goal.variables[name].arg.slot: name for name in names}
+    told: dict[str, UOp] = {}
+    for h in goal.hypotheses:
+        for whole, parts in (h.src, h.src[::-1]) if h.op is Op.CmpEq else ():
+            of = {n.arg.slot for n in toposort(parts) if n.op is Op.Param}
+            name = slots.get(whole.arg.slot) if whole.op is Op.Param else None
+            if name is not None and of and name not in told and of <= slots.keys() - {whole.arg.slot}:
+                told[name] = parts
+    for name, parts in list(told.items()):  # what is told by something that is told itself is left to chance
+        if any(slots.get(n.arg.slot) in told for n in toposort(parts) if n.op is Op.Param):
+            del told[name]
+    free = [(n, is_size) for n, is_size in zip(names, natural, strict=True) if n not in told]
+    if not told or not free:
+        return
+    choices = [range(1, 4) if is_size else (0, 1, -1) for _, is_size in free]
+    found: set[tuple[int, ...]] = set()
+    for chosen in islice(product(*choices), 500):
+        given = {name: n for (name, _), n in zip(free, chosen, strict=True)}
+        bound = {goal.variables[name].arg.slot: number(n) for name, n in given.items()}
+        given |= {name: int(evaluate(parts, bound).item()) for name, parts in told.items()}
+        found.add(tuple(given[name] for name in names))
+    yield from sorted(found, key=lambda c: _key(c, natural))
 
 
 def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[dict[str, int]]:

@@ -109,7 +109,7 @@ class _Check:
             return
         for term in subterms(condition):
             asked = [a for a in term.args if isinstance(a, Vector | Flags) and self.concerns(a)]
-            if term.head in ("every axis", "no_flags", "same") and asked:
+            if term.head in ("every axis", "no_flags", "one_axis", "same") and asked:
                 raise Mixed(f"{show(condition)} tells axes apart that a reshape or a product mixes")
             self.term(term)
 

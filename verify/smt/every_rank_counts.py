@@ -18,9 +18,9 @@ axis, and the smaller input can be given the same elements at both places. So th
     max(1, distinct paddings + pairs of distinct accesses of one input) + other conditions
 
 and every lower rank is shown too, 0 included. Other conditions are those of the rule that are negated or joined by or;
-one that is demanded as it stands is simply true. Two paddings are one where, along one axis, each is shown to follow
-from the other; two accesses where they are shown to be at one position. What is assumed for that may be only what
-holds on each axis by itself.
+one that is demanded as it stands is simply true. Where a set is to hold one axis, that axis is kept besides. Two
+paddings are one where, along one axis, each is shown to follow from the other; two accesses where they are shown to be
+at one position. What is assumed for that may be only what holds on each axis by itself.
 
 An axis that the rule names by a number (``s[0]``, ``x.sum(-1)``) is kept besides, and so are the axes before it, or,
 where it is counted from the right, behind it. So is the last axis, where a Bitcast makes items of another size: to all
@@ -44,6 +44,7 @@ from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule, variables_in
 from soundline.spec.terms import Flags, Tensor, Term, Value, Vector, show, subterms
+from soundline.verify.smt.denotation_numbers import quotient
 from soundline.verify.smt.every_rank_conditions import stated
 from soundline.verify.smt.every_rank_folds import Needs
 from soundline.verify.smt.every_rank_leading import LEADING, Leading
@@ -52,7 +53,7 @@ from soundline.verify.smt.formulas import Formula, at_least_zero, conjunction, e
 from soundline.verify.smt.indexing import ALWAYS, Index
 from soundline.verify.smt.judging import Court, Instance
 from soundline.verify.smt.leaves import is_about_elements
-from soundline.verify.smt.polynomials import ZERO, Poly
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly
 
 
 class NotPerAxis(Exception):
@@ -60,7 +61,18 @@ class NotPerAxis(Exception):
 
 
 _PER_AXIS = frozenset(
-    (Op.Permute, Op.Flip, Op.Expand, Op.Pad, Op.Shrink, Op.Reduce, *group_of("marker"), "entry", "product")
+    (
+        Op.Permute,
+        Op.Flip,
+        Op.Expand,
+        Op.Pad,
+        Op.Shrink,
+        Op.Reduce,
+        *group_of("marker"),
+        "entry",
+        "product",
+        "fill",
+    )
 )
 
 
@@ -175,14 +187,16 @@ def _all_terms(rule: Rule) -> Iterator[Term]:
 
 def _asked(rule: Rule, classes: Mapping[str, str | int]) -> int:
     """How many questions about all axes stand in conditions that are not simply demanded."""
-    found = set()
+    found: dict[str, int] = {}
     for condition in stated(rule):
         if condition.head in ("every axis", "no_flags") or _is_equality(condition):
             continue
         for term in subterms(condition):
             if term.head in ("every axis", "no_flags") or _is_equality(term):
-                found.add(show(term))
-    return len(found)
+                found[show(term)] = 1
+            elif term.head == "one_axis":  # keep that axis; if there is not one, two that are in the set
+                found[show(term)] = max(found.get(show(term), 0), 1 if term is condition else 2)
+    return sum(found.values())
 
 
 def _is_equality(term: Term) -> bool:
@@ -343,9 +357,15 @@ class _Reading:
             flags = build_flags(args[2], self.env, len(at))
             return tuple(Poly.of(f"@{place}") if f else i for i, f in zip(at, flags, strict=True))
         offset = self._sizes(args[1], len(at))
+        stride = self._sizes(args[3], len(at)) if len(args) == 4 else (ONE,) * len(at)
         if head is Op.Shrink:
-            return tuple(i + o for i, o in zip(at, offset, strict=True))
-        moved = tuple(i - o for i, o in zip(at, offset, strict=True))
-        inside = ((at_least_zero(i), less(i, n)) for i, n in zip(moved, source, strict=True))
-        self.tests[place] = conjunction(c for both in inside for c in both)
+            return tuple(i * k + o for i, o, k in zip(at, offset, stride, strict=True))
+        far = [i - o for i, o in zip(at, offset, strict=True)]
+        pairs = list(zip(far, stride, strict=True))
+        moved = tuple(i if k == ONE else quotient(self.reader, i, k, ALWAYS) for i, k in pairs)
+        inside = (
+            (at_least_zero(i), less(i, n), equal(i * k, f))
+            for i, n, (f, k) in zip(moved, source, pairs, strict=True)
+        )
+        self.tests[place] = conjunction(c for each in inside for c in each)
         return moved

@@ -28,6 +28,10 @@ A padding of a fold adds zeros to its terms where a zero is nothing to the fold:
 without negative values. What a fold is depends on its own dtype, which is not always that of the rule: a fold of floats
 is a list in a rule about integers too, and a licence speaks of it only if the rule makes floats.
 
+A padded value with another one where it is not, as in a concatenation, is three terms under a sum: itself, the other
+one, and the other one where the first is, with the sign turned. The last one is nothing where the other one begins
+behind the first along an axis of a set that holds one axis, which is kept.
+
 A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
 of products. What else is done to folds is done to their elements, where it is a homomorphism
 (`every_rank_homomorphisms`). Under any other op, the folds of both sides must be the same terms, which then stand for
@@ -50,6 +54,7 @@ from soundline.spec.rules import Rule
 from soundline.spec.terms import Tensor, Term, Value, show, subterms
 from soundline.spec.values import identity
 from soundline.verify.layers import OF_SIDES, ROUNDING
+from soundline.verify.smt.every_rank_conditions import stated
 from soundline.verify.smt.every_rank_shapes import LEAVES_OUT, dtype_inside, may_be_float, may_be_invalid
 
 MOST_ALIKE = 3
@@ -202,12 +207,26 @@ class _Written:
         if self.free and self.op is Op.Add and head is Op.Mul:
             left, right = (self.of(a, trail) for a in args)
             return [a.times(b) for a, b in product(left, right)]
+        if self.free and self.op is Op.Add and (placed := _placed(term)) is not None:
+            return self._of_placed(*placed, trail)
         if has_fold(term):
             raise NotWritten(f"{show(term)} asks for more of a fold than its terms")
         if any(t.head == "product" for t in subterms(term)) and not _is_pure(term):
             raise NotWritten(f"{show(term)} asks for more of a product than that it is one")
         paddings = sum(t.head is Op.Pad for t in subterms(term))
         return [_Term(frozenset(_reads(term, trail)), paddings, pure=_is_pure(term))]
+
+    def _of_placed(self, inside: Value, behind: Value, trail: str) -> list[_Term]:
+        """The terms of a padded value with another one behind it: both, less what the other one has where the first is.
+
+        Nothing is to be taken off where the other one begins behind the first along an axis that is always there.
+        """
+        first, second = self.of(inside, trail), self.of(behind, trail)
+        apart = _is_behind(inside, behind) and any(
+            c.head == "one_axis" and show(c.args[0]) == show(behind.args[1].args[0])
+            for c in stated(self.rule)
+        )
+        return [*first, *second] if apart else [*first, *second, *second]
 
     def _moves(self, term: Value) -> bool:
         """Whether an op moves elements, and adds none but zeros that are nothing to the fold."""
@@ -224,6 +243,27 @@ class _Written:
     def _is_bool(self, term: Value) -> bool:
         inside = dtype_inside(term, self.rule)
         return inside is not None and all(d is bool_ for d in inside or self.dtypes)
+
+
+def _placed(term: Value) -> tuple[Value, Value] | None:
+    """What is padded, and what stands where it is not: of a choice by whether a position is in what is padded."""
+    if term.head is not Op.Where:
+        return None
+    there, inside, behind = term.args
+    if there.head is not Op.Pad or inside.head is not Op.Pad or show(there.args[1:]) != show(inside.args[1:]):
+        return None
+    source = inside.args[0]
+    everywhere = Value(Op.Or, (source == source, source != source))
+    return (inside, behind) if show(there.args[0]) == show(everywhere) else None
+
+
+def _is_behind(inside: Value, behind: Value) -> bool:
+    """Whether one padded value begins where the other ends, along a set of axes."""
+    if behind.head is not Op.Pad or len(behind.args) != 3 or len(inside.args) != 3:
+        return False
+    start, begin = behind.args[1], inside.args[1]
+    zero = begin.head == "everywhere" and show(begin) == "0"
+    return zero and start.head == "where" and show(start.args[1]) == show(inside.args[0].shape)
 
 
 def _is_pure(term: Term) -> bool:

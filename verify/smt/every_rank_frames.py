@@ -145,7 +145,7 @@ class _Frames:
         total: Frame | None = None
         for frame in inside:
             total = self.join(total, frame, term)
-        return None if head in ("every axis", "same", "no_flags") else total
+        return None if head in ("every axis", "same", "no_flags", "one_axis") else total
 
     def is_met(self, term: Any) -> bool:
         """Whether a term may have a frame: flags that are the same on every axis have any."""

@@ -102,7 +102,7 @@ class _Moves:
         if term.head is not Op.Where:
             return False
         heads = {t.head for f in folds for t in subterms(f.args[0])}
-        return bool(heads & {Op.Index, Op.Reduce, "body", "over"})
+        return bool(heads & {Op.Index, Op.Reduce, "body", "over", "invalid"})
 
     def _has_axes(self, arg: Any) -> bool:
         return isinstance(arg, Value) and class_of(arg, self.classes) is not None

@@ -88,7 +88,7 @@ def _ops(term: Value) -> set[str]:
 def _may_be_invalid(term: Value, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
     """Whether some element may be read outside, or be the greatest of no indices."""
     for part in subterms(term):
-        if part.head in (Op.Index, Op.Stack, "body", "over"):
+        if part.head in (Op.Index, Op.Stack, "body", "over", "invalid"):
             return True
         if part.head is Op.Reduce and show(part.args[1]) not in _TOTAL:
             inside = dtype_inside(part, rule)

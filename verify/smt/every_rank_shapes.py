@@ -29,6 +29,7 @@ from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
 from soundline.spec.rules import Rule
+from soundline.spec.spellings import SPELLED
 from soundline.spec.terms import Tensor, Term, Value, Variable, Vector, show, subterms, value
 from soundline.verify.smt.every_rank_conditions import Uniform, stated
 
@@ -81,7 +82,7 @@ def _first_class(terms: Iterable[Any], classes: Classes) -> Class:
 
 def is_elementwise(term: Term) -> bool:
     """Whether a value term applies an op at every position."""
-    return term.head == "op" or term.head in ELEMENTWISE
+    return term.head == "op" or term.head in ELEMENTWISE or term.head in SPELLED
 
 
 def changes_items(term: Term, rule: Rule, dtypes: Iterable[DType] = ()) -> bool:
@@ -174,7 +175,10 @@ class Shapes:
             inside = self.shape(args[0])
             return inside if self.same(inside, ONES) else f"{inside}.permute({show(args[1])})"
         if head in (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink):
-            return self.key(args[-1], class_of(args[0], self.classes))
+            new = args[2 if head in (Op.Pad, Op.Shrink) else 1]
+            return self.key(new, class_of(args[0], self.classes))
+        if head == "fill":
+            return self.key(args[1])
         if head is Op.Flip or head in _MARKERS:
             return self.shape(args[0])
         if head is Op.Reduce and (over := self._uniform.of(args[2])) is not None:
@@ -298,7 +302,7 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
 def may_be_invalid(term: Term, rule: Rule) -> bool:
     """Whether a value may have invalid elements: of a gather, or of a maximum of nothing."""
     for part in subterms(term):
-        if part.head in (Op.Index, "body", "over"):
+        if part.head in (Op.Index, "body", "over", "invalid"):
             return True
         if part.head is Op.Reduce and part.args[1] not in (Op.Add, Op.Mul):
             inside = dtype_inside(part, rule)

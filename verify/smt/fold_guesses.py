@@ -242,13 +242,15 @@ class Solver:
         return True
 
     def _take_quotient(self, poly: Poly, atom: str) -> bool:
-        """The same where some times the unknown is known, if that is a multiple."""
-        times = poly.terms.get((atom,), 0)
-        number = Poly.of(atom) * abs(times) - poly * (1 if times > 0 else -1)
-        if not times or atom in number.atoms:
+        """The same where some times the unknown is known, a number of times or a size, if that is a multiple."""
+        times = Poly({_without_one(m, atom): n for m, n in poly.terms.items() if atom in m})
+        rest = poly - times * Poly.of(atom)
+        if not times.terms or atom in times.atoms or self._unknowns(times):
             return False
-        self.values[atom] = quotient(self.reader, number, Poly.of(abs(times)), self.path)
-        self._need(equal(self.values[atom] * abs(times), number))
+        if times.lead()[1] < 0:
+            times, rest = -times, -rest
+        self.values[atom] = quotient(self.reader, -rest, times, self.path)
+        self._need(equal(self.values[atom] * times, -rest))
         return True
 
     def _need(self, condition: Formula) -> None:
@@ -356,3 +358,9 @@ class Solver:
         for (atom, sign), digit in zip(chain, digits, strict=True):
             self.values[atom] = digit if sign > 0 else self.sizes[atom] - 1 - digit
         return True
+
+
+def _without_one(monomial: tuple[str, ...], atom: str) -> tuple[str, ...]:
+    """A monomial with one occurrence of an atom taken out."""
+    place = monomial.index(atom)
+    return monomial[:place] + monomial[place + 1 :]

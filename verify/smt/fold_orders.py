@@ -24,6 +24,7 @@ from soundline.verify.smt.denotation import Denotation
 from soundline.verify.smt.elements import Apply, Choice, Constant, Element, Fold, choice, constant
 from soundline.verify.smt.fold_bijections import Bijections, Image, Proves
 from soundline.verify.smt.fold_sums import speaks_of_elements
+from soundline.verify.smt.fold_zeros import chosen_outside, is_never_below_zero, is_plain_zero
 from soundline.verify.smt.formulas import (
     FALSE,
     Formula,
@@ -57,6 +58,8 @@ class Sequence:
     whole: Bound
     thinned: bool
     """Whether something neutral was left out."""
+    zeros: bool = False
+    """Whether +0.0 was left out among elements of which none is negative."""
 
 
 class Orders:
@@ -74,14 +77,17 @@ class Orders:
 
     # taking apart -----------------------------------------------------------------------------------------------
 
-    def of(self, fold: Element, path: Path, *, zeros: bool = False) -> Sequence:
+    def of(self, fold: Element, path: Path, *, zeros: bool = False, unnoticed: bool = False) -> Sequence:
         """The elements that a fold runs through; what is no fold of this op is one element.
 
-        `zeros`: +0.0 is left out, which a sum notices, and not what is neutral.
+        `zeros`: +0.0 is left out, which a sum notices, and not what is neutral. `unnoticed`: it is left out where a
+        sum does not notice it.
         """
         if not isinstance(fold, Fold) or fold.op is not self.op:
             return Sequence(Piece(factors=(fold,)), (), thinned=False)
         bound, body, inside = opened(self.reader, fold, path)
+        if unnoticed and (found := self._without_unnoticed(bound, body, path)) is not None:
+            return found
         conditions: list[Formula] = []
         while isinstance(body, Choice) and not speaks_of_elements(body.condition):
             if self._is_left_out(body.otherwise, zeros):
@@ -97,6 +103,20 @@ class Orders:
             inside |= {case}
         piece = self._fixed(Piece(bound, factors=(body,)).under(conditions), path)
         return Sequence(piece, bound, thinned=bool(conditions))
+
+    def _without_unnoticed(self, bound: Bound, body: Element, path: Path) -> Sequence | None:
+        """A sum of what is never negative without the zeros that a gate leaves; None where it is none."""
+        body = chosen_outside(self.reader, body)
+        if self.op is not Op.Add or not isinstance(body, Choice) or speaks_of_elements(body.condition):
+            return None
+        for case, kept, left in (
+            (body.condition, body.then, body.otherwise),
+            (negation(body.condition), body.otherwise, body.then),
+        ):
+            if is_plain_zero(left) and is_never_below_zero(kept):
+                piece = self._fixed(Piece(bound, factors=(kept,)).under([case]), path)
+                return Sequence(piece, bound, thinned=False, zeros=True)
+        return None
 
     def _is_left_out(self, element: Element, zeros: bool) -> bool:
         if zeros:
@@ -169,7 +189,14 @@ class Orders:
         """Whether two elements are shown to be equal. Where the left one is invalid, nothing is to be shown."""
         if self._same_with_last(left, right, path) or self._same_with_zero(left, right, path):
             return True
+        a, b = (self.of(side, path, unnoticed=True) for side in (left, right))
+        if (a.zeros or b.zeros) and not (a.thinned or b.thinned) and self._run_alike(a, b, path):
+            return True
         a, b = self.of(left, path), self.of(right, path)
+        return self._run_alike(a, b, path)
+
+    def _run_alike(self, a: Sequence, b: Sequence, path: Path) -> bool:
+        """Whether two folds run through equal elements in one order."""
         images = self.maps.common(a.piece, b.piece, path)
         if images is None or not all(
             self._is_whole(p, i, path) for p, i in zip((a.piece, b.piece), images, strict=True)

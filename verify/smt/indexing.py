@@ -9,8 +9,9 @@ shape.
 A reshape keeps the *flat position*, the row-major number. Its digits in the new shape are found, in this order: axes
 that both shapes share are matched, from the right and then from the left; digits that were made earlier from the same
 flat position are taken again; a flat position is divided by the sizes as a polynomial, where the remainder is proved
-to be a digit; and otherwise the digits are fresh unknowns whose weighted sum is the flat position. That these steps
-lead to *the* digits is the uniqueness of mixed-radix digits, which the tests prove for every rank.
+to be a digit; digits in other sizes that are known of it are joined or taken apart; and otherwise the digits are fresh
+unknowns whose weighted sum is the flat position. That these steps lead to *the* digits is the uniqueness of mixed-radix
+digits, which the tests prove for every rank.
 """
 
 from __future__ import annotations
@@ -62,6 +63,10 @@ class Space:
         self._views: dict[Path, _View] = {}
         self._systems: dict[tuple[str, ...], Index] = {}
         self._blocks: dict[tuple[str, ...], list[tuple[Path, Index]]] = {}
+        self._read: dict[str, list[tuple[Path, Index, Index]]] = {}
+        """By flat position: the sizes in which its digits are known along a path, and these."""
+        self._regrouping: set[str] = set()
+        """The flat positions whose digits are being made of others."""
 
     # knowledge --------------------------------------------------------------------------------------------------
 
@@ -212,9 +217,71 @@ class Space:
                 return digits
         for size in sizes:
             self.learn(path, less(ZERO, size))
-        found = self._divided(flat, sizes, path) or self._fresh(flat, sizes)
+        found = (
+            self._divided(flat, sizes, path) or self._regrouped(flat, sizes, path) or self._fresh(flat, sizes)
+        )
         self._remember(found, sizes, path)
         return found
+
+    def _regrouped(self, flat: Poly, sizes: Index, path: Path) -> Index | None:
+        """The digits of a flat position from its digits in other sizes: several joined, or one taken apart."""
+        if flat.key in self._regrouping:
+            return None
+        self._regrouping.add(flat.key)
+        try:
+            for guard, old, digits in list(self._read.get(flat.key, ())):
+                if self.equations.reduce(product(old)) != self.equations.reduce(product(sizes)):
+                    continue
+                if not guard <= path:  # these are no digits here unless all these sizes are positive here
+                    if not all(self.shows(path, less(ZERO, size)) for size in old):
+                        continue
+                    digits = self.digits(flat, old, path)
+                found = self._joined_or_apart(old, digits, sizes, path)
+                if found is not None:
+                    return found
+            return None
+        finally:
+            self._regrouping.discard(flat.key)
+
+    def _joined_or_apart(self, old: Index, digits: Index, sizes: Index, path: Path) -> Index | None:
+        """Digits in `sizes` from those in `old`, walked from the right; None where a size divides none of the other's.
+
+        That is right because digits are unique: the digits of a digit, and those to its left, are digits in sizes of
+        which one is the product of some neighbours.
+        """
+        left = list(zip(old, digits, strict=True))
+        found: list[Poly] = []
+        for size in reversed(sizes):
+            digit, weight, rest = ZERO, ONE, self.equations.reduce(size)
+            while rest != ONE:
+                if not left:
+                    return None
+                whole, one = left.pop()
+                if whole != rest and (more := self._factor(whole, rest)) is not None:
+                    high, one = self.digits(one, (more, rest), path)
+                    left.append((more, high))
+                    whole = rest
+                smaller = ONE if whole == rest else self._factor(rest, whole)
+                if smaller is None:
+                    return None
+                if weight != ONE:
+                    self._learn_of_weighted(one, whole, weight, path)
+                digit, weight, rest = digit + weight * one, weight * whole, smaller
+            found.insert(0, self.equations.reduce(digit))
+        return None if left else tuple(found)
+
+    def _learn_of_weighted(self, digit: Poly, size: Poly, weight: Poly, path: Path) -> None:
+        """Learn what a solver does not see of a digit times its weight: zero with the digit, and else no less."""
+        often = digit * weight
+        self.learn(path, less(ZERO, weight))
+        self.learn(path, implies(is_zero(digit), is_zero(often)))
+        self.learn(path, implies(less(ZERO, digit), at_least_zero(often - weight)))
+        self.learn(path, at_least_zero((size - 1 - digit) * weight))
+
+    def _factor(self, product_: Poly, size: Poly) -> Poly | None:
+        """How often a size goes into a product of sizes; None where it does not."""
+        often, rest = divide(product_, size)
+        return often if often.terms and not rest.terms else None
 
     def _divided(self, flat: Poly, sizes: Index, path: Path) -> Index | None:
         """The digits of a flat position, by dividing it by the sizes from the right; None where that is not shown."""
@@ -292,8 +359,9 @@ class Space:
         for start in range(len(sizes)):
             for end in range(start + 2, len(sizes) + 1):
                 part = digits[start:end]
-                block = _block(sizes[start:end], self.flat(part, sizes[start:end]))
-                self._blocks.setdefault(block, []).append((path, part))
+                flat = self.flat(part, sizes[start:end])
+                self._blocks.setdefault(_block(sizes[start:end], flat), []).append((path, part))
+                self._read.setdefault(flat.key, []).append((path, sizes[start:end], part))
 
     def same(self, a: Index, b: Index, shape: Index, path: Path) -> Formula:
         """The condition that two positions of a shape are one: true where their row-major numbers are."""

@@ -14,7 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from soundline.spec.arrays import Array, Cell
-from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector
+from soundline.spec.building import (
+    Env,
+    build,
+    build_dtype,
+    build_flags,
+    build_perm,
+    build_vector,
+)
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
@@ -22,6 +29,7 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import ConstArg, ParamArg, RangeArg, ReduceArg, Size, UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.sizes import sizes_of
+from soundline.spec.strides import strided_steps
 from soundline.spec.terms import Term, subterms
 from soundline.verify.smt.replays import Inputs, Shown, slots
 
@@ -171,7 +179,7 @@ def _refused(script: Script, goal: Goal) -> str:
     if isinstance(goal.right, UOp):
         return script.node(goal.right)
     for term in reversed(list(subterms(goal.rule.right))):
-        if (isinstance(term.head, Op) or term.head == "op") and _is_refused(term, goal.env):
+        if (isinstance(term.head, Op) or term.head in ("op", "fill")) and _is_refused(term, goal.env):
             return _attempt(script, term, goal.env)
     return _attempt(script, goal.rule.right, goal.env)
 
@@ -191,9 +199,17 @@ def _attempt(script: Script, term: Term, env: Env) -> str:
     if op == "op":
         op, args = env.bound[args[0].args[0]], args[1:]
     source = build(args[0], env)
+    if op == "fill":
+        shape = script.sizes(build_vector(args[1], env, None))
+        return f"{script.built('broadcast_to')}({script.node(source)}, {shape})"
     if op in _BUILDERS:
         rank = None if op is Op.Reshape else len(source.shape or ())
-        return script.moved(op, script.node(source), [build_vector(v, env, rank) for v in args[1:]])
+        vectors = [build_vector(v, env, rank) for v in args[1:]]
+        text = script.node(source)
+        steps = strided_steps(op, source.shape or (), *vectors) if len(vectors) == 3 else [(op, *vectors)]
+        for step, *parts in steps:
+            text = script.moved(step, text, parts)
+        return text
     if op in (Op.Permute, Op.Flip):
         arg: Any = build_perm(args[1], env) if op is Op.Permute else build_flags(args[1], env)
         return script.call(op, [script.node(source)], arg)

@@ -16,4 +16,5 @@ SUBJECTS = (
     "casts",
     "floats_ieee",
     "floats_licensed",
+    "words",
 )
