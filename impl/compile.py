@@ -9,8 +9,9 @@ lowering pipeline, and the C text of all kernels is compiled and loaded. Every s
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy.typing as npt
 
@@ -28,13 +29,14 @@ from soundline.impl.program import Program, stage_text
 from soundline.impl.runtime import cpu
 from soundline.impl.runtime.assembly import Loaded, assembled
 from soundline.impl.runtime.callbacks import callback
+from soundline.impl.runtime.memory import in_words
 from soundline.impl.signatures import Signature, signature_of
 from soundline.impl.sized import SizedProgram, is_sized, traced
 from soundline.impl.sizes import capacity
 from soundline.impl.stages import PROFILES, STAGES, Lowered, lower
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import to_numpy
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import OutOfMemoryError, UsageError
 from soundline.spec.uop import UOp
 
 __all__ = [
@@ -50,6 +52,9 @@ __all__ = [
 ]
 
 Arrays = npt.NDArray[Any]
+
+ADDRESSABLE: Final = 1 << 56
+"""A result of more bytes is refused at once: processors address less."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -118,6 +123,7 @@ def _compiled(
     given: Numbered = (),
     beam: int = 0,
 ) -> Program:
+    _check_room(outputs)
     called = called_bodies(outputs)
     takes = [part for b in arguments for part in storage.parts_of(b)]
     function = callify(_on_devices(outputs, called), takes, called)
@@ -180,6 +186,18 @@ def _at_sizes(fn: Callable[..., Any], inputs: Sequence[Signature], device: str, 
         ),
         _sizes=tuple(found.sizes),
     )
+
+
+def _check_room(outputs: Sequence[UOp]) -> None:
+    """Refuse results that no machine can address, before anything is compiled for them."""
+    for o in outputs:
+        nbytes = math.prod(shape_of(o)) * o.dtype.itemsize
+        if nbytes > ADDRESSABLE:
+            shape = f"{o.dtype}[{', '.join(map(str, shape_of(o)))}]"
+            raise OutOfMemoryError(
+                f"{in_words(nbytes)} of memory are wanted for a result {shape}, and no machine has them",
+                hint="compute it in parts, or fold it before it is a result",
+            )
 
 
 def _on_devices(outputs: Sequence[UOp], called: frozenset[UOp]) -> list[UOp]:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import storage
-from soundline.impl.operands import array_of
+from soundline.impl.operands import array_of, sizes_of
+from soundline.impl.promotion import check_dtype
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, to_numpy
 from soundline.spec.errors import UsageError
@@ -36,6 +37,8 @@ class Signature:
     storage: np.dtype[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        object.__setattr__(self, "shape", sizes_of((tuple(self.shape),)))
         object.__setattr__(self, "size", math.prod(self.shape))
         object.__setattr__(self, "storage", to_numpy(self.dtype))
 
