@@ -124,7 +124,11 @@ class CommandBuffer:
         self._tables.append(table)
         if self._after:
             self._after()
-        return results if refused < 0 else None
+        if refused == -1:
+            return results
+        if refused < 0:
+            raise self._host.stopped()
+        return None
 
     def run_checked(self, arguments: Sequence[Arrays]) -> tuple[Arrays, ...]:
         """Run on arrays of the right dtypes and shapes, C-contiguous and aligned."""
@@ -172,10 +176,12 @@ class CommandBuffer:
             table[self._arena] = _pointer(arena)
         for to, origin, offset in self.aliases:
             table[to] = ffi().cast("char *", table[origin]) + offset
-        execute(self._commands, self.count, table)
+        stopped = execute(self._commands, self.count, table)
         self._tables.append(table)
         if self._after:
             self._after()
+        if stopped:
+            raise self._host.stopped()
         return results
 
 

@@ -31,6 +31,8 @@ KEPT: Final = 1 << 28
 """Free blocks are kept up to this many bytes in all."""
 HUGE: Final = 1 << 21
 """Blocks from this many bytes on lie on huge pages where the system has them, and are there before they are used."""
+AT_ONCE: Final = 1 << 25
+"""So many bytes are asked for in one step; they take some 10 ms."""
 _POPULATE_WRITE: Final = 23  # Linux's MADV_POPULATE_WRITE, which Python does not name
 
 
@@ -104,7 +106,8 @@ def _fresh(size: int) -> Bytes:
     start = -block.ctypes.data % HUGE
     with contextlib.suppress(OSError):  # a system without them has small pages, and gives them one by one
         whole.madvise(advice, start, size)
-        whole.madvise(_POPULATE_WRITE, start, size)
+        for first in range(0, size, AT_ONCE):  # between the steps Ctrl-C is heard
+            whole.madvise(_POPULATE_WRITE, start + first, min(AT_ONCE, size - first))
     return block[start : start + size]
 
 
