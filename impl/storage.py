@@ -77,6 +77,14 @@ def placeholder_on(device: Device, axis: int | None, dtype: DType, shape: tuple[
     return storage, value
 
 
+def fresh_buffer(size: int, dtype: DType, device: Device, contents: npt.NDArray[Any] | None) -> UOp:
+    """A fresh buffer of one device, which holds these elements if they are given."""
+    storage = buffer(next(_SLOTS), size, dtype, device)
+    if contents is not None:
+        _CONTENTS[storage] = contents.reshape(-1)
+    return storage
+
+
 def keep_on(
     device: Device, axis: int | None, shape: tuple[int, ...], arrays: Sequence[npt.NDArray[Any]]
 ) -> UOp:

@@ -9,7 +9,7 @@ neither (U-14, U-20).
 
 Every method is a composition of UOps, and its value is the law's, bit for bit. The methods are told by subject in
 chapters of their own: `values`, `arithmetic`, `movement`, `reductions`, `selection`, `linear_algebra`, `elementwise`,
-`activations`, `eager`, `numeric`, `creation`, `randomness`, `networks`, `spaces`, `placement` and `differentiation`.
+`activations`, `eager`, `divisions`, `solving`, `numeric`, `creation`, `randomness`, `networks`, `spaces`, `placement` and `differentiation`.
 
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> (x @ x.T + 1).sum(axis=0).tolist()
@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from soundline.impl.tensors import arguments
 from soundline.impl.tensors.differentiation import Differentiation
-from soundline.impl.tensors.divisions import Divisions
 from soundline.impl.tensors.eager import Eager
+from soundline.impl.tensors.solving import Solving
 from soundline.impl.tensors.spaces import Spaces
 
 
-class Tensor(Differentiation, Eager, Divisions, Spaces):
+class Tensor(Differentiation, Eager, Solving, Spaces):
     """A value of a shape and a dtype, made from numbers, nested lists, arrays, or anything that speaks DLPack.
 
     Python floats become float32 and Python integers int32 (int64 where they need it), unless `dtype` says otherwise;

@@ -54,6 +54,8 @@ _OWN_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "full_like": {"fill_value": "value"},
     "group_norm": {"num_groups": "groups"},
     "linspace": {"num": "count", "steps": "count"},
+    "matrix_power": {"n": "exponent"},
+    "norm": {"p": "ord"},
     "one_hot": {"num_classes": "count"},
     "pixel_shuffle": {"upscale_factor": "factor"},
     "repeat_interleave": {"repeats": "count"},

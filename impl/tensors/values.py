@@ -335,11 +335,19 @@ class Values:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the value, which is computed for it."""
-        return _loaded, (type(self), np.asarray(self), history.is_leaf(self._uop))
+        place = (self._uop.device, self._uop.axis)
+        return _loaded, (type(self), np.asarray(self), history.is_leaf(self._uop), place)
 
 
-def _loaded(kind: type[Values], array: npt.NDArray[Any], asks: bool) -> Values:
-    return kind(array, requires_grad=asks)
+def _loaded(kind: type[Any], array: npt.NDArray[Any], asks: bool, place: tuple[Any, int | None]) -> Any:
+    """A tensor that was pickled, where it was."""
+    device, axis = place
+    value = kind(array)
+    if isinstance(device, tuple):
+        value = value.shard(device, axis).realize()
+    elif device not in (None, "CPU"):
+        value = value.to(device).realize()
+    return kind(value, requires_grad=asks)
 
 
 def _no_value(where: str) -> TracingError:

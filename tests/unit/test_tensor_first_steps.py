@@ -524,6 +524,9 @@ def test_tensors_are_copied_and_pickled() -> None:
     assert w.grad is None
     narrow = Tensor([1.5], dtype="bfloat16") * 2
     assert pickle.loads(pickle.dumps(narrow)).dtype is sl.bfloat16
+    parts = Tensor([1.0, 2.0]).shard(("CPU:0", "CPU:1"), 0)
+    assert [p.tolist() for p in pickle.loads(pickle.dumps(parts)).shards] == [[1.0], [2.0]]
+    assert pickle.loads(pickle.dumps(Tensor([1]).to("CPU:1"))).device == "CPU:1"
     twin = copy.copy(narrow)
     twin[0] = 5
     assert narrow.tolist() == [3.0]
