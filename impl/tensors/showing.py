@@ -50,7 +50,7 @@ def _values(tensor: Values) -> tuple[str, list[str]]:
     """The values as text, or none and why."""
     try:
         if any(is_size(s) for s in tensor.shape) or not tensor.is_computable:
-            return "", ["an argument has no value while a function is traced"]
+            return "", ["without a value while a function is traced"]
         if not tensor.is_stored and tensor.size > MOST:
             return "", ["not computed yet"]
         held = np.asarray(tensor)

@@ -95,7 +95,7 @@ class Solving(Creation, Divisions):
             return x.inv().matrix_power(-exponent).cast(floating(self.dtype))
         result: Self | None = None
         square = x
-        for digit in reversed(bin(exponent)[2:]):
+        for digit in reversed(f"{exponent:b}"):
             if digit == "1":
                 result = square if result is None else result @ square
             square = square @ square
