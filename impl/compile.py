@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from soundline.impl.sizes import capacity
 from soundline.impl.stages import PROFILES, STAGES, Lowered, lower
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import to_numpy
-from soundline.spec.errors import OutOfMemoryError, UsageError
+from soundline.spec.errors import OutOfMemoryError, UsageError, WrongType
 from soundline.spec.uop import UOp
 
 __all__ = [
@@ -97,6 +97,10 @@ def compile(  # noqa: A001  # the name of the public function
         raise UsageError(f"there is no device {device!r}", hint="compile for the CPU")
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}", hint=f"one of {', '.join(PROFILES)}")
+    if not callable(fn):
+        raise WrongType(f"wants a function; given a {type(fn).__name__}", where="compile")
+    if schedule is not None and not isinstance(schedule, str | Sequence | Mapping):
+        raise WrongType(f"wants a text, steps, or these by kernel; given {schedule!r}", where="schedule")
     leaves, form = form_of(parameters_of(fn), examples, named)
     inputs = [signature_of(e, f"example {path}") for e, path in zip(leaves, form.paths, strict=True)]
     if is_sized(inputs):

@@ -38,7 +38,7 @@ class Signature:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", check_dtype(self.dtype))
-        object.__setattr__(self, "shape", sizes_of((tuple(self.shape),)))
+        object.__setattr__(self, "shape", sizes_of((self.shape,)))
         object.__setattr__(self, "size", math.prod(self.shape))
         object.__setattr__(self, "storage", to_numpy(self.dtype))
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from soundline.impl import construction as _construction  # noqa: F401  # what it checks is remembered
 from soundline.spec.dtypes import DType, from_numpy, index
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import WrongType
 from soundline.spec.node import Device
 from soundline.spec.uop import Op, UOp, buffer, reshape
 
@@ -40,7 +40,7 @@ def dtype_of(array: npt.NDArray[Any]) -> DType:
     except KeyError:
         found = index
     if found is index:  # which numpy holds as objects
-        raise UsageError(
+        raise WrongType(
             f"numpy's dtype {array.dtype} has no counterpart",
             hint="cast the array to bool, an integer, a float, or a dtype of ml_dtypes",
         )

@@ -18,12 +18,13 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from soundline.impl.sizes import is_size
+from soundline.impl.tensors.values import Values
 from soundline.spec.errors import SoundlineError, WrongType
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -69,6 +70,8 @@ _OWN_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
 _WHOLE: Final = frozenset(
     ("int", "Sequence[int]", "Sequence[tuple[int,int]]", "tuple[int,int]", "Axes", "Sizes")
 )
+_ONE: Final = frozenset(("int", "Axes", "Sizes"))
+"""Those that one integer may be."""
 _NUMBER: Final = frozenset(("float", *_WHOLE))
 _UNUSED: Final = ("out", "dtype")
 """What numpy's own functions hand on as None to a method of this name."""
@@ -107,6 +110,14 @@ def _number(where: str, name: str, value: Any) -> Any:
     raise WrongType(f"wants a number as {name}; given {_shown(value)}", where=where)
 
 
+def _several(where: str, name: str, value: Any) -> Any:
+    """Integers, or pairs of them, in a tuple or list."""
+    found = _whole(where, name, value)
+    if isinstance(found, tuple):
+        return found
+    raise WrongType(f"wants several integers as {name}; given {_shown(value)}", where=where)
+
+
 def _truth(where: str, name: str, value: Any) -> Any:
     if isinstance(value, bool | int | np.bool_ | np.integer):
         return bool(value)
@@ -117,6 +128,18 @@ def _text(where: str, name: str, value: Any) -> Any:
     if isinstance(value, str):
         return value
     raise WrongType(f"wants a text as {name}; given {_shown(value)}", where=where)
+
+
+def _texts(where: str, name: str, value: Any) -> Any:
+    if isinstance(value, str) or (isinstance(value, Sequence) and all(isinstance(v, str) for v in value)):
+        return value
+    raise WrongType(f"wants a text, or several, as {name}; given {_shown(value)}", where=where)
+
+
+def _tensor(where: str, name: str, value: Any) -> Any:
+    if isinstance(value, Values):
+        return value
+    raise WrongType(f"wants Tensors as {name}; given {_shown(value)}", where=where)
 
 
 def _shown(value: Any) -> str:
@@ -131,13 +154,17 @@ def _check_of(annotation: str) -> Check | None:
     optional = "None" in kinds or "Axes" in kinds
     kinds -= {"None"}
     if kinds <= _WHOLE:
-        check: Check = _whole
+        check: Check = _whole if kinds & _ONE else _several
     elif kinds <= _NUMBER:
         check = _number
     elif kinds == {"bool"}:
         check = _truth
     elif kinds == {"str"}:
         check = _text
+    elif kinds <= {"str", "Sequence[str]"}:
+        check = _texts
+    elif kinds <= {"Self", "Values"}:
+        check = _tensor
     else:
         return None
     return _optional(check) if optional else check

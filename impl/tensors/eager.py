@@ -16,7 +16,7 @@ import numpy as np
 
 from soundline.impl import storage
 from soundline.impl.sizes import is_size
-from soundline.impl.tensors import history
+from soundline.impl.tensors import history, parts
 from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.placement import Placement
 from soundline.impl.tensors.selection import Selection, indices_of
@@ -35,20 +35,15 @@ class Eager(Selection, Placement):
     def __iter__(self) -> Iterator[Self]:
         """The slices of the first axis, in order: ``for row in x``, ``list(x)``, ``a, b = x``.
 
-        A lazy tensor is computed once, and its slices share the memory. Where a gradient is to pass, and while a
-        function is traced, they are ``x[0]``, ``x[1]`` and so on.
+        They are ``x[0]``, ``x[1]`` and so on. When the value of one is asked for, a lazy tensor is computed whole, once.
         """
         if not self.shape:
             raise WrongType("a tensor of shape () has no axis to go along", where="iter")
         if is_size(self.shape[0]):
             raise WrongType(f"wants a size that is known; given {self.shape[0]}", where="iter")
-        if history.tracked(self._uop) or not self.is_computable or isinstance(self.device, tuple):
-            return (self[k] for k in range(self.shape[0]))
-        return (self.of(storage.keep(row)) for row in self._rows_held())
-
-    def _rows_held(self) -> list[Any]:
-        held = self._held("iter")
-        return [held[k, ...] for k in range(len(held))]
+        if self.is_computable:
+            parts.go_along(self._uop)
+        return (self[k] for k in range(self.shape[0]))
 
     def __contains__(self, value: Operand) -> bool:
         """Whether some element equals a value; shapes broadcast."""
@@ -149,8 +144,6 @@ class Eager(Selection, Placement):
         if shape is None:
             raise refuse("masked_select", f"a mask that broadcasts with {self.shape}", chosen.shape)
         held = np.broadcast_to(chosen._held("masked_select"), shape)
-        if self.is_stored and not history.tracked(self._uop):
-            return self.of(storage.keep(np.broadcast_to(self._held("masked_select"), shape)[held]))
         whole = self.expand(shape).reshape(-1) if 0 not in shape else self.expand(shape).reshape(0)
         return whole.take(np.flatnonzero(held), 0)
 

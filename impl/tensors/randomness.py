@@ -68,7 +68,7 @@ def _word(value: int) -> UOp:
 
 
 def _is_word(value: Any) -> bool:
-    return isinstance(value, int) and 0 <= value < 2**_BITS
+    return isinstance(value, int | np.integer) and 0 <= int(value) < 2**_BITS
 
 
 def _key(where: str, key: Key) -> UOp:

@@ -9,12 +9,13 @@ fails: where there is no value to show, its shape stands, and why.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from soundline.impl.sizes import is_size
-from soundline.impl.tensors import history
+from soundline.impl.tensors import history, parts
 
 if TYPE_CHECKING:
     from soundline.impl.tensors.values import Values
@@ -46,6 +47,15 @@ def shown(tensor: Values) -> str:
     return f"Tensor({', '.join([*parts, *more])})"
 
 
+def _held(tensor: Values) -> npt.NDArray[Any]:
+    """The value, of a tensor that stays what it was: gradients pass a graph, and would not pass its value."""
+    twin = tensor.of(tensor._uop)
+    found = np.asarray(twin)
+    if not tensor.is_stored and not isinstance(twin._uop.device, tuple):
+        parts.remember(tensor._uop, twin._uop)
+    return found
+
+
 def _values(tensor: Values) -> tuple[str, list[str]]:
     """The values as text, or none and why."""
     try:
@@ -53,7 +63,7 @@ def _values(tensor: Values) -> tuple[str, list[str]]:
             return "", ["without a value while a function is traced"]
         if not tensor.is_stored and tensor.size > MOST:
             return "", ["not computed yet"]
-        held = np.asarray(tensor)
+        held = _held(tensor)
         plain = (
             held if held.dtype.isbuiltin == 1 else held.astype(np.float32)
         )  # numpy cannot print the narrow floats

@@ -25,7 +25,7 @@ from soundline.impl.operands import array_of, shape_of, stored_or_constant
 from soundline.impl.promotion import DTypeLike, check_dtype
 from soundline.impl.runtime import memory
 from soundline.impl.sizes import is_known
-from soundline.impl.tensors import history
+from soundline.impl.tensors import history, parts
 from soundline.impl.tensors.showing import shown
 from soundline.spec.closed import own_nodes
 from soundline.spec.dtypes import DType, bool_, to_numpy
@@ -242,12 +242,22 @@ class Values:
         if waiting:
             if not all(t.is_computable for t in waiting):
                 raise _no_value(where)
+            waiting = [t for t in waiting if not t._is_part()]
+        if waiting:
             from soundline.impl.compile import stored
 
             graphs = [t._uop for t in waiting]
             for tensor, graph, value in zip(waiting, graphs, stored(graphs), strict=True):
                 tensor._uop = history.kept(value, graph)
         return self
+
+    def _is_part(self) -> bool:
+        """Whether the value is part of one that is in memory: then it is stored from there."""
+        graph = self._uop
+        found = parts.held(graph)
+        if found is not None:
+            self._uop = history.kept(storage.keep(np.ascontiguousarray(found).reshape(found.shape)), graph)
+        return found is not None
 
     def _held(self, where: str) -> npt.NDArray[Any]:
         """The computed value, in memory that must not be written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 import pickle
 from collections.abc import Callable
@@ -16,8 +17,9 @@ import soundline as sl
 from soundline.impl.tensor import Tensor
 from soundline.impl.tensors import arguments, showing
 
-from .tensor_cases import all_same
+from .tensor_cases import all_same, law
 
+compiling = importlib.import_module("soundline.impl.compile")
 X = np.arange(6.0, dtype=np.float32).reshape(2, 3)
 
 
@@ -39,14 +41,55 @@ def test_a_tensor_is_gone_along_as_an_array_is() -> None:
 
 
 def test_a_lazy_tensor_is_computed_once_for_all_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from soundline.impl import compile as compiling
-
     calls: list[int] = []
     stored = compiling.stored
     monkeypatch.setattr(compiling, "stored", lambda graphs: calls.append(1) or stored(graphs))
     rows = list(Tensor(X) * 2 + 1)
+    assert not calls, "to unpack is to compute nothing"
     assert [r.tolist() for r in rows] == (X * 2 + 1).tolist()
     assert len(calls) == 1
+    tracked = Tensor(X, requires_grad=True) * 2
+    assert [r.tolist() for r in tracked] == (X * 2).tolist()
+    assert len(calls) == 2
+
+
+def test_parts_are_read_where_they_lie_and_as_the_law_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Tensor(np.arange(24, dtype=np.int32).reshape(2, 3, 4))
+    parts = {
+        "row": x[1],
+        "element": x[1, 2, 3],
+        "slice": x[:, 1:3, 2:],
+        "backwards": x[::-1, :, ::-1],
+        "permuted": x.permute(2, 0, 1)[1:, 1],
+        "repeated": x[:, :1].expand(2, 5, 4).flip(1),
+        "flat": x.reshape(4, 6)[1:3].reshape(12)[5:],
+        "none": x[:, 3:],
+        "detached": x.detach()[0].T,
+    }
+    all_same({name: (part, law(part.uop).to_numpy()) for name, part in parts.items()})
+    with monkeypatch.context() as patched:
+        patched.setattr(compiling, "stored", lambda graphs: pytest.fail("a program was compiled"))
+        for name, part in parts.items():
+            np.testing.assert_array_equal(part.numpy(), law(part.uop).to_numpy(), err_msg=name)
+    elsewhere = Tensor([[1, 2], [3, 4]]).to("CPU:1").realize()[1].realize()
+    assert elsewhere.device == "CPU:1", "a part stays where the whole is"
+    assert elsewhere.tolist() == [3, 4]
+    spread = Tensor([[1, 2], [3, 4]]).shard(("CPU:0", "CPU:1"), 1)
+    assert [r.tolist() for r in spread] == [[1, 2], [3, 4]]
+    assert (x[0] + 1).tolist() == (np.arange(12).reshape(3, 4) + 1).tolist()
+
+
+def test_looking_at_a_tensor_changes_nothing() -> None:
+    """A value that was computed is the end of a graph; printing, and reading rows, must not be."""
+    x = Tensor([1.0, 2.0, 3.0])
+    y = x * x
+    first, *_ = y
+    assert repr(y) == repr(y) == "Tensor([1., 4., 9.], dtype=float32)"
+    assert [float(v) for v in y] == [1.0, 4.0, 9.0]
+    (slope,) = y.sum().gradient(x)
+    assert slope.tolist() == [2.0, 4.0, 6.0]
+    (slope,) = (first + y.masked_select([False, True, True]).sum()).gradient(x)
+    assert slope.tolist() == [2.0, 4.0, 6.0]
 
 
 def test_gradients_pass_to_the_rows() -> None:
