@@ -129,7 +129,7 @@ class Variable(Size):
     __slots__ = ("hi", "lo", "name")
 
     def __init__(self, name: str, lo: int, hi: int) -> None:
-        if not isinstance(name, str) or not name.isidentifier() or not 1 <= lo <= hi <= int32.max:
+        if not str(name).isidentifier() or not 1 <= lo <= hi <= int32.max:
             raise UsageError(f"wants a name and 1 ≤ lo ≤ hi; given {name!r}, {lo}, {hi}", where="Variable")
         self.name, self.lo, self.hi = name, int(lo), int(hi)
         slot = next(_SLOTS)
@@ -141,10 +141,9 @@ class Variable(Size):
         """The slot of its Param."""
         return int(self.as_uop.arg.slot)
 
-    def bind(self, value: int) -> int:
+    def bind(self, value: Any) -> int:
         """The value, if it is one that the variable may have; raises `UsageError` otherwise."""
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or not self.lo <= value <= self.hi:
+        if (type(value) is not int and not isinstance(value, np.integer)) or not self.lo <= value <= self.hi:
             raise UsageError(f"the size {self.name} is {value!r}, not one of {self.lo} … {self.hi}")
         return int(value)
 

@@ -9,8 +9,8 @@ neither (U-14, U-20).
 
 Every method is a composition of UOps, and its value is the law's, bit for bit. The methods are told by subject in
 chapters of their own: `values`, `showing`, `arguments`, `arithmetic`, `divisions`, `movement`, `reductions`,
-`selection`, `eager`, `parts`, `linear_algebra`, `solving`, `elementwise`, `activations`, `numeric`, `creation`, `randomness`,
-`networks`, `spaces`, `placement` and `differentiation`.
+`selection`, `eager`, `parts`, `linear_algebra`, `solving`, `elementwise`, `activations`, `numeric`, `creation`,
+`randomness`, `networks`, `spaces`, `placement` and `differentiation`.
 
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> (x @ x.T + 1).sum(axis=0).tolist()

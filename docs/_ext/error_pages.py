@@ -114,7 +114,8 @@ def errors() -> str:
 
 def _class(error: type[tree.SoundlineError]) -> str:
     parents = [parent.__name__ for parent in error.__bases__ if parent is not Exception]
-    under = f" (a {' and a '.join(f'``{name}``' for name in parents)})" if parents else ""
+    named = [f"{'an' if name[0] in 'AEIOU' else 'a'} ``{name}``" for name in parents]
+    under = f" ({' and '.join(named)})" if named else ""
     said = re.split(r"`+([^`]+)`+", inspect.getdoc(error) or "")
     shown = "".join(code(part) if k % 2 else escape(part) for k, part in enumerate(said))
     return f":here:`{error.__name__}`{under}\n{indent(shown, '   ')}\n"

@@ -21,8 +21,9 @@ from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.placement import Placement
 from soundline.impl.tensors.selection import Selection, indices_of
 from soundline.impl.tensors.values import Operand, as_graph
-from soundline.spec.dtypes import bool_
+from soundline.spec.dtypes import bool_, to_numpy
 from soundline.spec.errors import TracingError, UsageError, WrongIndex, WrongType
+from soundline.spec.uop import Op
 
 
 class Eager(Selection, Placement):
@@ -35,7 +36,7 @@ class Eager(Selection, Placement):
     def __iter__(self) -> Iterator[Self]:
         """The slices of the first axis, in order: ``for row in x``, ``list(x)``, ``a, b = x``.
 
-        They are ``x[0]``, ``x[1]`` and so on. When the value of one is asked for, a lazy tensor is computed whole, once.
+        They are ``x[0]``, ``x[1]`` and so on. Where the value of one is asked for, a lazy tensor is computed whole.
         """
         if not self.shape:
             raise WrongType("a tensor of shape () has no axis to go along", where="iter")
@@ -60,7 +61,7 @@ class Eager(Selection, Placement):
         """
         self._check_assignable(value)
         held = self._held("[] =").copy()
-        given = np.asarray(self.of(as_graph(value, self.dtype)))
+        given = self._given(value)
         try:
             held[indices_of(where)] = given
         except IndexError as error:
@@ -75,6 +76,13 @@ class Eager(Selection, Placement):
         elif self.device != "CPU":
             changed = changed.to(self.device)
         self._replace(changed)
+
+    def _given(self, value: Operand) -> Any:
+        """A value that is assigned, as an array of this dtype."""
+        graph = as_graph(value, self.dtype)
+        if graph.op is Op.Const:
+            return np.array(graph.arg.value, to_numpy(self.dtype))
+        return np.asarray(self.of(graph))
 
     def _check_assignable(self, value: Operand) -> None:
         if not self.is_computable or (isinstance(value, Selection) and not value.is_computable):

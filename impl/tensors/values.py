@@ -238,11 +238,9 @@ class Values:
     def _realized(self, where: str, *others: Values) -> Self:
         """The same for a method of this name, which is refused while a function is traced."""
         together: tuple[Values, ...] = (self, *others)
-        waiting = [t for t in dict.fromkeys(together) if _stored(t._uop) is None]
-        if waiting:
-            if not all(t.is_computable for t in waiting):
-                raise _no_value(where)
-            waiting = [t for t in waiting if not t._is_part()]
+        waiting = [t for t in dict.fromkeys(together) if _stored(t._uop) is None and not t._is_part()]
+        if not all(t.is_computable for t in waiting):
+            raise _no_value(where)
         if waiting:
             from soundline.impl.compile import stored
 
