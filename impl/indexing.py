@@ -12,7 +12,7 @@ from types import EllipsisType
 from typing import Any
 
 from soundline.impl.sizes import Size, size_of
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import UsageError, WrongIndex, WrongType
 from soundline.spec.uop import Op, UOp, pad, reshape, shrink
 
 Selector = int | slice | None | EllipsisType
@@ -23,13 +23,13 @@ def selectors(index: Any, rank: int) -> list[Selector]:
     given = list(index) if isinstance(index, tuple) else [index]
     for item in given:
         if isinstance(item, bool) or not (item is None or item is ... or isinstance(item, int | slice)):
-            raise UsageError(
+            raise WrongType(
                 f"wants integers, slices, None, ... and arrays of integers or bools; given {item!r}",
                 where="[]",
             )
     axes = sum(1 for item in given if item is not None and item is not ...)
     if axes > rank or sum(1 for item in given if item is ...) > 1:
-        raise UsageError(f"wants at most {rank} indices and one ...; given {given}", where="[]")
+        raise WrongIndex(f"wants at most {rank} indices and one ...; given {given}", where="[]")
     at = next((k for k, item in enumerate(given) if item is ...), len(given))
     return [*given[:at], *[slice(None)] * (rank - axes), *given[at + 1 :]]
 
@@ -58,7 +58,7 @@ def indexed(x: UOp, index: Any) -> UOp:
             shape.append(count)
         elif isinstance(selector, int):
             if not -size <= selector < size:
-                raise UsageError(
+                raise WrongIndex(
                     f"wants an index inside an axis of size {size}; given {selector}", where="[]"
                 )
             x = _part(x, axis, selector + size if selector < 0 else selector, 1)

@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from soundline.impl import storage
 from soundline.impl.promotion import default_dtype
+from soundline.impl.runtime import memory
 from soundline.impl.sizes import Size, is_size, size_of
 from soundline.spec.dtypes import DType, bool_, float64, index, int64, to_numpy
 from soundline.spec.elementwise import cast
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import SoundlineError, UsageError, WrongIndex, WrongType
 from soundline.spec.uop import Op, UOp, broadcast_to, const
 
 Axes = int | Sequence[int] | None
@@ -48,7 +49,8 @@ def stored_or_constant(data: Any, dtype: DType | None) -> UOp:
     if array.shape == ():
         value = const(float(array) if own.is_float else array.item(), own)
     else:
-        value = storage.keep(np.array(array, dtype=to_numpy(own), order="C", copy=True))
+        with memory.wanted(array.nbytes, f"a tensor of shape {array.shape}"):
+            value = storage.keep(np.array(array, dtype=to_numpy(own), order="C", copy=True))
     return value if dtype in (None, own) else Op.Cast(value, arg=dtype)
 
 
@@ -69,6 +71,8 @@ def array_of(data: Any, *, exact: bool = False) -> npt.NDArray[Any]:
         if not hasattr(data, "__array__") and hasattr(data, "__dlpack__"):
             return np.from_dlpack(data)
         array = np.asarray(data)
+    except SoundlineError:
+        raise
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
         raise UsageError(f"this is no tensor, or none in this machine's memory: {error}") from None
     if exact or _holds_arrays(data):
@@ -99,25 +103,27 @@ def shape_of(uop: UOp) -> tuple[int, ...]:
 
 def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence."""
-    if len(given) == 1 and isinstance(given[0], Sequence):
+    if len(given) == 1 and isinstance(given[0], Sequence) and not isinstance(given[0], str):
         given = tuple(given[0])
-    if not all(isinstance(s, int | Size) for s in given):
-        raise UsageError(f"{given} are not all integers")
+    if not all(isinstance(s, int | np.integer | Size) for s in given):
+        raise WrongType(f"{given} are not all integers")
     return tuple(s if isinstance(s, Size) else int(s) for s in given)  # type: ignore[misc]
 
 
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front; a negative one counts from the end."""
+    if not isinstance(axis, int | np.integer):
+        raise WrongType(f"wants an integer as axis; given {axis!r}")
     if not -rank <= axis < rank:
-        raise UsageError(f"axis {axis} is outside a tensor of rank {rank}")
-    return axis % rank
+        raise WrongIndex(f"axis {axis} is outside a tensor of rank {rank}")
+    return int(axis) % rank
 
 
 def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
     """The axes that are named, each once, counted from the front."""
     if axis is None:
         return tuple(range(rank))
-    found = tuple(axis_of(a, rank) for a in ((axis,) if isinstance(axis, int) else axis))
+    found = tuple(axis_of(a, rank) for a in ((axis,) if isinstance(axis, int | np.integer) else axis))
     if len(set(found)) != len(found):
         raise UsageError(f"an axis is named twice in {axis}")
     return found

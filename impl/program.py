@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from soundline.impl.drawing_kernels import stage_picture
 from soundline.impl.drawing_listing import text_picture
 from soundline.impl.explanation import Explanation, explained
 from soundline.impl.linking import Linked
-from soundline.impl.lower.schedule import Scheduled
+from soundline.impl.lower.schedule import Numbered, Scheduled
 from soundline.impl.lower.steps import Compiled
 from soundline.impl.lower.views import shape_of
 from soundline.impl.profile import Profile, profiled
 from soundline.impl.promises import promises
+from soundline.impl.pytrees import Form, Tree, rebuilt
 from soundline.impl.runtime.assembly import Loaded
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.signatures import Signature, parts_of
@@ -41,24 +42,85 @@ Arrays = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Program:
-    """A compiled program: call it with arrays or Tensors of the dtypes and shapes that it was compiled for.
-
-    A call returns fresh numpy arrays, one or as many as the function returned. It may be called from several threads.
-    """
+class Recipe:
+    """What a program is made from: all that another process needs to make it again."""
 
     name: str
+    function: UOp
+    """What was compiled: a Function over flat Buffers, those of the arguments and then the captured ones."""
+    called: frozenset[UOp]
+    """The bodies in it that are compiled apart."""
+    captured: tuple[Arrays, ...]
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     device: str
-    _profile: str
-    _function: UOp
+    profile: str
+    takes: Form
+    """How it is called."""
+    gives: Tree
+    """The structure of its results."""
+    given: Numbered = ()
+    """The schedules that were given, or found by a search."""
+    sizes: tuple[UOp, ...] = ()
+    """The Variables whose values are arguments too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A compiled program: call it with arrays or Tensors of the dtypes and shapes that it was compiled for.
+
+    A call returns fresh numpy arrays, in the structure of what the function returned. It may be called from several
+    threads. A program can be pickled; where it is loaded its kernels are taken from the compile cache, or compiled.
+    """
+
+    recipe: Recipe
     loaded: Loaded
     """The program as it is linked and loaded."""
-    _single: bool
     _plain: bool
     """Whether every argument and result is one array, in the memory that has no name."""
     _commands: CommandBuffer
+    _count: int = field(init=False)
+    """The number of arguments by place that are one leaf each; -1 where some are not."""
+    _single: bool = field(init=False)
+    """Whether the result is one array."""
+
+    def __post_init__(self) -> None:
+        takes = self.recipe.takes
+        object.__setattr__(self, "_count", len(takes.placed) if takes.is_flat else -1)
+        object.__setattr__(self, "_single", self.recipe.gives.is_single)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from soundline.impl.pickling import loaded, packed
+
+        return loaded, (packed(self.recipe),)
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.recipe.name
+
+    @property
+    def inputs(self) -> tuple[Signature, ...]:
+        """The dtypes and shapes of the arguments, leaf by leaf."""
+        return self.recipe.inputs
+
+    @property
+    def outputs(self) -> tuple[Signature, ...]:
+        """The dtypes and shapes of the results, leaf by leaf."""
+        return self.recipe.outputs
+
+    @property
+    def device(self) -> str:
+        """What it was compiled for."""
+        return self.recipe.device
+
+    @property
+    def _profile(self) -> str:
+        return self.recipe.profile
+
+    @property
+    def _function(self) -> UOp:
+        return self.recipe.function
 
     def __repr__(self) -> str:
         takes, gives = (", ".join(map(str, signatures)) for signatures in (self.inputs, self.outputs))
@@ -156,9 +218,9 @@ class Program:
             commands.count,
         )
 
-    def profile(self, *arguments: Any, repeats: int = 20) -> Profile:
+    def profile(self, *arguments: Any, repeats: int = 20, **named: Any) -> Profile:
         """Run so often, and tell of every kernel how long it takes and what share of the machine's peak that is."""
-        self._check_count(arguments)
+        arguments = self._leaves(arguments, named)
         given, sizes = self._measurable(arguments)
         return profiled(repr(self), self._linked, self._commands, given, repeats, sizes)
 
@@ -178,19 +240,21 @@ class Program:
         yield "profile", self._profile
         yield "kernels", len(self.kernels)
 
-    def applied(self, *arguments: Any) -> Any:
+    def applied(self, *arguments: Any, **named: Any) -> Any:
         """The results as lazy Tensors: the program as part of another, which runs its kernels and compiles nothing.
 
         In the graph it is a Call, through which no gradient passes.
         """
-        self._check_count(arguments)
+        return self._applied(self._leaves(arguments, named))
+
+    def _applied(self, arguments: Sequence[Any]) -> Any:
         if not self._plain:
             raise UsageError(f"{self.name} is placed on devices; it cannot be part of another program")
         tensors = [a if isinstance(a, Tensor) else Tensor(a) for a in arguments]
-        for k, (t, wanted) in enumerate(zip(tensors, self.inputs, strict=True)):
+        for label, t, wanted in zip(self._labels, tensors, self.inputs, strict=True):
             given = Signature(t.dtype, t.shape, t.device, t.axis)
             if given != wanted:
-                raise UsageError(f"argument {k} is {given}; the program was compiled for {wanted}")
+                raise UsageError(f"{label} is {given}; the program was compiled for {wanted}")
         values = [*(t.uop for t in tensors), *map(Op.Load, self._function.src[1 + len(tensors) :])]
         flat = [
             v if v.shape == p else reshape(v, p) for v, p in ((v, (math.prod(shape_of(v)),)) for v in values)
@@ -198,27 +262,27 @@ class Program:
         call = Op.Call(self._function.src[0], *flat, tag=Compiled(self))
         found = [Op.GetTuple(call, arg=k) for k in range(len(self.outputs))]
         results = tuple(Tensor.of(f) for f in found)
-        return results[0] if self._single else results
+        return results[0] if self._single else self._shaped(results)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the program; raises `UsageError` where the arguments are not what it was compiled for.
 
         While a function is traced, where a Tensor has no value yet, the program becomes part of it (`applied`).
         """
-        if len(arguments) != len(self.inputs):
-            self._check_count(arguments)
+        if named or len(arguments) != self._count:
+            arguments = self._leaves(arguments, named)
         results = self._commands.run(arguments) if self._plain else None
         if results is None:
             if any(isinstance(a, Tensor) and not a.is_computable for a in arguments):
-                return self.applied(*arguments)
+                return self._applied(arguments)
             results = self._commands.run_checked(self._given(arguments))
         if not self._plain:
             results = self._together(results)
-        return results[0] if self._single else results
+        return results[0] if self._single else self._shaped(results)
 
-    def stored(self, *arguments: Any) -> list[UOp]:
+    def stored(self, *arguments: Any, **named: Any) -> list[UOp]:
         """Run the program; its results as stored values, each where it is."""
-        self._check_count(arguments)
+        arguments = self._leaves(arguments, named)
         return self._kept(self._commands.run_checked(self._given(arguments)))
 
     def _kept(self, arrays: Sequence[Arrays]) -> list[UOp]:
@@ -232,17 +296,27 @@ class Program:
         found = ((s, Tensor.of(value)) for s, value in rows)
         return tuple(t if isinstance(s.device, tuple) else np.asarray(t) for s, t in found)
 
-    def _check_count(self, arguments: Sequence[Any]) -> None:
-        if len(arguments) != len(self.inputs):
-            raise UsageError(f"{self.name} takes {len(self.inputs)} arguments, not {len(arguments)}")
+    def _leaves(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call, leaf by leaf."""
+        return tuple(self.recipe.takes.leaves(self.name, arguments, named))
+
+    def _shaped(self, results: tuple[Any, ...]) -> Any:
+        """Results in the structure of what the function returned."""
+        gives = self.recipe.gives
+        return results if gives.is_row else rebuilt(gives, iter(results))
+
+    @property
+    def _labels(self) -> list[str]:
+        """What errors call each leaf of the arguments."""
+        return self.recipe.takes.labels
 
     def _measurable(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[int, int]]:
         """The arrays of a call, and the sizes among them, by slot."""
         return self._given(arguments), {}
 
     def _given(self, arguments: Sequence[Any]) -> list[Arrays]:
-        rows = enumerate(zip(arguments, self.inputs, strict=True))
-        return [part for k, (a, s) in rows for part in parts_of(a, s, k)]
+        rows = zip(arguments, self.inputs, self._labels, strict=True)
+        return [part for a, s, label in rows for part in parts_of(a, s, label)]
 
 
 def stage_text(program: Program, name: str) -> str:

@@ -12,6 +12,9 @@ A Python number is weak: it takes the dtype of the tensor beside it, unless it i
 from __future__ import annotations
 
 import functools
+from typing import Any
+
+import numpy as np
 
 from soundline.spec.dtypes import (
     DType,
@@ -22,6 +25,7 @@ from soundline.spec.dtypes import (
     float16,
     float32,
     float64,
+    from_numpy,
     index,
     int8,
     int16,
@@ -33,7 +37,7 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import UsageError, WrongType
 
 _BY_SIZE = (
     bool_,
@@ -53,6 +57,10 @@ _BY_SIZE = (
     float64,
 )
 """Candidates, the least first; an integer comes before a float."""
+
+
+DTypeLike = DType | str | type[Any] | np.dtype[Any]
+"""What users may write for a dtype, see `check_dtype`."""
 
 
 @functools.cache
@@ -112,7 +120,37 @@ def accumulated(dtype: DType) -> DType:
 
 
 def check_dtype(value: object) -> DType:
-    """`value`, if it is a dtype that a tensor can have; raises `UsageError` for anything else."""
-    if not isinstance(value, DType) or value not in _BY_SIZE:
-        raise UsageError(f"{value!r} is no dtype of a tensor", hint="for example soundline.float32")
-    return value
+    """The dtype of a tensor that is named: a `DType`, its name, a dtype of numpy or ml_dtypes, or Python's ``bool``,
+    ``int`` and ``float``, which are 64 bits wide as numpy's and torch's are. Raises `WrongType` for anything else.
+
+    >>> import numpy as np
+    >>> check_dtype("float32"), check_dtype(np.int8), check_dtype(int), check_dtype(np.dtype(bool))
+    (float32, int8, int64, bool)
+    """
+    if isinstance(value, DType):
+        found: DType | None = value
+    else:
+        found = _named(value)
+    if found is None or found not in _BY_SIZE:
+        raise WrongType(
+            f"{value!r} is no dtype of a tensor",
+            hint='for example soundline.float32, "float32" or np.float32',
+        )
+    return found
+
+
+_PYTHONS = {bool: bool_, int: int64, float: float64}
+
+
+def _named(value: object) -> DType | None:
+    """The dtype that a text or a type of Python or numpy names; None where it names none."""
+    if isinstance(value, type) and value in _PYTHONS:
+        return _PYTHONS[value]
+    if isinstance(value, str):
+        return next((d for d in _BY_SIZE if d.name == value), None)
+    if value is None:
+        return None
+    try:
+        return from_numpy(np.dtype(value).newbyteorder("="))  # type: ignore[call-overload]  # anything at all
+    except (TypeError, ValueError, KeyError):
+        return None

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.impl import storage
-from soundline.impl.operands import array_of
+from soundline.impl.operands import array_of, sizes_of
+from soundline.impl.promotion import check_dtype
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import DType, to_numpy
 from soundline.spec.errors import UsageError
@@ -36,6 +37,8 @@ class Signature:
     storage: np.dtype[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        object.__setattr__(self, "shape", sizes_of((self.shape,)))
         object.__setattr__(self, "size", math.prod(self.shape))
         object.__setattr__(self, "storage", to_numpy(self.dtype))
 
@@ -59,7 +62,7 @@ class Signature:
         return [(self.storage, self.own_shape)] * n
 
 
-def signature_of(example: Any, position: int) -> Signature:
+def signature_of(example: Any, label: str) -> Signature:
     """The signature of an example: a Tensor, a Signature, or what can be made an array."""
     if isinstance(example, Tensor):
         return Signature(example.dtype, example.shape, example.device, example.axis)
@@ -69,41 +72,41 @@ def signature_of(example: Any, position: int) -> Signature:
         array = array_of(example)
         return Signature(storage.dtype_of(array), array.shape)
     except UsageError as error:
-        raise UsageError(f"example {position}: {error.message}", hint=error.hint) from None
+        raise UsageError(f"{label}: {error.message}", hint=error.hint) from None
 
 
-def parts_of(argument: Any, wanted: Signature, position: int) -> list[Arrays]:
+def parts_of(argument: Any, wanted: Signature, label: str) -> list[Arrays]:
     """An argument as the arrays of its devices, if it is what is wanted, and where it is wanted."""
     given = argument.device if isinstance(argument, Tensor) else "CPU"
     axis = argument.axis if isinstance(argument, Tensor) else None
     if given != wanted.device or axis != wanted.axis:
         where = given if isinstance(given, str) else f"{'+'.join(given)} along axis {axis}"
         raise UsageError(
-            f"argument {position} is on {where}; the program was compiled for {wanted}",
+            f"{label} is on {where}; the program was compiled for {wanted}",
             hint="move it (Tensor.to, Tensor.shard), or compile for where it is",
         )
     if not isinstance(wanted.device, tuple):
-        return [checked(argument, wanted, position)]
+        return [checked(argument, wanted, label)]
     if (argument.dtype, argument.shape) != (wanted.dtype, wanted.shape):
         given_here = Signature(argument.dtype, argument.shape, given, axis)
-        raise UsageError(f"argument {position} is {given_here}; the program was compiled for {wanted}")
+        raise UsageError(f"{label} is {given_here}; the program was compiled for {wanted}")
     return list(argument.shards)
 
 
-def checked(argument: Any, wanted: Signature, position: int) -> Arrays:
+def checked(argument: Any, wanted: Signature, label: str) -> Arrays:
     """An argument as an aligned C-contiguous array, if it has the dtype and shape that are wanted."""
     try:
         array = np.asarray(argument) if isinstance(argument, Tensor) else array_of(argument)
     except UsageError as error:
-        raise UsageError(f"argument {position}: {error.message}", hint=error.hint) from None
+        raise UsageError(f"{label}: {error.message}", hint=error.hint) from None
     if array.dtype != wanted.storage and array.dtype.newbyteorder("=") != wanted.storage:
         raise UsageError(
-            f"argument {position} has dtype {array.dtype}; the program was compiled for {wanted}",
+            f"{label} has dtype {array.dtype}; the program was compiled for {wanted}",
             hint="cast it, or compile for this dtype",
         )
     if array.shape != wanted.shape:
         raise UsageError(
-            f"argument {position} has shape {array.shape}; the program was compiled for {wanted}",
+            f"{label} has shape {array.shape}; the program was compiled for {wanted}",
             hint="compile for this shape",
         )
     flags = array.flags

@@ -20,8 +20,7 @@ from soundline.impl import storage
 from soundline.impl.lower import arith
 from soundline.impl.operands import array_of, shape_of
 from soundline.impl.program import Program
-from soundline.impl.runtime.assembly import Loaded  # noqa: F401  # inherited fields name it
-from soundline.impl.runtime.commands import CommandBuffer  # noqa: F401  # likewise
+from soundline.impl.pytrees import Tree, results_of
 from soundline.impl.signatures import Signature, checked
 from soundline.impl.sizes import as_node, bound, capacity, is_size, is_variable, name_of, variables
 from soundline.impl.tensor import Tensor
@@ -49,7 +48,8 @@ class Traced:
     """The results, over sizes that are read from storage."""
     shapes: tuple[tuple[int, ...], ...]
     """The shapes of the results, over Variables."""
-    single: bool
+    gives: Tree
+    """The structure of the results."""
 
 
 def traced(fn: Callable[..., Any], inputs: Sequence[Signature]) -> Traced:
@@ -58,11 +58,7 @@ def traced(fn: Callable[..., Any], inputs: Sequence[Signature]) -> Traced:
         raise UsageError("what has a symbolic size is not on several devices")
     places = [storage.placeholder(s.dtype, (capacity(s.shape),)) for s in inputs]
     values = [_shaped(value, s) for (_, value), s in zip(places, inputs, strict=True)]
-    result = fn(*(Tensor.of(v) for v in values))
-    several = isinstance(result, tuple | list)
-    outputs = list(result) if several else [result]
-    if not outputs or not all(isinstance(o, Tensor) for o in outputs):
-        raise UsageError(f"the function must return Tensors, not {type(result).__name__}")
+    outputs, gives = results_of(fn(*(Tensor.of(v) for v in values)))
     graphs = [o.uop for o in outputs]
     used = variables(*graphs, *values)
     found = {line[0] for i in inputs for s in i.shape if (line := _line(s))}
@@ -76,7 +72,7 @@ def traced(fn: Callable[..., Any], inputs: Sequence[Signature]) -> Traced:
         {v: b for v, (b, _) in stored.items()},
         substitute(Op.Tuple(*graphs), read).src,
         tuple(shape_of(g) for g in graphs),
-        not several,
+        gives,
     )
 
 
@@ -107,20 +103,23 @@ def _read(variable: UOp, stored: UOp) -> UOp:
 class SizedProgram(Program):
     """A program that is compiled for every size that its variables may have."""
 
-    _sizes: tuple[UOp, ...] = ()
-    """The Variables whose values are arguments."""
+    @property
+    def _sizes(self) -> tuple[UOp, ...]:
+        """The Variables whose values are arguments."""
+        return self.recipe.sizes
 
-    def sizes_at(self, arguments: Sequence[Any]) -> dict[str, int]:
+    def sizes_at(self, arguments: Sequence[Any], **named: Any) -> dict[str, int]:
         """The sizes at which a call with these arguments runs; raises `UsageError` where they are none."""
-        arrays = [array_of(a) if not isinstance(a, Tensor) else np.asarray(a) for a in arguments]
+        leaves = self._leaves(arguments, named)
+        arrays = [array_of(a) if not isinstance(a, Tensor) else np.asarray(a) for a in leaves]
         return {name_of(v): value for v, value in self._bound([a.shape for a in arrays]).items()}
 
     def _bound(self, shapes: Sequence[tuple[int, ...]]) -> dict[UOp, int]:
         """The value of each Variable, by the shapes of the arguments."""
         found: dict[UOp, int] = {}
-        for k, (shape, wanted) in enumerate(zip(shapes, self.inputs, strict=True)):
+        for label, shape, wanted in zip(self._labels, shapes, self.inputs, strict=True):
             if len(shape) != len(wanted.shape):
-                raise UsageError(f"argument {k} has shape {shape}; the program was compiled for {wanted}")
+                raise UsageError(f"{label} has shape {shape}; the program was compiled for {wanted}")
             for size, s in zip(shape, wanted.shape, strict=True):
                 line = _line(s)
                 if line is None or (size - line[2]) % line[1]:
@@ -128,7 +127,7 @@ class SizedProgram(Program):
                 node, a, b = line
                 value = (size - b) // a
                 lo, hi = (int(end.value) for end in node.arg.bounds)
-                about = f"argument {k} has shape {shape}: the size {name_of(node)} is"
+                about = f"{label} has shape {shape}: the size {name_of(node)} is"
                 if not lo <= value <= hi:
                     hint = "compile for a wider range"
                     raise UsageError(f"{about} {value}, not one of {lo} … {hi}", hint=hint)
@@ -139,9 +138,9 @@ class SizedProgram(Program):
             raise UsageError(f"the shapes {list(shapes)} do not tell the size {name_of(missing)}")
         return found
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the program at the sizes of the arguments."""
-        self._check_count(arguments)
+        arguments = self._leaves(arguments, named)
         if any(isinstance(a, Tensor) and (not a.is_computable or a.device != "CPU") for a in arguments):
             raise UsageError(
                 f"{self.name} has symbolic sizes; it takes arrays, and Tensors of one device with a value"
@@ -150,14 +149,15 @@ class SizedProgram(Program):
         sizes = [np.array([values[v]], np.int32) for v in self._sizes]
         shapes = [tuple(bound(n, values) for n in s.shape) for s in self.outputs]
         results = self._commands.run_into([*given, *sizes], shapes)
-        return results[0] if self._single else results
+        return results[0] if self._single else self._shaped(results)
 
     def _checked(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[UOp, int]]:
         """The arrays of a call, held to the sizes that they tell, and these sizes."""
         arrays = [np.asarray(a) if isinstance(a, Tensor) else array_of(a) for a in arguments]
         values = self._bound([a.shape for a in arrays])
         wanted = [Signature(s.dtype, tuple(bound(n, values) for n in s.shape)) for s in self.inputs]
-        return [checked(a, s, k) for k, (a, s) in enumerate(zip(arrays, wanted, strict=True))], values
+        rows = zip(arrays, wanted, self._labels, strict=True)
+        return [checked(a, s, label) for a, s, label in rows], values
 
     def _measurable(self, arguments: Sequence[Any]) -> tuple[list[Arrays], dict[int, int]]:
         """The arrays of a call and of its sizes, and the sizes by slot."""
@@ -165,7 +165,7 @@ class SizedProgram(Program):
         sizes = {len(given) + k: values[v] for k, v in enumerate(self._sizes)}
         return [*given, *(np.array([n], np.int32) for n in sizes.values())], sizes
 
-    def applied(self, *arguments: Any) -> Any:
+    def applied(self, *arguments: Any, **named: Any) -> Any:
         """Refused: a program of symbolic sizes is no part of another."""
-        del arguments
+        del arguments, named
         raise UsageError(f"{self.name} has symbolic sizes; it cannot be part of another program")

@@ -16,6 +16,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from soundline.impl.lower import arith
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import UsageError
@@ -127,23 +129,23 @@ class Variable(Size):
     __slots__ = ("hi", "lo", "name")
 
     def __init__(self, name: str, lo: int, hi: int) -> None:
-        if not name.isidentifier() or not 1 <= lo <= hi <= int32.max:
+        if not str(name).isidentifier() or not 1 <= lo <= hi <= int32.max:
             raise UsageError(f"wants a name and 1 ≤ lo ≤ hi; given {name!r}, {lo}, {hi}", where="Variable")
-        self.name, self.lo, self.hi = name, lo, hi
+        self.name, self.lo, self.hi = name, int(lo), int(hi)
         slot = next(_SLOTS)
         _NAMES[slot] = name
-        super().__init__(param(slot, index, bounds=(lo, hi)))
+        super().__init__(param(slot, index, bounds=(self.lo, self.hi)))
 
     @property
     def slot(self) -> int:
         """The slot of its Param."""
         return int(self.as_uop.arg.slot)
 
-    def bind(self, value: int) -> int:
+    def bind(self, value: Any) -> int:
         """The value, if it is one that the variable may have; raises `UsageError` otherwise."""
-        if type(value) is not int or not self.lo <= value <= self.hi:
+        if (type(value) is not int and not isinstance(value, np.integer)) or not self.lo <= value <= self.hi:
             raise UsageError(f"the size {self.name} is {value!r}, not one of {self.lo} … {self.hi}")
-        return value
+        return int(value)
 
 
 def _unknown(what: str) -> UsageError:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from soundline.impl import construction as _construction  # noqa: F401  # what it checks is remembered
 from soundline.spec.dtypes import DType, from_numpy, index
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import WrongType
 from soundline.spec.node import Device
 from soundline.spec.uop import Op, UOp, buffer, reshape
 
@@ -40,7 +40,7 @@ def dtype_of(array: npt.NDArray[Any]) -> DType:
     except KeyError:
         found = index
     if found is index:  # which numpy holds as objects
-        raise UsageError(
+        raise WrongType(
             f"numpy's dtype {array.dtype} has no counterpart",
             hint="cast the array to bool, an integer, a float, or a dtype of ml_dtypes",
         )
@@ -75,6 +75,14 @@ def placeholder_on(device: Device, axis: int | None, dtype: DType, shape: tuple[
         value = reshape(Op.Permute(rows, arg=order), shape)
     _SHARED[value] = storage
     return storage, value
+
+
+def fresh_buffer(size: int, dtype: DType, device: Device, contents: npt.NDArray[Any] | None) -> UOp:
+    """A fresh buffer of one device, which holds these elements if they are given."""
+    storage = buffer(next(_SLOTS), size, dtype, device)
+    if contents is not None:
+        _CONTENTS[storage] = contents.reshape(-1)
+    return storage
 
 
 def keep_on(

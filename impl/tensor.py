@@ -8,8 +8,9 @@ and dtypes promote as in numpy; both are written into the graph as movement ops 
 neither (U-14, U-20).
 
 Every method is a composition of UOps, and its value is the law's, bit for bit. The methods are told by subject in
-chapters of their own: `values`, `arithmetic`, `movement`, `reductions`, `selection`, `linear_algebra`, `elementwise`,
-`activations`, `numeric`, `creation`, `randomness`, `networks`, `spaces`, `placement` and `differentiation`.
+chapters of their own: `values`, `showing`, `arguments`, `arithmetic`, `divisions`, `movement`, `reductions`,
+`selection`, `eager`, `parts`, `linear_algebra`, `solving`, `elementwise`, `activations`, `numeric`, `creation`,
+`randomness`, `networks`, `spaces`, `placement` and `differentiation`.
 
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> (x @ x.T + 1).sum(axis=0).tolist()
@@ -18,12 +19,14 @@ chapters of their own: `values`, `arithmetic`, `movement`, `reductions`, `select
 
 from __future__ import annotations
 
+from soundline.impl.tensors import arguments
 from soundline.impl.tensors.differentiation import Differentiation
-from soundline.impl.tensors.placement import Placement
+from soundline.impl.tensors.eager import Eager
+from soundline.impl.tensors.solving import Solving
 from soundline.impl.tensors.spaces import Spaces
 
 
-class Tensor(Differentiation, Placement, Spaces):
+class Tensor(Differentiation, Eager, Solving, Spaces):
     """A value of a shape and a dtype, made from numbers, nested lists, arrays, or anything that speaks DLPack.
 
     Python floats become float32 and Python integers int32 (int64 where they need it), unless `dtype` says otherwise;
@@ -33,5 +36,9 @@ class Tensor(Differentiation, Placement, Spaces):
 
     __slots__ = ()
 
+
+for _chapter in Tensor.__mro__:
+    if _chapter.__module__.startswith("soundline.impl.tensors."):
+        arguments.accept(_chapter)
 
 __all__ = ["Tensor"]

@@ -4,10 +4,15 @@ Errors
 
 One tree of typed errors. An error names the rule of the language that was broken (`rule`, the same id that the
 documentation and the tests use), where it happened, and what to do about it. Tests match attributes, never text.
+
+An error is also the built-in exception that a user of Python would catch in its place: a mistake in what was given is a
+``ValueError``, one in its kind a ``TypeError``, a place outside an ``IndexError``; memory and room that cannot be had
+are a ``MemoryError`` and an ``OSError``.
 """
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 DOCUMENTATION: Final = "https://soundline.readthedocs.io/en/latest/errors.html"
@@ -50,7 +55,7 @@ class SoundlineError(Exception):
         return f"{DOCUMENTATION}#{self.anchor}"
 
 
-class IllFormed(SoundlineError):
+class IllFormed(SoundlineError, ValueError):
     """A node breaks a constraint of the op table and is refused at construction."""
 
     def __init__(self, op: str, rule: str, *, given: str, wants: str, hint: str | None = None) -> None:
@@ -64,7 +69,7 @@ class EvaluationError(SoundlineError):
     """A program has no value: an unbound Param, or an invalid element that reaches a use (U-01)."""
 
 
-class ScheduleError(SoundlineError):
+class ScheduleError(SoundlineError, ValueError):
     """An OptOp does not apply to a kernel; carries the OptOp and the axis, what was given and what is wanted (U-50)."""
 
     def __init__(
@@ -96,11 +101,11 @@ class SynchronizationError(SoundlineError):
         super().__init__(f"wants {wants}; given {given}", rule=rule, where=statement, hint=hint)
 
 
-class GradientError(SoundlineError):
+class GradientError(SoundlineError, ValueError):
     """A gradient that the law does not give: through an op without adjoint, or of what is no float."""
 
 
-class TextError(SoundlineError):
+class TextError(SoundlineError, ValueError):
     """A text is no program, or a program has no text; carries line and column, counted from 1, and shows the line."""
 
     def __init__(
@@ -203,8 +208,24 @@ class RuleError(SoundlineError):
         return rule if rule.startswith("uop-") else type(self).__name__.lower()
 
 
-class UsageError(SoundlineError):
+class UsageError(SoundlineError, ValueError):
     """The command line or an API call was given something that it cannot take."""
+
+
+class WrongType(UsageError, TypeError):
+    """An API call was given a thing of the wrong kind: text where a number is wanted, or a dtype that is none."""
+
+
+class WrongIndex(UsageError, IndexError):
+    """An axis or an index that is outside of what it is to choose from."""
+
+
+class TracingError(UsageError, TypeError):
+    """A number was asked of a tensor that has none yet, since it depends on an argument of a function being traced."""
+
+
+class OutOfMemoryError(SoundlineError, MemoryError):
+    """Memory that the machine does not give; says how many bytes and what for."""
 
 
 class CollectiveError(SoundlineError):
@@ -243,3 +264,13 @@ class ToolchainError(CompileError):
         self.command = command
         self.stderr = stderr
         super().__init__(message, where="C compiler", hint=hint)
+
+
+class NoSpaceError(ToolchainError, OSError):
+    """There is no folder with room for a compiled program, neither the cache nor a temporary one."""
+
+    def __init__(
+        self, message: str, *, command: tuple[str, ...] = (), stderr: str = "", hint: str | None = None
+    ) -> None:
+        super().__init__(message, command=command, stderr=stderr, hint=hint)
+        self.errno = errno.ENOSPC

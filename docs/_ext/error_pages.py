@@ -113,8 +113,9 @@ def errors() -> str:
 
 
 def _class(error: type[tree.SoundlineError]) -> str:
-    parent = error.__mro__[1]
-    under = f" (a ``{parent.__name__}``)" if parent is not Exception else ""
+    parents = [parent.__name__ for parent in error.__bases__ if parent is not Exception]
+    named = [f"{'an' if name[0] in 'AEIOU' else 'a'} ``{name}``" for name in parents]
+    under = f" ({' and '.join(named)})" if named else ""
     said = re.split(r"`+([^`]+)`+", inspect.getdoc(error) or "")
     shown = "".join(code(part) if k % 2 else escape(part) for k, part in enumerate(said))
     return f":here:`{error.__name__}`{under}\n{indent(shown, '   ')}\n"

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from soundline.impl.codegen import c_expressions as c
 from soundline.impl.codegen import c_lanes as lanes
+from soundline.impl.codegen import c_stops as stops
 from soundline.impl.codegen import c_streams as streams
 from soundline.impl.codegen import c_vectors as vectors
 from soundline.impl.codegen.c_prelude import ROLLED, every_header, headers_for, helpers_for
@@ -59,7 +60,8 @@ def render(program: UOp) -> str:
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
     declarations = vectors.declarations_for(functions)
     given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
-    texts = helpers_for(declarations + functions), declarations, given, functions, table
+    asks = stops.DECLARATION if stops.ASKS in functions else ""
+    texts = helpers_for(declarations + functions), declarations, given, asks, functions, table
     text = "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
     return (every_header() if given else headers_for(text)) + text
 
@@ -89,6 +91,8 @@ class Rendering:
     lines: list[str] = field(default_factory=list)
     texts: dict[UOp, str] = field(default_factory=dict)
     depth: int = 1
+    closing: list[str] = field(default_factory=list)
+    """For each open loop, what closes it."""
     nests: list[bool] = field(default_factory=list)
     """For each open loop, whether it holds another loop."""
     variables: int = 0
@@ -103,6 +107,8 @@ class Rendering:
     """What is written as vectors of the machine."""
     streamed: frozenset[UOp] = frozenset()
     """The storage that is written past the caches."""
+    stops: dict[UOp, int] = field(default_factory=dict)
+    """The loops that ask whether the kernel is to end, see `c_stops`."""
     ahead: dict[UOp, int] = field(default_factory=dict)
     """The loads with which the next row is fetched, and how many bytes further it is."""
 
@@ -121,6 +127,7 @@ class Rendering:
         self.uses.update([s for node in self.nodes for s in node.src])
         self.vectors = vectors.vectors_in(self.nodes)
         self.ahead = streams.ahead(self.linear)
+        self.stops = stops.stops(self.linear.src)
         for node in self.linear.src:
             self.instruction(node)
         if any("sl_stream_" in line for line in self.lines):
@@ -219,7 +226,7 @@ class Rendering:
                 if self.nests.pop():
                     self.line(KEPT_SCALAR)
                 self.depth -= 1
-                self.line("}")
+                self.line(self.closing.pop())
             case Op.Store if node.src[1].shape:
                 lanes.store(self, node)
             case Op.Store:
@@ -233,10 +240,18 @@ class Rendering:
         """Open a loop."""
         bound, name = self.operand(node.src[0]), f"r{node.arg.id}"
         self.texts[node] = name
+        first, end = _ends(node, bound)
+        every = self.stops.get(node, 0)
+        if every > 1:
+            head, first, end = stops.blocks(name, first, end, every)
+            self.line(head)
         if node.arg.type is AxisType.REDUCE and self.sums_in_vectors >= _MANY_SUMS:
             self.lines.append(ROLLED)
-        self.line(_loop(node, name, bound))
+        self.line(_loop(name, first, end))
+        self.closing.append("} }" if every > 1 else "}")
         self.depth += 1
+        if every == 1:
+            self.line(stops.ASKS)
         self.nests = [*(True for _ in self.nests), False]
 
     def value(self, node: UOp) -> None:
@@ -300,11 +315,18 @@ class Rendering:
         self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
 
 
-def _loop(loop: UOp, name: str, bound: str) -> str:
-    """The head of a loop; of a THREAD Range each core takes a part in one piece."""
+def _ends(loop: UOp, bound: str) -> tuple[str, str]:
+    """Where a loop begins and ends; of a THREAD Range each core takes a part in one piece."""
     if loop.arg.type is not AxisType.THREAD:
-        return f"for (idx {name} = 0; {name} < {bound}; {name}++) {{"
+        return "0", bound
     first, end = (f"(idx)((int64_t){bound} * {core} / cores)" for core in ("core", "(core + 1)"))
+    return first, end
+
+
+def _loop(name: str, first: str, end: str) -> str:
+    """The head of a loop."""
+    if first == "0":
+        return f"for (idx {name} = 0; {name} < {end}; {name}++) {{"
     return f"for (idx {name} = {first}, {name}_end = {end}; {name} < {name}_end; {name}++) {{"
 
 

@@ -28,7 +28,7 @@ import platformdirs
 
 from soundline.impl.logs import logger
 from soundline.impl.runtime.toolchain import Compiler, machine
-from soundline.spec.errors import ToolchainError
+from soundline.spec.errors import NoSpaceError, ToolchainError
 
 VARIABLE = "SOUNDLINE_CACHE_DIR"
 _LOG = logger("runtime")
@@ -138,7 +138,7 @@ def _spare_for(folder: Path, reason: str) -> Path:
         try:
             made = _SPARE[folder] = Path(tempfile.mkdtemp(prefix="soundline-"))
         except OSError as error:
-            raise ToolchainError(f"there is no folder for libraries: {error}", hint=_ROOM) from error
+            raise NoSpaceError(f"there is no folder for libraries: {error}", hint=_ROOM) from error
         atexit.register(_remove, made, os.getpid())
         return made
 
@@ -154,9 +154,15 @@ def _in_spare(folder: Path, source: str, compiler: Compiler) -> Path:
         if not _intact(library):
             _build(source, compiler, library)
     except OSError as error:
-        raise ToolchainError(f"the library cannot be written: {error}", hint=_ROOM) from error
+        raise NoSpaceError(f"the library cannot be written: {error}", hint=_ROOM) from error
     except _NoRoom as error:
-        raise error.failure from None
+        failure = error.failure
+        raise NoSpaceError(
+            f"there is no room for the library in {folder}: {failure.message}",
+            command=failure.command,
+            stderr=failure.stderr,
+            hint=_ROOM,
+        ) from None
     return library
 
 

@@ -29,6 +29,7 @@ Arrays = npt.NDArray[Any]
 Shaped = tuple[np.dtype[Any], tuple[int, ...]]
 """The dtype and shape of an array."""
 
+_TEMPORARIES: Final = "the temporaries of a program"
 KEPT: Final = 1 << 26
 """Temporaries up to this many bytes stay with the table; more go back to the pool after each call."""
 
@@ -102,7 +103,7 @@ class CommandBuffer:
         for k, array in enumerate(self._captured):
             table[first + k] = _pointer(array)
         if 0 < self._temporaries <= KEPT:
-            arena = memory.empty(self._temporaries, np.dtype(np.uint8))
+            arena = memory.empty(self._temporaries, np.dtype(np.uint8), what=_TEMPORARIES)
             self._arenas.append(arena)
             table[self._arena] = _pointer(arena)
         return table
@@ -123,7 +124,11 @@ class CommandBuffer:
         self._tables.append(table)
         if self._after:
             self._after()
-        return results if refused < 0 else None
+        if refused == -1:
+            return results
+        if refused < 0:
+            raise self._host.stopped()
+        return None
 
     def run_checked(self, arguments: Sequence[Arrays]) -> tuple[Arrays, ...]:
         """Run on arrays of the right dtypes and shapes, C-contiguous and aligned."""
@@ -165,15 +170,18 @@ class CommandBuffer:
             table = self._table()
         for slot, array in (*enumerate(arguments), *enumerate(results, self._first_made)):
             table[slot] = _pointer(array)
-        arena = memory.empty(self._temporaries, np.dtype(np.uint8)) if self._temporaries > KEPT else None
+        large = self._temporaries > KEPT
+        arena = memory.empty(self._temporaries, np.dtype(np.uint8), what=_TEMPORARIES) if large else None
         if arena is not None:
             table[self._arena] = _pointer(arena)
         for to, origin, offset in self.aliases:
             table[to] = ffi().cast("char *", table[origin]) + offset
-        execute(self._commands, self.count, table)
+        stopped = execute(self._commands, self.count, table)
         self._tables.append(table)
         if self._after:
             self._after()
+        if stopped:
+            raise self._host.stopped()
         return results
 
 

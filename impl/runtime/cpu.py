@@ -16,6 +16,7 @@ from typing import Any
 import numpy.typing as npt
 
 from soundline.impl.codegen.c import COMMANDS, ENTRY
+from soundline.impl.codegen.c_stops import CHECK
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.commands import Command
 from soundline.impl.runtime.host import ffi, host
@@ -37,11 +38,17 @@ class Library:
             raise ToolchainError(f"the compiled library cannot be loaded: {error}") from error
         self.commands = [Command(entry, k, 0, int(cores[1 + k])) for k in range(int(cores[0]))]
 
+    def watch(self) -> None:
+        """Let its long kernels ask the host whether they are to end."""
+        with contextlib.suppress(KeyError, AttributeError):  # a library without long kernels does not ask
+            setattr(self._library, CHECK, ffi().addressof(host().library, "soundline_check"))
+
     def run(self, slots: Sequence[Bytes]) -> None:
         """Run all kernels of the program on these arrays, which must be C-contiguous and aligned."""
         rows = [(c.run, c.number, c.first, c.cores) for c in self.commands]
         table = ffi().new("void *[]", [ffi().cast("void *", a.ctypes.data) for a in slots])
-        host().execute(ffi().new("struct command[]", rows), len(rows), table)
+        if host().execute(ffi().new("struct command[]", rows), len(rows), table):
+            raise host().stopped()
 
 
 def build(source: str) -> Library:
@@ -50,9 +57,11 @@ def build(source: str) -> Library:
     hosted = threading.Thread(target=_host_beside, daemon=True)  # its first compilation runs beside this one
     hosted.start()
     try:
-        return cache.loaded(source, compiler, Library)
+        library = cache.loaded(source, compiler, Library)
     finally:
         hosted.join()
+    library.watch()
+    return library
 
 
 def _host_beside() -> None:

@@ -68,12 +68,14 @@ struct program {
     uint32_t first_made; /* the slot of the first result */
 };
 
+void soundline_watch(int (*ask)(void), uintptr_t thread);
+int soundline_check(void);
 void soundline_copy(void **slot, uint32_t number, uint32_t core, uint32_t cores);
 uint32_t soundline_limit(uint32_t cores);
 uint32_t soundline_workers(void);
 void soundline_forked(void);
-void soundline_execute(const struct command *commands, uint32_t count, void **slot);
-void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken);
+int32_t soundline_execute(const struct command *commands, uint32_t count, void **slot);
+int32_t soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken);
 int soundline_is_plain(const struct layout *at, uintptr_t tuple, uint32_t item, const struct argument *wanted);
 uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t item);
 int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results);
@@ -121,6 +123,56 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/*
+ * Stopping. Python runs the handlers of signals on its main thread, and only between its own steps. So a program that
+ * runs long on that thread asks Python from time to time, in a call of a function of Python, which is when the handlers
+ * run: what they raise is kept there, and the answer is that the program is to end. A program on another thread is
+ * never stopped. Kernels ask at the heads of long loops (soundline_stopped), the walk over the commands every so often,
+ * and who waits for workers when a signal or the time wakes it. The workers of a program that is to end are told.
+ */
+
+#define ASK_NANOSECONDS 50000000
+#define STOPPED (-2) /* what a call gives that was stopped */
+
+static struct {
+    int (*ask)(void);
+    uintptr_t thread; /* the one that may ask */
+    int64_t due;      /* when it is time to ask again */
+    int asking;       /* what runs meanwhile asks nothing */
+    _Atomic int stopped;
+} watch;
+static _Atomic int workers_stopped;
+static _Thread_local int is_worker, spreads;
+
+static int may_ask(void) { return watch.ask && (uintptr_t)pthread_self() == watch.thread; }
+
+/* Whether the program that runs here is to end. */
+int soundline_check(void) {
+    if (is_worker) return atomic_load_explicit(&workers_stopped, memory_order_relaxed);
+    if (!may_ask() || watch.asking) return 0;
+    if (atomic_load_explicit(&watch.stopped, memory_order_relaxed)) return 1;
+    if (nanoseconds() < watch.due) return 0;
+    watch.asking = 1;
+    const int stop = watch.ask();
+    watch.asking = 0;
+    watch.due = nanoseconds() + ASK_NANOSECONDS;
+    if (!stop) return 0;
+    atomic_store(&watch.stopped, 1);
+    if (spreads) atomic_store(&workers_stopped, 1);
+    return 1;
+}
+
+/* Whether it was found that the program that runs here is to end. */
+static int is_stopped(void) {
+    return atomic_load_explicit(&watch.stopped, memory_order_relaxed) && may_ask() && !watch.asking;
+}
+
+/* From now on ask this function of Python, on this thread. */
+void soundline_watch(int (*ask)(void), uintptr_t thread) {
+    watch.thread = thread;
+    watch.ask = ask;
+}
+
 static void pause_briefly(void) {
 #if defined(__x86_64__)
     _mm_pause();
@@ -138,18 +190,35 @@ static void word_new(struct word *w, uint32_t value) {
 #endif
 }
 
+/* The thread that may ask wakes from time to time to do so. */
 static void sleep_until(struct word *w, uint32_t wanted) {
+    const int asks = may_ask();
 #ifdef FUTEX
+    const struct timespec while_asleep = {0, ASK_NANOSECONDS};
     for (;;) {
         atomic_store(&w->asleep, 1); /* before the value is read: who changes it later sees this */
         const uint32_t found = atomic_load(&w->value);
         if (found == wanted) break;
-        syscall(SYS_futex, &w->value, FUTEX_WAIT_PRIVATE, found, NULL, NULL, 0);
+        syscall(SYS_futex, &w->value, FUTEX_WAIT_PRIVATE, found, asks ? &while_asleep : NULL, NULL, 0);
+        if (asks) soundline_check();
     }
 #else
     pthread_mutex_lock(&w->lock);
     atomic_store(&w->asleep, 1);
-    while (atomic_load(&w->value) != wanted) pthread_cond_wait(&w->changed, &w->lock);
+    while (atomic_load(&w->value) != wanted) {
+        if (!asks) {
+            pthread_cond_wait(&w->changed, &w->lock);
+            continue;
+        }
+        struct timespec end;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_nsec += ASK_NANOSECONDS;
+        if (end.tv_nsec >= 1000000000) end.tv_sec++, end.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&w->changed, &w->lock, &end);
+        pthread_mutex_unlock(&w->lock); /* what is asked may take long, and call programs */
+        soundline_check();
+        pthread_mutex_lock(&w->lock);
+    }
     pthread_mutex_unlock(&w->lock);
 #endif
     atomic_store(&w->asleep, 0);
@@ -206,6 +275,7 @@ static int taken(uint32_t core, uint32_t state) {
 static void *worker(void *number) {
     const uint32_t core = (uint32_t)(uintptr_t)number;
     fesetenv(FE_DFL_ENV);
+    is_worker = 1;
     for (;;) {
         wait_until(&pool.share[core], OFFERED);
         if (!taken(core, BEGUN)) continue;
@@ -245,6 +315,7 @@ static void spread(const struct command *c, void **slot) {
         return;
     }
     const uint32_t wanted = c->cores < pool.limit ? c->cores : pool.limit;
+    spreads = 1;
     hire(wanted - 1);
     const uint32_t cores = wanted - 1 < pool.workers ? wanted : pool.workers + 1;
     pool.command = c;
@@ -262,6 +333,8 @@ static void spread(const struct command *c, void **slot) {
         atomic_fetch_sub(&pool.working.value, 1);
     }
     if (cores > 1) wait_until(&pool.working, 0);
+    spreads = 0;
+    if (atomic_load(&workers_stopped)) atomic_store(&workers_stopped, 0);
     pthread_mutex_unlock(&pool.door);
 }
 
@@ -281,33 +354,50 @@ uint32_t soundline_workers(void) { return pool.workers; }
 void soundline_forked(void) {
     pthread_mutex_init(&pool.door, NULL);
     pool.workers = 0;
+    watch.thread = (uintptr_t)pthread_self(); /* Python's main thread from now on */
+    atomic_store(&workers_stopped, 0);
 }
 
 /* A command that is no kernel: copy so many bytes from slot 0 to slot 1. */
+#define STOPPED (-2) /* what a call gives that was stopped */
+
+void soundline_watch(int (*ask)(void), uintptr_t thread);
+int soundline_check(void);
 void soundline_copy(void **slot, uint32_t number, uint32_t core, uint32_t cores) {
     (void)core, (void)cores;
     memcpy(slot[1], slot[0], number);
 }
 
-/* Run commands one after the other. */
-void soundline_execute(const struct command *commands, uint32_t count, void **slot) {
+#define COMMANDS_PER_CHECK 16
+
+/* Run commands one after the other; STOPPED if they were stopped, and 0 otherwise. */
+int32_t soundline_execute(const struct command *commands, uint32_t count, void **slot) {
     const environment found = entered();
-    for (const struct command *c = commands; c != commands + count; c++) {
+    for (uint32_t k = 0; k < count; k++) {
+        const struct command *c = commands + k;
         if (c->cores < 2) c->run(slot + c->first, c->number, 0, 1);
         else spread(c, slot + c->first);
+        if (k % COMMANDS_PER_CHECK == COMMANDS_PER_CHECK - 1) soundline_check();
+        if (is_stopped()) {
+            atomic_store(&watch.stopped, 0);
+            left_again(found);
+            return STOPPED;
+        }
     }
     left_again(found);
+    return 0;
 }
 
 /* The same, and the nanoseconds that each took. */
-void soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken) {
+int32_t soundline_measure(const struct command *commands, uint32_t count, void **slot, int64_t *taken) {
     int64_t began = nanoseconds();
     for (uint32_t k = 0; k < count; k++) {
-        soundline_execute(commands + k, 1, slot);
+        if (soundline_execute(commands + k, 1, slot)) return STOPPED;
         const int64_t ended = nanoseconds();
         taken[k] = ended - began;
         began = ended;
     }
+    return 0;
 }
 
 /*
@@ -343,7 +433,7 @@ uintptr_t soundline_address(const struct layout *at, uintptr_t tuple, uint32_t i
     return (uintptr_t)FIELD(void *, FIELD(char *, (const char *)tuple + at->items, item * sizeof(char *)), at->data);
 }
 
-/* Run a program; the number of the first argument that is refused, or -1. */
+/* Run a program; the number of the first argument that is refused, or -1, or STOPPED. */
 int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments, uintptr_t results) {
     const struct layout *at = p->layout;
     const char *const *given = (const char *const *)(arguments + at->items);
@@ -357,6 +447,5 @@ int32_t soundline_call(const struct program *p, void **slot, uintptr_t arguments
         const struct alias a = p->aliases[k];
         slot[a.to] = (void *)((uintptr_t)slot[a.from] + a.offset); /* from NULL where there are no temporaries */
     }
-    soundline_execute(p->commands, p->count, slot);
-    return -1;
+    return soundline_execute(p->commands, p->count, slot) ? STOPPED : -1;
 }

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from soundline.impl.codegen.c import COMMANDS, ENTRY
+from soundline.impl.codegen.c_stops import CHECK
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.toolchain import find_compiler
 from soundline.spec.errors import ToolchainError, UsageError
@@ -33,6 +34,7 @@ _Made = TypeVar("_Made")
 PROGRAM: Final = f"""
 void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores);
 extern const uint32_t {COMMANDS}[];
+extern int (*{CHECK})(void);
 """
 
 
@@ -87,6 +89,13 @@ def cores() -> int:
     return int(named)
 
 
+def _ask() -> int:
+    """What a program that runs long calls: Python's handlers of signals run here, and what they raise stops it."""
+    for _ in range(2):  # between the steps of a loop they run for certain
+        pass
+    return 0
+
+
 class Host:
     """The loaded library, and how it reads arrays."""
 
@@ -100,12 +109,25 @@ class Host:
         self.limit = self.library.soundline_limit(limit)
         self._array = np.ndarray
         self.layout = self._layout()
+        self._stopped_by: BaseException | None = None
+        self._ask = ffi().callback("int(void)", _ask, error=1, onerror=self._stop)
+        self.library.soundline_watch(self._ask, threading.main_thread().ident or 0)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.library.soundline_forked)
 
     def use(self, cores: int) -> None:
         """Use so many cores at most from now on."""
         self.limit = self.library.soundline_limit(cores)
+
+    def _stop(self, kind: Any, error: BaseException, trace: Any) -> None:
+        """Keep what a handler of a signal has raised while a program ran: it cannot pass through C."""
+        del kind, trace
+        self._stopped_by = error
+
+    def stopped(self) -> BaseException:
+        """What stopped the program that has just ended: to be raised."""
+        error, self._stopped_by = self._stopped_by, None
+        return KeyboardInterrupt() if error is None else error.with_traceback(None)
 
     def workers(self) -> int:
         """How many threads the pool has beside those that call."""

@@ -5,6 +5,8 @@ Memory of results
 Where programs put their results and temporaries. A fresh large block costs a page fault for every 4 KiB of it, often
 more than computing what goes there; so blocks are used again. The array that a caller gets owns a *lease* of its
 block: the block goes back to the pool when the array and all views of it are gone, and never before.
+
+Memory that the system does not give is an `OutOfMemoryError`, which says how much was wanted and what for.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ from __future__ import annotations
 import contextlib
 import math
 import mmap
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from soundline.spec.errors import OutOfMemoryError
 
 Bytes = npt.NDArray[Any]
 
@@ -26,7 +31,35 @@ KEPT: Final = 1 << 28
 """Free blocks are kept up to this many bytes in all."""
 HUGE: Final = 1 << 21
 """Blocks from this many bytes on lie on huge pages where the system has them, and are there before they are used."""
+AT_ONCE: Final = 1 << 25
+"""So many bytes are asked for in one step; they take some 10 ms."""
 _POPULATE_WRITE: Final = 23  # Linux's MADV_POPULATE_WRITE, which Python does not name
+
+
+@contextlib.contextmanager
+def wanted(nbytes: int, what: str) -> Iterator[None]:
+    """In this context memory is asked for; where the system does not give it, the error says how much and what for."""
+    try:
+        yield
+    except (MemoryError, OSError, OverflowError, ValueError) as error:
+        raise OutOfMemoryError(
+            f"{in_words(nbytes)} of memory are wanted for {what}, and the system does not give them",
+            hint="compute it in parts, or in a narrower dtype",
+        ) from error
+
+
+def in_words(nbytes: int) -> str:
+    """A number of bytes for a reader: ``3.6 TiB``."""
+    for unit, name in (
+        (1 << 50, "PiB"),
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ):
+        if nbytes >= unit:
+            return f"{nbytes / unit:.1f} {name}" if nbytes < 10000 << 50 else f"{nbytes:.1e} bytes"
+    return f"{nbytes} bytes"
 
 
 class Block:
@@ -73,7 +106,8 @@ def _fresh(size: int) -> Bytes:
     start = -block.ctypes.data % HUGE
     with contextlib.suppress(OSError):  # a system without them has small pages, and gives them one by one
         whole.madvise(advice, start, size)
-        whole.madvise(_POPULATE_WRITE, start, size)
+        for first in range(0, size, AT_ONCE):  # between the steps Ctrl-C is heard
+            whole.madvise(_POPULATE_WRITE, start + first, min(AT_ONCE, size - first))
     return block[start : start + size]
 
 
@@ -105,17 +139,21 @@ class _Lease:
         self.pool.give(self.block)
 
 
-def empty(count: int, dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
+def empty(count: int, dtype: np.dtype[Any], pool: Pool = POOL, what: str | None = None) -> Bytes:
     """An uninitialized flat array; a large one begins at a multiple of 64 bytes, in a block that is used again."""
-    return shaped((count,), dtype, pool)
+    return shaped((count,), dtype, pool, what)
 
 
-def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], pool: Pool = POOL) -> Bytes:
+def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], pool: Pool = POOL, what: str | None = None) -> Bytes:
     """The same as an array of several axes."""
     size = math.prod(shape) * dtype.itemsize
     if size < SMALL:
         return np.empty(shape, dtype)
-    block = pool.take(size)
+    if size < HUGE:
+        block = pool.take(size)
+    else:
+        with wanted(size, what or f"an array of shape {shape} and dtype {dtype}"):
+            block = pool.take(size)
     if dtype.isbuiltin == 1:
         return np.asarray(_Lease(pool, block, shape, dtype.str))
     return np.asarray(_Lease(pool, block, (size,), "|u1")).view(dtype).reshape(shape)

@@ -2,8 +2,9 @@
 Toolchain
 =========
 
-The C compiler: which one there is, what it is, and how it is called. ``$CC`` is taken first, then ``cc``, ``gcc``,
-``clang``, then the compiler that the Python package ``ziglang`` brings.
+The C compiler: which one there is, what it is, and how it is called. Where ``$CC`` names one, it is that one or an
+error; otherwise the first that runs of ``cc``, ``gcc``, ``clang`` and the compiler that the Python package ``ziglang``
+brings.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _INSTALL = (
     "install a C compiler (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
     "anywhere: pip install ziglang), or name one in the environment variable CC"
 )
+_NAMED = "correct the environment variable CC, or unset it to have a compiler looked for"
 _OPTIONS = "the compiler must accept C11 and GCC's options; name another in the environment variable CC"
 
 
@@ -95,11 +97,17 @@ def machine_flags() -> tuple[str, ...]:
     return ("-mcpu=native",)
 
 
+def named() -> tuple[str, ...]:
+    """The command in ``$CC``; empty where none is named."""
+    text = os.environ.get("CC", "").strip()
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ToolchainError(f"CC is {text!r}, which is no command: {error}", hint=_NAMED) from None
+
+
 def candidates() -> Iterator[tuple[str, ...]]:
-    """The commands that may be compilers, in order of preference."""
-    named = os.environ.get("CC", "").strip()
-    if named:
-        yield tuple(shlex.split(named))
+    """The commands that may be compilers where none is named, in order of preference."""
     for name in ("cc", "gcc", "clang"):
         yield (name,)
     if importlib.util.find_spec("ziglang") is not None:
@@ -117,15 +125,23 @@ def _version(command: tuple[str, ...], _path: str | None) -> str | None:
 
 
 def find_compiler() -> Compiler:
-    """The first compiler that runs; raises `ToolchainError` that says what to install where none does."""
+    """The compiler that ``$CC`` names, or the first that runs.
+
+    Raises a `ToolchainError`: where the named one does not run, it names that one, and no other takes its place; where
+    none is named and none runs, it says what to install.
+    """
+    wanted = named()
     tried: list[str] = []
-    for command in candidates():
+    for command in [wanted] if wanted else candidates():
         where = shutil.which(command[0])
         version = _version(command, where) if where else None
         if version is not None:
             own = () if "clang" in version else GCC
             return Compiler(command, version, (*FLAGS, *own, *machine_flags()))
         tried.append(shlex.join(command))
+    if wanted:
+        why = "is not there" if where is None else "does not run with --version"
+        raise ToolchainError(f"CC names {tried[0]}, which {why}", command=wanted, hint=_NAMED)
     raise ToolchainError(f"no C compiler found; tried {', '.join(tried)}", hint=_INSTALL)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Self
 
 from soundline.impl.operands import broadcast, is_number
-from soundline.impl.promotion import check_dtype, floating, promoted, weak
+from soundline.impl.promotion import DTypeLike, check_dtype, floating, promoted, weak
 from soundline.impl.sizes import capacity, is_size
 from soundline.impl.tensors.values import Operand, Values, as_graph
 from soundline.spec.dtypes import DType, bool_
@@ -72,15 +72,17 @@ class Arithmetic(Values):
         """A tensor like this one, of its shape and dtype, with one value everywhere; integers wrap, floats round."""
         return self.of(broadcast_to(const(element_of(value, self.dtype), self.dtype), self.shape))
 
-    def cast(self, dtype: DType) -> Self:
+    def cast(self, dtype: DTypeLike) -> Self:
         """Each element converted: integers wrap, floats round, a float to an integer truncates and saturates."""
-        if check_dtype(dtype) is self.dtype:
+        dtype = check_dtype(dtype)
+        if dtype is self.dtype:
             return self
         return self.of(Op.Cast(self.uop, arg=dtype))
 
-    def bitcast(self, dtype: DType) -> Self:
+    def bitcast(self, dtype: DTypeLike) -> Self:
         """The bytes of the elements read as another dtype of the same size; a `UsageError` for another size."""
-        if check_dtype(dtype).bits != self.dtype.bits or bool_ in (dtype, self.dtype):
+        dtype = check_dtype(dtype)
+        if dtype.bits != self.dtype.bits or bool_ in (dtype, self.dtype):
             raise UsageError(f"wants a dtype of {self.dtype.bits} bits; given {dtype}", where="bitcast")
         return self if dtype is self.dtype else self.of(Op.Bitcast(self.uop, arg=dtype))
 

@@ -12,14 +12,16 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
+import numpy as np
+
 from soundline.impl.operands import is_number, sizes_of
-from soundline.impl.promotion import check_dtype
+from soundline.impl.promotion import DTypeLike, check_dtype
 from soundline.impl.tensors import lines
 from soundline.impl.tensors.arithmetic import cast
 from soundline.impl.tensors.linear_algebra import LinearAlgebra
 from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.values import Number, as_graph
-from soundline.spec.dtypes import DType, float32, float64, int32, int64
+from soundline.spec.dtypes import float32, float64, from_numpy, int32, int64
 from soundline.spec.uop import Op, UOp, broadcast_to, const
 
 
@@ -37,8 +39,10 @@ class Creation(LinearAlgebra):
     __slots__ = ()
 
     @classmethod
-    def full(cls, shape: int | Sequence[int], value: Number, dtype: DType | None = None) -> Self:
+    def full(cls, shape: int | Sequence[int], value: Number, dtype: DTypeLike | None = None) -> Self:
         """A tensor of a shape with one value everywhere."""
+        if isinstance(value, np.generic):
+            dtype, value = dtype or from_numpy(value.dtype), value.item()
         if not is_number(value):
             raise refuse("full", "a number", repr(value))
         return cls.of(
@@ -49,29 +53,29 @@ class Creation(LinearAlgebra):
         )
 
     @classmethod
-    def zeros(cls, *shape: int | Sequence[int], dtype: DType = float32) -> Self:
+    def zeros(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32) -> Self:
         """Zeros (False, for bools)."""
         return cls.of(broadcast_to(as_graph(0, check_dtype(dtype)), checked_sizes("zeros", shape)))
 
     @classmethod
-    def ones(cls, *shape: int | Sequence[int], dtype: DType = float32) -> Self:
+    def ones(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32) -> Self:
         """Ones (True, for bools)."""
         return cls.of(broadcast_to(as_graph(1, check_dtype(dtype)), checked_sizes("ones", shape)))
 
     @classmethod
-    def empty(cls, *shape: int | Sequence[int], dtype: DType = float32) -> Self:
+    def empty(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32) -> Self:
         """Zeros: a tensor always has a value."""
         return cls.zeros(*shape, dtype=dtype)
 
-    def full_like(self, value: Number, dtype: DType | None = None) -> Self:
+    def full_like(self, value: Number, dtype: DTypeLike | None = None) -> Self:
         """One value everywhere, in the shape of this tensor, and in its dtype unless another is given."""
         return self.full(self.shape, value, dtype or self.dtype)
 
-    def zeros_like(self, dtype: DType | None = None) -> Self:
+    def zeros_like(self, dtype: DTypeLike | None = None) -> Self:
         """Zeros in the shape of this tensor, and in its dtype unless another is given."""
         return self.zeros(self.shape, dtype=dtype or self.dtype)
 
-    def ones_like(self, dtype: DType | None = None) -> Self:
+    def ones_like(self, dtype: DTypeLike | None = None) -> Self:
         """Ones in the shape of this tensor, and in its dtype unless another is given."""
         return self.ones(self.shape, dtype=dtype or self.dtype)
 
@@ -81,7 +85,7 @@ class Creation(LinearAlgebra):
         start: int | float,
         stop: int | float | None = None,
         step: int | float = 1,
-        dtype: DType | None = None,
+        dtype: DTypeLike | None = None,
     ) -> Self:
         """start, start + step, … as far as stop, exclusive; of one number, 0 … number - 1.
 
@@ -104,13 +108,13 @@ class Creation(LinearAlgebra):
 
     @classmethod
     def linspace(
-        cls, start: float, stop: float, count: int, endpoint: bool = True, dtype: DType = float32
+        cls, start: float, stop: float, count: int, endpoint: bool = True, dtype: DTypeLike = float32
     ) -> Self:
         """`count` numbers at equal distances from start to stop, which is the last unless `endpoint` is False.
 
         Element k is start + k·distance, each rounded in float64, and rounded to the dtype: as numpy has it.
         """
-        check_dtype(dtype)
+        dtype = check_dtype(dtype)
         if count < 0 or not all(math.isfinite(v) for v in (start, stop)):
             raise refuse("linspace", "finite ends and a count ≥ 0", (start, stop, count))
         parts = count - 1 if endpoint else count
@@ -121,10 +125,10 @@ class Creation(LinearAlgebra):
         return cls.of(cast(found, dtype))
 
     @classmethod
-    def eye(cls, rows: int, columns: int | None = None, dtype: DType = float32) -> Self:
+    def eye(cls, rows: int, columns: int | None = None, dtype: DTypeLike = float32) -> Self:
         """Ones on the diagonal of a matrix, zeros elsewhere."""
         shape = checked_sizes("eye", ((rows, rows if columns is None else columns),))
-        check_dtype(dtype)
+        dtype = check_dtype(dtype)
         hit = Op.CmpEq(lines.positions(0, shape), lines.positions(1, shape))
         return cls.of(cast(hit, dtype))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self, TypeVar
 
 from soundline.impl import sums
@@ -221,9 +222,18 @@ class Networks(Randomness):
         return total.cast(self.dtype)
 
     def _windows(
-        self, where: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+        self,
+        where: str,
+        kernel: Sizes,
+        stride: Sizes,
+        padding: Sizes,
+        dilation: Sizes,
+        ceil_mode: bool = False,
     ) -> list[Window]:
-        """The windows along the axes of space, which are all but the first two."""
+        """The windows along the axes of space, which are all but the first two.
+
+        With `ceil_mode` a last window may reach beyond the border, as long as it begins before the border's end.
+        """
         space = self.shape[2:]
         rank = len(space)
         kernels, strides = _each(where, kernel, rank, 1), _each(where, stride, rank, 1)
@@ -235,17 +245,29 @@ class Networks(Randomness):
                 raise refuse(
                     where, f"a window inside {size} elements and a border of {p}", f"{k} by steps of {d}"
                 )
-            found.append(Window(k, s, d, p, p, room // s + 1))
+            count = room // s + 1
+            if ceil_mode and room % s and count * s < size + p:
+                count += 1
+            found.append(Window(k, s, d, p, p, count))
         return found
 
     # Pooling ------------------------------------------------------------------------------------------------------
 
     def max_pool2d(
-        self, kernel: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1
+        self,
+        kernel: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
     ) -> Self:
-        """The greatest element of each window of x[N, C, H, W]; the stride is the kernel unless given."""
+        """The greatest element of each window of x[N, C, H, W]; the stride is the kernel unless given.
+
+        With `ceil_mode` the last windows may reach beyond the border, where there is nothing, as in torch.
+        """
         self._of_space("max_pool2d")
-        windows = self._windows("max_pool2d", kernel, kernel if stride is None else stride, padding, dilation)
+        step = kernel if stride is None else stride
+        windows = self._windows("max_pool2d", kernel, step, padding, dilation, ceil_mode)
         least = -math.inf if self.dtype.is_float else self.dtype.min
         return unfolded(bordered(self, windows, least), windows).max((-2, -1))
 
@@ -255,18 +277,24 @@ class Networks(Randomness):
         stride: Sizes | None = None,
         padding: Sizes = 0,
         count_include_pad: bool = True,
+        ceil_mode: bool = False,
     ) -> Self:
         """The mean of each window of x[N, C, H, W]; the stride is the kernel unless given.
 
-        The border counts as zeros, or not at all if `count_include_pad` is False.
+        The border counts as zeros, or not at all if `count_include_pad` is False. With `ceil_mode` the last windows may
+        reach beyond the border, where nothing counts.
         """
         self._of_space("avg_pool2d")
-        windows = self._windows("avg_pool2d", kernel, kernel if stride is None else stride, padding, 1)
+        step = kernel if stride is None else stride
+        windows = self._windows("avg_pool2d", kernel, step, padding, 1, ceil_mode)
         real = self.cast(accumulated(self.dtype))
-        total = real._window_sums(windows)
-        if count_include_pad:
+        total, space = real._window_sums(windows), self.shape[2:]
+        if count_include_pad and not any(w.overhang(s) for w, s in zip(windows, space, strict=True)):
             return (total / float(math.prod(w.kernel for w in windows))).cast(self.dtype)
-        ones = self.ones((1, 1, *self.shape[2:]), dtype=real.dtype)
+        if count_include_pad:
+            space = tuple(w.before + s + w.after for w, s in zip(windows, space, strict=True))
+            windows = [replace(w, before=0, after=0) for w in windows]
+        ones = self.ones((1, 1, *space), dtype=real.dtype)
         return (total / ones._window_sums(windows)).cast(self.dtype)
 
     def _window_sums(self, windows: Sequence[Window]) -> Self:
@@ -280,13 +308,23 @@ class Networks(Randomness):
 
     # Losses -------------------------------------------------------------------------------------------------------
 
-    def mse_loss(self, target: Operand) -> Self:
-        """The mean of (x - y)²."""
-        apart: Self = self - target
-        return apart.square().mean()
+    def _loss(self, where: str, reduction: str) -> Self:
+        """What becomes of the losses of all elements: their mean, their sum, or with ``"none"`` nothing."""
+        if reduction == "mean":
+            return self.mean()
+        if reduction == "sum":
+            return self.sum()
+        if reduction == "none":
+            return self
+        raise refuse(where, '"mean", "sum" or "none" as reduction', repr(reduction))
 
-    def cross_entropy(self, target: Operand, axis: int = -1) -> Self:
-        """The mean of -log_softmax(x) at the class that `target` names.
+    def mse_loss(self, target: Operand, reduction: str = "mean") -> Self:
+        """The mean of (x - y)², or their sum, or with the reduction ``"none"`` each."""
+        apart: Self = self - target
+        return apart.square()._loss("mse_loss", reduction)
+
+    def cross_entropy(self, target: Operand, axis: int = -1, reduction: str = "mean") -> Self:
+        """The mean of -log_softmax(x) at the class that `target` names, or their sum, or each.
 
         `target` has the shape of x without the axis of classes and holds integers; or the shape of x, and holds the
         probability of each class.
@@ -296,25 +334,28 @@ class Networks(Randomness):
         without = (*self.shape[:at], *self.shape[at + 1 :])
         if y.dtype.is_float and y.shape == self.shape:
             weighed = logs * y
-            return -weighed.sum(at).mean()
+            return -weighed.sum(at)._loss("cross_entropy", reduction)
         if y.dtype.is_float or y.dtype is bool_ or y.shape != without:
             raise refuse(
                 "cross_entropy", f"integers of shape {without}, or floats of {self.shape}", (y.dtype, y.shape)
             )
-        return logs.nll_loss(y, at)
+        return logs.nll_loss(y, at, reduction)
 
-    def nll_loss(self, target: Operand, axis: int = -1) -> Self:
-        """The mean of -x at the class that `target`, integers of the shape of x without the axis, names."""
+    def nll_loss(self, target: Operand, axis: int = -1, reduction: str = "mean") -> Self:
+        """The mean of -x at the class that `target`, integers of the shape of x without the axis, names.
+
+        Or their sum, or with the reduction ``"none"`` each.
+        """
         at, y = axis_of(axis, self.ndim), self.__class__(target)
         without = (*self.shape[:at], *self.shape[at + 1 :])
         if y.dtype.is_float or y.dtype is bool_ or y.shape != without:
             raise refuse("nll_loss", f"integers of shape {without}", (y.dtype, y.shape))
-        return -self._chosen(self.place(at) == y.unsqueeze(at), at).mean()
+        return -self._chosen(self.place(at) == y.unsqueeze(at), at)._loss("nll_loss", reduction)
 
-    def binary_cross_entropy_with_logits(self, target: Operand) -> Self:
-        """The mean of -y·ln σ(x) - (1 - y)·ln(1 - σ(x)), as softplus(x) - x·y."""
+    def binary_cross_entropy_with_logits(self, target: Operand, reduction: str = "mean") -> Self:
+        """The mean of -y·ln σ(x) - (1 - y)·ln(1 - σ(x)), as softplus(x) - x·y; or their sum, or each."""
         each: Self = self.softplus() - self * target
-        return each.mean()
+        return each._loss("binary_cross_entropy_with_logits", reduction)
 
 
 def _scaled(x: T, weight: Operand | None, bias: Operand | None) -> T:

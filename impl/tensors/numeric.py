@@ -12,13 +12,14 @@ import math
 from typing import Self
 
 from soundline.impl.operands import axis_of
+from soundline.impl.promotion import DTypeLike
 from soundline.impl.sizes import is_size
 from soundline.impl.tensors.activations import Activations
 from soundline.impl.tensors.arithmetic import aligned
 from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.randomness import Randomness
 from soundline.impl.tensors.values import Operand
-from soundline.spec.dtypes import DType, bool_, int64, largest_finite
+from soundline.spec.dtypes import bool_, int64, largest_finite
 
 
 class Numeric(Randomness, Activations):
@@ -28,7 +29,7 @@ class Numeric(Randomness, Activations):
 
     # Numpy's names ------------------------------------------------------------------------------------------------
 
-    def astype(self, dtype: DType) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """`cast`, as numpy calls it."""
         return self.cast(dtype)
 

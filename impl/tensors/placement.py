@@ -43,7 +43,7 @@ class Placement(Movement):
         value = history.without_marks(self.realize()._uop)
         found = storage.buffer_of(value)
         if found is None or not isinstance(found.device, tuple):
-            return (self._held(),)
+            return (self._held("shards"),)
         n = len(found.device)
         own = tuple(s // n if k == value.axis else s for k, s in enumerate(self.shape))
         views = tuple(storage.contents(p).reshape(own) for p in storage.parts_of(found))
@@ -57,7 +57,7 @@ class Placement(Movement):
         """The value on a device, whole, or on each of several.
 
         >>> from soundline.impl.tensor import Tensor
-        >>> x = Tensor([1, 2, 3, 4]).shard(("CPU:0", "CPU:1"))
+        >>> x = Tensor([1, 2, 3, 4]).shard(("CPU:0", "CPU:1"), axis=0)
         >>> x.to("CPU:1").device
         'CPU:1'
         """
@@ -66,8 +66,8 @@ class Placement(Movement):
         check_device(device)
         return self.of(collectives.copied(self.uop, device))
 
-    def shard(self, devices: Sequence[str], axis: int | None = 0) -> Self:
-        """The value on several devices: in equal parts along an axis, or for None a replica on each.
+    def shard(self, devices: Sequence[str], axis: int | None = None) -> Self:
+        """The value on several devices: a replica on each, or in equal parts along an axis, where one is named.
 
         >>> from soundline.impl.tensor import Tensor
         >>> x = Tensor([[1, 2], [3, 4]]).shard(("CPU:0", "CPU:1"), axis=1)
@@ -105,7 +105,7 @@ class Placement(Movement):
         """Of a tensor (n·s, …) in parts along axis 0: the sum of the parts, (s, …), on every device.
 
         >>> from soundline.impl.tensor import Tensor
-        >>> x = Tensor([1, 2, 10, 20]).shard(("CPU:0", "CPU:1"))
+        >>> x = Tensor([1, 2, 10, 20]).shard(("CPU:0", "CPU:1"), axis=0)
         >>> [part.tolist() for part in x.allreduce().shards]
         [[11, 22], [11, 22]]
         """

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from soundline.impl import storage
-from soundline.impl.promotion import check_dtype
+from soundline.impl.promotion import DTypeLike, check_dtype
 from soundline.impl.tensors import lines
 from soundline.impl.tensors.arithmetic import cast
 from soundline.impl.tensors.creation import Creation, checked_sizes
@@ -68,7 +68,7 @@ def _word(value: int) -> UOp:
 
 
 def _is_word(value: Any) -> bool:
-    return isinstance(value, int) and 0 <= value < 2**_BITS
+    return isinstance(value, int | np.integer) and 0 <= int(value) < 2**_BITS
 
 
 def _key(where: str, key: Key) -> UOp:
@@ -108,10 +108,11 @@ class Randomness(Creation, Elementwise):
         return cls.of(bits(_key("random_keys", key), checked_sizes("random_keys", (count,))[0]))
 
     @classmethod
-    def rand(cls, *shape: int | Sequence[int], dtype: DType = float32, key: Key = None) -> Self:
+    def rand(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32, key: Key = None) -> Self:
         """Uniform in [0, 1): multiples of 2^-p, where p is the number of significant bits of the dtype."""
         sizes = checked_sizes("rand", shape)
-        if not check_dtype(dtype).is_float or dtype.bits < 16:
+        dtype = check_dtype(dtype)
+        if not dtype.is_float or dtype.bits < 16:
             raise refuse("rand", "a float of at least 16 bits", dtype)
         random = bits(_key("rand", key), math.prod(sizes))
         return cls.of(reshape(_unit(random, dtype), sizes))
@@ -122,20 +123,21 @@ class Randomness(Creation, Elementwise):
         *shape: int | Sequence[int],
         low: float = 0.0,
         high: float = 1.0,
-        dtype: DType = float32,
+        dtype: DTypeLike = float32,
         key: Key = None,
     ) -> Self:
         """low + (high - low)·u of uniform u in [0, 1)."""
         return cls.rand(*shape, dtype=dtype, key=key) * (high - low) + low
 
     @classmethod
-    def randn(cls, *shape: int | Sequence[int], dtype: DType = float32, key: Key = None) -> Self:
+    def randn(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32, key: Key = None) -> Self:
         """Normal, of mean 0 and deviation 1: √(-2·ln u)·cos 2πv, with u and v of two draws, u in (0, 1].
 
         No number is beyond √(2p·ln 2), where p is the number of significant bits: 5.7 for float32.
         """
         sizes = checked_sizes("randn", shape)
-        if not check_dtype(dtype).is_float or dtype.bits < 16:
+        dtype = check_dtype(dtype)
+        if not dtype.is_float or dtype.bits < 16:
             raise refuse("randn", "a float of at least 16 bits", dtype)
         home = dtype if dtype.bits >= 32 else float32
         random, count = _key("randn", key), math.prod(sizes)
@@ -150,7 +152,7 @@ class Randomness(Creation, Elementwise):
         *shape: int | Sequence[int],
         mean: float = 0.0,
         std: float = 1.0,
-        dtype: DType = float32,
+        dtype: DTypeLike = float32,
         key: Key = None,
     ) -> Self:
         """mean + std·z of normal z."""
@@ -158,11 +160,12 @@ class Randomness(Creation, Elementwise):
 
     @classmethod
     def randint(
-        cls, low: int, high: int, shape: int | Sequence[int], dtype: DType = int32, key: Key = None
+        cls, low: int, high: int, shape: int | Sequence[int], dtype: DTypeLike = int32, key: Key = None
     ) -> Self:
         """Integers from low to high, exclusive: 64 random bits modulo how many there are of them."""
         sizes = checked_sizes("randint", (shape,))
-        if not check_dtype(dtype).is_int or not dtype.min <= low < high <= int(dtype.max) + 1:
+        dtype = check_dtype(dtype)
+        if not dtype.is_int or not dtype.min <= low < high <= int(dtype.max) + 1:
             raise refuse("randint", f"low < high inside {dtype}", (low, high))
         random = bits(_key("randint", key), math.prod(sizes))
         number = high - low

@@ -19,6 +19,7 @@ import numpy as np
 
 from soundline.impl import indexing, sums
 from soundline.impl.operands import axis_of, common_shape, shape_of
+from soundline.impl.promotion import DTypeLike
 from soundline.impl.tensors import lines
 from soundline.impl.tensors.arithmetic import cast
 from soundline.impl.tensors.movement import refuse
@@ -26,7 +27,7 @@ from soundline.impl.tensors.reductions import Reductions
 from soundline.impl.tensors.values import Operand, Values, as_graph
 from soundline.spec.compositions import nothing
 from soundline.spec.dtypes import DType, bool_, index, int64, uint64
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import TracingError, UsageError, WrongIndex
 from soundline.spec.uop import Op, UOp, broadcast_to, const, element_of, reshape, toposort
 
 
@@ -45,8 +46,8 @@ class Selection(Reductions):
         """Integers, slices, None and ``...`` as in numpy; arrays of integers, and masks whose values are known.
 
         Several arrays broadcast and choose together; their axes stand where the first array stands if they are
-        neighbours, and in front otherwise. A mask is a numpy array or list of bools, because the shape of the result
-        depends on it; a mask that is computed is for `where`.
+        neighbours, and in front otherwise. A mask is an array, list or Tensor of bools. Because the shape of the result
+        depends on it, a Tensor is computed at once; one that has no value while a function is traced is for `where`.
         """
         items = [
             int(i) if isinstance(i, np.integer) else i
@@ -200,7 +201,7 @@ class Selection(Reductions):
         slots = self.of(lines.positions(at, wide))
         return (slots == places) & here, given.pad(widths).unsqueeze(at).expand(wide), at
 
-    def one_hot(self, count: int, dtype: DType = int64) -> Self:
+    def one_hot(self, count: int, dtype: DTypeLike = int64) -> Self:
         """One more axis, the last, of size `count`: 1 at the position that the integer names, 0 elsewhere."""
         _check_index("one_hot", self.uop)
         if count < 0:
@@ -264,6 +265,13 @@ class Selection(Reductions):
 # Indices ----------------------------------------------------------------------------------------------------------
 
 
+def indices_of(where: Any) -> Any:
+    """An index expression as numpy takes it: Tensors as arrays."""
+    if isinstance(where, tuple):
+        return tuple(indices_of(item) for item in where)
+    return np.asarray(where) if isinstance(where, Values) else where
+
+
 def _is_array(item: Any) -> bool:
     """Whether an index is more than an integer, a slice, None or dots."""
     return isinstance(item, Values | np.ndarray | list) or (
@@ -283,7 +291,8 @@ def _check_known(item: UOp, size: int) -> None:
     held = storage.buffer_of(item)
     values = None if held is None else storage.contents(held)
     if values is not None and values.size and not (-size <= values.min() and values.max() < size):
-        raise refuse("[]", f"indices inside an axis of size {size}", f"{values.min()} … {values.max()}")
+        wants = f"wants indices inside an axis of size {size}"
+        raise WrongIndex(f"{wants}; given {values.min()} … {values.max()}", where="[]")
 
 
 def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -291,7 +300,7 @@ def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     given = [_as_array(item) for item in items]
     used = sum(_axes_used(i) for i in given)
     if used > len(shape) or sum(1 for i in given if i is Ellipsis) > 1:
-        raise refuse("[]", f"indices for {len(shape)} axes", f"indices for {used}")
+        raise WrongIndex(f"wants indices for {len(shape)} axes; given indices for {used}", where="[]")
     at = next((k for k, i in enumerate(given) if i is Ellipsis), len(given))
     rest = [slice(None)] * (len(shape) - used)
     found: list[Any] = []
@@ -299,7 +308,8 @@ def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     for item in [*given[:at], *rest, *given[at + 1 :]]:
         if _is_mask(item):
             if item.shape != shape[axis : axis + item.ndim]:
-                raise refuse("[]", f"a mask of the shape {shape[axis : axis + item.ndim]}", item.shape)
+                wants = f"wants a mask of the shape {shape[axis : axis + item.ndim]}"
+                raise WrongIndex(f"{wants}; given {item.shape}", where="[]")
             found.extend(np.nonzero(item))
         else:
             found.append(item)
@@ -310,11 +320,13 @@ def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
 def _as_array(item: Any) -> Any:
     """A list as an array; the positions in an empty one are integers."""
     if isinstance(item, Values) and item.dtype is bool_:
-        raise refuse(
-            "[]",
-            "a mask whose values are known, such as a numpy array",
-            "a Tensor of bools, for which there is where",
-        )
+        if not item.is_computable:
+            raise TracingError(
+                "wants a mask whose values are known; given a Tensor of bools of a function that is being traced",
+                where="[]",
+                hint="mask.where(x, other) keeps the shape; a sum over it weighs with the mask",
+            )
+        return np.asarray(item)
     if not _is_array(item) or isinstance(item, Values):
         return item
     array = np.asarray(item)

@@ -128,20 +128,33 @@ class Spaces(Networks, Numeric):
 
     # Pooling ------------------------------------------------------------------------------------------------------
 
-    def max_pool1d(self, kernel: int, stride: int | None = None, padding: int = 0, dilation: int = 1) -> Self:
+    def max_pool1d(
+        self,
+        kernel: int,
+        stride: int | None = None,
+        padding: int = 0,
+        dilation: int = 1,
+        ceil_mode: bool = False,
+    ) -> Self:
         """The greatest element of each window of x[N, C, W]; the stride is the kernel unless given."""
         self._of_sequence("max_pool1d")
         step = kernel if stride is None else stride
-        return self.unsqueeze(2).max_pool2d((1, kernel), (1, step), (0, padding), (1, dilation)).squeeze(2)
+        wide = self.unsqueeze(2)
+        return wide.max_pool2d((1, kernel), (1, step), (0, padding), (1, dilation), ceil_mode).squeeze(2)
 
     def avg_pool1d(
-        self, kernel: int, stride: int | None = None, padding: int = 0, count_include_pad: bool = True
+        self,
+        kernel: int,
+        stride: int | None = None,
+        padding: int = 0,
+        count_include_pad: bool = True,
+        ceil_mode: bool = False,
     ) -> Self:
         """The mean of each window of x[N, C, W]; the stride is the kernel unless given."""
         self._of_sequence("avg_pool1d")
         step = kernel if stride is None else stride
-        wide = self.unsqueeze(2).avg_pool2d((1, kernel), (1, step), (0, padding), count_include_pad)
-        return wide.squeeze(2)
+        wide = self.unsqueeze(2)
+        return wide.avg_pool2d((1, kernel), (1, step), (0, padding), count_include_pad, ceil_mode).squeeze(2)
 
     def _of_sequence(self, where: str) -> None:
         if self.ndim != 3:
@@ -218,28 +231,29 @@ class Spaces(Networks, Numeric):
 
     # Losses -------------------------------------------------------------------------------------------------------
 
-    def l1_loss(self, target: Operand) -> Self:
-        """The mean of abs(x - y)."""
+    def l1_loss(self, target: Operand, reduction: str = "mean") -> Self:
+        """The mean of abs(x - y), or their sum, or with the reduction ``"none"`` each."""
         apart: Self = self - target
-        return apart.abs().mean()
+        return apart.abs()._loss("l1_loss", reduction)
 
-    def huber_loss(self, target: Operand, delta: float = 1.0) -> Self:
+    def huber_loss(self, target: Operand, delta: float = 1.0, reduction: str = "mean") -> Self:
         """The mean of ½·(x - y)² where they are at most `delta` apart, elsewhere of delta·(abs(x - y) - ½·delta)."""
         if not delta > 0.0:
             raise refuse("huber_loss", "a delta above 0", delta)
         difference: Self = self - target
         apart = difference.abs()
         near = apart.minimum(delta)
-        return (near * (apart - near * 0.5)).mean()
+        return (near * (apart - near * 0.5))._loss("huber_loss", reduction)
 
-    def smooth_l1_loss(self, target: Operand, beta: float = 1.0) -> Self:
+    def smooth_l1_loss(self, target: Operand, beta: float = 1.0, reduction: str = "mean") -> Self:
         """The Huber loss over `beta`."""
-        return self.huber_loss(target, beta) / beta
+        return self.huber_loss(target, beta, reduction) / beta
 
-    def kl_div(self, target: Operand, axis: int = -1) -> Self:
+    def kl_div(self, target: Operand, axis: int = -1, reduction: str = "mean") -> Self:
         """The mean of the divergences Σ p·(ln p - x) of distributions p from those of logarithms x along an axis.
 
-        Where p is 0 nothing is added.
+        Where p is 0 nothing is added. The mean is over distributions, torch's ``"batchmean"``, which is a name of it;
+        with the reduction ``"sum"`` it is their sum, with ``"none"`` the divergence of each.
         """
         at = axis_of(axis, self.ndim)
         p = self.__class__(target)
@@ -247,13 +261,14 @@ class Spaces(Networks, Numeric):
             raise refuse("kl_div", f"probabilities of shape {self.shape}", p.shape)
         some = p > 0.0
         each = some.where(p * (some.where(p, 1.0).log() - self), 0.0)
-        return each.sum(at).mean()
+        return each.sum(at)._loss("kl_div", "mean" if reduction == "batchmean" else reduction)
 
-    def binary_cross_entropy(self, target: Operand) -> Self:
-        """The mean of -y·ln x - (1 - y)·ln(1 - x); logarithms are at least -100, as in torch."""
+    def binary_cross_entropy(self, target: Operand, reduction: str = "mean") -> Self:
+        """The mean, the sum or each of -y·ln x - (1 - y)·ln(1 - x); logarithms are at least -100, as in torch."""
         y = self.__class__(target)
         yes, no = self.log().maximum(-100.0), (1.0 - self).log().maximum(-100.0)
-        return -(y * yes + (1.0 - y) * no).mean()
+        each: Self = -(y * yes + (1.0 - y) * no)
+        return each._loss("binary_cross_entropy", reduction)
 
 
 def _places(size: int, target: int, corners: bool) -> npt.NDArray[np.float64]:

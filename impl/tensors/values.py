@@ -22,12 +22,14 @@ from soundline.impl import notebooks as _notebooks  # noqa: F401  # nodes learn 
 from soundline.impl import storage
 from soundline.impl.drawing import svg
 from soundline.impl.operands import array_of, shape_of, stored_or_constant
-from soundline.impl.promotion import check_dtype
+from soundline.impl.promotion import DTypeLike, check_dtype
+from soundline.impl.runtime import memory
 from soundline.impl.sizes import is_known
-from soundline.impl.tensors import history
+from soundline.impl.tensors import history, parts
+from soundline.impl.tensors.showing import shown
 from soundline.spec.closed import own_nodes
 from soundline.spec.dtypes import DType, bool_, to_numpy
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import TracingError, UsageError, WrongType
 from soundline.spec.uop import Op, UOp
 
 Number = bool | int | float
@@ -46,9 +48,9 @@ class Values:
     grad: Self | None
     """The gradient that `backward` has added up here; None before."""
 
-    def __init__(self, data: Operand, dtype: DType | None = None, requires_grad: bool = False) -> None:
+    def __init__(self, data: Operand, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
         if dtype is not None:
-            check_dtype(dtype)
+            dtype = check_dtype(dtype)
         self.grad = None
         if isinstance(data, Values):
             given = data.uop
@@ -124,7 +126,7 @@ class Values:
 
     @classmethod
     def from_buffer(
-        cls, source: Any, dtype: DType, shape: Sequence[int] | None = None, *, copy: bool | None = None
+        cls, source: Any, dtype: DTypeLike, shape: Sequence[int] | None = None, *, copy: bool | None = None
     ) -> Self:
         """The bytes of a buffer (bytes, bytearray, memoryview, mmap, …) as elements of `dtype`, in a shape if given.
 
@@ -136,7 +138,7 @@ class Values:
         >>> Tensor.from_buffer(bytes([1, 0, 2, 0]), int16).tolist()
         [1, 2]
         """
-        check_dtype(dtype)
+        dtype = check_dtype(dtype)
         try:
             raw = np.frombuffer(source, np.uint8) if memoryview(source) else np.empty(0, np.uint8)
         except (TypeError, ValueError) as error:
@@ -199,13 +201,21 @@ class Values:
         graph = history.without_marks(self._uop)
         return all(storage.holds(n) for n in own_nodes(graph) if n.op is Op.Buffer)
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the value is in memory, so that it need not be computed any more."""
+        return _stored(self._uop) is not None
+
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("a tensor of shape () has no length")
+            raise WrongType("a tensor of shape () has no length", where="len")
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"Tensor(shape={self.shape}, dtype={self.dtype})"
+        return shown(self)
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if form else str(self)
 
     def _repr_html_(self) -> str:
         """The graph of the tensor, drawn; a notebook shows it."""
@@ -223,8 +233,14 @@ class Values:
 
         The values of several tensors are computed by one program: ``a.realize(b, c)``.
         """
+        return self._realized("realize", *others)
+
+    def _realized(self, where: str, *others: Values) -> Self:
+        """The same for a method of this name, which is refused while a function is traced."""
         together: tuple[Values, ...] = (self, *others)
-        waiting = [t for t in dict.fromkeys(together) if _stored(t._uop) is None]
+        waiting = [t for t in dict.fromkeys(together) if _stored(t._uop) is None and not t._is_part()]
+        if not all(t.is_computable for t in waiting):
+            raise _no_value(where)
         if waiting:
             from soundline.impl.compile import stored
 
@@ -233,9 +249,17 @@ class Values:
                 tensor._uop = history.kept(value, graph)
         return self
 
-    def _held(self) -> npt.NDArray[Any]:
+    def _is_part(self) -> bool:
+        """Whether the value is part of one that is in memory: then it is stored from there."""
+        graph = self._uop
+        found = parts.held(graph)
+        if found is not None:
+            self._uop = history.kept(storage.keep(np.ascontiguousarray(found).reshape(found.shape)), graph)
+        return found is not None
+
+    def _held(self, where: str) -> npt.NDArray[Any]:
         """The computed value, in memory that must not be written."""
-        value = history.without_marks(self.realize()._uop)
+        value = history.without_marks(self._realized(where)._uop)
         held = storage.buffer_of(value)
         assert held is not None
         view = storage.whole(value, held)
@@ -247,25 +271,31 @@ class Values:
 
         ``np.asarray(x)`` gives the same without a copy, as an array that cannot be written.
         """
-        return self._held().copy()
+        held = self._held("numpy")
+        with memory.wanted(held.nbytes, f"a copy of a tensor of shape {self.shape}"):
+            return held.copy()
 
     def item(self) -> Number:
         """The only element, as a Python number; raises `UsageError` if there are more or none."""
+        return self._number("item")
+
+    def _number(self, where: str) -> Number:
         if self.size != 1:
-            raise UsageError(f"a tensor of shape {self.shape} is not one element", where="item")
-        value: Number = self._held().reshape(()).item()
+            hint = "any() and all() make one of many" if where == "bool" else None
+            raise UsageError(f"a tensor of shape {self.shape} is not one element", where=where, hint=hint)
+        value: Number = self._held(where).reshape(()).item()
         return value
 
     def tolist(self) -> Any:
         """The value as nested lists."""
-        return self._held().tolist()
+        return self._held("tolist").tolist()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The value, for ``np.asarray``: memory that cannot be written, unless a copy is asked for or needed."""
-        held = self._held()
+        held = self._held("np.asarray")
         if dtype is not None and np.dtype(dtype) != held.dtype:
             if copy is False:
-                raise ValueError(f"cannot share {held.dtype} as {np.dtype(dtype)}")
+                raise UsageError(f"cannot share {held.dtype} as {np.dtype(dtype)}", where="np.asarray")
             return held.astype(dtype)
         return held.copy() if copy else held
 
@@ -275,7 +305,7 @@ class Values:
         A consumer that knows of memory that cannot be written (DLPack 1.0) shares it; any other is given a copy.
         """
         if options.get("max_version") and not options.get("copy"):
-            return self._held().__dlpack__(**options)
+            return self._held("__dlpack__").__dlpack__(**options)
         return self.numpy().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -284,21 +314,61 @@ class Values:
 
     def __buffer__(self, flags: int) -> memoryview:
         """The computed value for ``memoryview`` (from Python 3.12 on); it cannot be written."""
-        return self._held().data
+        return self._held("memoryview").data
 
     def __bool__(self) -> bool:
-        return bool(self.item())
+        return bool(self._number("bool"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("float"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int"))
 
     def __index__(self) -> int:
-        if self.dtype.is_float or self.ndim:
-            raise TypeError(f"a tensor of shape {self.shape} and dtype {self.dtype} is no index")
-        return int(self.item())
+        if not self.dtype.is_int or self.ndim:
+            raise WrongType(f"a tensor of shape {self.shape} and dtype {self.dtype} is no index")
+        return int(self._number("index"))
+
+    # Copies -------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Self:
+        return self.of(self._uop)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        copied = self.of(history.without_marks(self._uop))
+        if history.is_leaf(self._uop):
+            copied._become_leaf()
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the value, which is computed for it."""
+        place = (self._uop.device, self._uop.axis)
+        return _loaded, (type(self), np.asarray(self), history.is_leaf(self._uop), place)
+
+
+def _loaded(kind: type[Any], array: npt.NDArray[Any], asks: bool, place: tuple[Any, int | None]) -> Any:
+    """A tensor that was pickled, where it was."""
+    device, axis = place
+    value = kind(array)
+    if isinstance(device, tuple):
+        value = value.shard(device, axis).realize()
+    elif device not in (None, "CPU"):
+        value = value.to(device).realize()
+    return kind(value, requires_grad=asks)
+
+
+def _no_value(where: str) -> TracingError:
+    """What it is to ask for a value while a function is traced."""
+    hint = "return the tensor from the function, or compute this outside and pass it as an argument"
+    if where == "bool":
+        hint = "x.where(a, b) chooses between values; an if may ask for shapes and dtypes, which are known"
+    return TracingError(
+        "wants a value; given a tensor that depends on an argument of a function that is being traced, and has no "
+        "value until the compiled program is called",
+        where=where,
+        hint=hint,
+    )
 
 
 def _stored(node: UOp) -> UOp | None:

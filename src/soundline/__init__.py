@@ -54,10 +54,15 @@ if TYPE_CHECKING:
     from soundline.spec.errors import EvaluationError as EvaluationError
     from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
+    from soundline.spec.errors import NoSpaceError as NoSpaceError
+    from soundline.spec.errors import OutOfMemoryError as OutOfMemoryError
     from soundline.spec.errors import RuleError as RuleError
     from soundline.spec.errors import SoundlineError as SoundlineError
     from soundline.spec.errors import ToolchainError as ToolchainError
+    from soundline.spec.errors import TracingError as TracingError
     from soundline.spec.errors import UsageError as UsageError
+    from soundline.spec.errors import WrongIndex as WrongIndex
+    from soundline.spec.errors import WrongType as WrongType
     from soundline.spec.ops import Op as Op
     from soundline.spec.uop import UOp as UOp
 
@@ -100,10 +105,15 @@ _HOMES = {
         "EvaluationError",
         "GradientError",
         "IllFormed",
+        "NoSpaceError",
+        "OutOfMemoryError",
         "RuleError",
         "SoundlineError",
         "ToolchainError",
+        "TracingError",
         "UsageError",
+        "WrongIndex",
+        "WrongType",
     ),
     "soundline.spec.ops": ("Op",),
     "soundline.spec.uop": ("UOp",),

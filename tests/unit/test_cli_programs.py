@@ -310,7 +310,7 @@ def test_a_missing_compiler_is_one_error(
     (tmp_path / "fresh.py").write_text("def only(x):\n    return x * 12345 + 1\n")
     assert main(["run", "fresh.py", "--input", "x.npy"]) == 2
     err = capfd.readouterr().err
-    assert err.startswith("soundline: error: C compiler: no C compiler found")
+    assert err.startswith("soundline: error: C compiler: CC names no-such-compiler, which is not there")
     assert "Traceback" not in err
 
 

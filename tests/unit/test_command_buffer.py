@@ -71,7 +71,7 @@ def test_calls_are_commands_of_one_kernel_on_other_storage() -> None:
 
 
 def test_copies_are_commands() -> None:
-    x = Tensor(array(4, 2)).shard(("CPU:0", "CPU:1")).realize()
+    x = Tensor(array(4, 2)).shard(("CPU:0", "CPU:1"), 0).realize()
     program = compile(lambda x: (x * 2).sum(0) + 1, x)
     check(program, x)
     names = [c.src[0].src[1].arg for c in program.command_buffer.src]

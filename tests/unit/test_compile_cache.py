@@ -22,7 +22,7 @@ import pytest
 from soundline.impl.compile import compile  # noqa: A004
 from soundline.impl.runtime import cache, cpu, toolchain
 from soundline.impl.runtime.host import host
-from soundline.spec.errors import ToolchainError
+from soundline.spec.errors import NoSpaceError, ToolchainError
 
 SOURCE = """#include <stdint.h>
 const uint32_t soundline_commands[] = {1, 1};
@@ -195,15 +195,23 @@ def test_a_disk_that_is_full_everywhere_is_a_toolchain_error(
     body = FULL.format(what="*", text=os.strerror(errno.ENOSPC), real="false")
     monkeypatch.setenv("CC", script(tmp_path, body))
     monkeypatch.setattr(cache, "_SPARE", {})
-    with pytest.warns(RuntimeWarning), pytest.raises(ToolchainError) as caught:
+    with pytest.warns(RuntimeWarning), pytest.raises(NoSpaceError) as caught:
         cpu.build(SOURCE)
     assert os.strerror(errno.ENOSPC) in caught.value.stderr
     monkeypatch.setattr(cache, "_SPARE", {})
     monkeypatch.setattr(tempfile, "mkdtemp", nowhere)
-    with pytest.warns(RuntimeWarning), pytest.raises(ToolchainError) as caught:
+    with pytest.warns(RuntimeWarning), pytest.raises(OSError, match="no folder for libraries") as without:
         cpu.build(SOURCE)
-    assert caught.value.hint is not None
-    assert cache.VARIABLE in caught.value.hint
+    monkeypatch.setattr(cache, "_SPARE", {cache.cache_folder(): tmp_path / "spare"})
+    monkeypatch.setattr(cache, "_build", nowhere)
+    with pytest.raises(OSError, match="cannot be written") as unwritten:
+        cpu.build(f"/* another */{SOURCE}")
+    for error in (caught.value, without.value, unwritten.value):
+        assert isinstance(error, NoSpaceError)
+        assert isinstance(error, ToolchainError)
+        assert error.errno == errno.ENOSPC
+        assert error.hint is not None
+        assert cache.VARIABLE in error.hint
 
 
 def test_what_is_in_a_folder_that_cannot_be_written_is_used(

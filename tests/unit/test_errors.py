@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -13,11 +14,19 @@ from soundline.spec.dtypes import float32, int8, int32
 from soundline.spec.errors import (
     DOCUMENTATION,
     EvaluationError,
+    GradientError,
     IllFormed,
+    NoSpaceError,
+    OutOfMemoryError,
     RuleError,
+    ScheduleError,
     SoundlineError,
+    TextError,
     ToolchainError,
+    TracingError,
     UsageError,
+    WrongIndex,
+    WrongType,
 )
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import PROPERTIES, TABLE, Op
@@ -90,3 +99,36 @@ def test_every_id_written_in_the_code_exists() -> None:
             cited = re.findall(r"[\"'`](uop-[a-z0-9]+(?:-[a-z0-9]+)+)[\"'`]", path.read_text())
             unknown += [f"{path.relative_to(ROOT)}: {c}" for c in cited if c not in known]
     assert not unknown, "\n".join(unknown)
+
+
+PYTHONS: dict[type[SoundlineError], tuple[type[Exception], ...]] = {
+    UsageError: (ValueError,),
+    IllFormed: (ValueError,),
+    ScheduleError: (ValueError,),
+    GradientError: (ValueError,),
+    TextError: (ValueError,),
+    WrongType: (TypeError, ValueError),
+    WrongIndex: (IndexError, ValueError),
+    TracingError: (TypeError, ValueError),
+    OutOfMemoryError: (MemoryError,),
+    NoSpaceError: (OSError,),
+    EvaluationError: (),
+    ToolchainError: (),
+}
+
+
+@pytest.mark.parametrize("kind", PYTHONS, ids=lambda kind: kind.__name__)
+def test_an_error_is_the_one_of_python_that_its_users_catch(kind: type[SoundlineError]) -> None:
+    known = (ValueError, TypeError, IndexError, KeyError, MemoryError, OSError)
+    assert issubclass(kind, SoundlineError)
+    assert {e for e in known if issubclass(kind, e)} == set(PYTHONS[kind])
+
+
+def test_errors_of_several_kinds_keep_message_place_and_hint() -> None:
+    for kind in (WrongType, WrongIndex, TracingError, OutOfMemoryError):
+        error = kind("no", where="here", hint="do that")
+        assert str(error) == "here: no\n  hint: do that"
+        assert error.url == f"{DOCUMENTATION}#{kind.__name__.lower()}"
+    full = NoSpaceError("no room", command=("cc",), stderr="full", hint="make room")
+    assert str(full) == "C compiler: no room\n  hint: make room"
+    assert (full.errno, full.command, full.stderr) == (errno.ENOSPC, ("cc",), "full")

@@ -35,6 +35,8 @@ def of(use: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Method:
 MASK = np.array([[True, False, True], [False, True, True]])
 AT = np.array([[0, 2, 1], [1, 1, 0]])
 
+SHIFT = 3.0 * np.eye(3)
+
 METHODS: dict[str, Method] = {
     # elementwise
     "abs": of(lambda x: (x - 0.5).abs()),
@@ -191,9 +193,25 @@ METHODS: dict[str, Method] = {
     "binary_cross_entropy_with_logits": of(
         lambda x, y: x.binary_cross_entropy_with_logits(y), (2, 3), (2, 3)
     ),
+    # divisions and solving
+    **{
+        n: of(lambda x, y, n=n: getattr(x, n)(y), (2, 3), (3,))
+        for n in ("add", "sub", "mul", "div", "remainder", "mod")
+    },
+    "floor_divide": of(lambda x, y: x.floor_divide(y * 0.3) * x, (2, 3), (3,)),
+    "neg": of(lambda x: x.neg()),
+    "masked_select": of(lambda x: x.masked_select(MASK)),
+    "det": of(lambda x: x.det(), (3, 3)),
+    "slogdet": of(lambda x: x.slogdet()[1], (2, 3, 3)),
+    "inv": of(lambda x: (x + SHIFT).inv(), (3, 3)),
+    "solve": of(lambda x, b: (x + SHIFT).solve(b), (3, 3), (3, 2)),
+    "solve_triangular": of(lambda x, b: (x + SHIFT).solve_triangular(b, upper=True), (3, 3), (3, 2)),
+    "cholesky": of(lambda x: (x + SHIFT).cholesky(), (3, 3)),
+    "matrix_power": of(lambda x: (x + SHIFT).matrix_power(-3), (3, 3)),
 }
 
 OTHER = """
+lt le gt ge nonzero unique is_stored
 backward gradient grad requires_grad requires_grad_ is_leaf detach assign shape dtype ndim size nbytes uop of
 numpy item tolist realize from_numpy from_dlpack from_buffer is_computable bitcast
 device axis to shard shards allgather allreduce reduce_scatter reduce_to_one

@@ -101,7 +101,7 @@ COLLECTIVES: dict[str, Apply] = {
     ("n", "rest", "dtype"), [(1, (), "f4"), (2, (3,), "f4"), (3, (), "i4"), (4, (2,), "f4")], ids=str
 )
 def test_collectives_are_those_of_the_law(name: str, n: int, rest: tuple[int, ...], dtype: str) -> None:
-    x = Tensor(array(n * n * 2, *rest, dtype=np.dtype(dtype).type)).shard(devices(n)).realize()
+    x = Tensor(array(n * n * 2, *rest, dtype=np.dtype(dtype).type)).shard(devices(n), 0).realize()
     program = check(COLLECTIVES[name], x)
     if n > 1:
         assert program.copies
@@ -167,7 +167,7 @@ def test_values_are_those_of_one_device(name: str) -> None:
 
 
 def test_equal_work_of_devices_is_compiled_once() -> None:
-    x = Tensor(array(8, 4)).shard(devices(4)).realize()
+    x = Tensor(array(8, 4)).shard(devices(4), 0).realize()
     program = check(lambda t: (t * 3).softmax(1), x)
     one = compile(lambda t: (t * 3).softmax(1), array(2, 4))
     assert len(program.units) == 1
@@ -178,7 +178,7 @@ def test_equal_work_of_devices_is_compiled_once() -> None:
 
 def test_of_a_product_the_factors_are_sent() -> None:
     """The gradient of a weight is a sum over the divided batch of an outer product."""
-    x, g = (Tensor(array(8, n)).shard(D2).realize() for n in (5, 7))
+    x, g = (Tensor(array(8, n)).shard(D2, 0).realize() for n in (5, 7))
     product = x.T @ g
     program = compile(lambda a, b: a.T @ b, x, g)
     same(program(x, g).numpy(), product.numpy())
@@ -245,7 +245,7 @@ def test_gradients_of_each_device_and_their_allreduce() -> None:
     """The usual form: each device sums over its own part, and the sums are added."""
     x = array(4, 4)
     w = Tensor(array(4)).shard(D2, None).realize()
-    parts = Tensor(x).shard(D2).realize()
+    parts = Tensor(x).shard(D2, 0).realize()
 
     def gradients(x: Tensor, w: Tensor) -> Tensor:
         rows = x.reshape(2, 2, 4) * w
@@ -272,9 +272,9 @@ def on(axis: int | None) -> Tensor:
         (lambda: on(1), "is on CPU:0.CPU:1 along axis 1"),
         (lambda: on(None), "along axis None"),
         (lambda: Tensor(array(4, 6)).to("CPU:0"), "is on CPU:0"),
-        (lambda: Tensor(array(4, 6)).shard(devices(4)), "CPU:3 along axis 0"),
-        (lambda: Tensor(array(8, 6)).shard(D2), r"argument 0 is float32\[8, 6\]"),
-        (lambda: Tensor(array(4, 6, dtype=np.int32)).shard(D2), r"argument 0 is int32\[4, 6\]"),
+        (lambda: Tensor(array(4, 6)).shard(devices(4), 0), "CPU:3 along axis 0"),
+        (lambda: Tensor(array(8, 6)).shard(D2, 0), r"argument 0 is float32\[8, 6\]"),
+        (lambda: Tensor(array(4, 6, dtype=np.int32)).shard(D2, 0), r"argument 0 is int32\[4, 6\]"),
     ],
     ids=["array", "axis", "replicas", "one", "four", "shape", "dtype"],
 )
@@ -298,14 +298,14 @@ def test_a_program_for_one_device_refuses_others() -> None:
 
 WRONG: dict[str, tuple[Callable[[], Any], type[SoundlineError], str]] = {
     "no device": (lambda: Tensor(array(4)).to("gpu0"), CompileError, "no device 'gpu0'"),
-    "no devices": (lambda: Tensor(array(4)).shard(()), UsageError, "one or more devices"),
-    "twice": (lambda: Tensor(array(4)).shard(("CPU:0", "CPU:0")), UsageError, "each once"),
-    "not divisible": (lambda: Tensor(array(5)).shard(D2), UsageError, "2 devices divide"),
+    "no devices": (lambda: Tensor(array(4)).shard((), 0), UsageError, "one or more devices"),
+    "twice": (lambda: Tensor(array(4)).shard(("CPU:0", "CPU:0"), 0), UsageError, "each once"),
+    "not divisible": (lambda: Tensor(array(5)).shard(D2, 0), UsageError, "2 devices divide"),
     "two devices": (lambda: Tensor(array(4)).to("CPU:0") + Tensor(array(4)).to("CPU:1"), IllFormed, "device"),
     "two axes": (lambda: on(0) + on(1), IllFormed, "axis"),
     "broken boundary": (lambda: on(0).reshape(3, 8), IllFormed, "Reshape"),
     "allreduce of one": (lambda: Tensor(array(4)).allreduce(), IllFormed, "axis 0"),
-    "allreduce of an odd part": (lambda: Tensor(array(6)).shard(D2).allreduce(), IllFormed, "divides s"),
+    "allreduce of an odd part": (lambda: Tensor(array(6)).shard(D2, 0).allreduce(), IllFormed, "divides s"),
     "a part for a Call": (lambda: _called(on(0)).numpy(), SoundlineError, "Call"),
 }
 
@@ -330,10 +330,10 @@ def test_what_cannot_be_is_a_typed_error(name: str) -> None:
 
 def test_slices_that_may_differ_are_no_replicas() -> None:
     """U-28 as an obligation: it is discharged by how the slices were made, or refused."""
-    parts = Tensor(array(2, 3)).shard(D2).realize()
+    parts = Tensor(array(2, 3)).shard(D2, 0).realize()
     with pytest.raises(CompileError, match="not known that the slices along axis 0 agree"):
         placed([Op.Replicated(_flat(parts.uop), arg=(0,))])
-    copies = Tensor(array(1, 3)).expand(2, 3).shard(D2)
+    copies = Tensor(array(1, 3)).expand(2, 3).shard(D2, 0)
     assert agrees(copies.uop, 0)
     assert not agrees(copies.uop, 1)
     (found,) = placed([Op.Replicated(_flat(copies.uop), arg=(0,))])

@@ -56,15 +56,37 @@ def script(folder: Path, name: str, body: str) -> str:
 
 def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("CC", "no-such-compiler --fast")
+    monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ToolchainError) as caught:
         compile(lambda x: x + 41, np.ones(3, np.float32))
     assert isinstance(caught.value, CompileError)
     assert caught.value.hint is not None
     assert "apt install gcc" in caught.value.hint
-    for name in ("no-such-compiler --fast", "cc", "gcc", "clang"):
+    for name in ("cc", "gcc", "clang"):
         assert name in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("no-such-compiler --fast", "no-such-compiler --fast, which is not there"),
+        ("/nowhere/gcc", "/nowhere/gcc, which is not there"),
+        ("broken", "which does not run"),
+        ("gcc 'unclosed", "which is no command"),
+    ],
+)
+def test_a_named_compiler_that_does_not_run_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str, says: str
+) -> None:
+    """Another compiler would give other machine code than the one that was asked for."""
+    broken = script(tmp_path, "broken", "exit 1")
+    monkeypatch.setenv("CC", broken if named == "broken" else named)
+    with pytest.raises(ToolchainError) as caught:
+        compile(lambda x: x + 41, np.ones(3, np.float32))
+    assert says in caught.value.message
+    assert caught.value.hint is not None
+    assert "unset" in caught.value.hint
 
 
 def test_the_named_compiler_comes_first_and_may_have_options(
@@ -78,8 +100,18 @@ def test_the_named_compiler_comes_first_and_may_have_options(
     assert counted(cpu.build(SOURCE.replace("+= 1", "+= 1\n#ifndef MARK\n#error\n#endif\n"))) == 42
 
 
-def test_a_compiler_that_does_not_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CC", script(tmp_path, "broken", "exit 1"))
+@pytest.mark.parametrize("named", ["", " "])
+def test_where_none_is_named_one_that_does_not_run_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str
+) -> None:
+    script(tmp_path, "cc", "exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("CC", named)
+    assert toolchain.find_compiler().command in (("gcc",), ("clang",))
+
+
+def test_an_empty_name_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "")
     assert toolchain.find_compiler().command in (("cc",), ("gcc",), ("clang",))
 
 

@@ -73,7 +73,7 @@ def layers() -> tuple[Program, list[np.ndarray]]:
 def devices() -> tuple[Program, list[np.ndarray]]:
     """Parts, copies and collectives."""
     x = np.arange(24, dtype=np.float32).reshape(6, 4)
-    parts = Tensor(x).shard(("CPU:0", "CPU:1", "CPU:2")).realize()
+    parts = Tensor(x).shard(("CPU:0", "CPU:1", "CPU:2"), 0).realize()
     program = compile(lambda x: ((x * 2).softmax(0) + x.sum(0)).to("CPU:1"), parts)
     return program, list(parts.shards)
 

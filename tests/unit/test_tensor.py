@@ -126,7 +126,7 @@ def test_what_is_no_tensor_is_refused(data: Any) -> None:
         Tensor(data)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, "float32", index, 3], ids=repr)
+@pytest.mark.parametrize("dtype", ["float9", np.complex64, index, 3, object, "index"], ids=repr)
 def test_what_is_no_dtype_is_refused(dtype: Any) -> None:
     with pytest.raises(UsageError):
         Tensor([1], dtype=dtype)
@@ -157,7 +157,7 @@ def test_values_come_out_in_every_form() -> None:
     assert int(Tensor([[3]])) == 3
     assert bool(Tensor(1) == 1)
     assert len(x) == 3
-    assert repr(x) == "Tensor(shape=(3, 4), dtype=float32)"
+    assert repr(x.reshape(12)[:2] * 0 + 2) == "Tensor([2., 2.], dtype=float32)"
     assert x.realize() is x
     with pytest.raises(ValueError, match="share"):
         np.asarray(x, dtype=np.float64, copy=False)
@@ -457,7 +457,6 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "squeeze what is not 1": lambda: Tensor(A).squeeze(0),
     "inner sizes": lambda: Tensor(A) @ Tensor(B),
     "matmul of numbers": lambda: Tensor(A) @ 2,
-    "floor division of floats": lambda: Tensor(A) // 2,
     "index beside int": lambda: Tensor.of(const(1, index)) + 1,
 }
 

@@ -252,7 +252,6 @@ MISTAKES: dict[str, tuple[str, Callable[[], Any]]] = {
     "an index outside": ("[]", lambda: Tensor(X)[[2]]),
     "an index of floats": ("[]", lambda: Tensor(X)[Tensor([0.5])]),
     "a mask of another shape": ("[]", lambda: Tensor(X)[np.ones(3, bool)]),
-    "a mask that is computed": ("[]", lambda: Tensor(X)[Tensor(X) > 3]),
     "too many indices": ("[]", lambda: Tensor(X)[[0], 0, 0, 0]),
     "indices that do not broadcast": ("[]", lambda: Tensor(X)[[0, 1], [0, 1, 2]]),
     "take": ("take", lambda: Tensor(X).take([0.5], 0)),
