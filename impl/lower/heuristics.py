@@ -77,8 +77,10 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     for at in range(len(kernel.packing())):
         _merge_packing(kernel, at)
         in_blocks(kernel, target, at)
-    for nest in (*kernel.packing(), *kernel.sink.src):
-        deal(kernel, nest)
+    for at in range(len(kernel.packing())):
+        deal(kernel, kernel.packing()[at])
+    for at in range(len(kernel.sink.src)):
+        deal(kernel, kernel.sink.src[at])  # as it is now: nests of a running fold have loops in common
     return kernel
 
 
@@ -366,11 +368,11 @@ def _worth_splitting(fold: UOp) -> bool:
 
 
 def deal(kernel: Scheduling, nest: UOp) -> None:
-    """Bring the loop of a nest that is worth it to the outside, and deal it out to cores."""
-    chosen = dealt_out(nest)
-    if chosen is None:
-        return
+    """Bring the loop of a nest that is worth it to the outside, and deal it out to cores, unless that was done."""
     ranges, _ = nest_of(nest)
+    chosen = dealt_out(nest)
+    if chosen is None or any(r.arg.type is AxisType.THREAD for r in ranges):
+        return
     before = [r for r in ranges[: ranges.index(chosen)] if r.arg.type is AxisType.LOOP]
     for other in reversed(before):
         kernel.swap(other, chosen)
