@@ -24,12 +24,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rows import arrays, costs, networks
+from rows import arrays, chains, costs, networks
 from rows.row import BEAM, OPENBLAS_512, Row, Taken, Target
 from rows.turns import Workers, measured, order
 from run import RESULTS, ROOT, machine
 
-ROWS = tuple(sorted((*arrays.ROWS, *networks.ROWS), key=lambda row: row.name in ("gemm-2048", "gemm-4096")))
+_LONGEST = ("gemm-2048", "gemm-4096")
+ROWS = tuple(sorted((*arrays.ROWS, *networks.ROWS, *chains.ROWS), key=lambda row: row.name in _LONGEST))
 """The rows, those that take longest last."""
 NEEDS = {
     "torch": "torch",
@@ -51,6 +52,8 @@ def main() -> int:
     path = RESULTS / ("peers.json.tmp" if absent else "peers.json")  # what is committed has every peer
     before = json.loads(path.read_text()) if path.exists() and (options.row or options.threads) else {}
     rows: dict[str, Any] = before.get("rows", {})
+    for row in rows.values():
+        row.setdefault("processor", before["machine"]["processor"])  # what stays was perhaps taken elsewhere
     result = {
         "schema": 1,
         "machine": machine(),
@@ -124,6 +127,7 @@ def one(row: Row, workers: Workers, options: argparse.Namespace) -> dict[str, An
         "threads": workers.threads,
         "work": row.work,
         "unit": row.unit,
+        "processor": machine()["processor"],
         "load": [round(before, 2), round(os.getloadavg()[0], 2)],
         "taken": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime()),
         "candidates": {c: _figures(t) for c, t in taken.items() if t.wall},
@@ -176,7 +180,8 @@ def shown(row: Row, threads: int, found: dict[str, Any]) -> dict[str, Any]:
 
 def shown_cost(name: str, cost: costs.Cost) -> dict[str, Any]:
     """Measure a row of costs, print it, and pass it on."""
-    found: dict[str, Any] = {"row": name, "title": cost.title, "load": [round(os.getloadavg()[0], 2)]}
+    found: dict[str, Any] = {"row": name, "title": cost.title, "processor": machine()["processor"]}
+    found["load"] = [round(os.getloadavg()[0], 2)]
     found |= cost.measure()
     print(f"{cost.title}: {json.dumps(found['targets'], ensure_ascii=False)}", flush=True)
     return found

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from rows import arrays, networks
+from rows import arrays, chains, networks
 
-ROWS = {row.name: row for row in (*arrays.ROWS, *networks.ROWS)}
+ROWS = {row.name: row for row in (*arrays.ROWS, *networks.ROWS, *chains.ROWS)}
 TURN = 0.02
 """A turn repeats short calls for so many seconds."""
 

@@ -21,7 +21,7 @@ def peers() -> str:
     machine, rows = result["machine"], list(result["rows"].values())
     loads = [load for row in rows for load in row["load"]]
     taken = (
-        f"Taken on {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
+        f"Taken on {_processors(rows, machine)}, {machine['cores']} cores, Python {machine['python']}, "
         f"{', '.join(f'{p} {v}' for p, v in result['versions'].items())}; load {min(loads)} to {max(loads)}. "
         f"Peers that were not installed: {', '.join(result['absent']) or 'none'}.\n"
     )
@@ -36,6 +36,15 @@ def peers() -> str:
         widths=(28, 8, 20, 12, 16, 16),
     )
     return "\n".join([taken, judged, ".. rubric:: Every candidate\n", timed])
+
+
+def _processors(rows: list[dict[str, Any]], machine: dict[str, Any]) -> str:
+    """The processors on which rows were taken; where there are several, with the rows of all but the first."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.get("processor", machine["processor"]), []).append(row["row"])
+    first, *others = sorted(found, key=lambda p: -len(found[p]))
+    return " and ".join([first, *(f"{p} ({', '.join(dict.fromkeys(found[p]))})" for p in others)])
 
 
 def _judged(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:

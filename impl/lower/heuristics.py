@@ -16,7 +16,8 @@ it does, nest by nest:
   convolution whose rows of pixels fill no vectors gets lanes of channels, which are packed; and so does a sum of sums,
   as a long sum of products is, one sum running inside the other (`tile_choice`);
 * a product whose lanes are apart in memory, as those of A @ B.T, goes by tiles too, after what they read is packed;
-* sums along memory whose order is kept go side by side, since each step waits for the one before;
+* sums along memory whose order is kept go side by side, since each step waits for the one before; and so do windows
+  that move by a few elements, as those of a pooling;
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
 * a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
@@ -60,6 +61,8 @@ WAITING = 32
 """So many sums whose steps wait for each other go side by side."""
 TILE = 32
 """Lanes of both axes of a nest that reads along one and writes along the other."""
+NEAR = 4
+"""Lanes whose elements lie no further apart are gathered."""
 _NARROW = 16
 """A shorter axis is not worth a tile."""
 MUCH = 1 << 12
@@ -77,8 +80,10 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     for at in range(len(kernel.packing())):
         _merge_packing(kernel, at)
         in_blocks(kernel, target, at)
-    for nest in (*kernel.packing(), *kernel.sink.src):
-        deal(kernel, nest)
+    for at in range(len(kernel.packing())):
+        deal(kernel, kernel.packing()[at])
+    for at in range(len(kernel.sink.src)):
+        deal(kernel, kernel.sink.src[at])  # as it is now: nests of a running fold have loops in common
     return kernel
 
 
@@ -171,6 +176,8 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> bool:
             return False
         if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
             split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
+        elif all(_reads_near(f, inner) for f in along):
+            split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
         return False
     rows = _rows_of_tiles(ranges[:-1], along, inner)
     if rows is not None and rows is not ranges[-2]:
@@ -312,6 +319,20 @@ def reads_along(fold: UOp, r: UOp) -> bool:
     return all(s in (0, 1) for s in strides) and 1 in strides
 
 
+def _reads_near(fold: UOp, r: UOp) -> bool:
+    """Whether a reduction reads, for neighbouring values of a range, what lies a few elements apart, as a window does
+    that moves by its stride: lanes are gathered from the same lines of a cache. That pays where it compares floats, for
+    which a processor without lanes would have to guess what comes.
+    """
+    strides = [stride(place.src[1], r) for place in loaded_places(fold)]
+    compares = any(_is_maximum(n) for n in under(fold))
+    return compares and all(s is not None and 0 <= s <= NEAR for s in strides)
+
+
+def _is_maximum(node: UOp) -> bool:
+    return node.dtype.is_float and Op.Max in (node.op, node.arg.op if node.op is Op.Reduce else None)
+
+
 def _reused(fold: UOp, r: UOp) -> bool:
     """Whether a reduction depends on a range, and some element that it reads does not."""
     return r in arith.ranges_of(fold) and any(stride(p.src[1], r) == 0 for p in loaded_places(fold))
@@ -346,9 +367,10 @@ def group(kernel: Scheduling, at: int) -> None:
     for r in dict.fromkeys(f.src[-1] for f in folds):
         with_it = [f for f in folds if r in f.src[1:]]
         if all(f.src[-1] is r and _order_is_free(kernel, f) and _worth_splitting(f) for f in with_it):
-            rest = trip_count(r) % LONE_LANES
+            lanes = min(LONE_LANES, trip_count(r))
+            rest = trip_count(r) % lanes
             whole = kernel.cut(r, trip_count(r) - rest) if rest else r
-            kernel.split(whole, LONE_LANES, AxisType.GROUP_REDUCE)
+            kernel.split(whole, lanes, AxisType.GROUP_REDUCE)
 
 
 def _order_is_free(kernel: Scheduling, fold: UOp) -> bool:
@@ -359,18 +381,20 @@ def _order_is_free(kernel: Scheduling, fold: UOp) -> bool:
 def _worth_splitting(fold: UOp) -> bool:
     last = fold.src[-1]
     nested = any(n.op is Op.Reduce for n in under(fold.src[0]))
-    return not nested and trip_count(last) >= 2 * LONE_LANES and reads_along(fold, last)
+    steps = math.prod(map(trip_count, fold.src[1:]))
+    long = steps >= 2 * LONE_LANES and trip_count(last) >= min(LONE_LANES, _NARROW)
+    return not nested and long and reads_along(fold, last)
 
 
 # Cores ------------------------------------------------------------------------------------------------------------
 
 
 def deal(kernel: Scheduling, nest: UOp) -> None:
-    """Bring the loop of a nest that is worth it to the outside, and deal it out to cores."""
-    chosen = dealt_out(nest)
-    if chosen is None:
-        return
+    """Bring the loop of a nest that is worth it to the outside, and deal it out to cores, unless that was done."""
     ranges, _ = nest_of(nest)
+    chosen = dealt_out(nest)
+    if chosen is None or any(r.arg.type is AxisType.THREAD for r in ranges):
+        return
     before = [r for r in ranges[: ranges.index(chosen)] if r.arg.type is AxisType.LOOP]
     for other in reversed(before):
         kernel.swap(other, chosen)

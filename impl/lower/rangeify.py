@@ -12,9 +12,10 @@ are the function's arguments, then its outputs, then temporaries.
 every output and temporary is stored exactly once before it is read; every Load is inside its buffer wherever its gate
 is open.
 
-A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce cannot run once inside the
-loops of its reader, where a costly expression would be computed more often than it has elements, and where a product
-uses what is computed from floats again and again. All else is computed where it is read. A value that repeats along
+A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce takes more operations in the
+loops of its readers than it takes to store it (`fold_costs`), where a costly expression would be computed more often
+than it has elements, and where a product uses what is computed from floats again and again. All else is computed where
+it is read. A value that repeats along
 axes is read at one position of them, and stored without them (`repeated`).
 """
 
@@ -35,6 +36,14 @@ from soundline.impl.lower.costs import (
     costs_of,
     is_of_floats,
     line_of,
+)
+from soundline.impl.lower.fold_costs import (
+    FoldCost,
+    Read,
+    lanes_alone,
+    lanes_inside,
+    lanes_of_nest,
+    work_of_fold,
 )
 from soundline.impl.lower.repeated import repeated_axes
 from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
@@ -87,6 +96,8 @@ class _Rangeifier:
     folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
     around: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """For each loop of a reduction, the loops on which the reduction depends."""
+    together: dict[UOp, tuple[UOp, ...]] = field(default_factory=dict)
+    """For each loop of a reduction, all loops of that reduction."""
     applied: Applied = field(default_factory=Applied)
     closed: dict[UOp, UOp | None] = field(default_factory=dict)
     """Of each Reduce that was asked for it its closed form, or None."""
@@ -181,8 +192,7 @@ class _Rangeifier:
                 return f"it is a reduction that is read in {len(views)} ways"
             if any(self.times.get((node, v)) for v in views):
                 return "it is a reduction on which a choice by position depends"
-            once = self.runs_once(next(iter(views)), elements)
-            return None if once else "it is a reduction that cannot run once inside the loops of its reader"
+            return self.why_stored_fold(node, next(iter(views)), elements)
         if node.dtype is index or names_a_place(node):
             return None  # no storage holds the one, and the other is a comparison; what they are made of may be stored
         cost = self.costs[node]
@@ -194,16 +204,36 @@ class _Rangeifier:
             return "it is computed, and reductions use each element again and again"
         return None
 
-    def runs_once(self, view: View, elements: int) -> bool:
-        """Whether a Reduce that is computed where it is read is computed once per element.
+    def why_stored_fold(self, node: UOp, view: View, elements: int) -> str | None:
+        """Why a Reduce that is read in one way is stored; None where it is computed there."""
+        kernel = self.kernels[view.kernel].ranges
+        folds = self.folds_around(view)
+        if math.prod(map(trip_count, folds)) > _LANES:
+            return "it is a reduction in the loop of another one that is too long to become lanes"
+        loops = view.ranges.union(*(self.around[r] for r in folds))  # on which it depends, or what it is in
+        depth = max((k for k, r in enumerate(kernel, 1) if r in loops), default=0)
+        runs = math.prod(map(trip_count, (*kernel[:depth], *folds)))
+        if runs == elements and depth == len(kernel) and not folds and all(map(_is_plain, view.coordinates)):
+            return None  # it runs once, and all loops are its own
+        lanes = 1  # a gate, or loops inside that are not its own, leave none
+        if folds and view.gate is None:
+            lanes = lanes_inside(node, view, folds[-1], self.costs)
+        elif depth == len(kernel) and view.gate is None:
+            lanes = lanes_of_nest(node, view, kernel, self.costs)
+        work = work_of_fold(node, self.costs[node.src[0]])
+        alone = lanes_alone(node, self.stored_shape(node), self.costs)
+        return FoldCost(elements, work, alone, (Read(runs, lanes),)).why_stored()
 
-        Its loops must be the outermost of the reader's kernel, so that the result is ready before the inner ones run.
-        It may stand inside another reduction that is short enough to become lanes.
-        """
-        loops = {r for r in view.ranges if r.arg.type is AxisType.LOOP}
-        around = math.prod(trip_count(r) for r in view.ranges - loops)
-        outermost = loops == set(self.kernels[view.kernel].ranges[: len(loops)])
-        return view.evaluations == elements and outermost and around <= _LANES
+    def folds_around(self, view: View) -> tuple[UOp, ...]:
+        """The loops of reductions inside of which a reading is, the innermost last."""
+        found: dict[UOp, None] = {}
+        stack = [r for r in view.ranges if r in self.together]
+        while stack:
+            r = stack.pop()
+            if r not in found:
+                found |= dict.fromkeys(self.together[r])
+                stack += [s for t in self.together[r] for s in self.around[t] if s in self.together]
+        return tuple(sorted(found, key=lambda r: int(r.arg.id)))
 
     def loopless(self, node: UOp) -> UOp | None:
         """What a Reduce is at any position, if it needs no loop; None for every other value."""
@@ -296,7 +326,9 @@ class _Rangeifier:
             for axis, (size, c) in enumerate(zip(shape, view.coordinates, strict=True))
         ]
         self.around |= {found[a]: view.ranges for a in node.arg.axes if found[a].op is Op.Range}
-        self.folds[node, view] = tuple(found[a] for a in sorted(node.arg.axes) if found[a].op is Op.Range)
+        loops = tuple(found[a] for a in sorted(node.arg.axes) if found[a].op is Op.Range)
+        self.folds[node, view] = loops
+        self.together |= dict.fromkeys(loops, loops)
         return view.at(found)
 
     def indexed_view(self, node: UOp, view: View) -> View:
@@ -353,6 +385,10 @@ class _Rangeifier:
                 for view in self.views.get(node, {}):
                     scalars[node, view] = _as(node.dtype, loaded(kernel.storage, view, kernel.shape))
         return found
+
+
+def _is_plain(coordinate: UOp) -> bool:
+    return coordinate.op in (Op.Range, Op.Const)
 
 
 def loaded(storage: UOp, view: View, shape: Sequence[int]) -> UOp:

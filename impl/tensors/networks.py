@@ -17,6 +17,7 @@ from soundline.impl import sums
 from soundline.impl.operands import Axes, axes_of, axis_of
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensors.arithmetic import Arithmetic
+from soundline.impl.tensors.convolutions import convolved
 from soundline.impl.tensors.movement import refuse
 from soundline.impl.tensors.randomness import Key, Randomness
 from soundline.impl.tensors.values import Operand
@@ -203,20 +204,14 @@ class Networks(Randomness):
         w = self.__class__(weight)
         if self.ndim != rank + 2 or w.ndim != rank + 2 or self.dtype is bool_:
             raise refuse(where, f"x and weight of {rank + 2} axes", (self.shape, w.shape))
-        (n, c), (m, per_group) = self.shape[:2], w.shape[:2]
+        c, (m, per_group) = self.shape[1], w.shape[:2]
         if groups < 1 or c != per_group * groups or m % groups:
             raise refuse(
                 where, f"weight[M, C/{groups}, …] for x[N, C, …], {groups} dividing M", (self.shape, w.shape)
             )
         windows = self._windows(where, w.shape[2:], stride, padding, dilation)
         home = accumulated(self.dtype)
-        views = unfolded(bordered(self.cast(home), windows, 0), windows)
-        space, kernel = views.shape[2 : 2 + rank], views.shape[2 + rank :]
-        views = views.reshape(n, groups, 1, per_group, *space, *kernel)
-        filters = w.cast(home).reshape(1, groups, m // groups, per_group, *([1] * rank), *kernel)
-        products = views * filters
-        axes = [3, *range(4 + rank, 4 + 2 * rank)]
-        total = self.of(sums.fold(products.uop, Op.Add, axes)).reshape(n, m, *space)
+        total = convolved(self.cast(home), w.cast(home), windows, groups)
         if bias is not None:
             total = total + self.__class__(bias).cast(home).reshape(-1, *([1] * rank))
         return total.cast(self.dtype)

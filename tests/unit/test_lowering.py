@@ -207,8 +207,10 @@ def test_a_value_needed_moved_and_as_it_is_is_computed_once() -> None:
 
 
 def test_a_reduction_that_every_element_needs_is_computed_once() -> None:
-    x = stored(3, 4)
-    column = x - x.sum(0)  # the sum depends on the inner loop only, so it cannot run inside
+    x = stored(30, 4)
+    column = x - x.sum(
+        0
+    )  # the sum depends on the inner loop only, so it would run anew in each of the outer one
     assert len(kernels_of(column)) == 2
     row = x - x.sum(1, keepdim=True)
     assert len(kernels_of(row)) == 1

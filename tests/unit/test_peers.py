@@ -34,6 +34,7 @@ def test_the_rows_of_the_table_are_there_once() -> None:
     assert {f"gemm-{n}" for n in (512, 1024, 2048, 4096)} <= set(names)
     assert {"fused", "sum", "softmax", "layernorm", "cumsum", "gather"} <= set(names)
     assert {"conv", "attention", "mlp-step", "transformer-step"} <= set(names)
+    assert {"onnx-conv", "conv-pool", "stem", "projected-product", "projected-attention"} <= set(names)
     assert {"cold-compile", "batch-of-16", "warm-call", "further-command", "rewriting"} == set(
         peers.costs.ROWS
     )
@@ -91,6 +92,17 @@ def test_the_graphs_that_are_rewritten_use_proved_rules_and_shrink() -> None:
     assert all(patterns_of(r) for r in rewriting.RULES)
     graph = rewriting.ours(rewriting.program(1500, seed=3))
     assert rewriting.size(rewriting.rewritten(graph)) < rewriting.size(graph)
+
+
+def test_a_row_says_where_it_was_taken() -> None:
+    rows = [
+        {"row": "a"},
+        {"row": "b"},
+        {"row": "c", "processor": "another"},
+        {"row": "c", "processor": "another"},
+    ]
+    assert peer_pages._processors(rows, {"processor": "this"}) == "this and another (c)"
+    assert peer_pages._processors(rows[:2], {"processor": "this"}) == "this"
 
 
 def test_the_committed_result_has_the_rows_and_makes_a_page() -> None:

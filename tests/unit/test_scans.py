@@ -10,12 +10,13 @@ import pytest
 import soundline as sl
 from soundline.impl import sums
 from soundline.impl.lower import scans as lowering
-from soundline.impl.lower import scatters
+from soundline.impl.lower import scatters, threads
 from soundline.impl.lower.linearize import nest_of, runs_along
 from soundline.impl.lower.scans import _continues, scanned
 from soundline.impl.lower.simplify import Applied
 from soundline.impl.lower.threads import dealt_out
 from soundline.impl.rules import SCANS, scans
+from soundline.impl.stages import lower
 from soundline.spec import compositions
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
@@ -308,3 +309,17 @@ def test_blocks_of_sums_are_not_taken_for_scans() -> None:
 def test_a_large_running_sum_stores_no_padding() -> None:
     program = sl.compile(lambda x: x.cumsum(1), np.ones((64, 128), np.float32))
     assert len(program.kernels) == 1
+
+
+def test_nests_of_one_running_sum_are_dealt_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its lanes leave over is a nest with the same loops around."""
+    monkeypatch.setattr(threads, "WORTH", 1)
+    lower.cache_clear()
+    x = np.random.default_rng(8).normal(size=(3, 4, 1027)).astype(np.float32)
+    program = sl.compile(lambda t: t.cumsum(0), x)
+    lower.cache_clear()
+    nests = [nest for kernel in program.stages["optimize"].src for nest in kernel.src]
+    assert len(nests) > 1
+    dealt = [[r for r in nest_of(n)[0] if r.arg.type is AxisType.THREAD] for n in nests]
+    assert all(len(threads_of) == 1 for threads_of in dealt)
+    assert program(x).tobytes() == x.cumsum(0).tobytes()

@@ -214,7 +214,7 @@ def test_a_long_sum_of_products_goes_by_tiles_in_its_order(m: int, n: int) -> No
 
 def sum_of_sums() -> Tensor:
     """Products of rows, summed along one axis and then along another."""
-    products = stored(5, 1, 3, 2) * stored(1, 9, 3, 2)
+    products = stored(5, 1, 3, 8) * stored(1, 9, 3, 8)
     inner = Op.Reduce(products.uop, arg=ReduceArg(Op.Add, (2,)))
     return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (3,))))
 

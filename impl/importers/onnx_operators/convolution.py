@@ -8,14 +8,13 @@ floats in float32, rounded once. Its transpose is a convolution of the spread in
 
 from __future__ import annotations
 
-import math
-
 from soundline.impl.importers.node import Node, Refusal, operator
 from soundline.impl.importers.onnx_operators.quantisation import quantized, zero_point_of
 from soundline.impl.importers.onnx_operators.windows import windows_of
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensor import Tensor
-from soundline.impl.tensors.windows import Window, bordered, padded, spread, unfolded
+from soundline.impl.tensors.convolutions import convolved
+from soundline.impl.tensors.windows import Window, padded, spread
 from soundline.spec.dtypes import float32, int32
 
 
@@ -26,23 +25,12 @@ def _kernel(node: Node, weights: Tensor) -> list[int]:
     return sizes
 
 
-def convolved(x: Tensor, weights: Tensor, windows: list[Window], groups: int) -> Tensor:
-    """Σ over channels and window of x[N, C, S…] · W[M, C/groups, K…], as [N, M, S'…]."""
-    n, c = x.shape[:2]
-    m, per_group = weights.shape[:2]
-    if c != per_group * groups:
-        raise Refusal(f"{c} channels in {groups} groups of {per_group}")
-    rank = len(windows)
-    views = unfolded(bordered(x, windows, 0), windows)
-    space, kernel = views.shape[2 : 2 + rank], views.shape[2 + rank :]
-    views = views.reshape(n, groups, 1, per_group, *space, *kernel)
-    order = [0, 1, 2, *range(4, 4 + rank), 3, *range(4 + rank, 4 + 2 * rank)]
-    views = views.permute(order)  # [N, G, 1, S'…, C/G, K…]
-    filters = weights.reshape(1, groups, m // groups, *([1] * rank), per_group, *kernel)
-    products = views * filters
-    length = math.prod((per_group, *kernel))
-    rows = products.reshape(*products.shape[: 3 + rank], length)
-    return rows.sum(-1).cast(x.dtype).reshape(n, m, *space)
+def _convolved(x: Tensor, weights: Tensor, windows: list[Window], groups: int) -> Tensor:
+    """The sums of a convolution, by the one program that every convolution is (`tensors.convolutions`)."""
+    c, (m, per_group) = x.shape[1], weights.shape[:2]
+    if groups < 1 or c != per_group * groups or m % groups:
+        raise Refusal(f"{c} channels in {groups} groups of {per_group}, for {m} channels")
+    return convolved(x, weights, windows, groups)
 
 
 @operator("Conv")
@@ -51,14 +39,14 @@ def conv(node: Node) -> Tensor:
     x, weights, bias = node[0], node[1], node.get(2)
     home = accumulated(x.dtype)
     windows = windows_of(node, x.shape[2:], _kernel(node, weights))
-    result = convolved(x.cast(home), weights.cast(home), windows, node.integer("group", 1))
+    result = _convolved(x.cast(home), weights.cast(home), windows, node.integer("group", 1))
     if bias is not None:
         result = result + _per_channel(bias.cast(home), result)
     return result.cast(x.dtype)
 
 
 def _per_channel(values: Tensor, like: Tensor) -> Tensor:
-    return values.reshape(1, values.size, *([1] * (like.ndim - 2)))
+    return values.reshape(-1, *([1] * (like.ndim - 2)))
 
 
 @operator("ConvInteger")
@@ -68,7 +56,7 @@ def conv_integer(node: Node) -> Tensor:
     windows = windows_of(node, x.shape[2:], _kernel(node, weights))
     shifted = x.cast(int32) - zero_point_of(node.get(2), x, axis=1)
     filters = weights.cast(int32) - zero_point_of(node.get(3), weights, axis=0)
-    return convolved(shifted, filters, windows, node.integer("group", 1))
+    return _convolved(shifted, filters, windows, node.integer("group", 1))
 
 
 @operator("QLinearConv")
@@ -78,7 +66,7 @@ def q_linear_conv(node: Node) -> Tensor:
     windows = windows_of(node, x.shape[2:], _kernel(node, weights))
     shifted = x.cast(int32) - zero_point_of(node[2], x, axis=1)
     filters = weights.cast(int32) - zero_point_of(node[5], weights, axis=0)
-    total = convolved(shifted, filters, windows, node.integer("group", 1))
+    total = _convolved(shifted, filters, windows, node.integer("group", 1))
     if bias is not None:
         total = total + _per_channel(bias, total)
     scale = node[1].reshape(()) * node[4] / node[6].reshape(())
@@ -109,7 +97,7 @@ def conv_transpose(node: Node) -> Tensor:
         Window(k, 1, d, 0, 0, s - (k - 1) * d)
         for k, d, s in zip(kernel, dilations, wide.shape[2:], strict=True)
     ]
-    result = convolved(wide, mirrored, windows, groups)
+    result = _convolved(wide, mirrored, windows, groups)
     if bias is not None:
         result = result + _per_channel(bias.cast(home), result)
     return result.cast(x.dtype)

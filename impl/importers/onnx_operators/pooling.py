@@ -24,6 +24,7 @@ from soundline.impl.importers.node import (
 )
 from soundline.impl.importers.onnx_operators.windows import windows_of
 from soundline.impl.promotion import accumulated
+from soundline.impl.sums import fold
 from soundline.impl.tensor import Tensor
 from soundline.impl.tensors.windows import Window, bordered, unfolded
 from soundline.spec.dtypes import int64
@@ -31,13 +32,17 @@ from soundline.spec.uop import Op
 
 
 def _pooled(node: Node, border: bool | int | float, x: Tensor) -> tuple[Tensor, list[Window]]:
-    """The windows of x as one last axis."""
+    """The windows of x, whose axes come last."""
     kernel = node.integers("kernel_shape")
     if kernel is None:
         raise Refusal("the attribute kernel_shape is missing")
     windows = windows_of(node, x.shape[2:], kernel)
-    views = unfolded(bordered(x, windows, border), windows)
-    return _flat(views, len(kernel)), windows
+    return unfolded(bordered(x, windows, border), windows), windows
+
+
+def _inside(windows: list[Window]) -> list[int]:
+    """The axes of the windows' elements, counted from the end."""
+    return list(range(-len(windows), 0))
 
 
 def _flat(views: Tensor, rank: int) -> Tensor:
@@ -51,12 +56,12 @@ def max_pool(node: Node) -> list[Tensor | None]:
     x = node[0]
     views, windows = _pooled(node, x.dtype.min, x)
     columns_first = node.flag("storage_order", False)
-    greatest = views.max(-1)
+    greatest = views.max(_inside(windows))
     if not node.wants(1):
         return [greatest, None]
     places = _places(x, windows, columns_first)
     seen = stored(places >= 0)
-    hit = (views == greatest.unsqueeze(-1)) & seen
+    hit = (_flat(views, len(windows)) == greatest.unsqueeze(-1)) & seen
     first = hit.where(stored(places), np.iinfo(np.int64).max).min(-1)
     offsets = number_line(x.shape[0] * x.shape[1]) * math.prod(x.shape[2:])
     return [greatest, first + offsets.reshape(x.shape[0], x.shape[1], *([1] * len(windows)))]
@@ -91,7 +96,8 @@ def average_pool(node: Node) -> Tensor:
     with_border = node.flag("count_include_pad", False)
     views, windows = _pooled(node, 0.0, x.cast(accumulated(x.dtype)))
     counts = _counts(x.shape[2:], windows, with_border)
-    return (views.sum(-1) / stored(counts, views.dtype)).cast(x.dtype)
+    total = Tensor.of(fold(views.uop, Op.Add, range(views.ndim - len(windows), views.ndim)))
+    return (total.reshape(views.shape[: -len(windows)]) / stored(counts, views.dtype)).cast(x.dtype)
 
 
 def _counts(space: tuple[int, ...], windows: list[Window], with_border: bool) -> Arrays:
@@ -109,8 +115,8 @@ def lp_pool(node: Node) -> Tensor:
     """The p-norm of each window."""
     x = node[0]
     p = node.integer("p", 2)
-    views, _ = _pooled(node, 0.0, abs(x.cast(accumulated(x.dtype))))
-    return p_norm(views, p, [views.ndim - 1], keepdim=False).cast(x.dtype)
+    views, windows = _pooled(node, 0.0, abs(x.cast(accumulated(x.dtype))))
+    return p_norm(views, p, _inside(windows), keepdim=False).cast(x.dtype)
 
 
 def p_norm(x: Tensor, p: int, axes: list[int], *, keepdim: bool) -> Tensor:

@@ -11,8 +11,10 @@ import math
 
 from soundline.impl.importers.node import Node, Refusal, along, number_line, operator, selected
 from soundline.impl.promotion import accumulated
+from soundline.impl.sums import fold
 from soundline.impl.tensor import Tensor
 from soundline.spec.dtypes import int32
+from soundline.spec.uop import Op
 
 
 @operator("MatMul")
@@ -86,8 +88,10 @@ def einsum(node: Node) -> Tensor:
     aligned = [_aligned(x.cast(home), row, order) for x, row in zip(operands, names, strict=True)]
     product = math.prod(aligned[1:], start=aligned[0])
     summed = list(range(len(result), len(order)))
-    total = product.sum(summed) if summed else product
-    return total.cast(operands[0].dtype)
+    if not summed:
+        return product.cast(operands[0].dtype)
+    total = Tensor.of(fold(product.uop, Op.Add, summed))  # ascending, as every product's
+    return total.reshape(product.shape[: len(result)]).cast(operands[0].dtype)
 
 
 def _names(term: str, rank: int) -> list[str]:
