@@ -107,6 +107,19 @@ def test_collectives_are_those_of_the_law(name: str, n: int, rest: tuple[int, ..
         assert program.copies
 
 
+def test_by_default_each_device_holds_a_copy() -> None:
+    """An axis is divided where it is named, and only there: of a batch of 3 on 2 devices nothing is lost."""
+    given = array(3, 2)
+    x = Tensor(given).shard(D2)
+    assert x.axis is None
+    assert x.device == D2
+    assert len(x.shards) == 2
+    for part in x.shards:
+        np.testing.assert_array_equal(part, given)
+    divided = Tensor(array(4, 2)).shard(D2, dim=0)
+    assert [part.shape for part in divided.shards] == [(2, 2), (2, 2)]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_scatter_and_broadcast(n: int, axis: int | None) -> None:

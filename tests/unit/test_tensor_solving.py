@@ -65,6 +65,7 @@ FOUND: dict[str, tuple[Callable[[], Tensor], Any]] = {
     "rows exchanged": (lambda: Tensor([[0.0, 2.0], [1.0, 0.0]]).inv(), [[0, 1], [0.5, 0]]),
     "an odd exchange": (lambda: Tensor([[0.0, 2.0], [1.0, 0.0]]).det(), -2.0),
     "a small pivot": (lambda: Tensor([[1e-20, 1.0], [1.0, 1.0]]).solve([1.0, 2.0]), [1.0, 1.0]),
+    "a great pivot below 0": (lambda: Tensor([[1e-20, 1.0], [-1.0, 1.0]]).solve([1.0, 2.0]), [-1.0, 1.0]),
     "singular": (lambda: Tensor([[1.0, 2.0], [2.0, 4.0]]).det(), 0.0),
     "singular at once": (lambda: Tensor([[0.0, 0.0], [1.0, 2.0]]).det(), 0.0),
 }
