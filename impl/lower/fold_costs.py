@@ -29,8 +29,6 @@ from soundline.spec.dtypes import index
 from soundline.spec.elementwise import scalar
 from soundline.spec.uop import AxisType, Op, UOp, loop, toposort
 
-Costs = Mapping[UOp, int]
-"""The operations that one scalar of each value takes (`costs`)."""
 LANES = 8
 """So many operations are done at once where there are lanes, as far as an estimate needs to know."""
 WRITTEN, LOADED = 2, 1
@@ -40,6 +38,27 @@ _LOOKED_AT = 64
 _OF_INDICES = (Op.Add, Op.Mul, Op.Idiv, Op.Mod)
 _APART = 1 << 30
 """The first number of the loops that stand for the axes of a reduction; no program has as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the values that reductions are made of."""
+
+    costs: Mapping[UOp, int]
+    """The operations that one scalar of each takes (`costs`)."""
+    repeated: Mapping[UOp, frozenset[int]]
+    """The axes along which each repeats (`repeated`)."""
+
+    def is_likely_stored(self, value: UOp) -> bool:
+        """Whether a value has storage, or is dear enough to get it, and is no product of such a one, spread out."""
+        if value.op in (Op.Param, Op.Reduce, Op.Contiguous):
+            return value.dtype is not index
+        if self.costs[value] <= CHEAP or value.dtype is index or value.op not in ELEMENTWISE:
+            return False
+        own = self.repeated.get(value, frozenset())
+        return not any(
+            self.costs[s] > CHEAP and self.repeated.get(s, own) - own for s in value.src if s.shape
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +110,23 @@ def work_of_fold(node: UOp, of_source: int) -> int:
     return math.prod(int(sizes[a]) for a in node.arg.axes) * (of_source + 1)
 
 
-def lanes_alone(node: UOp, shape: Sequence[int], costs: Costs) -> int:
+def lanes_alone(node: UOp, shape: Sequence[int], known: Known) -> int:
     """The lanes of a Reduce in a nest of its own over a shape."""
     kept = tuple(_axis(k, size, AxisType.LOOP) for k, size in enumerate(shape))
-    return lanes_of_nest(node, View(-1, kept), [c for c in kept if c.op is Op.Range], costs)
+    return lanes_of_nest(node, View(-1, kept), [c for c in kept if c.op is Op.Range], known)
 
 
-def lanes_of_nest(node: UOp, view: View, loops: Sequence[UOp], costs: Costs) -> int:
+def lanes_of_nest(node: UOp, view: View, loops: Sequence[UOp], known: Known) -> int:
     """The lanes of a Reduce that is computed inside all loops of a nest, the last of them being the innermost."""
-    places = _places(node, view, costs)
+    places = _places(node, view, known)
     if not loops or places is None:
         return 1
     return LANES if _is_used_along_two(places, loops) else _lanes_along(places, loops[-1])
 
 
-def lanes_inside(node: UOp, view: View, fold: UOp, costs: Costs) -> int:
+def lanes_inside(node: UOp, view: View, fold: UOp, known: Known) -> int:
     """The lanes that the innermost loop of another reduction makes for a Reduce inside of it."""
-    places = _places(node, view, costs)
+    places = _places(node, view, known)
     return 1 if places is None else _lanes_along(places, fold)
 
 
@@ -148,7 +167,7 @@ def _value(at: UOp, r: UOp, iteration: int) -> int | None:
     return found.get(at)
 
 
-def _places(node: UOp, view: View, costs: Costs) -> list[UOp] | None:
+def _places(node: UOp, view: View, known: Known) -> list[UOp] | None:
     """The places from which one step of a Reduce reads, as indices; None where they are too many, or not to be told."""
     shape = shape_of(node.src[0])
     folded = {a: _axis(len(shape) + a, shape[a], AxisType.REDUCE) for a in node.arg.axes}
@@ -156,8 +175,7 @@ def _places(node: UOp, view: View, costs: Costs) -> list[UOp] | None:
     stack, seen, found = [(node.src[0], at)], {(node.src[0], at)}, list[UOp]()
     while stack:
         value, here = stack.pop()
-        stored = value.op in (Op.Param, Op.Reduce, Op.Contiguous) or costs[value] > CHEAP
-        if stored and value.dtype is not index:  # or likely so
+        if known.is_likely_stored(value):
             found.append(arith.flatten(here.coordinates, shape_of(value)))
             continue
         if value.op in MOVEMENT:

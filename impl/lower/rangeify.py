@@ -39,6 +39,7 @@ from soundline.impl.lower.costs import (
 )
 from soundline.impl.lower.fold_costs import (
     FoldCost,
+    Known,
     Read,
     lanes_alone,
     lanes_inside,
@@ -96,6 +97,8 @@ class _Rangeifier:
     folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
     around: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """For each loop of a reduction, the loops on which the reduction depends."""
+    tiled: dict[int, list[_Reading]] = field(default_factory=dict)
+    """The reductions inside all loops of a kernel, by its number."""
     together: dict[UOp, tuple[UOp, ...]] = field(default_factory=dict)
     """For each loop of a reduction, all loops of that reduction."""
     applied: Applied = field(default_factory=Applied)
@@ -213,16 +216,44 @@ class _Rangeifier:
         loops = view.ranges.union(*(self.around[r] for r in folds))  # on which it depends, or what it is in
         depth = max((k for k, r in enumerate(kernel, 1) if r in loops), default=0)
         runs = math.prod(map(trip_count, (*kernel[:depth], *folds)))
-        if runs == elements and depth == len(kernel) and not folds and all(map(_is_plain, view.coordinates)):
-            return None  # it runs once, and all loops are its own
-        lanes = 1  # a gate, or loops inside that are not its own, leave none
-        if folds and view.gate is None:
-            lanes = lanes_inside(node, view, folds[-1], self.costs)
+        all_own = depth == len(kernel) and not folds
+        if (
+            runs == elements
+            and all_own
+            and all(map(_is_plain, view.coordinates))
+            and self.shares_lanes(node, view)
+        ):
+            return None  # it runs once, in lanes of the nest
+        lanes = 1  # a gate, loops inside that are not its own, or the tile of another reduction leave none
+        if all_own and view.kernel in self.tiled:
+            pass
+        elif folds and view.gate is None:
+            lanes = lanes_inside(node, view, folds[-1], self.known)
         elif depth == len(kernel) and view.gate is None:
-            lanes = lanes_of_nest(node, view, kernel, self.costs)
+            lanes = lanes_of_nest(node, view, kernel, self.known)
         work = work_of_fold(node, self.costs[node.src[0]])
-        alone = lanes_alone(node, self.stored_shape(node), self.costs)
+        alone = lanes_alone(node, self.stored_shape(node), self.known)
         return FoldCost(elements, work, alone, (Read(runs, lanes),)).why_stored()
+
+    @property
+    def known(self) -> Known:
+        """What the costs of reductions are estimated from."""
+        return Known(self.costs, self.repeated)
+
+    def shares_lanes(self, node: UOp, view: View) -> bool:
+        """Whether a Reduce inside all loops of a nest has lanes there: it is the only one, for which tiles are made, or
+        neighbours along the innermost loop make lanes of all.
+        """
+        inner = self.kernels[view.kernel].ranges[-1:]
+        others = self.tiled.setdefault(view.kernel, [])
+        if (node, view) in others:
+            return True
+        shares = not others or all(
+            lanes_inside(n, v, r, self.known) > 1 for n, v in (*others, (node, view)) for r in inner
+        )
+        if shares:
+            others.append((node, view))
+        return shares
 
     def folds_around(self, view: View) -> tuple[UOp, ...]:
         """The loops of reductions inside of which a reading is, the innermost last."""

@@ -12,8 +12,17 @@ from soundline.impl import counts
 from soundline.impl.compile import computed
 from soundline.impl.lower import fold_costs
 from soundline.impl.lower.costs import costs_of
-from soundline.impl.lower.fold_costs import LANES, FoldCost, Read, lanes_alone, lanes_inside, lanes_of_nest
+from soundline.impl.lower.fold_costs import (
+    LANES,
+    FoldCost,
+    Known,
+    Read,
+    lanes_alone,
+    lanes_inside,
+    lanes_of_nest,
+)
 from soundline.impl.lower.rangeify import rangeify, realized
+from soundline.impl.lower.repeated import repeated_axes
 from soundline.impl.lower.views import View
 from soundline.impl.stages import lower
 from soundline.impl.tensor import Tensor
@@ -45,6 +54,11 @@ def convolved() -> Tensor:
 def enlarged() -> Tensor:
     """Each of its pixels twice along both axes of space."""
     return convolved().reshape(1, 16, 16, 1, 16, 1).expand(1, 16, 16, 2, 16, 2).reshape(1, 16, 32, 32)
+
+
+def strided() -> Tensor:
+    """Every other pixel along both axes, of something dear, in as many channels as `convolved` makes."""
+    return (stored(1, 4, 32, 32) / 3.0).sqrt().conv2d(stored(16, 4, 1, 1), stride=2)
 
 
 def heads(weights: Tensor) -> Tensor:
@@ -90,6 +104,12 @@ FORMS: dict[str, tuple[Callable[[], Tensor], int, int, int]] = {
         3 * PROJECTION + 32 * PAIRS,
         5 * 1024 + 3 * PAIRS,
         PAIRS,
+    ),
+    "two products added": (
+        lambda: stored(1, 8, 16, 16).conv2d(stored(16, 8, 1, 1)) + strided(),
+        8 * PIXELS + 4 * PIXELS,
+        2 * PIXELS,
+        640,  # roots take as much
     ),
     "rows summed at once": (lambda: (stored(48, 24) @ stored(24, 64)).sum(1), 48 * 24 * 64, 48 * 64, 0),
     "rows summed": (lambda: (stored(48, 24) @ stored(24, 96)).relu().sum(1), 48 * 24 * 96, 48 * 96, 0),
@@ -196,9 +216,10 @@ def row_sum(rows: int, inner: int, axis: int = 1) -> UOp:
     return Op.Reduce(param(0, float32, (rows, inner)), arg=ReduceArg(Op.Add, (axis,)))
 
 
-def costs(root: UOp) -> dict[UOp, int]:
-    """The costs of all values below one."""
-    return costs_of(toposort(root))
+def known(root: UOp) -> Known:
+    """What is known of all values below one."""
+    order = [n for n in toposort(root) if n.shape is not None]
+    return Known(costs_of(order), repeated_axes(order))
 
 
 READINGS: dict[str, tuple[Callable[[], Tensor], tuple[int, Read]]] = {
@@ -254,26 +275,26 @@ def test_windows_that_compare_are_gathered_into_lanes_where_they_lie_near() -> N
 
 
 def test_lanes_are_told_from_what_neighbours_read() -> None:
-    assert lanes_alone(product(9, 7, 5), (9, 1, 7), costs(product(9, 7, 5))) == LANES
-    assert lanes_alone(product(9, 3, 5), (9, 1, 3), costs(product(9, 3, 5))) == LANES  # a row is read again
-    assert lanes_alone(row_sum(30, 20), (30, 1), costs(row_sum(30, 20))) == 1  # neighbours lie 20 apart
-    assert lanes_alone(row_sum(30, 20, 0), (1, 20), costs(row_sum(30, 20, 0))) == LANES
-    assert lanes_alone(row_sum(30, 3, 0), (1, 3), costs(row_sum(30, 3, 0))) == 3
+    assert lanes_alone(product(9, 7, 5), (9, 1, 7), known(product(9, 7, 5))) == LANES
+    assert lanes_alone(product(9, 3, 5), (9, 1, 3), known(product(9, 3, 5))) == LANES  # a row is read again
+    assert lanes_alone(row_sum(30, 20), (30, 1), known(row_sum(30, 20))) == 1  # neighbours lie 20 apart
+    assert lanes_alone(row_sum(30, 20, 0), (1, 20), known(row_sum(30, 20, 0))) == LANES
+    assert lanes_alone(row_sum(30, 3, 0), (1, 3), known(row_sum(30, 3, 0))) == 3
 
 
 def test_what_is_the_same_in_all_of_a_nest_is_used_along_no_two_loops() -> None:
     number = expand(reshape(param(1, float32, (1,)), (1, 1)), (30, 20))
     for factors in ((param(0, float32, (30, 20)), number), (number, param(0, float32, (30, 20)))):
         scaled = Op.Reduce(Op.Mul(*factors), arg=ReduceArg(Op.Add, (1,)))
-        assert lanes_alone(scaled, (30, 1), costs(scaled)) == 1
+        assert lanes_alone(scaled, (30, 1), known(scaled)) == 1
 
 
 def test_inside_another_reduction_the_lanes_are_its_own() -> None:
     node = row_sum(30, 20, 0)
     near, far = (loop(size, k, AxisType.REDUCE) for k, size in enumerate((20, 5)))
     zero = const(0, index)
-    assert lanes_inside(node, View(0, (zero, near)), near, costs(node)) == LANES
-    assert lanes_inside(node, View(0, (zero, Op.Mul(far, const(4, index)))), far, costs(node)) == 1
+    assert lanes_inside(node, View(0, (zero, near)), near, known(node)) == LANES
+    assert lanes_inside(node, View(0, (zero, Op.Mul(far, const(4, index)))), far, known(node)) == 1
 
 
 def test_places_that_are_no_steps_make_no_lanes() -> None:
@@ -283,8 +304,8 @@ def test_places_that_are_no_steps_make_no_lanes() -> None:
     half = Op.Idiv(column, const(4, index))
     plain = View(0, (column, zero, row))
     turned = View(0, (Op.Add(Op.Mul(half, const(4, index)), row), zero, Op.Mod(column, const(4, index))))
-    assert lanes_of_nest(node, plain, [row, column], costs(node)) == LANES
-    assert lanes_of_nest(node, turned, [row, column], costs(node)) == 1
+    assert lanes_of_nest(node, plain, [row, column], known(node)) == LANES
+    assert lanes_of_nest(node, turned, [row, column], known(node)) == 1
 
 
 def test_what_is_stored_is_computed_once_written_and_loaded() -> None:
