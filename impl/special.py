@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar, cast
 
-from soundline.impl import elementary
+from soundline.impl import elementary, modulo
 from soundline.impl.operands import broadcast
 from soundline.impl.promotion import accumulated
 from soundline.impl.tensors.arithmetic import Arithmetic
@@ -95,26 +95,18 @@ def round_half_even(x: T) -> T:
 
 
 def sign(x: T) -> T:
-    """-1, 0 or 1; a zero and NaN are kept."""
+    """-1, 0 or 1; a zero and NaN are kept. Its derivative is 0 everywhere, at 0 too."""
     if not x.dtype.signed:
         return (x > 0).cast(x.dtype)
     zero, one = constant(x, 0), constant(x, 1)
-    return (x > zero).where(one, (x < zero).where(-one, x))
+    return (x > zero).where(one, (x < zero).where(-one, x.of(Op.Detach(x.uop))))
 
 
 def remainder_truncated(x: T, y: T) -> T:
-    """x - y·trunc(x/y), with the sign of x.
-
-    Floats up to float32 are computed in float64, where the product is exact as long as the quotient is below 2^29.
-    """
+    """x - y·trunc(x/y), exact, with the sign of x."""
     if not x.dtype.is_float:
         return x.of(Op.CMod(*broadcast(x.uop, y.uop)))
-    a, b = x.cast(float64), y.cast(float64)
-    rest = a - b * (a / b).trunc()
-    size = b.abs()
-    rest = ((a < 0.0) & (rest > 0.0)).where(rest - size, ((a > 0.0) & (rest < 0.0)).where(rest + size, rest))
-    whole = size.eq(math.inf) & (a.abs() < math.inf)
-    return whole.where(a, rest.eq(0.0).where(a * 0.0, rest)).cast(x.dtype)
+    return modulo.truncated(x.cast(float64), y.cast(float64)).cast(x.dtype)
 
 
 def _exp(x: T) -> T:
@@ -180,9 +172,10 @@ def asinh(x: T) -> T:
 
 @_in_home_format
 def acosh(x: T) -> T:
-    """ln(x + √(x² - 1)), as ln(1 + (t + √(2t + t²))) of t = x - 1."""
+    """ln(x + √(x² - 1)), as ln(1 + (t + √(2t + t²))) of t = x - 1; NaN below 1."""
     t = x - 1.0
-    return (x < 2.0**28).where(log1p(t + (t * 2.0 + t * t).sqrt()), _log(x) + math.log(2.0))
+    near = log1p(t + (t * 2.0 + t * t).sqrt())
+    return (x < 1.0).where(math.nan, (x < 2.0**28).where(near, _log(x) + math.log(2.0)))
 
 
 @_in_home_format
@@ -214,11 +207,25 @@ def sin(x: T) -> T:
     return x.of(Op.Sin(x.uop))
 
 
-@_in_home_format
 def cos(x: T) -> T:
-    """1 - 2·sin²(x/2)."""
-    half = x.of(Op.Sin((x * 0.5).uop))
+    """1 - 2·sin²(x/2), in float64: of floats up to float32 no cosine is so small that the difference loses their bits.
+    Of float64 small ones are sin 2x / (2·sin x), whose factors are precise however large x is.
+    """
+    if x.dtype is not float64:
+        return _cos_by_half(x.cast(float64)).cast(x.dtype)
+    found = _cos_by_half(x)
+    small = (found.abs() < 0.7) & (x.abs() < 2.0**1023)
+    near = small.where(x, 1.0)
+    return small.where(_sin(near * 2.0) / (_sin(near) * 2.0), found)
+
+
+def _cos_by_half(x: T) -> T:
+    half = _sin(x * 0.5)
     return 1.0 - half * half * 2.0
+
+
+def _sin(x: T) -> T:
+    return x.of(Op.Sin(x.uop))
 
 
 @_in_home_format

@@ -133,12 +133,7 @@ def _needed(kernel: Rendering, wanted: list[UOp]) -> Iterator[UOp]:
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]
     while stack:
         node, ready = stack.pop()
-        if (
-            node in done
-            or node in kernel.texts
-            or not node.shape
-            or node.op in (Op.Const, Op.Stack, Op.Buffer)
-        ):
+        if node in done or node in kernel.texts or not node.shape or node.op in (Op.Const, Op.Buffer):
             continue
         if ready or node.op is Op.Reduce or _is_leaf(node):
             done.add(node)
@@ -161,11 +156,12 @@ def _is_view(node: UOp) -> bool:
 
 def _is_leaf(node: UOp) -> bool:
     """Whether a value with axes is read off directly: lane numbers, the lanes of a register, or one scalar for all."""
-    return _is_register(node) or (_is_view(node) and (_is_numbers(node) or not node.src[0].shape))
+    return _is_register(node) or _is_numbers(node) or (_is_view(node) and not node.src[0].shape)
 
 
 def _is_numbers(node: UOp) -> bool:
-    return node.op is Op.Reshape and node.src[0].op is Op.Stack
+    """Whether a value is the numbers of lanes; those of the only axis have no other shape."""
+    return node.op is Op.Stack or (node.op is Op.Reshape and node.src[0].op is Op.Stack)
 
 
 def _is_register(node: UOp) -> bool:
@@ -210,7 +206,7 @@ def _depends(node: UOp, found: dict[UOp, _Axes]) -> _Axes:
 
 
 def _read(node: UOp) -> tuple[UOp, ...]:
-    if not node.shape or _is_leaf(node) or node.op in (Op.Const, Op.Stack, Op.Buffer):
+    if not node.shape or _is_leaf(node) or node.op in (Op.Const, Op.Buffer):
         return ()
     if node.op is Op.Load:
         return (node.src[0].src[1], *node.src[1:])
@@ -218,7 +214,7 @@ def _read(node: UOp) -> tuple[UOp, ...]:
 
 
 def _own_axes(node: UOp) -> _Axes:
-    if node.shape and _is_leaf(node) and node.src[0].shape:
+    if node.shape and _is_leaf(node) and (node.op is Op.Stack or node.src[0].shape):
         return frozenset(_long_axes(node))
     return frozenset()
 

@@ -56,7 +56,8 @@ class Activations(Movement, Elementwise):
     def celu(self, alpha: float = 1.0) -> Self:
         """x, and `alpha`·(e^(x/alpha) - 1) where it is below 0."""
         x = self._as_real
-        return (x > 0.0).where(x, (x.minimum(0.0) / alpha).expm1() * alpha)
+        above = x > 0.0
+        return above.where(x, (above.where(0.0, x) / alpha).expm1() * alpha)
 
     def mish(self) -> Self:
         """x·tanh(ln(1 + e^x))."""

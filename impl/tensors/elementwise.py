@@ -68,7 +68,8 @@ class Elementwise(Arithmetic):
         """
         if isinstance(exponent, int | float) and not isinstance(exponent, bool):
             if exponent in (1, 2, 3):
-                return (self, self * self, self * self * self)[int(exponent) - 1]
+                x = self.of(aligned(self, exponent)[0])  # integers to the power of a float are floats
+                return (x, x * x, x * x * x)[int(exponent) - 1]
             if isinstance(exponent, int) and not self.dtype.is_float:
                 return self._whole_power(exponent)
         return self._power(self, exponent)
@@ -103,7 +104,7 @@ class Elementwise(Arithmetic):
         return special.sin(self._as_real)
 
     def cos(self) -> Self:
-        """cos x, with a small absolute error; NaN at ±∞."""
+        """cos x; NaN at ±∞."""
         return special.cos(self._as_real)
 
     def tan(self) -> Self:
@@ -178,7 +179,8 @@ class Elementwise(Arithmetic):
     def elu(self, alpha: float = 1.0) -> Self:
         """x, and `alpha`·(e^x - 1) where it is below 0."""
         x = self._as_real
-        return (x > 0.0).where(x, x.minimum(0.0).expm1() * alpha)
+        above = x > 0.0
+        return above.where(x, above.where(0.0, x).expm1() * alpha)
 
     # Rounding and parts -------------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class Elementwise(Arithmetic):
         return self.clip(min, max)
 
     def fmod(self, other: Operand) -> Self:
-        """x - y·trunc(x/y), with the sign of x. Floats up to float32 are exact for a quotient below 2^29."""
+        """x - y·trunc(x/y), exact, with the sign of x."""
         x, y = aligned(self, other)
         left, right = self.of(x), self.of(y)
         return special.remainder_truncated(left, right)

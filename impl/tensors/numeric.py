@@ -50,14 +50,15 @@ class Numeric(Randomness, Activations):
     def atan2(self, other: Operand) -> Self:
         """The angle of the point (other, x) in [-π, π]; zeros and infinities as in C. Shapes broadcast."""
         y, x = self._real_pair(other)
-        rise, run = y.abs(), x.abs()
+        left, below = x._is_below(), y._is_below()
+        rise, run = below.where(-y, y), left.where(-x, x)  # magnitudes with derivatives on the axes
         steep = rise > run
         special = rise.eq(run) & (y.eq(0.0) | y.isinf())  # 0/0 and ∞/∞
         ratio = special.where(y.eq(0.0).where(0.0, 1.0), steep.where(run / rise, rise / run))
         angle = ratio.atan()
         angle = steep.where(angle._from(math.pi / 2), angle)
-        angle = x._is_below().where(angle._from(math.pi), angle)
-        return y._is_below().where(-angle, angle)
+        angle = left.where(angle._from(math.pi), angle)
+        return below.where(-angle, angle)
 
     def _from(self, whole: float) -> Self:
         return self.constant(whole) - self
@@ -80,7 +81,7 @@ class Numeric(Randomness, Activations):
         x, y = self._real_pair(other)
         apart = x - y
         found = x.maximum(y) + (-apart.abs()).exp().log1p()
-        return (x == y).where(x + math.log(2.0), found)
+        return (x == y).where(x.maximum(y) + math.log(2.0), found)
 
     def copysign(self, other: Operand) -> Self:
         """The magnitude of x with the sign of `other`, of a zero too. Shapes broadcast."""
@@ -162,7 +163,9 @@ class Numeric(Randomness, Activations):
         ordered = self._as_real.sort(at)[0]
         found = ordered._part(at, low, low + 1)
         if part:
-            found = found.lerp(ordered._part(at, low + 1, low + 2), part)
+            above = ordered._part(at, low + 1, low + 2)
+            weighted = found * (1.0 - part) + above * part  # a difference of infinities says nothing
+            found = (found.isinf() | above.isinf()).where(weighted, found.lerp(above, part))
         found = self.isnan().any(at, keepdim=True).where(math.nan, found)
         return found if keepdim else found.squeeze(at)
 
@@ -171,11 +174,17 @@ class Numeric(Randomness, Activations):
         return self.quantile(0.5, axis, keepdim)
 
     def searchsorted(self, values: Operand, right: bool = False) -> Self:
-        """For each value how many elements of this ascending vector are below it, or not above it; as int64."""
+        """For each value how many elements of this ascending vector are below it, or not above it; as int64.
+
+        NaN stands above everything, as where `sort` puts it.
+        """
         if self.ndim != 1:
             raise refuse("searchsorted", "a vector in ascending order", self.shape)
         each = self.__class__(values).unsqueeze(-1)
-        return (self <= each if right else self < each).cast(int64).sum(-1)
+        before = self <= each if right else self < each
+        if self.dtype.is_float or each.dtype.is_float:
+            before = before | (each.isnan() if right else each.isnan() & ~self.isnan())
+        return before.cast(int64).sum(-1)
 
     def isin(self, values: Operand) -> Self:
         """Whether each element is one of some values; NaN is none."""
