@@ -747,7 +747,7 @@ INFINITE = float("inf")
         (add_zero, [], [-0.0], True),
         (add_zero, [], [0.0, 1.0], False),
         (add_zero, ["no_signed_zero"], [-0.0], False),
-        (add_zero, ["reassociate"], [-0.0], False),
+        (add_zero, ["reassociate"], [-0.0], True),
         (double, ["no_signed_zero"], [1.0], True),
         (double, ["reassociate"], [0.0, 1.0], True),
         (double, ["no_nan"], [1.0], True),

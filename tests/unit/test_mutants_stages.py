@@ -416,7 +416,7 @@ MUTANTS = [
     ),
     # Render
     M("render", "nested", "codegen.c:_loop", "{name} = 0;", "{name} = 1;"),
-    M("render", "softmax", "codegen.c:_loop", '"(core + 1)"', '"core"'),
+    M("render", "softmax", "codegen.c:_ends", '"(core + 1)"', '"core"'),
     M(
         "render",
         "two",

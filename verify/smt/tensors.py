@@ -34,6 +34,7 @@ from soundline.verify.smt.elements import Unsupported
 from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plans
 from soundline.verify.smt.every_rank_elements import about_elements
 from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
+from soundline.verify.smt.ranks_seen import with_ranks
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult
 
@@ -90,11 +91,11 @@ def prove_rule(
     if elements is not None:
         found = _by_elements(rule, elements, dtypes, layer, court)
         if found is not None:
-            return found
+            return with_ranks(rule, dtypes, found)
     if free_classes(rule) and rule.max_rank is None:
         found, why = _at_every_rank(rule, dtypes, layer, court)
         if found is not None:
-            return found
+            return with_ranks(rule, dtypes, found)
     record = _Record(rule, layer)
     most = _highest(rule)
     for dtype in dtypes:

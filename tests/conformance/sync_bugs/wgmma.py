@@ -88,6 +88,7 @@ BUGS = (
                     Sm90_mma_async_ra_tf32(D[:, :], A[:, :], B[:, :], N=8)
                     Arrive(wgmma_async, 1) >> group
                 Await(group, cuda_generic_and_async_proxy, 0)  # was: Await(group, cuda_generic_and_async_proxy, 1)
+                Fence(cuda_in_order, cuda_in_order)
             Await(group, cuda_generic_and_async_proxy, 0)
             Sm90_mma_write_d_row_major_f32(c[:, :], D[:, :], N=8)
             Fence(cuda_in_order, cuda_in_order)
