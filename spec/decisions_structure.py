@@ -153,16 +153,17 @@ BOUNDS: tuple[Decision, ...] = (
         "U-42",
         "Bounds of Cast",
         "A cast keeps the interval if it fits the target, and otherwise has the range of the target, because casts "
-        "between integers wrap. The ends of an interval round outward on the way to a float and truncate on the way "
-        "to an integer.",
+        "between integers wrap. The ends of an interval are rounded as its values are on the way to a float, which is "
+        "sound because rounding is monotonic, and truncate on the way to an integer.",
         source="min_max of Cast is that of its source, clamped to the target dtype.",
     ),
     Decision(
         "U-43",
         "Bounds of floats",
-        "An interval of floats carries a flag that says whether NaN is possible; 0·∞ and ∞ - ∞ set it. Ends round "
-        "outward and are ordered with -0 < +0. A node may be folded to a constant only if both ends are the same bits "
-        "and NaN is excluded.",
+        "An interval of floats carries a flag that says whether NaN is possible; 0·∞ and ∞ - ∞ set it. Ends are "
+        "rounded to nearest, as the values between them are: rounding is monotonic, so none leaves the interval. They "
+        "are ordered with -0 < +0. A node may be folded to a constant only if both ends are the same bits and NaN is "
+        "excluded.",
     ),
     Decision(
         "U-44",

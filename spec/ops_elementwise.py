@@ -104,7 +104,7 @@ _UNARY: tuple[Entry, ...] = (
             "index converts only from and to integers and bool",
         ),
         laws=alu_laws(
-            dtype="from arg", min_max="of src[0] where it fits, else dtype range; float ends round outward"
+            dtype="from arg", min_max="of src[0] where it fits, else dtype range; float ends round to nearest"
         ),
         example=">>> scalar(Op.Cast, float32, 3e9, arg=int32)\n2147483647",
         decisions=("U-02", "U-13", "U-42"),
@@ -118,7 +118,7 @@ _BINARY: tuple[Entry, ...] = (
         _NUMBER,
         ">>> scalar(Op.Add, int8, 127, 1)\n-128",
         laws=alu_laws(
-            min_max="[a+b, A+B] where it fits the dtype, else dtype range; float ends round outward"
+            min_max="[a+b, A+B] where it fits the dtype, else dtype range; float ends round to nearest"
         ),
         decisions=("U-02", "U-05", "U-14", "U-40", "U-43"),
     ),
@@ -258,7 +258,7 @@ _DECOMPOSED: tuple[Entry, ...] = (
         _NUMBER,
         ">>> scalar(Op.Sub, uint8, 0, 1)\n255",
         laws=alu_laws(
-            min_max="[a-B, A-b] where it fits the dtype, else dtype range; float ends round outward"
+            min_max="[a-B, A-b] where it fits the dtype, else dtype range; float ends round to nearest"
         ),
         decisions=("U-02", "U-40", "U-43"),
     ),

@@ -253,8 +253,8 @@ def _profile(wanted: str) -> Iterator[str] | None:
         return None
     under = [profile for profile, licences in PROFILES.items() if name in licences]
     granted = f"granted by the profile {' and '.join(under)}" if under else "which no profile grants"
-    told = (_filled(LICENCES[name]), "", *_decided(DECISIONS["U-53"]), "", *_decided(DECISIONS["U-09"]))
-    return iter((f"{name}    a licence, {granted}", "", *told))
+    lines = (_filled(LICENCES[name]), "", *_decided(DECISIONS["U-53"]), "", *_decided(DECISIONS["U-09"]))
+    return iter((f"{name}    a licence, {granted}", "", *lines))
 
 
 def _decision(wanted: str) -> Iterator[str] | None:

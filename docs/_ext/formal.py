@@ -258,8 +258,8 @@ PROPERTIES: dict[str, dict[str, str]] = {
             r"`mm` = \begin{cases} `mm`(v_{`idx`}) & T \equiv `Tuple`(\dots) \\ \top_\tau & `else` \end{cases}"
         ),
         "[trunc a, trunc A]": r"`mm` = [`trunc`\, \ell_x, `trunc`\, u_x]",
-        "of src[0] where it fits, else dtype range; float ends round outward": r"`mm` = `fit`_\tau\, `mm`(x)",
-        "[a+b, A+B] where it fits the dtype, else dtype range; float ends round outward": (
+        "of src[0] where it fits, else dtype range; float ends round to nearest": r"`mm` = `fit`_\tau\, `mm`(x)",
+        "[a+b, A+B] where it fits the dtype, else dtype range; float ends round to nearest": (
             r"`mm` = `fit`_\tau [\ell_a + \ell_b,\; u_a + u_b]"
         ),
         "[min, max] of the products of the ends where it fits the dtype, else dtype range": (
@@ -280,7 +280,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         ),
         "hull of src[1] and src[2]": r"`mm` = `hull`(`mm`(<1>), `mm`(<2>))",
         "[-A, -a] where it fits the dtype, else dtype range": r"`mm` = `fit`_\tau [-u_x, -\ell_x]",
-        "[a-B, A-b] where it fits the dtype, else dtype range; float ends round outward": (
+        "[a-B, A-b] where it fits the dtype, else dtype range; float ends round to nearest": (
             r"`mm` = `fit`_\tau [\ell_a - u_b,\; u_a - \ell_b]"
         ),
         "[¬A, ¬a]": r"`mm` = [\lnot u_x, \lnot \ell_x]",

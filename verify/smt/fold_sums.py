@@ -433,8 +433,8 @@ class Terms(Products):
             self.space.shows(path | {first}, f) and self.space.shows(path | {f}, first) for f in filled[1:]
         ):
             return None
-        nothing = [self._without_sums(side) for side in (left, right)]
-        return path | {first} if self.proves(*nothing, path | {negation(first)}) else None
+        a, b = self._without_sums(left), self._without_sums(right)
+        return path | {first} if self.proves(a, b, path | {negation(first)}) else None
 
     def _without_sums(self, element: Element) -> Element:
         """An element with 0.0 in the place of its sums."""

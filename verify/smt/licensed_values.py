@@ -67,7 +67,7 @@ def _near(dtype: DType, a: Any, b: Any) -> bool:
     if not dtype.is_float or not math.isfinite(a) or not math.isfinite(b):
         return False
     tolerance = math.ldexp(1.0, -(dtype.mantissa_bits // 2) - 1)
-    return abs(a - b) <= tolerance * max(abs(a), abs(b)) + math.ldexp(1.0, exponent_range(dtype)[0])
+    return bool(abs(a - b) <= tolerance * max(abs(a), abs(b)) + math.ldexp(1.0, exponent_range(dtype)[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class _Sides:
         dtype = members[0][0]
         known: dict[int, tuple[Any, ...]] = {}
         for subset in range(1, 1 << len(members)):
-            found = []
+            found: list[Any] = []
             if not subset & (subset - 1):
                 found += members[subset.bit_length() - 1][1].values
             part = (subset - 1) & subset
@@ -142,7 +142,7 @@ class _Sides:
         """The members of a sum; in any order those of sums inside of it too, also of negated ones."""
         sources = node.src if node.op is not Op.Mulacc else node.src[2:]
         if node.op is Op.Mulacc:
-            yield node.dtype, self._product(*node.src[:2], negated)
+            yield node.dtype, self._product(node.src[0], node.src[1], negated)
         for k, s in enumerate(sources):
             turned = negated ^ (node.op is Op.Neg or (node.op is Op.Sub and k == 1))
             inside, own = s, turned
@@ -151,7 +151,12 @@ class _Sides:
             if self.any_order and inside.op in _SUMS:
                 yield from self._terms(inside, own)
             elif inside.op is Op.Mul and self.fused:
-                yield node.dtype, replace(self._product(*inside.src, own), values=self._signed(inside, own))
+                yield (
+                    node.dtype,
+                    replace(
+                        self._product(inside.src[0], inside.src[1], own), values=self._signed(inside, own)
+                    ),
+                )
             else:
                 yield node.dtype, _Member(self._signed(inside, own))
 
