@@ -416,6 +416,18 @@ def neg_zero_pad(n: Size, m: Size, r: Range["m"], f: Body["r"]):
 
 
 @rule(dtypes=[float32], licences="reassociate")
+def sum_and_zero(x: Tensor["n"], n: Size):
+    return x.sum((0,)) + 0.0, x.sum((0,))
+
+
+@rule(dtypes=[float32], licences="reassociate")
+def neutral_pad_of_nothing(n: Size, m: Size, r: Range["m"], f: Body["r"]):
+    given(n <= m)
+    s = fresh(n)
+    return sum_over(r, where(r < n, f(r), -0.0)), sum_over(s, f(s))
+
+
+@rule(dtypes=[float32], licences="reassociate")
 def sum_of_padded(n: Size, m: Size, x: Tensor["n"]):
     given(n <= m)
     return x.pad((0,), (m,)).sum((0,)), x.sum((0,))

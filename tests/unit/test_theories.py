@@ -140,6 +140,9 @@ def test_one_rounding_is_that_of_exact_arithmetic() -> None:
         (Op.Exp2(X), Op.Mul(Op.Exp2(X), number(1.0001)), ["approx"], (1.0, 0.0, 0.0), HOLDS),
         (Op.Exp2(X), Op.Mul(Op.Exp2(X), number(1.5)), ["approx"], (1.0, 0.0, 0.0), FAILS),
         (Op.Sqrt(X), X, ["approx"], (-1.0, 0.0, 0.0), FAILS),
+        (Op.Exp2(X), number(1.0), ["approx"], (200.0, 0.0, 0.0), FAILS),
+        (Op.Sub(X, Op.Sub(Y, Z)), number(1.0), ["reassociate"], (1e8, 1e8, 1.0), HOLDS),
+        (Op.Sub(X, Op.Sub(Y, Z)), number(-1.0), ["reassociate"], (1e8, 1e8, 1.0), FAILS),
     ],
 )
 def test_a_point_refutes_where_no_choice_makes_the_sides_equal(
