@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from soundline.spec.dtypes import float32
 from soundline.spec.rules import Rule
-from soundline.verify import Axes, Offset, Perm, Shape, Size, Tensor, Value, compose, int8, int32, rule
+from soundline.verify import Axes, Offset, Perm, Shape, Tensor, Value, compose, int8, int32, rule
 from soundline.verify.rules import prove
 from soundline.verify.smt.ranks_seen import ONLY_RANK_0, ranks_seen
 
@@ -63,7 +63,7 @@ def test_a_rule_with_an_instance_at_all_ranks_says_every_rank() -> None:
 
 def test_a_tensor_of_a_known_rank_claims_no_other() -> None:
     @rule(dtypes=[int8])
-    def transposed(m: Size, n: Size, x: Tensor["m", "n"]):  # noqa: UP037
+    def transposed(x: Tensor[2, 3]):
         return x.permute((1, 0)).permute((1, 0)), x.permute((0, 1))
 
     assert covered(transposed) == {"rank 2"}
