@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = _chosen(namespace, path, name)
         given = _given(chosen, sizes)
         with programs.blamed(path):
-            checked = [_checked(n, chosen[n], given[n], Policy(options.policy)) for n in chosen]
+            checked = [_checked(n, chosen[n], own, Policy(options.policy)) for n, own in given.items()]
     return _report(options, checked)
 
 
@@ -141,8 +141,10 @@ def _report(options: argparse.Namespace, checked: Sequence[Checked]) -> int:
     return 0 if all(c.ok for c in checked) else 1
 
 
-def _checked(name: str, proc: Proc, sizes: Mapping[str, int | bool], policy: Policy) -> Checked:
+def _checked(name: str, proc: Proc, sizes: Mapping[str, int | bool] | UsageError, policy: Policy) -> Checked:
     """The verdict on a proc, or why it is refused. Raises ``UsageError`` where its sizes do not fit it."""
+    if isinstance(sizes, UsageError):
+        return Checked(name, {}, sizes)
     try:
         return Checked(name, sizes, check(proc, sizes, policy=policy))
     except SoundlineError as error:
@@ -214,20 +216,32 @@ def _sizes(given: Sequence[str]) -> dict[str, int | bool]:
     return found
 
 
-def _given(chosen: Mapping[str, Proc], sizes: Mapping[str, int | bool]) -> dict[str, dict[str, int | bool]]:
-    """The sizes of each proc. Raises ``UsageError`` for one that is missing, or that nothing takes."""
+def _given(
+    chosen: Mapping[str, Proc], sizes: Mapping[str, int | bool]
+) -> dict[str, dict[str, int | bool] | UsageError]:
+    """The sizes of each proc; of one among several that misses some, what is missing. Raises ``UsageError`` where no
+    proc has its sizes, or nothing takes one.
+    """
     wanted = {name: _controls(proc) for name, proc in chosen.items()}
     for size in sizes:
         if not any(size in controls for controls in wanted.values()):
             known = sorted({c for controls in wanted.values() for c in controls})
             hint = f"the sizes are {', '.join(known)}" if known else "there are no sizes"
             raise UsageError(f"no proc takes the size {size}", hint=hint)
+    found: dict[str, dict[str, int | bool] | UsageError] = {}
     for name, controls in wanted.items():
         missing = [c for c in controls if c not in sizes]
         if missing:
             hint = " ".join(f"--size {c}={'true' if controls[c].name == 'bool' else '…'}" for c in missing)
-            raise UsageError(f"{name} takes sizes that are not given: {', '.join(missing)}", hint=hint)
+            found[name] = UsageError(
+                f"{name} takes sizes that are not given: {', '.join(missing)}", hint=hint
+            )
+            continue
         negative = [c for c in controls if controls[c].name == "size" and sizes[c] < 0]
         if negative:
             raise UsageError(f"{name}: the size {negative[0]} is negative")
-    return {name: {c: sizes[c] for c in controls} for name, controls in wanted.items()}
+        found[name] = {c: sizes[c] for c in controls}
+    lacking = [own for own in found.values() if isinstance(own, UsageError)]
+    if len(lacking) == len(found):
+        raise lacking[0]
+    return found

@@ -195,7 +195,20 @@ def blamed(path: str) -> Iterator[None]:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         place = f"{displayed(path)}:{lines[-1]}" if lines else displayed(path)
         message = str(error).split("\n", 1)[0]
-        raise UsageError(f"{place}: {type(error).__name__}: {message}", hint="in your file") from error
+        raise UsageError(f"{place}: {type(error).__name__}: {message}", hint=_hint(error)) from error
+
+
+def _hint(error: BaseException) -> str:
+    """What to do about a mistake in a file: names of Spork in annotations are no names of Python."""
+    from soundline.impl.spork import NAMES
+    from soundline.spec.program_types import DTYPES
+
+    if isinstance(error, NameError) and error.name in (*NAMES, *DTYPES, "size", "index"):
+        return (
+            f"{error.name} is a word of Spork: begin the file with 'from __future__ import annotations', so that "
+            "Python does not look for it"
+        )
+    return "in your file"
 
 
 # Which program ----------------------------------------------------------------------------------------------------

@@ -265,3 +265,35 @@ def test_no_two_tables_have_the_same_id() -> None:
 def test_an_id_is_found_in_any_case_and_a_wrong_one_is_met_with_the_closest() -> None:
     assert explanation("MACH-WRITE-WAR") == explanation("mach-write-war")
     assert main(["explain", "mach-write-was"]) == 2
+
+
+def test_words_of_spork_in_annotations_ask_for_the_future(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "reverse.py"
+    file.write_text(
+        "import soundline as sl\n\n@sl.spork.proc\ndef reverse(x: f32[64] @ CudaGmemLinear):\n    pass\n"
+    )
+    assert main(["check", str(file)]) == 2
+    assert "begin the file with 'from __future__ import annotations'" in capsys.readouterr().err
+
+
+def test_a_proc_that_misses_its_sizes_does_not_keep_the_others_from_being_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = (
+        "    with CudaDeviceFunction(blockDim=64):\n        for task in cuda_tasks(0, 1):\n"
+        "            for i in cuda_threads(0, 64, unit=cuda_thread):\n                y[i] = x[i]\n"
+    )
+    arguments = "x: f32[64] @ CudaGmemLinear, y: f32[64] @ CudaGmemLinear"
+    file = tmp_path / "two.py"
+    file.write_text(
+        "from __future__ import annotations\nimport soundline as sl\n\n"
+        f"@sl.spork.proc\ndef sized(n: size, {arguments}):\n{body}\n\n"
+        f"@sl.spork.proc\ndef plain({arguments}):\n{body}"
+    )
+    assert main(["check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "sized takes sizes that are not given: n" in out
+    assert "plain(): no hazards" in out
+    assert main(["check", str(file), "--size", "n=3"]) == 0
