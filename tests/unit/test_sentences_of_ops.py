@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit import test_bounds, test_derived_props
+from tests.unit.sentences import clauses, evidence, stands
 
 from soundline.spec.bounds import Bounds, dtype_range, greatest, hull, least, min_max
 from soundline.spec.dtypes import (
@@ -42,8 +41,6 @@ from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import TABLE
 from soundline.spec.uop import param
-
-HERE = Path(__file__).parent
 
 
 def same(a: Any, b: Any, dtype: DType) -> bool:
@@ -479,35 +476,6 @@ def test_reciprocals_and_roots_are_correctly_rounded(dtype: DType) -> None:
 def test_false_is_less_than_true() -> None:
     pairs = itertools.product((False, True), repeat=2)
     assert [scalar(Op.CmpLt, bool_, a, b) for a, b in pairs] == [False, True, False, False]
-
-
-def clauses(text: str) -> list[str]:
-    """A text cut behind every semicolon, colon and full stop."""
-    return re.split(r"(?<=[.;:]) (?=\S)", text)
-
-
-def evidence(name: str) -> dict[str, list[tuple[str, list[str]]]]:
-    """What a file of sentences says: of each heading its clauses in order, and the tests under each of them.
-
-    A clause stands at an indent of four, a test at eight as ``file::test`` without the ``test_`` of both. A clause
-    without a test says what something is called and states nothing that could be computed.
-    """
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
-        indent, text = len(line) - len(line.lstrip()), line.strip()
-        if indent == 0:
-            heading = found.setdefault(text, [])
-        elif indent == 4:
-            heading.append((text, []))
-        else:
-            heading[-1][1].append(text)
-    return found
-
-
-def stands(test: str) -> bool:
-    """Whether a test that is named as evidence exists."""
-    file, name = test.split("::")
-    return f"def test_{name}(" in (HERE / f"test_{file}.py").read_text(encoding="utf-8")
 
 
 SENTENCES = evidence("sentences_of_ops.txt")
