@@ -152,9 +152,10 @@ BOUNDS: tuple[Decision, ...] = (
     Decision(
         "U-42",
         "Bounds of Cast",
-        "A cast keeps the interval if it fits the target, and otherwise has the range of the target, because casts "
-        "between integers wrap. The ends of an interval are rounded as its values are on the way to a float, which is "
-        "sound because rounding is monotonic, and truncate on the way to an integer.",
+        "A cast between integers keeps the interval if it fits the target, and otherwise has the range of the target, "
+        "because such casts wrap. The ends of an interval are rounded as its values are on the way to a float, which "
+        "is sound because rounding is monotonic; on the way from a float to an integer they truncate and saturate, and "
+        "0 joins them where NaN is possible. A cast to bool has the interval of x ≠ 0.",
         source="min_max of Cast is that of its source, clamped to the target dtype.",
     ),
     Decision(

@@ -18,7 +18,10 @@ _NUMBER = "the dtype is a number: an integer, index or float"
 _NUMBER_OR_BOOL = "the dtype is bool, an integer, index or float"
 _WHOLE = "the dtype is an integer or index"
 _FLOAT = "the dtype is a float"
-_COMPARISON = alu_laws(dtype="bool", min_max="from the intervals, where they decide it and NaN is excluded")
+_ROUNDED = "float ends round to nearest, and one that becomes NaN leaves the dtype range"
+_COMPARISON = alu_laws(
+    dtype="bool", min_max="from the intervals, where they decide it and NaN is excluded, else [False, True]"
+)
 
 
 def _unary(
@@ -79,7 +82,7 @@ def _bitwise(op: Op, sign: str, name: str) -> Entry:
 _UNARY: tuple[Entry, ...] = (
     _unary(
         Op.Recip,
-        "1/x, correctly rounded; 1/±0 is ±∞",
+        "1/x, correctly rounded; 1/±0 is ±∞, which in E4M3FN is NaN",
         _FLOAT,
         ">>> scalar(Op.Recip, float32, 4.0)\n0.25",
         decisions=("U-05",),
@@ -104,7 +107,9 @@ _UNARY: tuple[Entry, ...] = (
             "index converts only from and to integers and bool",
         ),
         laws=alu_laws(
-            dtype="from arg", min_max="of src[0] where it fits, else dtype range; float ends round to nearest"
+            dtype="from arg",
+            min_max="the ends, cast as values are, and 0 where a NaN becomes an integer; [x ≠ 0] for bool; dtype range "
+            f"where an integer does not fit its target; {_ROUNDED}",
         ),
         example=">>> scalar(Op.Cast, float32, 3e9, arg=int32)\n2147483647",
         decisions=("U-02", "U-13", "U-42"),
@@ -117,9 +122,7 @@ _BINARY: tuple[Entry, ...] = (
         "a + b; integers wrap, floats round once",
         _NUMBER,
         ">>> scalar(Op.Add, int8, 127, 1)\n-128",
-        laws=alu_laws(
-            min_max="[a+b, A+B] where it fits the dtype, else dtype range; float ends round to nearest"
-        ),
+        laws=alu_laws(min_max=f"[a+b, A+B] where it fits the dtype, else dtype range; {_ROUNDED}"),
         decisions=("U-02", "U-05", "U-14", "U-40", "U-43"),
     ),
     _binary(
@@ -128,7 +131,8 @@ _BINARY: tuple[Entry, ...] = (
         _NUMBER_OR_BOOL,
         ">>> scalar(Op.Mul, float32, 0.0, -1.0)\n-0.0",
         laws=alu_laws(
-            min_max="[min, max] of the products of the ends where it fits the dtype, else dtype range"
+            min_max="[min, max] of the products of the ends where it fits the dtype, else dtype range; "
+            f"{_ROUNDED}"
         ),
         decisions=("U-02", "U-05", "U-14", "U-40", "U-43"),
     ),
@@ -146,7 +150,7 @@ _BINARY: tuple[Entry, ...] = (
         _WHOLE,
         ">>> scalar(Op.Mod, int32, -7, 2)\n1",
         laws=alu_laws(
-            min_max="inside [0, B-1] for b ≥ 1 and [b+1, 0] for b ≤ -1; src[0] where it is already reduced"
+            min_max="[0, B-1] for b ≥ 1, [b+1, 0] for B ≤ -1, src[0] where it is already reduced, else dtype range"
         ),
         decisions=("U-03",),
     ),
@@ -257,9 +261,7 @@ _DECOMPOSED: tuple[Entry, ...] = (
         "Add(a, Neg(b))",
         _NUMBER,
         ">>> scalar(Op.Sub, uint8, 0, 1)\n255",
-        laws=alu_laws(
-            min_max="[a-B, A-b] where it fits the dtype, else dtype range; float ends round to nearest"
-        ),
+        laws=alu_laws(min_max=f"[a-B, A-b] where it fits the dtype, else dtype range; {_ROUNDED}"),
         decisions=("U-02", "U-40", "U-43"),
     ),
     _decomposed(
@@ -360,7 +362,7 @@ _DECOMPOSED: tuple[Entry, ...] = (
         "Exp2(Mul(0.5, Log2(x))), over the reals only",
         _FLOAT,
         ">>> scalar(Op.Sqrt, float32, 9.0)\n3.0",
-        laws=alu_laws(min_max="[√a, √A] for a ≥ 0, else [-0, ∞]"),
+        laws=alu_laws(min_max="[√a, √A] for a ≥ 0, else [-0, the greatest of the dtype] or NaN"),
         licences=("approx",),
         decisions=("U-05", "U-08"),
     ),

@@ -66,7 +66,7 @@ _SOURCE_OPS: tuple[Entry, ...] = (
             "dtype": "from arg",
             "shape": "()",
             "device": "null",
-            "min_max": "[v, v]",
+            "min_max": "[v, v]; dtype range of NaN",
             "axis": "null",
         },
         example=">>> const(-0.0, float32) is const(0.0, float32)\nFalse",
@@ -262,7 +262,8 @@ _REDUCE_OPS: tuple[Entry, ...] = (
         (_T, source("r", "ranges to reduce over, in the range form", variadic=True)),
         "Fold T with Add, Max or Mul along axes (which stay, with size 1) or over ranges. A float fold is "
         "ascending and starts at its first element; several axes are one fold in row-major order; the first range is "
-        "the outermost. The empty reduce is 0, 1, or the dtype's least value.",
+        "the outermost. The empty reduce is 0, 1, or the dtype's "
+        "least value (invalid for index).",
         arg="op (Add, Max or Mul), axes",
         constraints=(
             "op is Add, Max or Mul",

@@ -185,6 +185,7 @@ CONSTRAINTS: dict[str, str] = {
     "fmt is a str": r"`fmt` \in `str`",
 }
 
+_ROUNDED = "; float ends round to nearest, and one that becomes NaN leaves the dtype range"
 _ELEMENT = "of the element, with the arguments substituted"
 _AGREED = "the one non-null {} that all sources agree on (U-29)"
 
@@ -245,7 +246,9 @@ PROPERTIES: dict[str, dict[str, str]] = {
             r"`mm` = \begin{cases} `bounds` & `if given` \\ \top_\tau & `else` \end{cases}"
         ),
         "dtype range": r"`mm` = \top_\tau",
-        "[v, v]": r"`mm` = [`value`, `value`]",
+        "[v, v]; dtype range of NaN": (
+            r"`mm` = \begin{cases} \top_\tau & `value is NaN` \\ [`value`, `value`] & `else` \end{cases}"
+        ),
         "src[0]": r"`mm` = `mm`(<0>)",
         "hull of src[0] with 0": r"`mm` = `hull`(`mm`(<0>), [0, 0])",
         "hull of all sources": r"`mm` = `hull`_j\, `mm`(<0>_j)",
@@ -258,17 +261,22 @@ PROPERTIES: dict[str, dict[str, str]] = {
             r"`mm` = \begin{cases} `mm`(v_{`idx`}) & T \equiv `Tuple`(\dots) \\ \top_\tau & `else` \end{cases}"
         ),
         "[trunc a, trunc A]": r"`mm` = [`trunc`\, \ell_x, `trunc`\, u_x]",
-        "of src[0] where it fits, else dtype range; float ends round to nearest": r"`mm` = `fit`_\tau\, `mm`(x)",
-        "[a+b, A+B] where it fits the dtype, else dtype range; float ends round to nearest": (
+        "the ends, cast as values are, and 0 where a NaN becomes an integer; [x ≠ 0] for bool; dtype range where an "
+        "integer does not fit its target" + _ROUNDED: (
+            r"`mm` = \begin{cases} `mm`(x \ne 0) & \tau = `bool` \\"
+            r" `hull`(`sat`_\tau `trunc` `mm`(x),\; 0 ` if NaN`) & `float to integer` \\"
+            r" `fit`_\tau\, `mm`(x) & `else` \end{cases}"
+        ),
+        "[a+b, A+B] where it fits the dtype, else dtype range" + _ROUNDED: (
             r"`mm` = `fit`_\tau [\ell_a + \ell_b,\; u_a + u_b]"
         ),
-        "[min, max] of the products of the ends where it fits the dtype, else dtype range": (
+        "[min, max] of the products of the ends where it fits the dtype, else dtype range" + _ROUNDED: (
             r"`mm` = `fit`_\tau [\min P, \max P],\quad P = \{\ell_a, u_a\} \cdot \{\ell_b, u_b\}"
         ),
         "[max(a, b), max(A, B)]": r"`mm` = [\max(\ell_a, \ell_b),\; \max(u_a, u_b)]",
-        "inside [0, B-1] for b ≥ 1 and [b+1, 0] for b ≤ -1; src[0] where it is already reduced": (
-            r"`mm` \subseteq \begin{cases} [0, u_b - 1] & 1 \le \ell_b \\ [\ell_b + 1, 0] & u_b \le -1 \\"
-            r" \top_\tau & `else` \end{cases},\quad `mm` = `mm`(a) ` where it is already reduced`"
+        "[0, B-1] for b ≥ 1, [b+1, 0] for B ≤ -1, src[0] where it is already reduced, else dtype range": (
+            r"`mm` = \begin{cases} `mm`(a) & `where it is already reduced` \\ [0, u_b - 1] & 1 \le \ell_b \\"
+            r" [\ell_b + 1, 0] & u_b \le -1 \\ \top_\tau & `else` \end{cases}"
         ),
         "[min, max] of the floor quotients where b excludes 0 and they fit the dtype, else dtype range": (
             r"`mm` = \begin{cases} `fit`_\tau [\min Q, \max Q] & 0 \notin `mm`(b) \\ \top_\tau & `else` \end{cases},"
@@ -280,7 +288,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         ),
         "hull of src[1] and src[2]": r"`mm` = `hull`(`mm`(<1>), `mm`(<2>))",
         "[-A, -a] where it fits the dtype, else dtype range": r"`mm` = `fit`_\tau [-u_x, -\ell_x]",
-        "[a-B, A-b] where it fits the dtype, else dtype range; float ends round to nearest": (
+        "[a-B, A-b] where it fits the dtype, else dtype range" + _ROUNDED: (
             r"`mm` = `fit`_\tau [\ell_a - u_b,\; u_a - \ell_b]"
         ),
         "[¬A, ¬a]": r"`mm` = [\lnot u_x, \lnot \ell_x]",
@@ -288,12 +296,13 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "[-1, 1]; NaN where an end is infinite": (
             r"`mm` = [-1, 1],\quad `with NaN where  ` \ell_x = -\infty \;\vee\; u_x = \infty"
         ),
-        "from the intervals, where they decide it and NaN is excluded": (
+        "from the intervals, where they decide it and NaN is excluded, else [False, True]": (
             r"`mm` = \begin{cases} [v, v] & `mm`(a), `mm`(b) ` exclude NaN and decide ` v \\"
             r" [`False`, `True`] & `else` \end{cases}"
         ),
-        "[√a, √A] for a ≥ 0, else [-0, ∞]": (
-            r"`mm` = \begin{cases} [\sqrt{\ell_x}, \sqrt{u_x}] & 0 \le \ell_x \\ [-0, \infty] & `else` \end{cases}"
+        "[√a, √A] for a ≥ 0, else [-0, the greatest of the dtype] or NaN": (
+            r"`mm` = \begin{cases} [\sqrt{\ell_x}, \sqrt{u_x}] & 0 \le \ell_x \\"
+            r" [-0, u_\tau] ` or NaN` & `else` \end{cases}"
         ),
         "of Add(Mul(a, b), c)": r"`mm` = `mm`(`Add`(`Mul`(a, b), c))",
         "hull of src[0] and alt": r"`mm` = `hull`(`mm`(`buf`), `mm`(`alt`))",

@@ -5,13 +5,18 @@ A sentence is quoted as far as it is computed. If its text changes, so must the 
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.unit.sentences import clauses, evidence, stands
 
+import soundline as sl
+from soundline.impl.operands import broadcast
+from soundline.impl.stages import PROFILES
 from soundline.spec.bounds import min_max
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.dtypes import (
@@ -265,3 +270,50 @@ def test_entries_say_how_the_ends_of_floats_are_rounded() -> None:
         assert "float ends round to nearest" in text
     assert "outward" not in "".join(repr(entry) for entry in TABLE.values())
     assert ends_are_nearest()
+
+
+# The other clauses ------------------------------------------------------------------------------------------------
+
+
+def test_what_the_profiles_grant() -> None:
+    assert set(PROFILES["exact"]) == set()
+    assert set(PROFILES["fast"]) == {"reassociate", "contract", "approx", "tensor_core"}
+    default = inspect.signature(sl.compile).parameters["profile"].default
+    assert default == "exact"
+
+
+def test_the_broadcast_of_two_sizes() -> None:
+    for a, b in itertools.product((0, 1, 3), repeat=2):
+        if a == b or 1 in (a, b):
+            joined = Op.Add(*broadcast(param(0, int32, (a,)), param(1, int32, (b,))))
+            assert joined.shape == (b if a == 1 else a,)
+
+
+def test_five_constants_are_five_things() -> None:
+    made = [
+        const(1, int32),
+        const(1.0, float32),
+        const(True, bool_),
+        const(-0.0, float32),
+        const(math.nan, float32),
+    ]
+    assert len(set(made)) == 5
+    assert const(-0.0, float32) is not const(0.0, float32)
+    assert const(math.nan, float32) is const(-math.nan, float32)
+
+
+SENTENCES = evidence("sentences_of_decisions.txt")
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_every_clause_of_a_decision_stands_beside_its_test(decision: str) -> None:
+    rows = SENTENCES[decision]
+    assert [clause for clause, _ in rows] == clauses(DECISIONS[decision].law)
+    assert all(stands(test) for _, tests in rows for test in tests)
+
+
+def test_few_clauses_state_nothing() -> None:
+    """What gives a name, a reason or what another project does is computed nowhere."""
+    assert list(SENTENCES) == list(DECISIONS)
+    silent = [clause for rows in SENTENCES.values() for clause, tests in rows if not tests]
+    assert len(silent) <= 28, silent
