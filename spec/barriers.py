@@ -41,6 +41,16 @@ class BarrierType(StrEnum):
         return "barrier"
 
 
+BARRIER_TYPES: dict[BarrierType, str] = {
+    BarrierType.CudaCommitGroup: "The asynchronous copies, or wgmma, that one thread or warpgroup has issued. An "
+    "arrive closes a group; an await waits until at most N of the latest groups are under way.",
+    BarrierType.CudaMbarrier: "A ring of mbarriers in shared memory, with a forward and, where it is used, a reverse "
+    "side: all arrives of a phase come before what follows the await of that phase, in any threads of the cluster.",
+    BarrierType.CudaEvent: "The event of CUDA that the guide names and gives no use: it may be declared, and no "
+    "statement uses it.",
+}
+"""What each type of barrier is."""
+
 BARRIER_CONSTRAINTS: dict[str, str] = {
     "bar-event": "a CudaEvent is declared and not used",
     "bar-arrive-n": "an arrive has N = 1",

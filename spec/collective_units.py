@@ -215,6 +215,22 @@ STANDARD: Final[dict[str, CollUnit]] = {
 }
 """The units that have names of their own."""
 
+MEANINGS: Final[dict[str, str]] = {
+    "cuda_thread": "one thread",
+    "cuda_warp": "32 threads that follow each other",
+    "cuda_warpgroup": "four warps that follow each other",
+    "cuda_quadpair": "four lanes that follow each other in one half of a warp, and the matching four of the other",
+    "cuda_cta_in_cluster": "all threads of one CTA",
+    "cuda_cluster": "all threads of all CTAs of a cluster",
+    "cuda_agnostic_sub_cta": "any threads of one CTA",
+    "cuda_agnostic_intact_cta": "all threads of any CTAs",
+    "cuda_warp_in_cluster": "a warp of one CTA, where a plain warp at the top of a cluster is one of each",
+    "cuda_threads_strided": "cuda_threads_strided(4, 16): the first 4 threads of 16, and so on; N of it are N rows",
+    "cuda_cta_in_cluster_strided": "cuda_cta_in_cluster_strided(2): one CTA of a cluster in rows of two; N of it are a "
+    "column",
+}
+"""Which threads a collective of each unit has, and of each function that makes units."""
+
 
 @dataclass(frozen=True, slots=True)
 class Concrete:

@@ -33,6 +33,14 @@ from soundline.spec.timelines import InstrTl, UsageTl
 Space = Literal["host", "global", "shared", "registers"]
 """Where bytes lie; storage of the space ``shared`` is used again after it is freed."""
 
+SPACES: Final[dict[Space, str]] = {
+    "host": "memory of the CPU",
+    "global": "global memory of the device",
+    "shared": "shared memory of a CTA",
+    "registers": "registers",
+}
+"""The spaces in words."""
+
 MEMORY_CONSTRAINTS: Final[dict[str, str]] = {
     "mem-alloc": "storage is allocated on the timeline that its memory asks for",
     "mem-read": "a direct read is on a timeline that may read the memory",

@@ -3,8 +3,9 @@
 =====================
 
 What an id means, in the words of the law itself: a rewrite rule, a procedure, an op, a constraint or derived property
-of an op, a condition of Spork programs, a hazard, a stage of the lowering pipeline, a step of a schedule, a profile, a
-decision, a class or kind of error, a verdict. And what a report says that a command has written as JSON.
+of an op, a name that Spork programs use, a condition of them, a hazard, a stage of the lowering pipeline, a step of a
+schedule, a profile, a decision, a class or kind of error, a verdict. And what a report says that a command has written
+as JSON.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from soundline.spec.ops import PROPERTIES, TABLE, Entry
 from soundline.spec.optops import OptEntry
 from soundline.spec.pipeline import STAGES, Stage
 from soundline.verify.explain_results import explained, is_result
+from soundline.verify.explain_spork import names, namesake, spork
 from soundline.verify.problems import KINDS
 from soundline.verify.spork_tables import SPORK_TABLES
 
@@ -41,6 +43,9 @@ Say what an id means, in the words of the law, or what a report says. The id may
                            soundline explain uop-add-min-max
   a law of Spork           soundline explain mach-write-war
                            soundline explain fence-c4
+  a name of Spork          soundline explain Fence
+                           soundline explain cuda_warp
+                           soundline explain CudaSmemLinear
   a stage, or its law      soundline explain rangeify
                            soundline explain stage-rangeify-c4
   a step of a schedule     soundline explain Split
@@ -91,6 +96,7 @@ def explanation(wanted: str) -> str:
         _condition,
         _stage,
         _step,
+        spork,
         _profile,
         _decision,
         _error,
@@ -158,6 +164,8 @@ def _entry(entry: Entry) -> Iterator[str]:
     yield textwrap.indent(entry.example, "  ")
     if entry.slug in STAGES:
         yield f"\nA stage of the lowering pipeline has the same name: soundline explain stage-{entry.slug}"
+    if namesake(entry.title):
+        yield f"\nA construct of Spork has the same name: soundline explain {namesake(entry.title)}"
 
 
 def _law(wanted: str) -> Iterator[str] | None:
@@ -380,5 +388,6 @@ def _closest(wanted: str, rules: Sequence[str], *, everything: bool) -> str | No
         known += [i for table in SPORK_TABLES for i in table.ids] + [*STAGES]
         known += [i.id for stage in STAGES.values() for i in stage.invariants]
         known += [e.__name__ for e in _errors(SoundlineError)]
+        known += names()
     close = difflib.get_close_matches(wanted, known, n=1)
     return f"did you mean {close[0]}?" if close else None

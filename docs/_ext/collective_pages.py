@@ -17,15 +17,9 @@ SHADES = ("#1565C0", "#90A4AE", "#CFD8DC")
 SIDE, STEP, LANES = 5, 6, 32
 
 SAID = {
-    "cuda_thread": "one thread",
-    "cuda_warp": "32 threads that follow each other",
-    "cuda_warpgroup": "four warps that follow each other",
-    "cuda_quadpair": "four lanes that follow each other in one half of a warp, and the matching four of the other",
-    "cuda_cta_in_cluster": "all threads of one CTA",
-    "cuda_cluster": "all threads of all CTAs of a cluster",
+    **{name: said for name, said in collective_units.MEANINGS.items() if "strided" not in name},
     "cuda_agnostic_sub_cta": "any threads of one CTA: the collective in the picture is the largest",
     "cuda_agnostic_intact_cta": "all threads of any CTAs: the collective in the picture is the largest",
-    "cuda_warp_in_cluster": "a warp of one CTA, where a plain warp at the top of a cluster is one of each",
     "2 * cuda_warp": "N times the unit: here two warps that follow each other",
     "cuda_threads_strided(4, 16)": "the first 4 threads of 16, and so on; N of it are N such rows",
     "8 * cuda_threads_strided(4, 16)": "eight rows of it: 32 threads that are no warp",

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
-from citations import ROOT
 from rst import code, fields, label, table, title
 from spork_pages import rich
 
 from soundline.spec import memories as law
 from soundline.spec.memories import Memory
 from soundline.spec.timelines import InstrTl
-
-SPACES = {
-    "host": "memory of the CPU",
-    "global": "global memory of the device",
-    "shared": "shared memory of a CTA",
-    "registers": "registers",
-}
+from soundline.verify.explain_spork import documented
 
 
 def memories() -> str:
     """Every memory of the table, then the types of barriers."""
-    said = _docs()
+    said = documented(law)
     parts = []
     for name, made in law.STANDARD.items():
         (one,) = law.examples([made])  # type: ignore[list-item]
@@ -47,7 +39,7 @@ def summary() -> str:
         (one,) = law.examples([made])  # type: ignore[list-item]
         owner = code(str(one.native)) if one.native else "not shared out"
         rows.append(
-            (f":ref:`memory-{name.lower().replace('_', '-')}`", SPACES[one.space], owner, code(one.usage))
+            (f":ref:`memory-{name.lower().replace('_', '-')}`", law.SPACES[one.space], owner, code(one.usage))
         )
     return table(("memory", "lies in", "native unit", "usage-tl"), rows, widths=(26, 30, 24, 20))
 
@@ -56,7 +48,7 @@ def _facts(one: Memory) -> list[tuple[str, str]]:
     scalars = "scalars and arrays" if one.scalars else "arrays only"
     sizes = ", of constant sizes" if one.constant else ""
     return [
-        ("lies in", SPACES[one.space]),
+        ("lies in", law.SPACES[one.space]),
         (
             "a shard is owned by",
             code(str(one.native)) if one.native else "nobody: it is not shared out",
@@ -92,16 +84,3 @@ def _shape(one: Memory) -> str:
 def _timelines(found: Iterable[InstrTl]) -> str:
     ordered = [t for t in InstrTl if t in set(found)]
     return ", ".join(code(t) for t in ordered) or "none"
-
-
-def _docs() -> dict[str, str]:
-    """What the law says of each memory: the text under its name, or the docstring of the function that makes it."""
-    body = ast.parse((ROOT / "spec" / "memories.py").read_text()).body
-    found = {}
-    for statement, after in zip(body, [*body[1:], None], strict=True):
-        if isinstance(statement, ast.FunctionDef):
-            found[statement.name] = ast.get_docstring(statement) or ""
-        match statement, after:
-            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(said)):
-                found[name] = str(said)
-    return found

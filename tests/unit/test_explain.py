@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from soundline.impl.spork.names import NAMES
 from soundline.spec.decisions import DECISIONS
 from soundline.spec.errors import UsageError
 from soundline.spec.ops import PROPERTIES, TABLE
 from soundline.verify.cli import main
 from soundline.verify.explain import VERDICTS, explanation
+from soundline.verify.explain_spork import names as spork_names
 from soundline.verify.problems import KINDS
 
 
@@ -89,3 +91,55 @@ def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:
     assert "idle    a procedure" in explanation(f"{file}::idle")
     with pytest.raises(UsageError, match="did you mean idle"):
         explanation(f"{file}::idles")
+
+
+# names of Spork ---------------------------------------------------------------------------------------------------
+
+
+def test_every_name_of_spork_is_explained() -> None:
+    """Everything that a program may name without an import, and every construct, says what it is and shows its use."""
+    assert set(NAMES) < set(spork_names())
+    for name in spork_names():
+        text = explanation(f"spork-{name}")
+        assert text.startswith(name.split(",")[0]) or name in text.split("\n")[0], name
+        assert len(text.split("\n")) > 6, name
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Fence", "barrier.cta.sync for a CTA"),
+        ("await", "Await(BARRIER"),
+        ("ReverseArrive", "mbarrier.arrive"),
+        ("cuda_threads", "in cuda_threads("),
+        ("CudaAsync", "CudaAsync(Sm80_cp_async)"),
+        ("CudaSmemLinear", "one shard for each CTA"),
+        ("cudasmemlinear", "one shard for each CTA"),
+        ("Sm90_tensorMap", "boxes of this size"),
+        ("CudaEvent", "S-22"),
+        ("CudaMbarrier", "bar-mbarrier-n"),
+        ("cuda_in_order", "it is transitive"),
+        ("wgmma_fence_1", "S-11"),
+        ("Sm80_cp_async", "CudaAsync(Sm80_cp_async) opens a block"),
+        ("Sm80_cp_async_f32", "cp.async"),
+        ("cuda_quadpair", "four lanes"),
+        ("CudaWarpConfig", "coll-maxnreg-c1"),
+    ],
+)
+def test_what_is_said_of_a_name_of_spork(name: str, says: str) -> None:
+    assert says in explanation(name)
+
+
+def test_an_op_tells_of_the_construct_with_its_name() -> None:
+    assert explanation("Reduce").startswith("Reduce(T")
+    assert "soundline explain spork-reduce" in explanation("Reduce")
+    assert "the guide" in explanation("spork-reduce")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("Fense", "Fence"), ("cuda_wrap", "cuda_warp"), ("CudaSmemLineal", "CudaSmemLinear")]
+)
+def test_a_misspelt_name_of_spork_has_a_neighbour(name: str, near: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        explanation(name)
+    assert refused.value.hint == f"did you mean {near}?"
