@@ -34,10 +34,12 @@ def truncated(x: T, y: T) -> T:
     x, y = (x.of(u) for u in broadcast(x.uop, y.uop))
     slope = (x / y).trunc()
     linear = x - y * x.of(Op.Detach(slope.uop))
+    constant = x.of(Op.Detach(linear.uop))
     found = x.of(Op.Detach(_exact(x, y).uop))
-    rest = linear - x.of(Op.Detach(linear.uop))  # 0, with the derivatives
-    signed_zero = x.eq(0.0).where(x, x.of(Op.Detach((x * 0.0).uop)))
-    known = found.eq(0.0).where(signed_zero, rest.eq(0.0).where(found + rest, found))
+    rest = linear - constant  # 0, with the derivatives
+    signed_zero = (x < 0.0).where(-(constant - linear), rest)
+    with_slopes = found.eq(0.0).where(x.eq(0.0).where(x, signed_zero), found + rest)
+    known = rest.eq(0.0).where(with_slopes, found)
     whole = y.abs().eq(math.inf) & (x.abs() < math.inf)
     return whole.where(x, known)
 

@@ -32,7 +32,7 @@ def home_of(dtype: DType) -> DType:
     return accumulated(dtype)
 
 
-def _in_home_format(fn: F) -> F:
+def in_home_format(fn: F) -> F:
     """A function that computes in float32 or float64, on every float."""
 
     @functools.wraps(fn)
@@ -60,7 +60,8 @@ def with_sign_of(magnitude: T, x: T) -> T:
     return (x < 0.0).where(-magnitude, x.eq(0.0).where(x, magnitude))
 
 
-def _terms(x: T, single: int, double: int) -> int:
+def terms(x: T, single: int, double: int) -> int:
+    """How many terms of a series are taken, in float32 or float64."""
     return double if x.dtype is float64 else single
 
 
@@ -109,7 +110,8 @@ def remainder_truncated(x: T, y: T) -> T:
     return modulo.truncated(x.cast(float64), y.cast(float64)).cast(x.dtype)
 
 
-def _exp(x: T) -> T:
+def exponential(x: T) -> T:
+    """e^x of float32 or float64."""
     return x.of(elementary.exp(x.uop))
 
 
@@ -120,7 +122,7 @@ def _log(x: T) -> T:
 # Exponentials -----------------------------------------------------------------------------------------------------
 
 
-@_in_home_format
+@in_home_format
 def log1p(x: T) -> T:
     """ln(1 + x): the logarithm of the rounded sum, corrected by what the rounding made of x."""
     total = x + 1.0
@@ -129,39 +131,46 @@ def log1p(x: T) -> T:
     return exact.where(total.eq(math.inf).where(total, x), _log(total) * (x / exact.where(1.0, seen)))
 
 
-@_in_home_format
+@in_home_format
 def expm1(x: T) -> T:
     """e^x - 1: the Taylor series where |x| ≤ ½."""
-    count = _terms(x, 9, 16)
+    count = terms(x, 9, 16)
     small = x * polynomial(x, [float(Fraction(1, math.factorial(k))) for k in range(1, count)])
-    return (x.abs() <= 0.5).where(small, _exp(x) - 1.0)
+    return (x.abs() <= 0.5).where(small, exponential(x) - 1.0)
 
 
-@_in_home_format
+@in_home_format
 def sinh(x: T) -> T:
     """(e^x - e^-x) / 2: the Taylor series where |x| ≤ 1; e^(x/2)² / 2 where e^x may overflow."""
-    count = _terms(x, 6, 11)
+    count = terms(x, 6, 11)
     small = x * polynomial(x * x, [float(Fraction(1, math.factorial(2 * k + 1))) for k in range(count)])
-    half = _exp(x.abs() * 0.5)
-    large = half * (half * 0.5) - _exp(-x.abs()) * 0.5
+    half = exponential(x.abs() * 0.5)
+    large = half * (half * 0.5) - exponential(-x.abs()) * 0.5
     return (x.abs() <= 1.0).where(small, with_sign_of(large, x))
 
 
-@_in_home_format
+@in_home_format
 def cosh(x: T) -> T:
     """(e^x + e^-x) / 2."""
-    half = _exp(x.abs() * 0.5)
-    return half * (half * 0.5) + _exp(-x.abs()) * 0.5
+    half = exponential(x.abs() * 0.5)
+    return half * (half * 0.5) + exponential(-x.abs()) * 0.5
 
 
-@_in_home_format
+@in_home_format
 def tanh(x: T) -> T:
     """sinh x / cosh x; beyond 20 it is ±1."""
     near = x.maximum(-20.0).minimum(20.0)
     return sinh(near) / cosh(near)
 
 
-@_in_home_format
+def tanh_slope(x: T) -> T:
+    """1/cosh² x = 4p/(1 + p)² of p = e^-2|x|."""
+    power = exponential(x.abs() * -2.0)
+    whole = power + 1.0
+    return power * 4.0 / (whole * whole)
+
+
+@in_home_format
 def asinh(x: T) -> T:
     """±ln(a + √(a² + 1)) of a = |x|, as ln(1 + (a + a²/(1 + √(a² + 1))))."""
     a = x.abs()
@@ -170,7 +179,13 @@ def asinh(x: T) -> T:
     return with_sign_of((a < 2.0**28).where(near, _log(a) + math.log(2.0)), x)
 
 
-@_in_home_format
+def asinh_slope(x: T) -> T:
+    """1/√(1 + x²); of r = 1/|x|, r/√(1 + r²)."""
+    r = 1.0 / x.abs()
+    return (x.abs() <= 1.0).where(1.0 / (x * x + 1.0).sqrt(), r / (r * r + 1.0).sqrt())
+
+
+@in_home_format
 def acosh(x: T) -> T:
     """ln(x + √(x² - 1)), as ln(1 + (t + √(2t + t²))) of t = x - 1; NaN below 1."""
     t = x - 1.0
@@ -178,30 +193,47 @@ def acosh(x: T) -> T:
     return (x < 1.0).where(math.nan, (x < 2.0**28).where(near, _log(x) + math.log(2.0)))
 
 
-@_in_home_format
+def acosh_slope(x: T) -> T:
+    """1/√((x - 1)·(x + 1)), ∞ at 1, NaN below 1."""
+    return 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())
+
+
+@in_home_format
 def atanh(x: T) -> T:
     """±½·ln(1 + 2a/(1 - a)) of a = |x|."""
     a = x.abs()
     return with_sign_of(log1p(a * 2.0 / (1.0 - a)) * 0.5, x)
 
 
-@_in_home_format
+def atanh_slope(x: T) -> T:
+    """1/((1 - x)·(1 + x)), ∞ at ±1, NaN beyond."""
+    return (x.abs() <= 1.0).where(1.0 / ((1.0 - x) * (x + 1.0)), math.nan)
+
+
+@in_home_format
 def logistic(x: T) -> T:
     """1 / (1 + e^-x), without overflow on either side."""
-    power = _exp((x < 0.0).where(x, -x))  # not by |x|, whose derivative at 0 would be shared
+    power = exponential((x < 0.0).where(x, -x))  # not by |x|, whose derivative at 0 would be shared
     return (x < 0.0).where(power, 1.0) / (power + 1.0)
 
 
-@_in_home_format
+def logistic_slope(x: T) -> T:
+    """p/(1 + p)² of p = e^-|x|."""
+    power = exponential((x < 0.0).where(x, -x))
+    whole = power + 1.0
+    return power / (whole * whole)
+
+
+@in_home_format
 def softplus(x: T) -> T:
     """ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."""
-    return x.maximum(0.0) + log1p(_exp(-x.abs()))
+    return x.maximum(0.0) + log1p(exponential(-x.abs()))
 
 
 # Angles -----------------------------------------------------------------------------------------------------------
 
 
-@_in_home_format
+@in_home_format
 def sin(x: T) -> T:
     """sin x."""
     return x.of(Op.Sin(x.uop))
@@ -228,13 +260,13 @@ def _sin(x: T) -> T:
     return x.of(Op.Sin(x.uop))
 
 
-@_in_home_format
+@in_home_format
 def tan(x: T) -> T:
     """sin x / cos x."""
     return sin(x) / cos(x)
 
 
-@_in_home_format
+@in_home_format
 def atan(x: T) -> T:
     """The angle of (1, x): π/2 minus that of 1/x beyond 1, halved twice, then the Taylor series."""
     a = x.abs()
@@ -242,59 +274,35 @@ def atan(x: T) -> T:
     t = beyond.where(1.0 / a, a)
     for _ in range(2):
         t = t / ((t * t + 1.0).sqrt() + 1.0)
-    count = _terms(x, 7, 13)
+    count = terms(x, 7, 13)
     angle = t * 4.0 * polynomial(t * t, [(-1.0) ** k / (2 * k + 1) for k in range(count)])
     return with_sign_of(beyond.where(math.pi / 2 - angle, angle), x)
 
 
-@_in_home_format
+def atan_slope(x: T) -> T:
+    """1/(1 + x²); of r = 1/x, r²/(1 + r²)."""
+    square = x * x
+    r = 1.0 / x
+    return (x.abs() <= 1.0).where(1.0 / (square + 1.0), r * r / (r * r + 1.0))
+
+
+@in_home_format
 def asin(x: T) -> T:
     """The angle of (√(1 - x²), x)."""
     return atan(x / ((1.0 - x) * (x + 1.0)).sqrt())
 
 
-@_in_home_format
+def asin_slope(x: T) -> T:
+    """1/√((1 - x)·(1 + x)), ∞ at ±1, NaN beyond."""
+    return 1.0 / ((1.0 - x) * (x + 1.0)).sqrt()
+
+
+@in_home_format
 def acos(x: T) -> T:
     """Twice the angle of (√(1 + x), √(1 - x))."""
     return atan(((1.0 - x) / (x + 1.0)).sqrt()) * 2.0
 
 
-# The error function -----------------------------------------------------------------------------------------------
-
-
-@_in_home_format
-def erf(x: T) -> T:
-    """(2/√π)·∫₀ˣ e^-t² dt = (2x/√π)·e^-x²·Σ (2x²)^k / (1·3·…·(2k+1)), whose terms are all positive.
-
-    Beyond 4 in float32, 6 in float64, the result rounds to ±1.
-    """
-    end, count = (6.0, 130) if x.dtype is float64 else (4.0, 56)
-    near = x.maximum(-end).minimum(end)
-    square = near * near
-    doubled = square * 2.0
-    total = constant(x, 1.0)
-    for k in reversed(range(1, count)):
-        total = total * doubled * (1.0 / (2 * k + 1)) + 1.0
-    value = near * (2.0 / math.sqrt(math.pi)) * _exp(-square) * total
-    return value.maximum(-1.0).minimum(1.0)
-
-
-# Activations ------------------------------------------------------------------------------------------------------
-
-
-@_in_home_format
-def silu(x: T) -> T:
-    """x / (1 + e^-x)."""
-    return x * logistic(x)
-
-
-@_in_home_format
-def gelu(x: T) -> T:
-    """x·Φ(x), with Φ by erf."""
-    return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
-
-
-@_in_home_format
-def gelu_by_tanh(x: T) -> T:
-    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
-    return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)) + 1.0)
+def acos_slope(x: T) -> T:
+    """-1/√((1 - x)·(1 + x)), -∞ at ±1, NaN beyond."""
+    return -asin_slope(x)

@@ -13,6 +13,7 @@ value in that place.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,29 +33,44 @@ _PLAIN = frozenset((Op.Const, Op.Expand, Op.Reshape, Op.Param))
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function of one value, as UOps, and what it passes on: (x, value, g) → the adjoint of x."""
+    """A function, as UOps, and what it passes on: (operands, value, g) → the adjoint of each operand."""
 
-    program: Callable[[UOp], UOp]
-    slope: Callable[[UOp, UOp, UOp], UOp]
+    program: Callable[..., UOp]
+    passes: Callable[[tuple[UOp, ...], UOp, UOp], tuple[UOp, ...]]
+    operands: int = 1
 
 
-def _special(name: str) -> Callable[[UOp], UOp]:
-    """A function of `special` on UOps."""
+def _of(module: str, name: str) -> Callable[..., UOp]:
+    """A function of Tensors on UOps."""
 
-    def program(x: UOp) -> UOp:
-        from soundline.impl import special
-        from soundline.impl.tensor import Tensor
-
-        made: Any = getattr(special, name)
-        found: UOp = made(Tensor.of(x)).uop
-        return found
+    def program(*xs: UOp) -> UOp:
+        return _of_several(module, name)(*xs)[0]
 
     return program
 
 
-def _one_less(x: UOp) -> UOp:
-    """1 - x."""
-    return Op.Sub(like(x, 1.0), x)
+def _of_several(module: str, name: str) -> Callable[..., tuple[UOp, ...]]:
+    """A function of Tensors on UOps that gives several, or one."""
+
+    def program(*xs: UOp) -> tuple[UOp, ...]:
+        from soundline.impl.tensor import Tensor
+
+        made: Any = getattr(importlib.import_module(f"soundline.impl.{module}"), name)
+        found: Any = made(*map(Tensor.of, xs))
+        return tuple(t.uop for t in (found if isinstance(found, tuple) else (found,)))
+
+    return program
+
+
+def _with(module: str, name: str, slope: str, operands: int = 1) -> _Function:
+    """A function of Tensors, and one that gives its derivatives."""
+    made = _of_several(module, slope)
+    return _Function(_of(module, name), lambda xs, value, g: tuple(Op.Mul(g, d) for d in made(*xs)), operands)
+
+
+def _one(slope: Callable[[UOp, UOp, UOp], UOp]) -> Callable[..., tuple[UOp, ...]]:
+    """What passes to the one operand."""
+    return lambda xs, value, g: (slope(xs[0], value, g),)
 
 
 def _of_log(x: UOp, value: UOp, g: UOp) -> UOp:
@@ -66,19 +82,30 @@ def _of_log1p(x: UOp, value: UOp, g: UOp) -> UOp:
     return _of_log(Op.Add(x, like(x, 1.0)), value, g)
 
 
-def _of_erf(x: UOp, value: UOp, g: UOp) -> UOp:
-    bell = elementary.exp(Op.Neg(Op.Mul(x, x)))
-    return Op.Mul(g, Op.Mul(bell, like(x, 2.0 / math.sqrt(math.pi))))
-
-
 _FUNCTIONS = (
-    _Function(elementary.exp, lambda x, value, g: Op.Mul(g, value)),
-    _Function(elementary.log, _of_log),
-    _Function(_special("expm1"), lambda x, value, g: Op.Mul(g, elementary.exp(x))),
-    _Function(_special("log1p"), _of_log1p),
-    _Function(_special("logistic"), lambda x, value, g: Op.Mul(g, Op.Mul(value, _one_less(value)))),
-    _Function(_special("tanh"), lambda x, value, g: Op.Mul(g, _one_less(Op.Mul(value, value)))),
-    _Function(_special("erf"), _of_erf),
+    _Function(elementary.exp, _one(lambda x, value, g: Op.Mul(g, value))),
+    _Function(elementary.log, _one(_of_log)),
+    _Function(_of("special", "expm1"), _one(lambda x, value, g: Op.Mul(g, elementary.exp(x)))),
+    _Function(_of("special", "log1p"), _one(_of_log1p)),
+    _with("special", "logistic", "logistic_slope"),
+    _with("special", "tanh", "tanh_slope"),
+    _with("special", "sinh", "cosh"),
+    _with("special", "cosh", "sinh"),
+    # asin and acos before atan, by which they are computed
+    *(
+        _with("special", name, f"{name}_slope")
+        for name in ("asinh", "acosh", "atanh", "asin", "acos", "atan")
+    ),
+    _with("normal", "erf", "erf_slope"),
+    _with("normal", "gelu", "gelu_slope"),
+    _with("gates", "silu", "silu_slope"),
+    _with("gates", "gelu_by_tanh", "gelu_by_tanh_slope"),
+    _with("gates", "mish", "mish_slope"),
+    _with("gates", "softsign", "softsign_slope"),
+    _with("gates", "tanhshrink", "tanhshrink_slope"),
+    _with("pairs", "atan2", "atan2_slopes", 2),
+    _with("pairs", "hypot", "hypot_slopes", 2),
+    _with("pairs", "logaddexp", "logaddexp_slopes", 2),
 )
 
 
@@ -87,35 +114,43 @@ def stated(node: UOp) -> Stated | None:
     if node.dtype not in (float32, float64) or node.shape is None:
         return None
     for function in _FUNCTIONS:
-        root, own = _template(function, node.dtype, (1,))
+        root, _ = _template(function, node.dtype, (1,))
         if _may_be(root, node):
-            root, own = _template(function, node.dtype, node.shape)
-            x = argument(root, own, node)
-            if x is not None:
-                return _stated(function, x)
+            root, places = _template(function, node.dtype, node.shape)
+            xs = arguments(root, places, node)
+            if xs is not None:
+                return _stated(function, xs)
     return None
 
 
-def _stated(function: _Function, x: UOp) -> Stated:
-    return Stated((x,), lambda value, g: (function.slope(x, value, g),))
+def _stated(function: _Function, xs: tuple[UOp, ...]) -> Stated:
+    return Stated(xs, lambda value, g: function.passes(xs, value, g))
 
 
-@functools.lru_cache(maxsize=256)
-def _template(function: _Function, dtype: DType, shape: Any) -> tuple[UOp, UOp]:
-    """What a function makes of a place, and the place."""
-    own = param(_PLACE, dtype, shape)
-    return function.program(own), own
+@functools.lru_cache(maxsize=512)
+def _template(function: _Function, dtype: DType, shape: Any) -> tuple[UOp, tuple[UOp, ...]]:
+    """What a function makes of places, and the places."""
+    places = tuple(param(_PLACE + k, dtype, shape) for k in range(function.operands))
+    return function.program(*places), places
 
 
-def _may_be(root: UOp, node: UOp) -> bool:
-    """Whether the first ops agree."""
-    return node.op is root.op and all(
-        s.op is t.op or t.op in _PLAIN for s, t in zip(node.src, root.src, strict=True)
+def _may_be(root: UOp, node: UOp, levels: int = 5) -> bool:
+    """Whether the ops of the last levels agree."""
+    if root.op in _PLAIN:
+        return True
+    return node.op is root.op and (
+        levels == 0 or all(_may_be(t, s, levels - 1) for s, t in zip(node.src, root.src, strict=True))
     )
 
 
 def argument(root: UOp, own: UOp, node: UOp) -> UOp | None:
     """What stands in a node in the place of `own` in `root`; None where the node is no such thing."""
+    found = arguments(root, (own,), node)
+    return None if found is None else found[0]
+
+
+def arguments(root: UOp, places: tuple[UOp, ...], node: UOp) -> tuple[UOp, ...] | None:
+    """What stands in a node in the places of `root`; None where the node is no such thing."""
     found: dict[UOp, UOp] = {}
     stack = [(root, node)]
     while stack:
@@ -125,9 +160,9 @@ def argument(root: UOp, own: UOp, node: UOp) -> UOp | None:
                 return None
             continue
         found[template] = here
-        if template is own:
+        if template in places:
             continue
         if template.op is not here.op or template.arg != here.arg or len(template.src) != len(here.src):
             return None
         stack += zip(template.src, here.src, strict=True)
-    return found.get(own)
+    return tuple(found[p] for p in places) if all(p in found for p in places) else None

@@ -17,6 +17,7 @@ import decision_pages
 import engine_pages
 import error_pages
 import famous_pages
+import function_pages
 import grammar_pages
 import history_pages
 import inference
@@ -58,6 +59,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "engine-procedures": engine_pages.procedures,
     "errors": error_pages.errors,
     "famous": famous_pages.famous,
+    "function-accuracy": function_pages.accuracy,
+    "function-kinks": function_pages.kinks,
+    "function-values": function_pages.special_values,
     "grammar": grammar_pages.grammar,
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,

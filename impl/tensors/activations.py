@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from soundline.impl import special
+from soundline.impl import gates
 from soundline.impl.operands import axis_of
 from soundline.impl.tensors.elementwise import Elementwise
 from soundline.impl.tensors.movement import Movement, refuse
@@ -38,7 +38,7 @@ class Activations(Movement, Elementwise):
 
     def hardswish(self) -> Self:
         """x·hardsigmoid x."""
-        return self.hardsigmoid() * self._as_real
+        return self.hardsigmoid() * self._as_real.maximum(-3.0)  # -∞·0 would be NaN
 
     def hardshrink(self, bound: float = 0.5) -> Self:
         """x where it is further than `bound` from 0, and 0 elsewhere; NaN stays."""
@@ -61,17 +61,15 @@ class Activations(Movement, Elementwise):
 
     def mish(self) -> Self:
         """x·tanh(ln(1 + e^x))."""
-        x = self._as_real
-        return x * special.tanh(special.softplus(x))
+        return gates.mish(self._as_real)
 
     def softsign(self) -> Self:
         """x / (1 + abs x)."""
-        x = self._as_real
-        return x / (abs(x) + 1.0)
+        return gates.softsign(self._as_real)
 
     def tanhshrink(self) -> Self:
         """x - tanh x."""
-        return self._as_real - self.tanh()
+        return gates.tanhshrink(self._as_real)
 
     def logsigmoid(self) -> Self:
         """The logarithm of the sigmoid, as -softplus(-x)."""

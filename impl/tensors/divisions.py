@@ -73,7 +73,7 @@ class Divisions(Elementwise):
         whole = ((quotient - whole) > 0.5).where(whole + 1.0, whole)
         plain: Self = self / y
         whole = quotient.eq(0.0).where(plain * 0.0, whole)  # a zero has the sign of x / y
-        remainder = opposed.where(rest + y, rest.eq(0.0).where(_signed_zero(y), rest))
+        remainder = opposed.where(rest + y, rest.eq(0.0).where(_with_sign_of(rest, y), rest))
         none = y.eq(0.0)
         return none.where(plain, whole), none.where(self.constant(math.nan), remainder)
 
@@ -163,10 +163,10 @@ class Divisions(Elementwise):
         return self._binary(Op.CmpGe, self, other)
 
 
-def _signed_zero(y: Divisions) -> Divisions:
-    """A zero with the sign of y."""
-    below = (y < 0.0) | (y.eq(0.0) & (y.reciprocal() < 0.0))
-    return below.where(y.constant(-0.0), y.constant(0.0))
+def _with_sign_of(zero: Divisions, y: Divisions) -> Divisions:
+    """A zero with the sign of y, and with the derivatives that it had."""
+    constant = zero.of(Op.Detach(zero.uop))
+    return (y < 0.0).where(-(constant - zero), zero - constant)
 
 
 def _scaled(x: Divisions, other: Operand, alpha: float) -> Operand:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from soundline.impl import elementary, special
+from soundline.impl import elementary, gates, normal, special
 from soundline.impl.promotion import floating
 from soundline.impl.tensors.arithmetic import Arithmetic, aligned, cast
 from soundline.impl.tensors.movement import refuse
@@ -151,7 +151,7 @@ class Elementwise(Arithmetic):
 
     def erf(self) -> Self:
         """The error function (2/√π)·∫₀ˣ e^-t² dt."""
-        return special.erf(self._as_real)
+        return normal.erf(self._as_real)
 
     def sigmoid(self) -> Self:
         """1 / (1 + e^-x)."""
@@ -163,14 +163,14 @@ class Elementwise(Arithmetic):
 
     def silu(self) -> Self:
         """x·sigmoid x."""
-        return special.silu(self._as_real)
+        return gates.silu(self._as_real)
 
     def gelu(self, approximate: str = "none") -> Self:
         """x·Φ(x), by erf; or with ``"tanh"`` x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
         if approximate not in ("none", "tanh"):
             raise refuse("gelu", '"none" or "tanh"', repr(approximate))
         x = self._as_real
-        return special.gelu(x) if approximate == "none" else special.gelu_by_tanh(x)
+        return normal.gelu(x) if approximate == "none" else gates.gelu_by_tanh(x)
 
     def leaky_relu(self, slope: float = 0.01) -> Self:
         """x, multiplied by `slope` where it is below 0."""

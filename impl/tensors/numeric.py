@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Self
 
+from soundline.impl import pairs
 from soundline.impl.operands import axis_of
 from soundline.impl.promotion import DTypeLike
 from soundline.impl.sizes import is_size
@@ -49,45 +50,21 @@ class Numeric(Randomness, Activations):
 
     def atan2(self, other: Operand) -> Self:
         """The angle of the point (other, x) in [-π, π]; zeros and infinities as in C. Shapes broadcast."""
-        y, x = self._real_pair(other)
-        left, below = x._is_below(), y._is_below()
-        rise, run = below.where(-y, y), left.where(-x, x)  # magnitudes with derivatives on the axes
-        steep = rise > run
-        special = rise.eq(run) & (y.eq(0.0) | y.isinf())  # 0/0 and ∞/∞
-        ratio = special.where(y.eq(0.0).where(0.0, 1.0), steep.where(run / rise, rise / run))
-        angle = ratio.atan()
-        angle = steep.where(angle._from(math.pi / 2), angle)
-        angle = left.where(angle._from(math.pi), angle)
-        return below.where(-angle, angle)
-
-    def _from(self, whole: float) -> Self:
-        return self.constant(whole) - self
-
-    def _is_below(self) -> Self:
-        """Whether the sign of a float is set, that of a zero too."""
-        return (self < 0.0) | (self.eq(0.0) & (self.reciprocal() < 0.0))
+        return pairs.atan2(*self._real_pair(other))
 
     def hypot(self, other: Operand) -> Self:
         """√(x² + y²), without overflow on the way; ∞ where one is infinite. Shapes broadcast."""
-        x, y = self._real_pair(other)
-        x, y = x.abs(), y.abs()
-        long, short = x.maximum(y), x.minimum(y)
-        ratio = (long > 0.0).where(short / long, 0.0)
-        found = long * (ratio * ratio + 1.0).sqrt()
-        return (x.isinf() | y.isinf()).where(math.inf, found)
+        return pairs.hypot(*self._real_pair(other))
 
     def logaddexp(self, other: Operand) -> Self:
         """ln(e^x + e^y), from the greater. Shapes broadcast."""
-        x, y = self._real_pair(other)
-        apart = x - y
-        found = x.maximum(y) + (-apart.abs()).exp().log1p()
-        return (x == y).where(x.maximum(y) + math.log(2.0), found)
+        return pairs.logaddexp(*self._real_pair(other))
 
     def copysign(self, other: Operand) -> Self:
         """The magnitude of x with the sign of `other`, of a zero too. Shapes broadcast."""
         x, y = self._real_pair(other)
         magnitude = abs(x)
-        return y._is_below().where(-magnitude, magnitude)
+        return pairs.is_below(y).where(-magnitude, magnitude)
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """NaN replaced, and infinities: by the greatest and the least float unless told otherwise."""

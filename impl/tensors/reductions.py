@@ -9,7 +9,7 @@ stay, with size 1. Float sums have the fixed order of `sums` (U-10), everything 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from soundline.impl import elementary, sums
@@ -85,9 +85,9 @@ class Reductions(Movement):
         return total / (length - correction).maximum(0.0)
 
     def std(self, axis: Axes = None, keepdim: bool = False, correction: int | float = 0) -> Self:
-        """The root of the variance."""
+        """The root of the variance; where all elements are equal, its derivatives are 0."""
         axes = axes_of(axis, self.ndim)
-        return self._variance(axes, correction).sqrt().cast(floating(self.dtype))._dropped(axes, keepdim)
+        return self._variance(axes, correction)._root().cast(floating(self.dtype))._dropped(axes, keepdim)
 
     def prod(self, axis: Axes = None, keepdim: bool = False) -> Self:
         """The product over axes, ascending. Integers and bools are multiplied in 64 bits."""
@@ -108,11 +108,17 @@ class Reductions(Movement):
         return found.cast(floating(self.dtype))._dropped(axes, keepdim)
 
     def norm(self, axis: Axes = None, keepdim: bool = False) -> Self:
-        """The Euclidean norm √Σx² over axes."""
+        """The Euclidean norm √Σx² over axes; at 0 its derivatives are 0."""
         axes = axes_of(axis, self.ndim)
         real = self.cast(accumulated(floating(self.dtype)))
-        total = self.of(sums.added((real * real).uop, axes)).sqrt()
-        return total.cast(floating(self.dtype))._dropped(axes, keepdim)
+        total = self.of(sums.added((real * real).uop, axes))
+        return total._root().cast(floating(self.dtype))._dropped(axes, keepdim)
+
+    def _root(self, root: Callable[[Self], Self] = lambda x: x.sqrt()) -> Self:
+        """The root of a total of magnitudes. At 0 its derivative is 0, where that of the root alone is infinite."""
+        none = self.eq(0.0)
+        found: Self = none.where(0.0, root(none.where(1.0, self)))
+        return found
 
     # Extremes -----------------------------------------------------------------------------------------------------
 

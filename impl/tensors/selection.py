@@ -234,7 +234,10 @@ class Selection(Reductions):
         return self.unsqueeze(at)._ordered(ranks, at), self.place(at).unsqueeze(at)._ordered(ranks, at)
 
     def topk(self, count: int, axis: int = -1, largest: bool = True) -> tuple[Self, Self]:
-        """The `count` first elements of an axis in order, the greatest first unless told otherwise; and positions."""
+        """The `count` first elements of an axis in order, the greatest first unless told otherwise; and positions.
+
+        NaN come last, as in `argsort`.
+        """
         at = axis_of(axis, self.ndim)
         if not 0 <= count <= self.shape[at]:
             raise refuse("topk", f"a count up to the size {self.shape[at]}", count)

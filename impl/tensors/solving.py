@@ -107,7 +107,7 @@ class Solving(Creation, Divisions):
         """The norm of the elements over axes: (Σ|x|^p)^(1/p), by default √Σx².
 
         `ord` is p: a number, 0 for how many are not 0, ±∞ for the greatest or least magnitude, or ``"fro"`` for 2. As
-        torch's vector norm has it, it is that of all elements of a matrix too.
+        torch's vector norm has it, it is that of all elements of a matrix too. At 0 its derivatives are 0.
         """
         power = 2 if ord == "fro" else ord
         if isinstance(power, str) or power != power:
@@ -122,7 +122,7 @@ class Solving(Creation, Divisions):
         elif power == 1:
             found = size.sum(axis, keepdim)
         else:
-            found = size.pow(float(power)).sum(axis, keepdim).pow(1.0 / power)
+            found = size.pow(float(power)).sum(axis, keepdim)._root(lambda total: total.pow(1.0 / power))
         return found.cast(floating(self.dtype))
 
     # Inside -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from soundline.impl import special
+from soundline.impl import gates, normal, special
 from soundline.impl.importers.node import Node, Refusal, along, number_line, operator
 from soundline.impl.importers.onnx_operators.reductions import position_of_greatest
 from soundline.impl.promotion import accumulated
@@ -30,11 +30,6 @@ def _simple(name: str, fn: Callable[[Tensor], Tensor]) -> None:
     operator(name)(functools.wraps(fn)(translation))
 
 
-def mish(x: Tensor) -> Tensor:
-    """x · tanh(ln(1 + e^x))."""
-    return x * special.tanh(special.softplus(x))
-
-
 def hard_swish(x: Tensor) -> Tensor:
     """x · max(0, min(1, x/6 + ½))."""
     return x * (x / 6.0 + 0.5).minimum(1.0).maximum(0.0)
@@ -43,8 +38,8 @@ def hard_swish(x: Tensor) -> Tensor:
 _simple("Relu", lambda x: x.relu())
 _simple("Sigmoid", special.logistic)
 _simple("Softplus", special.softplus)
-_simple("Softsign", lambda x: x / (abs(x) + 1.0))
-_simple("Mish", mish)
+_simple("Softsign", gates.softsign)
+_simple("Mish", gates.mish)
 _simple("HardSwish", hard_swish)
 
 
@@ -120,13 +115,10 @@ def hard_sigmoid(node: Node) -> Tensor:
 @operator("Gelu")
 def gelu(node: Node) -> Tensor:
     """x·Φ(x), Φ being the normal distribution; with `tanh`, its approximation."""
-    x, kind = node[0], node.text("approximate", "none")
-    if kind == "none":
-        return x * 0.5 * (special.erf(x * math.sqrt(0.5)) + 1.0)
-    if kind != "tanh":
+    kind = node.text("approximate", "none")
+    if kind not in ("none", "tanh"):
         raise Refusal(f"the approximation {kind!r} is none")
-    inner = (x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)
-    return x * 0.5 * (special.tanh(inner) + 1.0)
+    return normal.gelu(node[0]) if kind == "none" else gates.gelu_by_tanh(node[0])
 
 
 @operator("Swish")
