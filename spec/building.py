@@ -257,9 +257,15 @@ def _abstraction(env: Env, body: Term) -> Abstraction:
 
 def _literal(number: Any, dtype: DType) -> UOp:
     if dtype is bool_ and number not in (0, 1):
-        raise RuleError(f"the number {number} is no bool")
+        raise RuleError(
+            f"the number {number} is no bool",
+            hint="say for which dtypes the rule is: @rule(dtypes=[index, *ints])",
+        )
     if not dtype.is_float and isinstance(number, float) and not number.is_integer():
-        raise RuleError(f"the number {number} is no {dtype}")
+        raise RuleError(
+            f"the number {number} is no {dtype}",
+            hint="say for which dtypes the rule is: @rule(dtypes=floats)",
+        )
     return const(element_of(number, dtype), dtype)
 
 

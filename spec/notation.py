@@ -8,9 +8,11 @@ heads mean, and how terms are made, is the chapter `terms`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
@@ -31,8 +33,41 @@ class Term:
             hint="join conditions with & | ~ or several arguments of given(…), and split a < b < c in two",
         )
 
+    __array_ufunc__ = None
+    """A number of numpy beside a term leaves the operation to the term."""
+
     def __str__(self) -> str:
         return show(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Refuse: a rule holds for every number of axes."""
+        raise RuleError(
+            f"{show(self)} has no elements to go through while the rule is stated",
+            hint="s[0] is an entry of a Shape; minimum, maximum, sum_over and x.sum(axes) take values",
+        )
+
+
+_KIND_NAMES = {"Expression": "Value", "Sizes": "Vector", "DTypeTerm": "dtype", "Static": "condition"}
+
+
+def kind_name(x: object) -> str:
+    """What a thing is, in the words of the rule language: `a Value`, `an Offset`, `the number 3`."""
+    if isinstance(x, Term):
+        name = _KIND_NAMES.get(type(x).__name__, type(x).__name__)
+        return f"{'an' if name[0] in 'AEIOU' and name != 'UnaryOp' else 'a'} {name}"
+    return shown(x)
+
+
+def shown(x: object) -> str:
+    """What a rule was given, for a message: a term with its kind, a class or a function by its name."""
+    if isinstance(x, Term):
+        return f"{show(x)}, which is {kind_name(x)}"
+    return str(getattr(x, "__name__", None) or repr(number(x)))
+
+
+def number(x: object) -> object:
+    """A number of numpy as the number of Python that it is; anything else as it is."""
+    return x.item() if isinstance(x, np.integer | np.floating | np.bool_) else x
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +83,7 @@ def named_sizes(kind: Variable) -> tuple[object, ...]:
     return tuple(n for n in kind.inside if not isinstance(n, DType))
 
 
-_INFIX = {
+INFIX = {
     Op.Add: "+",
     Op.Sub: "-",
     Op.Mul: "*",
@@ -67,6 +102,7 @@ _INFIX = {
     Op.CmpEq: "==",
     Op.CmpNe: "!=",
 }
+"""The signs of ops between two operands."""
 _PREFIX = {Op.Neg: "-", Op.Not: "~", "not": "~"}
 _WORDS = {"and": "&", "or": "|", "xor": "^", "without": "-", "same": "=="}
 _BEFORE_A_DOT = ("shape of", "dtype of", "lo", "hi", "entry", "permuted")
@@ -100,7 +136,7 @@ def _receiver(term: object) -> str:
 def _inside(term: Term) -> list[str]:
     """The arguments of a term as they stand in it."""
     head, args = term.head, term.args
-    if head in _INFIX or head in _WORDS or head in _PREFIX:
+    if head in INFIX or head in _WORDS or head in _PREFIX:
         return [_operand(a) for a in args]
     if head in _BEFORE_A_DOT or (isinstance(head, Op) and head not in _FUNCTIONS):
         return [_receiver(args[0]), *(show(a) for a in args[1:])]
@@ -130,7 +166,7 @@ _FORMS: dict[str, Callable[[Term, list[str]], str]] = {
     **dict.fromkeys(("var", "literal", "everywhere"), lambda term, texts: texts[0]),
     **dict.fromkeys(("entries", "axes"), lambda term, texts: _tuple_text(texts)),
     **dict.fromkeys(("op", "body"), lambda term, texts: f"{texts[0]}({', '.join(texts[1:])})"),
-    "every axis": lambda term, texts: f"{texts[1]} {_INFIX[term.args[0]]} {texts[2]}",
+    "every axis": lambda term, texts: f"{texts[1]} {INFIX[term.args[0]]} {texts[2]}",
     "shape of": lambda term, texts: f"{texts[0]}.shape",
     "dtype of": lambda term, texts: f"{texts[0]}.dtype",
     "lo": lambda term, texts: f"{texts[0]}.lo",
@@ -150,8 +186,8 @@ def show(term: object) -> str:
     if not isinstance(term, Term):
         return _tuple_text([show(t) for t in term]) if isinstance(term, tuple) else str(term)
     head, texts = term.head, _inside(term)
-    if head in _INFIX or head in _WORDS:
-        sign = _INFIX[head] if isinstance(head, Op) else _WORDS[head]
+    if head in INFIX or head in _WORDS:
+        sign = INFIX[head] if isinstance(head, Op) else _WORDS[head]
         return f"({texts[0]} {sign} {texts[1]})"
     if head in _PREFIX:
         return f"{_PREFIX[head]}{texts[0]}"

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soundline.spec.errors import RuleError
-from soundline.spec.notation import Term, Variable, show
+from soundline.spec.notation import Term, Variable, show, shown
 from soundline.spec.op_schema import Op
 from soundline.spec.terms import Monoid, Value, fold_op, subterms, value
 
@@ -49,7 +49,7 @@ def reduce_over(op: Monoid | Op, over: Range | tuple[Range, ...], expression: ob
     for r in ranges:
         if not isinstance(r, Range):
             raise RuleError(
-                f"a fold goes over ranges, not over {show(r)}",
+                f"a fold goes over ranges, not over {shown(r)}",
                 hint='annotate the variable Range["n"], or make one for the right side by fresh(size)',
             )
     return Value("over", (fold_op(op), value(expression), *ranges))

@@ -29,9 +29,10 @@ from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
 from soundline.spec.kinds import SIZED, ranges_of
 from soundline.spec.licences import LICENCES
-from soundline.spec.notation import Term, Variable, show
+from soundline.spec.notation import Term, Variable, show, shown
 from soundline.spec.op_schema import Op
 from soundline.spec.ranges import check_ranges, max_over, prod_over, reduce_over, sum_over
+from soundline.spec.rule_mistakes import body_error
 from soundline.spec.statements import Statement, declare, forall, fresh, given, stating
 from soundline.spec.terms import Value, apply, subterms, value
 from soundline.spec.vocabulary import (
@@ -121,11 +122,14 @@ Sides = tuple[Any, Any]
 """What the function of a rule returns, for those who annotate it: its left and its right side."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Claim:
     """Conditions that a rule says to hold."""
 
     conditions: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        return f"claim({', '.join(map(show, self.conditions))})"
 
 
 def claim(*conditions: Any) -> Claim:
@@ -133,7 +137,7 @@ def claim(*conditions: Any) -> Claim:
     for condition in conditions:
         if not isinstance(condition, Value) or condition.head == "fits":
             raise RuleError(
-                f"claim takes conditions on values, not {show(condition)}",
+                f"claim takes conditions on values, not {shown(condition)}",
                 hint="for example return claim(x % c >= 0, x % c < c)",
             )
     if not conditions:
@@ -283,7 +287,7 @@ def _state(
         _check_bodies(statement, (left, right, *statement.given))
         check_ranges(left, right, tuple(statement.given))
     except Exception as error:  # whatever a rule's body does wrong is the rule's error
-        raise _body_error(error, function) from error
+        raise body_error(error, function) from error
     return Rule(
         id=name or function.__name__,
         file=function.__code__.co_filename,
@@ -310,25 +314,11 @@ def _arguments(function: Callable[..., Any], statement: Statement) -> dict[str, 
     return {name: declare(statement, name, p.annotation) for name, p in parameters.items()}
 
 
-def _body_error(error: Exception, function: Callable[..., Any]) -> RuleError:
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is function.__code__:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    if isinstance(error, RuleError):
-        return RuleError(error.message, line=error.line or line, rule=error.rule, hint=error.hint)
-    what = (
-        f"unknown name: {error.name}" if isinstance(error, NameError) else f"{type(error).__name__}: {error}"
-    )
-    return RuleError(what, line=line)
-
-
 def _two_sides(sides: object) -> tuple[Value, Value]:
     if isinstance(sides, Claim):
         return reduce(lambda a, b: apply(Op.And, a, b), sides.conditions), value(True)
     if not isinstance(sides, tuple) or len(sides) != 2:
-        raise RuleError(f"a rule returns its two sides, not {show(sides)}", hint="return left, right")
+        raise RuleError(f"a rule returns its two sides, not {shown(sides)}", hint="return left, right")
     left, right = (value(s) for s in sides)
     if left.head == "literal":
         raise RuleError("the left side of a rule is not a number", hint="return left, right, in this order")

@@ -18,7 +18,7 @@ from soundline.spec.choices import Static
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.kinds import KINDS, SIZED
-from soundline.spec.notation import Term, Variable
+from soundline.spec.notation import Term, Variable, shown
 from soundline.spec.ranges import Range
 from soundline.spec.terms import Value, value
 
@@ -53,7 +53,7 @@ def given(*conditions: Term | bool) -> None:
     for condition in conditions:
         if not isinstance(condition, Value | Static):
             raise RuleError(
-                f"given takes conditions, not {condition!r}",
+                f"given takes conditions, not {shown(condition)}",
                 hint="a condition compares values, sizes, bounds or dtypes, for example c != 0",
             )
         statement.given.append(condition)

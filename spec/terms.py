@@ -15,10 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
-from soundline.spec.choices import Axes, DTypeTerm, DTypeVar, Flags, Perm, Static, axes
+from soundline.spec.choices import (
+    Axes,
+    DTypeTerm,
+    DTypeVar,
+    Flags,
+    Perm,
+    Static,
+    axes,
+    dtype_of,
+    flagged,
+    permutation,
+)
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.notation import Term, Variable, named_sizes, show
+from soundline.spec.notation import Term, Variable, named_sizes, number, show, shown
 from soundline.spec.op_schema import Op
 
 __all__ = [
@@ -182,11 +193,11 @@ class Value(Term):
 
     def cast(self, dtype: DType | DTypeTerm) -> Value:
         """This value converted to `dtype`."""
-        return Value(Op.Cast, (self, dtype))
+        return Value(Op.Cast, (self, dtype_of(dtype)))
 
     def bitcast(self, dtype: DType | DTypeTerm) -> Value:
         """This value's bytes read as `dtype`."""
-        return Value(Op.Bitcast, (self, dtype))
+        return Value(Op.Bitcast, (self, dtype_of(dtype)))
 
     def recip(self) -> Value:
         """1/x."""
@@ -214,15 +225,11 @@ class Value(Term):
 
     def permute(self, order: Perm | tuple[int, ...]) -> Value:
         """Reorder the axes."""
-        return Value(Op.Permute, (self, order))
+        return Value(Op.Permute, (self, permutation(order)))
 
     def flip(self, flags: Flags | tuple[bool, ...]) -> Value:
         """Reverse the flagged axes; those of a set, where Axes are given."""
-        if isinstance(flags, tuple) and not all(isinstance(f, bool) for f in flags):
-            raise RuleError(
-                f"flip takes a bool for each axis, not {show(flags)}", hint="x.flip((True, False))"
-            )
-        return Value(Op.Flip, (self, flags))
+        return Value(Op.Flip, (self, flagged(flags)))
 
     def reshape(self, shape: Vector | tuple[Any, ...]) -> Value:
         """The same elements in another shape."""
@@ -403,11 +410,16 @@ class Vector(Term):
 
     def permute(self, order: Perm | tuple[int, ...]) -> Vector:
         """Entry k of the result is entry order[k]."""
-        return Vector("permuted", (self, order))
+        return Vector("permuted", (self, permutation(order)))
 
     def __getitem__(self, axis: int) -> Value:
         """The entry of one axis, counted from the left, or from the right if negative."""
-        return Value("entry", (self, axis))
+        at = number(axis)
+        if type(at) is not int:
+            raise RuleError(
+                f"an entry is that of one axis, not of {show(axis)}", hint="s[0], or s[-1] for the last"
+            )
+        return Value("entry", (self, at))
 
 
 class Sizes(Vector):
@@ -466,10 +478,12 @@ def value(x: object) -> Value:
     """`x` as a value term: a value, or a number."""
     if isinstance(x, Value):
         return x
-    if isinstance(x, bool | int | float):
-        return Value("literal", (x,))
+    literal = number(x)
+    if isinstance(literal, bool | int | float):
+        return Value("literal", (literal,))
     raise RuleError(
-        f"a value is needed, not {_kind(x)}", hint="values are Value, Const, Interval, Bool, Size, Tensor"
+        f"a value is needed, not {shown(x)}",
+        hint="values are Value, Const, Interval, Bool, Size, Range, Tensor, and numbers",
     )
 
 
@@ -479,9 +493,9 @@ def vector(x: object) -> Vector:
         return x
     if isinstance(x, tuple | list):
         return Vector("entries", tuple(value(e) for e in x))
-    if isinstance(x, int) or (isinstance(x, Value) and not isinstance(x, Tensor)):
+    if isinstance(number(x), int) or (isinstance(x, Value) and not isinstance(x, Tensor)):
         return Vector("everywhere", (value(x),))
-    raise RuleError(f"a shape or an offset is needed, not {_kind(x)}", hint="annotate it Shape or Offset")
+    raise RuleError(f"a shape or an offset is needed, not {shown(x)}", hint="annotate it Shape or Offset")
 
 
 def fold_op(op: object) -> Monoid | Op:
@@ -489,19 +503,17 @@ def fold_op(op: object) -> Monoid | Op:
     if isinstance(op, Monoid) or (isinstance(op, Op) and op in FOLDS):
         return op
     raise RuleError(
-        f"a Reduce folds with a Monoid, or with Add, Max or Mul, not with {_kind(op)}",
+        f"a Reduce folds with a Monoid, or with Add, Max or Mul, not with {shown(op)}",
         hint="write x.sum(a), x.max(a), x.prod(a), or x.reduce(m, a) with m: Monoid",
     )
 
 
 def _bound(of: Value, end: str) -> Value:
     if not isinstance(of, Interval):
-        raise RuleError(f"{of} has no known bounds", hint="annotate the variable Interval to use .lo and .hi")
+        raise RuleError(
+            f"{show(of)} has no known bounds", hint="annotate the variable Interval to use .lo and .hi"
+        )
     return Value(end, (of,))
-
-
-def _kind(x: object) -> str:
-    return f"{x} ({type(x).__name__})" if isinstance(x, Term) else repr(x)
 
 
 def subterms(term: Term) -> Iterator[Term]:

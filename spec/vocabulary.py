@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundline.spec.choices import Axes, DTypeTerm, Flags, Perm, Static, axes
+from soundline.spec.choices import Axes, DTypeTerm, Flags, Perm, Static, axes, dtype_of, flagged, permutation
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.notation import Term
+from soundline.spec.notation import Term, show
 from soundline.spec.op_schema import Op
-from soundline.spec.terms import Monoid, Value, Vector, apply, fold_op, value, vector
+from soundline.spec.terms import BinaryOp, Monoid, UnaryOp, Value, Vector, apply, fold_op, value, vector
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -75,22 +75,22 @@ def fits(expression: Any) -> Value:
 
 def compose(p: Perm, q: Perm) -> Perm:
     """The permutation that permutes by p, then by q: compose(p, q)[i] = p[q[i]]."""
-    return Perm("compose", (p, q))
+    return Perm("compose", (permutation(p), permutation(q)))
 
 
 def inverse(p: Perm) -> Perm:
     """The permutation that undoes p."""
-    return Perm("inverse", (p,))
+    return Perm("inverse", (permutation(p),))
 
 
 def is_identity(p: Perm) -> Static:
     """Whether p keeps every axis."""
-    return Static("is_identity", (p,))
+    return Static("is_identity", (permutation(p),))
 
 
 def no_flags(f: Flags) -> Static:
     """Whether no axis is flagged."""
-    return Static("no_flags", (f,))
+    return Static("no_flags", (flagged(f),))
 
 
 def no_axes(a: Axes) -> Static:
@@ -125,26 +125,28 @@ def identity(op: Monoid | Op) -> Value:
 
 def lossless(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
     """Whether every value of `source` is a value of `target`."""
-    return Static("lossless", (source, target))
+    return Static("lossless", (dtype_of(source), dtype_of(target)))
 
 
 def is_float(dtype: DTypeTerm) -> Static:
     """Whether the dtype is a float."""
-    return Static("is_float", (dtype,))
+    return Static("is_float", (dtype_of(dtype),))
 
 
 def is_signed(dtype: DTypeTerm) -> Static:
     """Whether the dtype has negative values."""
-    return Static("is_signed", (dtype,))
+    return Static("is_signed", (dtype_of(dtype),))
 
 
 def bits_at_most(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:
     """Whether `source` is stored in at most as many bits as `target`."""
-    return Static("bits_at_most", (source, target))
+    return Static("bits_at_most", (dtype_of(source), dtype_of(target)))
 
 
 def preserves_zero(op: Term) -> Static:
     """Whether the elementwise op gives the zero of its dtype (+0.0 for a float) when every operand is that zero."""
+    if not isinstance(op, UnaryOp | BinaryOp):
+        raise RuleError(f"{show(op)} is no variable of ops", hint="annotate the variable UnaryOp or BinaryOp")
     return Static("preserves_zero", (op,))
 
 
@@ -164,7 +166,7 @@ def fill(x: Any, shape: Any) -> Value:
 
 def concat(x: Value, y: Value, over: Axes | tuple[int, ...] | int) -> Value:
     """x, and y behind it along an axis; on the others their sizes are equal. Along several, they lie diagonally."""
-    a = axes(over)
+    x, y, a = value(x), value(y), axes(over)
     own, other = x.shape, y.shape
     behind = y.pad(where(a, own, 0), where(a, own + other, own))
     first, shape = 0, where(a, own + other, other)

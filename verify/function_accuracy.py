@@ -8,7 +8,8 @@ of every exponent, the neighbours of places where programs change their way or t
 and random numbers where something happens. mpmath judges each.
 
 ``python -m soundline.verify.function_accuracy`` measures everything that the table in
-`soundline.impl.tensors.function_accuracy` states. With names of functions and dtypes it measures those, and ``--points N`` says on how many random points.
+`soundline.impl.tensors.function_accuracy` states. With names of functions and dtypes it measures those, and
+``--points N`` says on how many random points.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Accuracy of functions
 How far the functions of Tensor are from the real functions, and their derivatives from the real derivatives, in units
 in the last place (ulp): `MEASURED` has the greatest error found on some fifty thousand points for each function and
 dtype, which are numbers of every exponent, places where a program changes its way or the function vanishes or leaves
-the range, and random ones. `bound` is what the tests hold. Narrower floats are computed in float32 and rounded once, which
-adds half a unit of theirs.
+the range, and random ones. `bound` is what the tests hold. Narrower floats are computed in float32 and rounded once,
+which adds half a unit of theirs.
 
 Where a function crosses 0 as a sum of terms that cancel, the error is counted in ulp of the greatest term: that is so
 for the derivatives of `silu`, `gelu` and `mish`, for `hardsigmoid` and `hardswish` near -3, and for `logaddexp` near 0.

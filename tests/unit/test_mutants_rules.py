@@ -419,7 +419,7 @@ def plain(x: Value):
         (wrong_annotation, {}, "which is no kind of variable"),
         (false_given, {}, "given takes conditions"),
         (vector_given, {}, "given takes conditions"),
-        (breaks, {}, "AttributeError"),
+        (breaks, {}, "x is a Value, which has no nothing"),
         (names, {}, "unknown name: unheard_of"),
         (no_such_dtype, {}, "names no dtype variable"),
         (declares_twice, {}, "declared twice"),

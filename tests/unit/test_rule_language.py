@@ -61,7 +61,7 @@ def test_sets_of_axes_stay_sets() -> None:
 
 
 REFUSED = {
-    "a number for flags": (lambda: x.flip((0,)), "flip takes a bool for each axis, not (0,)"),
+    "a number for flags": (lambda: x.flip((0,)), "a bool for each axis is needed, not (0,)"),
     "flags for axes": (lambda: x.sum(f), "a set of axes is needed, not f"),
     "no numbers": (lambda: x.sum((True,)), "a set of axes is needed, not (True,)"),
     "union with flags": (lambda: a | f, "a set of axes is needed, not f"),

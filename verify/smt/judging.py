@@ -28,6 +28,7 @@ from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference
 from soundline.verify.smt.denotation import Denotation
+from soundline.verify.smt.element_text import equation
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
 from soundline.verify.smt.fold_validity import folds_are_valid, holds_in_loops, is_in_loops
@@ -269,7 +270,7 @@ class Instance:
             return None
         if learn_of_indices(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):
             return None
-        denial, why = self._denial(leaf), f"not shown: {leaf.left} = {leaf.right}"
+        denial, why = self._denial(leaf), f"not shown: {equation(leaf.left, leaf.right)}"
         if isinstance(leaf.left, Constant) and isinstance(leaf.right, Constant):  # they differ
             return _Missed(denial, why)
         try:
@@ -296,14 +297,14 @@ class Instance:
             hints = [*self._hints(chosen, missed)]
             shown = show_difference(self.goal, chosen.ints, hints, self.court.budget, self.court.tries)
             if shown is not None:
-                return Outcome("refuted", why, shown)
+                return Outcome("refuted", _denied(why), shown)
         for small in small_sizes(self.goal):
             if self.court.evaluations >= MOST_REPLAYS:
                 break
             self.court.evaluations += FEW_FILLS
             shown = show_difference(self.goal, small, (), self.court.budget, self.court.tries, FEW_FILLS)
             if shown is not None:
-                return Outcome("refuted", why, shown)
+                return Outcome("refuted", _denied(why), shown)
         return Outcome("unknown", why)
 
     def _apart(self, missed: Sequence[_Missed]) -> Formula:
@@ -322,6 +323,11 @@ class Instance:
             for key, read in scalar.made.reads.items():
                 if key in values:
                     yield read.name, _position(read, chosen), values[key]
+
+
+def _denied(why: str) -> str:
+    """What was not shown, where a counterexample shows that it is not so."""
+    return why.replace("not shown: ", "does not hold: ", 1)
 
 
 def _position(read: Read, chosen: Solution) -> tuple[int, ...]:
