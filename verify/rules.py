@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from soundline.spec.dtypes import DType, int8, uint8
 from soundline.spec.errors import RuleError
@@ -22,7 +23,7 @@ from soundline.verify.layers import dtypes_in_layer, layer_name, layers_of
 from soundline.verify.smt import scalars
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult, RuleReport
-from soundline.verify.weaker import with_divisors, with_fewer
+from soundline.verify.weaker import with_divisors, with_less
 
 FOR_CONDITIONS = 0.1
 """The part of the budget for each attempt to prove a refuted layer under no-overflow conditions."""
@@ -114,11 +115,12 @@ def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     """The verdict at the layer of one dtype."""
     found = None
     if is_about_shapes(rule):  # a size that is known unrolls a fold, which may hide what its divisors show
-        found = _by_weaker_conditions(rule, dtype, budget, with_divisors(rule))
+        found = _by_weaker_conditions(rule, dtype, budget, with_divisors(rule, dtype))
     found = found or _under_its_conditions(rule, dtype, budget)
-    if found.verdict == "unknown":
-        return _by_weaker_conditions(rule, dtype, budget, with_fewer(rule)) or found
-    return found
+    if found.verdict != "unknown":
+        return found
+    more = () if is_about_shapes(rule) else with_divisors(rule, dtype)
+    return _by_weaker_conditions(rule, dtype, budget, chain(more, with_less(rule))) or found
 
 
 def _under_its_conditions(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
