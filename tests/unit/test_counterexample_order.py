@@ -278,8 +278,9 @@ def smaller_or_equal(goal: Goal) -> Iterator[tuple[Any, dict[str, Array]]]:
     """Every choice of sizes up to 3 and of a few elements, with its place in the order."""
     names = sizes(goal)
     natural = [counterexamples_sizes._is_size(goal, n) for n in names]
+    place_of = counterexamples_sizes.place_of(goal)
     for chosen in product(*(range(4) if n else range(-1, 2) for n in natural)):
-        place = counterexamples_sizes._key(chosen, natural)
+        place = place_of(chosen)
         given_sizes = {n: number(v) for n, v in zip(names, chosen, strict=True)}
         nodes = {n: v for n, v in goal.variables.items() if n not in given_sizes}
         try:

@@ -36,7 +36,7 @@ BOXES = {1: 5, 2: 5, 3: 2, 4: 1}
 """By the number of variables: every whole point of at most this magnitude was tried before, smallest first."""
 
 
-RADII = {1: 800, 2: 24, 3: 6, 4: 3}
+RADII = {1: 2000, 2: 50, 3: 10, 4: 4}
 """By the number of variables: so large whole points are all tried once the sides are known to differ."""
 
 
@@ -72,9 +72,11 @@ def shrink(obligation: Obligation, trial: Points, point: Point) -> Point:
 def _least_of_box(obligation: Obligation, trial: Points, point: Point) -> Point:
     """The smallest point of a box around zero at which the sides differ, if it is smaller than the one in hand."""
     dtypes = [v.dtype for v in obligation.variables.values()]
-    radius = RADII.get(len(dtypes), 0)
-    if not all(map(is_whole, dtypes)) or is_slow(obligation) or not radius:
+    if not all(map(is_whole, dtypes)) or is_slow(obligation):
         return point
+    radius = RADII.get(len(dtypes), 0)
+    if not any(_whole(obligation, point, leading=True).values()):  # a smaller constant may ask for larger values
+        radius = min(radius, max(map(abs, map(int, point)), default=0))
     lines = [
         range(-radius, radius + 1)
         if d is index
