@@ -17,7 +17,7 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a result is about. The id is the rule's: a counterexample names it in the test that it carries."""
+    """What a result is about. Rules of one structure share a result, whose counterexample takes the id of each."""
 
     structure: str
     layer: str
@@ -72,21 +72,19 @@ class Cache:
                 return None
             result = layer_from_json(content["result"])
             spent = Effort(content["rlimit"], content["seconds"])
-            same_rule = content["rule"] == key.rule
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         lasting = result.verdict in ("proved", "vacuous")
         if not lasting and not spent.covers(effort):
             return None
-        if not lasting and result.counterexample is not None and not same_rule:
-            return None
         _note_use(file)
-        return result
+        if result.counterexample is None:
+            return result
+        return replace(result, counterexample=result.counterexample.named(key.rule))
 
     def put(self, key: Key, effort: Effort, result: LayerResult) -> None:
         """Keep a result. A folder that cannot be written costs the cache, not the run."""
         content = {
-            "rule": key.rule,
             "rlimit": effort.rlimit,
             "seconds": effort.seconds,
             "result": layer_to_json(result),

@@ -17,13 +17,13 @@ from soundline.verify.advice.results import Advice
 from soundline.verify.cache import Cache, Key
 from soundline.verify.cases import Case, Reading, duplicates, matches, no_rules
 from soundline.verify.cluster import ClusterLost
-from soundline.verify.effort import BUDGETS, SLACK, Effort
+from soundline.verify.effort import BUDGETS, GOALS_PER_RULE, SLACK, Effort, next_budget
 from soundline.verify.metering import LayerCost, from_json
 from soundline.verify.problems import Problem, displayed
 from soundline.verify.report import Listener, Report, Silence
 from soundline.verify.rule_files import Found, named
 from soundline.verify.verdict_json import layer_from_json
-from soundline.verify.verdicts import LayerResult, RuleReport
+from soundline.verify.verdicts import INTERNAL, LayerResult, RuleReport
 from soundline.verify.workers import Job, Outcome, Pool
 
 PROVER = "soundline.verify.rules"
@@ -49,6 +49,8 @@ class Settings:
     cache: Cache | None = None
     filters: tuple[str, ...] = ()
     reading_seconds: float = 30.0
+    rule_seconds: float | None = None
+    """How long all layers of a rule may take together; by default as long as `GOALS_PER_RULE` goals."""
     prover: str = field(default_factory=lambda: PROVER)
     opinions: tuple[str, ...] = ()
     """Who else is asked about each layer (`second.opinions`)."""
@@ -56,6 +58,11 @@ class Settings:
     """A cluster that proves, as ``dask://HOST:PORT``; None for processes of this machine."""
     advise: bool = False
     """Whether to look for advice on the rules after they are judged."""
+
+    @property
+    def limit_of_rule(self) -> float:
+        """How many seconds a rule may take."""
+        return self.rule_seconds or GOALS_PER_RULE * self.effort.seconds
 
 
 def verify(found: Found, settings: Settings, listener: Listener | None = None) -> Report:
@@ -262,7 +269,15 @@ class Campaign:
             "dtype": dtype,
             "budget": budget,
         }
-        return Job(request, self.settings.reading_seconds, limit_of_layer(effort, len(opinions)), (case, n))
+        limit = limit_of_layer(effort, len(opinions))
+        return Job(
+            request, self.settings.reading_seconds, limit, (case, n), left=lambda: self._time_left(case)
+        )
+
+    def _time_left(self, case: Case) -> float:
+        """How long a rule may still take. Those who are asked for second opinions have their own time."""
+        asked = SECONDS_PER_OPINION * len(self.settings.opinions) * len(case.layers)
+        return self.settings.limit_of_rule + asked - case.seconds
 
     def _solved(self, outcome: Outcome) -> None:
         case, n = outcome.job.owner
@@ -277,28 +292,59 @@ class Campaign:
         if "problem" in outcome.answer:
             self._refused(case, Problem.from_json(outcome.answer["problem"]))
             return
-        result = self._result(outcome, case.layers[n][0])
+        result = self._result(outcome, case)
         case.results[n] = result
         if result is not None and outcome.end == "done" and "layer" in outcome.answer:
             self._remember(case, n, result, outcome.seconds)
             said = outcome.answer.get("goals", ())
             case.costs.append(from_json(case.id, result.layer, round(outcome.seconds, 4), said))
+        if self._time_left(case) <= 0:
+            self._out_of_time(case)
         self._tell(case)
 
-    def _result(self, outcome: Outcome, layer: str) -> LayerResult | None:
+    def _out_of_time(self, case: Case) -> None:
+        """Leave the layers open that have not begun."""
+        begun = {job.owner[1] for job in self.pool.running if _solves(job) and job.owner[0] is case}
+        self.pool.drop(lambda job: _solves(job) and job.owner[0] is case)
+        for n, (name, _) in enumerate(case.layers):
+            if n not in case.results and n not in begun:
+                case.results[n] = LayerResult(
+                    name, "unknown", "", detail=f"not begun: {self._rule_time_spent()}"
+                )
+
+    def _rule_time_spent(self) -> str:
+        limit = self.settings.limit_of_rule
+        return f"the {limit:g} s of a rule were spent; --rule-time {10 * limit:g} gives it more"
+
+    def _result(self, outcome: Outcome, case: Case) -> LayerResult | None:
+        layer = case.layers[outcome.job.owner[1]][0]
         if outcome.end == "done" and "layer" in outcome.answer:
             found = outcome.answer["layer"]
-            return None if found is None else layer_from_json(found)
+            return None if found is None else self._with_remedy(layer_from_json(found), outcome)
         if outcome.end == "done":
             detail = f"the prover failed: {outcome.answer['failure']}"
         elif outcome.end == "overran" and not outcome.solving:
             detail = f"reading the file again did not end within {outcome.seconds:.0f} s"
         elif outcome.end == "overran":
             detail = f"{EXHAUSTED}: stopped after {outcome.seconds:.0f} s"
+            if self._time_left(case) <= 0:
+                detail += f", when {self._rule_time_spent()}"
+            else:
+                detail += f"; --budget {next_budget(self.settings.effort)} gives a layer more"
         else:
             deaths = outcome.job.deaths + outcome.deaths
             detail = f"the prover's process died {deaths} times ({outcome.status})"
         return LayerResult(layer, "unknown", "", detail=detail)
+
+    def _with_remedy(self, found: LayerResult, outcome: Outcome) -> LayerResult:
+        """An undecided layer that says whether a larger budget may decide it."""
+        if found.verdict != "unknown" or INTERNAL in found.detail:
+            return found
+        if outcome.answer.get("gave_up"):
+            remedy = f"--budget {next_budget(self.settings.effort)} may decide it"
+        else:
+            remedy = "a larger budget decides nothing more: none was spent"
+        return replace(found, detail=f"{found.detail}; {remedy}" if found.detail else remedy)
 
     def _refused(self, case: Case, problem: Problem) -> None:
         """A rule that has no types is no rule: its other layers are not asked for."""

@@ -123,6 +123,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS|NAME",
         help=f"what one goal may cost: seconds, or {', '.join(BUDGETS)} (default: normal, 30 s)",
     )
+    parser.add_argument(
+        "--rule-time",
+        metavar="SECONDS",
+        help="how long all layers of one rule may take together (default: 10 goals, 300 s)",
+    )
     parser.add_argument("--seed", default="0", metavar="N", help="of the solver's choices (default: 0)")
     parser.add_argument(
         "--advise",
@@ -227,6 +232,7 @@ def _settings(options: argparse.Namespace, cache: Cache | None) -> Settings:
         filters=tuple(options.filter),
         advise=options.advise,
         reading_seconds=_value("--reading-time", seconds_of, options.reading_time),
+        rule_seconds=_value("--rule-time", seconds_of, options.rule_time) if options.rule_time else None,
         executor=options.executor,
     )
 

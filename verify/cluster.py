@@ -158,9 +158,7 @@ class ClusterPool(Pool):
     def _send(self, job: Job) -> None:
         texts, main = self._bundle(job.request)
         request = {k: v for k, v in job.request.items() if k != "helpers"}
-        order = Order(
-            request, texts, main, job.reading_seconds, job.solving_seconds, self.prover, fingerprint()
-        )
+        order = Order(request, texts, main, job.reading_seconds, job.allowed(), self.prover, fingerprint())
         future = self._client.submit(solve, order, pure=False)
         self._tasks[future] = job
         future.add_done_callback(self._done)

@@ -38,6 +38,18 @@ WORK_PER_SECOND = 1_000_000
 """How much of the solver's work stands for a second, so that a budget in seconds is the same on every machine."""
 
 
+GOALS_PER_RULE = 10
+"""A rule may take as long as so many goals, unless it is told how long."""
+
+
+def next_budget(effort: Effort) -> str:
+    """The name, or the seconds, of a budget that offers more."""
+    for name, other in BUDGETS.items():
+        if not effort.covers(other):
+            return name
+    return f"{10 * effort.seconds:g}"
+
+
 SLACK = 5
 """How many times the seconds of a budget may pass on the clock before a question is given up.
 

@@ -47,6 +47,8 @@ class Meter:
 
     work: int = 0
     goals: list[GoalCost] = field(default_factory=list)
+    gave_up: int = 0
+    """How many questions the solver left open because their budget was spent."""
 
 
 class Labelled(Protocol):
@@ -92,6 +94,12 @@ def worked(solver: Any) -> None:
     found = solver.statistics()
     count = next((found.get_key_value(k) for k in found.keys() if k == "rlimit count"), 0)  # noqa: SIM118
     _running[-1].work += int(count)
+
+
+def gave_up() -> None:
+    """Note that the budget of a question was spent."""
+    if _running:
+        _running[-1].gave_up += 1
 
 
 # as data ----------------------------------------------------------------------------------------------------------

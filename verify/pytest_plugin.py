@@ -49,6 +49,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "soundline_budget", "what one goal may cost: seconds, or quick, normal, deep", default="normal"
     )
+    parser.addini(
+        "soundline_rule_time", "seconds that one rule may take; default: those of ten goals", default=""
+    )
     parser.addini("soundline_jobs", "processes that prove; default: one per processor", default="")
 
 
@@ -89,17 +92,19 @@ def _campaign(config: pytest.Config) -> Campaign:
         from soundline.spec.errors import UsageError
         from soundline.verify.cache import Cache
         from soundline.verify.campaign import Campaign, Settings
-        from soundline.verify.effort import effort_of, processes_of, processors
+        from soundline.verify.effort import effort_of, processes_of, processors, seconds_of
 
         try:
             effort = effort_of(config.getini("soundline_budget"))
             chosen = config.getini("soundline_jobs")
             jobs = processes_of(chosen) if chosen else processors()
+            limit = config.getini("soundline_rule_time")
+            rule_seconds = seconds_of(limit) if limit else None
         except UsageError as error:
             raise pytest.Collector.CollectError(f"soundline: {error}") from None
         if hasattr(config, "workerinput"):
             jobs = 1  # under pytest-xdist the rules are spread already
-        campaign = Campaign(Settings(jobs=jobs, effort=effort, cache=Cache()))
+        campaign = Campaign(Settings(jobs=jobs, effort=effort, rule_seconds=rule_seconds, cache=Cache()))
         config.stash[_CAMPAIGN] = campaign
     return campaign
 

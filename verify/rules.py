@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from soundline.spec.dtypes import DType, int8, uint8
+from soundline.spec.errors import RuleError
 from soundline.spec.instances import Goal, dtypes_of, goals, is_about_shapes
 from soundline.spec.node import UOp
 from soundline.spec.rules import Rule
@@ -21,9 +23,12 @@ from soundline.verify.layers import dtypes_in_layer, layer_name, layers_of
 from soundline.verify.smt import scalars
 from soundline.verify.smt.solving import Budget
 from soundline.verify.verdicts import LayerResult, RuleReport
+from soundline.verify.weaker import with_divisors, with_less
 
 FOR_CONDITIONS = 0.1
 """The part of the budget for each attempt to prove a refuted layer under no-overflow conditions."""
+FOR_WEAKER = 0.3
+"""The part of the budget for each attempt to prove an undecided layer under weaker conditions."""
 
 BIT_PRECISE = "bit-precise"
 
@@ -64,18 +69,61 @@ def _with_opinions(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     return with_opinions(rule, dtype, budget, lambda: _judged(rule, dtype, budget))
 
 
-def _is_proved(rule: Rule, dtype: DType, budget: Budget) -> bool:
-    """Whether a rule is proved at the layer of one dtype; a rule about shapes is not evaluated for that."""
+def _by_weaker_conditions(
+    rule: Rule, dtype: DType, budget: Budget, forms: Iterable[tuple[Rule, str]]
+) -> LayerResult | None:
+    """A proof under weaker conditions of a rule that applies to something; None where there is none."""
+    part = budget.share(FOR_WEAKER)
+    for other, said in forms:
+        found = _proof(other, dtype, part)
+        if found is not None:
+            return replace(found, covered=f"{found.covered}; {said}") if _applies(rule, dtype, part) else None
+    return None
+
+
+def _applies(rule: Rule, dtype: DType, budget: Budget) -> bool:
+    """Whether the conditions are known to admit something."""
+    dtypes = dtypes_in_layer(rule, dtype)
     if not is_about_shapes(rule):
-        return _judged(rule, dtype, budget).verdict == "proved"
+        return scalars.applies(_instances(rule, dtypes), budget)
     from soundline.verify.smt import tensors
 
+    return tensors.applies(rule, dtypes, layer_name(rule, dtype), budget)
+
+
+def _is_proved(rule: Rule, dtype: DType, budget: Budget) -> bool:
+    """Whether a rule is proved at the layer of one dtype."""
+    return _proof(rule, dtype, budget) is not None
+
+
+def _proof(rule: Rule, dtype: DType, budget: Budget) -> LayerResult | None:
+    """The proof of a rule at the layer of one dtype, if there is one; a rule about shapes is not evaluated for that."""
     layer, dtypes = layer_name(rule, dtype), dtypes_in_layer(rule, dtype)
-    return tensors.prove_rule(rule, dtypes, layer, budget, refutes=False).verdict == "proved"
+    try:
+        if is_about_shapes(rule):
+            from soundline.verify.smt import tensors
+
+            found = tensors.prove_rule(rule, dtypes, layer, budget, refutes=False)
+        else:
+            found = scalars.prove_goals(_instances(rule, dtypes), layer, budget)
+    except RuleError:  # without a condition something has no rank or dtype
+        return None
+    return found if found.verdict == "proved" else None
 
 
 def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     """The verdict at the layer of one dtype."""
+    found = None
+    if is_about_shapes(rule):  # a size that is known unrolls a fold, which may hide what its divisors show
+        found = _by_weaker_conditions(rule, dtype, budget, with_divisors(rule, dtype))
+    found = found or _under_its_conditions(rule, dtype, budget)
+    if found.verdict != "unknown":
+        return found
+    more = () if is_about_shapes(rule) else with_divisors(rule, dtype)
+    return _by_weaker_conditions(rule, dtype, budget, chain(more, with_less(rule))) or found
+
+
+def _under_its_conditions(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     layer = layer_name(rule, dtype)
     instances = _instances(rule, dtypes_in_layer(rule, dtype))
     if is_about_shapes(rule):

@@ -8,7 +8,8 @@ counterexample that was found, already replayed through the specification's eval
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Verdict = Literal["proved", "refuted", "unknown", "vacuous"]
@@ -55,6 +56,19 @@ class Case:
     inputs: tuple[tuple[int, str, tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
+_TEST_NAME = re.compile(r"^def test_\w+_is_wrong\(", re.MULTILINE)
+
+
+def identifier(name: str) -> str:
+    """A name as Python may have it."""
+    return re.sub(r"\W+", "_", name)
+
+
+def name_of_test(rule: str) -> str:
+    """The name of the test that shows a rule of this id to be wrong."""
+    return f"test_{identifier(rule)}_is_wrong"
+
+
 @dataclass(frozen=True, slots=True)
 class Counterexample:
     """Inputs on which the two sides differ, and what the evaluator says of each side.
@@ -75,6 +89,10 @@ class Counterexample:
     steps: tuple[tuple[str, str], ...] = ()
     replays: tuple[Replay, ...] = ()
     case: Case | None = None
+
+    def named(self, rule: str) -> Counterexample:
+        """The same for an equal rule of another id, after which the test is named."""
+        return replace(self, test=_TEST_NAME.sub(f"def {name_of_test(rule)}(", self.test, count=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ def _proof(read: Loaded, request: dict[str, Any], prover: str) -> dict[str, Any]
             return {"problem": _read_otherwise(read, request).to_json()}
         with measuring() as meter:
             found = layer_to_json(_solve(stated, request, importlib.import_module(prover)))
-        return {"layer": found, "goals": to_json(meter)}
+        return {"layer": found, "goals": to_json(meter), "gave_up": meter.gave_up}
     except RuleError as error:
         return {"problem": ill_typed(error, stated).to_json()}
     except Exception as error:  # noqa: BLE001  # a mistake of ours is not shown as a traceback, and decides nothing

@@ -40,6 +40,12 @@ class Job:
     attempt: int = 1
     deaths: int = 0
     """How many processes died of it before."""
+    left: Callable[[], float] = lambda: float("inf")
+    """The seconds that are left for it when it begins, where others share them."""
+
+    def allowed(self) -> float:
+        """How long solving it may take if it begins now."""
+        return max(1.0, min(self.solving_seconds, self.left()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +228,7 @@ class Pool:
         elif "started" in message:
             assert worker.job is not None
             worker.solving, worker.began = True, time.monotonic()
-            worker.deadline = worker.began + worker.job.solving_seconds
+            worker.deadline = worker.began + worker.job.allowed()
         else:
             worker.reached = message["at"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from soundline.spec.errors import RuleError
+from soundline.verify.metering import gave_up
 from soundline.verify.verdicts import Counterexample, LayerResult
 
 TEST = "def test_wrong() -> None:\n    assert 1 + 1 == 3"
@@ -27,6 +28,9 @@ def prove_layer(stated: Any, dtype: Any, budget: Any) -> LayerResult:
             return LayerResult(layer, "refuted", "", Counterexample("", (("x", "-128"),), "0", "1", TEST))
         case "hard":
             return LayerResult(layer, "unknown", "ranks 0 to 2", detail="x * y resisted")
+        case "starved":
+            gave_up()
+            return LayerResult(layer, "unknown", "", detail="x * y resisted")
         case "empty":
             return LayerResult(layer, "vacuous", "", detail="the condition excludes every input")
         case "illtyped":

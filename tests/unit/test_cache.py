@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,12 +106,40 @@ def test_what_more_effort_could_change_is_asked_again_with_more(cache: Cache) ->
         assert cache.get(key(), Effort(30, 30.5)) is None
 
 
-def test_a_counterexample_is_not_shown_under_another_name(cache: Cache) -> None:
-    """Its test carries the name of the rule."""
-    cache.put(key(), NORMAL, result("refuted"))
-    assert cache.get(key(rule="renamed"), NORMAL) is None
+def test_a_counterexample_takes_the_name_of_each_rule(cache: Cache) -> None:
+    """Equal rules share an entry, and the test of the counterexample carries the name of the rule."""
+    text = "x = 1\n\n\ndef test_one_is_wrong():\n    test_one_is_wrong = 2"
+    wrong = replace(result("refuted"), counterexample=Counterexample("", (), "1", "2", text))
+    cache.put(key(), NORMAL, wrong)
+    for other, name in (("two", "two"), ("a-b.c", "a_b_c")):
+        found = cache.get(key(rule=other), NORMAL)
+        assert found is not None
+        assert found.counterexample is not None
+        assert found.counterexample.test == text.replace("def test_one_is_wrong", f"def test_{name}_is_wrong")
     cache.put(key(), NORMAL, result("proved"))
     assert cache.get(key(rule="renamed"), NORMAL) == result("proved")
+
+
+def test_equal_rules_are_both_known_offline(tmp_path: Path) -> None:
+    """They share entries of the cache, and each counterexample has its own rule's name."""
+    text = "from soundline.verify import Value, int8, rule\n"
+    for name in ("one", "two"):
+        text += f"\n@rule(dtypes=[int8])\ndef {name}(x: Value, y: Value):\n    return x - y, y - x\n"
+    file = tmp_path / "equal.py"
+    file.write_text(text)
+    command = [sys.executable, "-m", "soundline", "verify", str(file), "--format=json"]
+    for more in ((), ("--offline",)):
+        done = subprocess.run(
+            [*command, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "SOUNDLINE_CACHE_DIR": str(tmp_path)},
+        )
+        assert done.returncode == 1, done.stderr
+        rules = json.loads(done.stdout)["rules"]
+        assert [r["verdict"] for r in rules] == ["refuted", "refuted"]
+        assert all(f"def test_{r['id']}_is_wrong()" in json.dumps(r) for r in rules)
 
 
 # damage -----------------------------------------------------------------------------------------------------------

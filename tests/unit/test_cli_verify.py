@@ -266,6 +266,42 @@ def log_lines(file: Path) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
+def test_a_rule_ends_when_its_time_is_spent(capfd: pytest.CaptureFixture[str]) -> None:
+    """Three layers of 0.3 s each: the first two run at once, and spend it."""
+    file = str(write("slow.py", rule("slow_one", "[int8, int16, int32]"), rule("good")))
+    code, data = run_json(capfd, file, "--rule-time", "0.2", "--jobs", "1")
+    assert code == 3
+    slow, good = data["rules"]
+    assert good["verdict"] == "proved"
+    assert slow["verdict"] == "unknown"
+    assert set(slow["detail"].values()) == {
+        "not begun: the 0.2 s of a rule were spent; --rule-time 2 gives it more"
+    }
+    assert len(slow["detail"]) == 2
+    code, data = run_json(capfd, file, "--rule-time", "60")
+    assert code == 0
+    assert main(["verify", file, "--rule-time", "soon"]) == 2
+
+
+def test_a_layer_is_stopped_when_the_time_of_its_rule_is_spent(capfd: pytest.CaptureFixture[str]) -> None:
+    code, data = run_json(capfd, str(write("hangs.py", rule("hangs"))), "--rule-time", "1")
+    assert code == 3
+    (detail,) = data["rules"][0]["detail"].values()
+    assert "stopped after 1 s, when the 1 s of a rule were spent; --rule-time 10" in detail
+
+
+def test_an_undecided_layer_says_whether_more_budget_helps(capfd: pytest.CaptureFixture[str]) -> None:
+    file = str(write("hard.py", rule("hard"), rule("starved")))
+    _, data = run_json(capfd, file)
+    told = [next(iter(r["detail"].values())) for r in data["rules"]]
+    assert told == [
+        "x * y resisted; a larger budget decides nothing more: none was spent",
+        "x * y resisted; --budget deep may decide it",
+    ]
+    _, data = run_json(capfd, file, "--budget", "deep")
+    assert "--budget 3000 may decide it" in next(iter(data["rules"][1]["detail"].values()))
+
+
 def test_cache_offline_and_no_cache(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     log = tmp_path / "log"
     text = rule("counts_proofs", "[index, int8]", doc=str(log))

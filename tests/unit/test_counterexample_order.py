@@ -29,9 +29,12 @@ from soundline.verify import (
     index,
     int8,
     int32,
+    int64,
     maximum,
+    minimum,
     rule,
     uint8,
+    uint32,
     where,
 )
 from soundline.verify.rules import prove, prove_layer
@@ -183,6 +186,45 @@ def test_no_smaller_whole_point_exists_in_a_box(name: str, dtype: Any) -> None:
     assert [text for _, text in shown.bindings] == [repr(v) for v in least]
 
 
+KINDS = {"x": Value, "y": Value, "c": Const, "n": Size}
+CONJUNCTIONS = (  # kinds by their names, dtype, conditions, sides
+    ("xnc", index, "c * x == 12", "maximum(c, n)", "c"),
+    ("cnx", index, "x != 1, x - c == 4, x <= 9", "c * c", "c + c"),
+    ("yc", int64, "y * c == 12", "y * y", "y + y"),
+    ("cyn", index, "n * n > 20, c + y == 7", "y % y", "y"),
+    ("xny", index, "x * y == 12, x != 1", "y * y", "y + y"),
+    ("cnx", index, "x + c == 7, c != 0", "minimum(c, n) * 2", "c + n"),
+    ("xyc", int8, "c * x == 12", "y | y", "y + y"),
+    ("xcy", int32, "(c % 4 == 2) | (c == 3), y - c == 4", "y - x", "x - y"),
+    ("ync", index, "c != n, c + y == 7", "n % y", "n"),
+    ("xc", int64, "x % 7 == 5, x - c == 4", "(c * x) // x", "c + where(c > 6, 1, 0)"),
+    ("nc", index, "n != 1, n % 2 == 0", "n + c", "c"),
+    ("n", index, "n != 0, n != 1, n != 3", "n // 2 * 2 + n % 3", "n"),
+    ("n", index, "(n == 0) | (n == 2)", "n * n", "n + n + n"),
+    ("xy", uint32, "x > 1000, y * 3 == x", "x // y", "y"),
+    ("xyc", int64, "x < y, c > 2, x * c == y", "y // x", "c + 1"),
+)
+
+
+@pytest.mark.parametrize("case", CONJUNCTIONS, ids=lambda c: f"{c[2]}: {c[3]} → {c[4]}")
+def test_the_smallest_point_under_several_conditions_is_shown(case: Any) -> None:
+    names, dtype, conditions, left, right = case
+    words = {"maximum": maximum, "minimum": minimum, "where": where, "given": given}
+    exec(f"def wrong({', '.join(names)}):\n    given({conditions})\n    return {left}, {right}", words)
+    words["wrong"].__annotations__ = {n: KINDS[n] for n in names}
+    stated = rule(dtypes=[dtype])(words["wrong"])
+    obligation = obligation_of(next(goals(stated, dtype)))
+    trial = Points(obligation)
+    reach = {1: 1200, 2: 40, 3: 13}[len(names)]
+    low = -reach if dtype is index or dtype.signed else 0
+    box = product(range(low, reach + 1), repeat=len(obligation.variables))
+    least = min((p for p in box if trial.at(p) == FAILS), key=lambda p: rank(obligation, p), default=None)
+    shown = prove_layer(stated, dtype, derive=False).counterexample
+    assert shown is not None
+    found = tuple(int(dict(shown.bindings)[n]) for n in obligation.variables)
+    assert least is None or rank(obligation, found) <= rank(obligation, least)
+
+
 # tensors: all ranks, sizes and a few elements ---------------------------------------------------------------------
 
 
@@ -236,8 +278,9 @@ def smaller_or_equal(goal: Goal) -> Iterator[tuple[Any, dict[str, Array]]]:
     """Every choice of sizes up to 3 and of a few elements, with its place in the order."""
     names = sizes(goal)
     natural = [counterexamples_sizes._is_size(goal, n) for n in names]
+    place_of = counterexamples_sizes.place_of(goal)
     for chosen in product(*(range(4) if n else range(-1, 2) for n in natural)):
-        place = counterexamples_sizes._key(chosen, natural)
+        place = place_of(chosen)
         given_sizes = {n: number(v) for n, v in zip(names, chosen, strict=True)}
         nodes = {n: v for n, v in goal.variables.items() if n not in given_sizes}
         try:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from soundline.spec.arrays import Array, Cell, same_cell
-from soundline.spec.dtypes import Element
+from soundline.spec.dtypes import Element, index
 from soundline.spec.evaluate import evaluate
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
-from soundline.spec.uop import expand, param, reshape
+from soundline.spec.uop import const, expand, param, reshape
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Point, not_nan, overflows
 from soundline.verify.smt.reals import beyond_rounding
@@ -94,7 +94,14 @@ class _Widened:
             return param(node.arg.slot, node.dtype, (self.count,))
         if node.op is Op.Const:
             return expand(reshape(node, (1,)), (self.count,))
+        if node.dtype is index and node.op in _SHIFTS:  # the count must be a Const, and no array of it
+            power = expand(reshape(const(2 ** node.src[1].arg.value, index), (1,)), (self.count,))
+            return _SHIFTS[node.op](self._made[node.src[0]], power)
         return UOp(node.op, tuple(self._made[s] for s in node.src), node.arg)
+
+
+_SHIFTS = {Op.Shl: Op.Mul, Op.Shr: Op.Idiv}
+"""What a shift of indices is, of a power of two."""
 
 
 def told(obligation: Obligation, point: Point) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import z3
 
-from soundline.verify.metering import worked
+from soundline.verify.metering import gave_up, worked
 from soundline.verify.smt.formulas import Formula, holds, negation, to_z3
 from soundline.verify.smt.solving import Budget, overhear
 
@@ -99,6 +99,8 @@ class Question:
         status = self.solver.check()
         worked(self.solver)
         overhear(self.solver, status)
+        if status == z3.unknown:
+            gave_up()
         return _answer(status)
 
     def solution(self, *more: Formula) -> Solution | None:

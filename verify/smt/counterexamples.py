@@ -23,7 +23,7 @@ from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_
 from soundline.verify.smt.points import FAILS, Point, not_nan, wraps
 from soundline.verify.smt.replays import CONFIRMED
 from soundline.verify.smt.steps import element_text, steps
-from soundline.verify.verdicts import Counterexample, Difference
+from soundline.verify.verdicts import Counterexample, Difference, name_of_test
 
 # Replay -----------------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ def paste_ready(obligation: Obligation, bound: dict[UOp, Element], left: Element
             "from soundline.spec.uop import Op, const",
             "",
             "",
-            f"def test_{obligation.name}_is_wrong():",
+            f"def {name_of_test(obligation.name)}():",
             *lines,
             "    (a,), (b,) = evaluate(left).elements, evaluate(right).elements",
             f"    assert same_value({_variable_name(dtype)}, a, {literal(left)})",

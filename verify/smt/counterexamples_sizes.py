@@ -9,13 +9,14 @@ those, and small ones in their order where the solver has nothing to say. What i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.instances import Goal
 from soundline.spec.node import UOp, toposort
+from soundline.spec.notation import named_sizes
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.arithmetic import Question, Solution
 from soundline.verify.smt.formulas import at_most, equal, less
@@ -40,13 +41,14 @@ def smallest(question: Question, goal: Goal) -> Solution | None:
     """A solution with the smallest sizes and then the smallest offsets; None where no solution is found."""
     names = sizes(goal)
     natural = [n for n in names if _is_size(goal, n)]
+    axes = [n for n in names if is_axis(goal, n)]
     found = question.solution()
     if found is None:
         return None
-    filled = question.solution(*(less(ZERO, Poly.of(n)) for n in natural))
+    filled = question.solution(*(less(ZERO, Poly.of(n)) for n in axes))
     if filled is not None:
         found = filled
-        for name in natural:
+        for name in axes:
             question.add(less(ZERO, Poly.of(name)))
     total = sum((Poly.of(n) for n in natural), ZERO)
     found = _least(question, total, found)
@@ -62,6 +64,15 @@ def _is_size(goal: Goal, name: str) -> bool:
     """Whether a variable is never negative: a Size, an entry of a Shape, or an axis of a Tensor."""
     kind = goal.rule.kinds.get(name.partition("[")[0].partition(".")[0])
     return kind is not None and kind.kind in ("Size", "Shape", "Tensor")
+
+
+def is_axis(goal: Goal, name: str) -> bool:
+    """Whether a size is that of an axis of a variable, or the end of a range: not one that merely counts something."""
+    kinds = goal.rule.kinds
+    kind = kinds.get(name)
+    if kind is None or kind.kind != "Size":
+        return _is_size(goal, name)
+    return any(name in named_sizes(k) for k in kinds.values() if k.kind in ("Tensor", "Range"))
 
 
 def _least(question: Question, poly: Poly, found: Solution) -> Solution:
@@ -98,11 +109,12 @@ def small_sizes(goal: Goal) -> Iterator[dict[str, int]]:
     """Small sizes and offsets, the smallest first, for goals on which the solver has nothing to say."""
     names = sizes(goal)
     natural = [_is_size(goal, n) for n in names]
+    place = place_of(goal)
     seen: set[tuple[int, ...]] = set()
     for most in range(1, 4):
         offsets = (0, 1, -1, 2, -2)[: 2 * most - 1]
         choices = [range(most, -1, -1) if is_size else offsets for is_size in natural]
-        for chosen in sorted(islice(product(*choices), 2000), key=lambda c: _key(c, natural)):
+        for chosen in sorted(islice(product(*choices), 2000), key=place):
             if chosen not in seen:
                 seen.add(chosen)
                 yield dict(zip(names, chosen, strict=True))
@@ -136,7 +148,7 @@ def _determined_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool])
         bound = {goal.variables[name].arg.slot: number(n) for name, n in given.items()}
         given |= {name: int(evaluate(parts, bound).item()) for name, parts in told.items()}
         found.add(tuple(given[name] for name in names))
-    yield from sorted(found, key=lambda c: _key(c, natural))
+    yield from sorted(found, key=place_of(goal))
 
 
 def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[dict[str, int]]:
@@ -187,26 +199,36 @@ def _meets_conditions(goal: Goal, chosen: Mapping[str, int]) -> bool:
         return False
 
 
-def _key(chosen: Sequence[int], natural: Sequence[bool]) -> Key:
-    """The place of sizes and offsets in the order of counterexamples."""
-    return sizes_key(
-        [n for n, is_size in zip(chosen, natural, strict=True) if is_size],
-        [n for n, is_size in zip(chosen, natural, strict=True) if not is_size],
-    )
+def place_of(goal: Goal) -> Callable[[Sequence[int]], Key]:
+    """The place of sizes and offsets, as `sizes` names them, in the order of counterexamples."""
+    names = sizes(goal)
+    natural, axes = [_is_size(goal, n) for n in names], [is_axis(goal, n) for n in names]
+
+    def place(chosen: Sequence[int]) -> Key:
+        return sizes_key(
+            [n for n, is_size in zip(chosen, natural, strict=True) if is_size],
+            [n for n, is_size in zip(chosen, natural, strict=True) if not is_size],
+            [n for n, is_one in zip(chosen, axes, strict=True) if is_one],
+        )
+
+    return place
 
 
 def smaller_sizes(goal: Goal, chosen: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """The sizes and offsets that are smaller than these, the smallest first, as far as there are few."""
-    names = sizes(goal)
+    names, place = sizes(goal), place_of(goal)
     natural = [_is_size(goal, n) for n in names]
     here = [chosen.get(n, 0) for n in names]
-    limit = _key(here, natural)
+    limit = place(here)
     is_empty, total = limit[:2]
     most = 3 if is_empty else min(total, 3)
     near = min(1, max((abs(n) for n, is_size in zip(here, natural, strict=True) if not is_size), default=0))
     choices = [
-        range(0 if is_empty else 1, most + 1) if is_size else range(-near, near + 1) for is_size in natural
+        range(1 if is_axis(goal, name) and not is_empty else 0, most + 1)
+        if is_size
+        else range(-near, near + 1)
+        for name, is_size in zip(names, natural, strict=True)
     ]
-    few = [c for c in islice(product(*choices), 4000) if _key(c, natural) < limit]
-    for smaller in sorted(few, key=lambda c: _key(c, natural))[:MOST_SMALLER]:
+    few = [c for c in islice(product(*choices), 4000) if place(c) < limit]
+    for smaller in sorted(few, key=place)[:MOST_SMALLER]:
         yield dict(zip(names, smaller, strict=True))

@@ -6,8 +6,9 @@ One order, for scalars and tensors alike. Of two counterexamples the smaller one
 of these in which they differ:
 
 1. **rank**: the sum of the ranks that were chosen, then the instances in the order in which `goals` gives them;
-2. **sizes**: no axis is empty, rather than some; the sum of the sizes; each size in the order of declaration; then
-   each offset, as near to zero as can be, the positive one first;
+2. **sizes**: no axis and no range is empty, rather than some; the sum of the sizes; each size in the order of
+   declaration; then each offset, as near to zero as can be, the positive one first. A Size that is neither an axis of a
+   variable nor the end of a range is a number like others, and may be 0;
 3. **constants**, and bounds of intervals: first the largest as small as can be, then each in the order of declaration;
 4. **values**: of tensors, elements that count 1, 2, 3 … come first, so that a reader sees which one went astray;
    otherwise the largest value as small as can be, then each in the order of declaration.
@@ -54,9 +55,14 @@ def largest_first(keys: Sequence[tuple[float, ...]]) -> Key:
     return max(keys, default=()), tuple(keys)
 
 
-def sizes_key(sizes: Sequence[int], offsets: Sequence[int]) -> Key:
-    """A sort key for sizes of axes and offsets."""
-    return 0 in sizes, sum(sizes), tuple(sizes), tuple((abs(n), n < 0) for n in offsets)
+def sizes_key(sizes: Sequence[int], offsets: Sequence[int], axes: Sequence[int] | None = None) -> Key:
+    """A sort key for sizes and offsets; `axes` are the sizes of axes and ranges, if not all are."""
+    return (
+        0 in (sizes if axes is None else axes),
+        sum(sizes),
+        tuple(sizes),
+        tuple((abs(n), n < 0) for n in offsets),
+    )
 
 
 def elements_key(elements: Sequence[tuple[DType, Element]]) -> Key:

@@ -9,7 +9,6 @@ them evaluated, and holds what the evaluator says of each.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +31,7 @@ from soundline.spec.sizes import sizes_of
 from soundline.spec.strides import strided_steps
 from soundline.spec.terms import Term, subterms
 from soundline.verify.smt.replays import Inputs, Shown, slots
+from soundline.verify.verdicts import identifier, name_of_test
 
 _BUILDERS = {Op.Reshape: "reshape", Op.Expand: "expand", Op.Pad: "pad", Op.Shrink: "shrink"}
 
@@ -55,7 +55,7 @@ class Script:
         self.goal = goal
         self.bound = slots(goal, inputs)
         self.names: dict[str, set[str]] = {}
-        self.variables = {node: _identifier(name) for name, node in goal.variables.items()}
+        self.variables = {node: identifier(name) for name, node in goal.variables.items()}
 
     def use(self, module: str, name: str) -> str:
         """A name that the test imports."""
@@ -128,16 +128,12 @@ class Script:
         for name, node in self.goal.variables.items():
             if node.shape:
                 shape = self.sizes(node.shape)
-                yield f"{_identifier(name)} = {self.built('param')}({node.arg.slot}, {self.dtype(node.dtype)}, {shape})"
+                yield f"{identifier(name)} = {self.built('param')}({node.arg.slot}, {self.dtype(node.dtype)}, {shape})"
 
     def bindings(self) -> str:
         """The arrays of the tensors, by slot."""
         tensors = [n for n in self.goal.variables.values() if n.shape]
         return "{" + ", ".join(f"{n.arg.slot}: {self.array(self.bound[n.arg.slot])}" for n in tensors) + "}"
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"\W+", "_", name)
 
 
 def paste_ready(goal: Goal, inputs: Inputs, shown: Shown) -> str:
@@ -170,7 +166,7 @@ def paste_ready(goal: Goal, inputs: Inputs, shown: Shown) -> str:
     imports = [
         f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(script.names.items())
     ]
-    head = f"def test_{_identifier(goal.rule.id)}_is_wrong():"
+    head = f"def {name_of_test(goal.rule.id)}():"
     return "\n".join([*imports, "", "", head, *(f"    {line}" for line in lines)])
 
 

@@ -84,6 +84,11 @@ def prove_goals(goals: Iterable[Goal], layer: str, budget: Budget) -> LayerResul
     return _joined(layer, findings)
 
 
+def applies(goals: Iterable[Goal], budget: Budget) -> bool:
+    """Whether some instance is known to have an input that meets its premises."""
+    return any(can_be_met(obligation_of(goal), budget) for goal in goals)
+
+
 def _joined(layer: str, findings: list[tuple[Obligation, Finding]]) -> LayerResult:
     """The result of a layer whose instances are all decided and none refuted."""
     if not findings:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import z3
 
-from soundline.verify.metering import worked
+from soundline.verify.metering import gave_up, worked
 from soundline.verify.smt.strategies import Strategies
 
 Search = Literal["plain", "tactics"]
@@ -70,6 +70,10 @@ def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "t
         return Answer("unknown", reason=_reason(str(error)))
 
 
+SPENT = "the budget was spent"
+"""Why a question is open that a larger budget may answer."""
+
+
 # Who listens ------------------------------------------------------------------------------------------------------
 
 _LISTENERS: list[Callable[[str, Status], None]] = []
@@ -96,5 +100,6 @@ def overhear(solver: Any, status: Any) -> None:
 
 def _reason(text: str) -> str:
     if any(word in text for word in ("resource", "max.", "rlimit", "timeout", "canceled")):
-        return "the budget was spent"
+        gave_up()
+        return SPENT
     return f"the solver gave up ({text})"

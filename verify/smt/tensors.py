@@ -187,6 +187,11 @@ def _applied(rule: Rule, dtypes: Iterable[DType], layer: str, court: Court) -> _
     return record
 
 
+def applies(rule: Rule, dtypes: Sequence[DType], layer: str, budget: Budget) -> bool:
+    """Whether some instance of a rule matches something."""
+    return not _vacuous(_applied(rule, dtypes, layer, Court(budget)))
+
+
 def _highest(rule: Rule) -> int:
     """The highest rank at which a rule is judged that is not shown for every rank."""
     if rule.max_rank is not None:
