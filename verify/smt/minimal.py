@@ -32,6 +32,9 @@ ROUNDS = 80
 SHARE = 0.01
 """Its share of the work each time."""
 
+WIDE = 1000
+"""A number that cannot be made smaller than this together with the others is not made so by itself."""
+
 BOXES = {1: 5, 2: 5, 3: 2, 4: 1}
 """By the number of variables: every whole point of at most this magnitude was tried before, smallest first."""
 
@@ -75,7 +78,9 @@ def _least_of_box(obligation: Obligation, trial: Points, point: Point) -> Point:
     if not all(map(is_whole, dtypes)) or is_slow(obligation):
         return point
     radius = RADII.get(len(dtypes), 0)
-    if not any(_whole(obligation, point, leading=True).values()):  # a smaller constant may ask for larger values
+    if not any(
+        _whole(obligation, point, leading=True).values()
+    ):  # a smaller constant may ask for larger values
         radius = min(radius, max(map(abs, map(int, point)), default=0))
     lines = [
         range(-radius, radius + 1)
@@ -186,10 +191,12 @@ def _least(
     floor = -1
     for _ in range(ROUNDS):
         high = abs(int(point[place]))
-        if high - floor <= 1:
+        if high - floor <= 1 or high > WIDE:
             break
         most = (high + floor) // 2
         point, found = _better(obligation, trial, point, {**bounds, variable: (-most, most)}, budget)
+        if found is None:
+            break
         if not found:
             floor = most
     size = abs(int(point[place]))
@@ -200,15 +207,15 @@ def _least(
 
 def _better(
     obligation: Obligation, trial: Points, point: Point, bounds: Bounds, budget: Budget
-) -> tuple[Point, bool]:
-    """A smaller point within these bounds, and whether there is one; else the same point."""
+) -> tuple[Point, bool | None]:
+    """A smaller point within these bounds, and whether there is one, None where that is not known; else the same."""
     inside = zip(obligation.variables.values(), point, strict=True)
     if all(bounds[v][0] <= int(x) <= bounds[v][1] for v, x in inside if v in bounds):
         return point, True
-    found, _ = _ask(obligation, bounds, budget)
+    found, decided = _ask(obligation, bounds, budget)
     if found is not None and trial.at(found) == FAILS and rank(obligation, found) < rank(obligation, point):
         return found, True
-    return point, False
+    return point, False if decided else None
 
 
 Bounds = dict[UOp, tuple[int, int]]
