@@ -185,6 +185,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/bits.py", "prover_bits", *_SCALARS),
     _target("verify/smt/closing.py", *_FOLDS),
     _target("verify/smt/comparison.py", *_TENSORS),
+    _target("verify/smt/congruences.py", "congruences", *_SCALARS),
     _target("verify/smt/counterexamples.py", *_SCALARS),
     _target("verify/smt/counterexamples_sizes.py", *_TENSORS),
     _target("verify/smt/counterexamples_tensors.py", *_TENSORS),

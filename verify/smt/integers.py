@@ -47,6 +47,8 @@ class Integers(Algebra):
         self.variables: list[Any] = []
         self.exact: list[Quotient] = []
         """The quotients whose remainder the hypotheses say to be 0."""
+        self.wrapped: list[tuple[Any, Any]] = []
+        """The Ints that were brought into the range of a dtype, each after what it was before."""
         self.truncated = Truncations(self)
         self._quotients: dict[tuple[int, int], Quotient] = {}
         self._fitting = frozenset(wrapping_nodes(obligation.fits))
@@ -122,6 +124,7 @@ class Integers(Algebra):
         x, k = self.fresh("wrapped"), self.fresh("wraps")
         self.facts.append(e == x + k * (1 << dtype.bits))
         self._in_range(dtype, x)
+        self.wrapped.append((e, x))
         return x
 
     def element(self, model: Any, node: UOp) -> Element:
