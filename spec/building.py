@@ -182,6 +182,10 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
             if len(args) == 4:
                 return _strided(op, x, *(build_vector(v, env, rank) for v in args[1:]))
             return UOp(op, (x, *(shape_source(build_vector(v, env, rank)) for v in args[1:])))
+        case Op.Shl | Op.Shr:
+            x, count = _operands(args, env, like, op)
+            number = _number(count)
+            return UOp(op, (x, count if number is None else const(number, index)))
         case _:
             return UOp(op, _operands(args, env, like if op in _ELEMENTWISE else None, op))
 

@@ -31,6 +31,7 @@ from soundline.verify.smt.divisibility import (
     without_odd_factors,
 )
 from soundline.verify.smt.integer_laws import EXACT, INTEGER_LAWS
+from soundline.verify.smt.integer_powers import Powers
 from soundline.verify.smt.integer_terms import Quotient, Residue, number_of
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
 from soundline.verify.smt.truncation import Truncations
@@ -55,6 +56,7 @@ class Integers(Algebra):
         self._lower = dict(map(_lower_bound, obligation.hypotheses))
         self.divisible = divisible(obligation.hypotheses)
         self._odd = odd(obligation.hypotheses)
+        self.two_to = Powers(self)
         self.powers = powers_of_two(obligation.hypotheses)
         self.without_common_bits = without_common_bits(obligation.hypotheses)
 

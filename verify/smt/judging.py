@@ -58,6 +58,10 @@ FEW_FILLS = 6
 """How many inputs are tried for each choice of small sizes then."""
 
 
+OF_COUNTS = ("uop-shl-c3", "uop-shr-c3")
+"""The constraints that the counts of shifts of index meet."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one instance."""
@@ -131,9 +135,16 @@ class Instance:
         self.reader = Denotation(self.space, {node: name for name, node in goal.variables.items()})
         self.reader.licences = licences_of(goal)
         self.reader.settled = lambda leaf: self._missed(leaf) is None
-        conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))
-        self.premises = [self.reader.condition(c) for c in conditions if not is_in_loops(c)]
-        self.space.assume(self.premises)
+        stated = [
+            (rule, c) for node in (*goal.hypotheses, *goal.fits, goal.left) for rule, c in obligations(node)
+        ]
+        counts = dict.fromkeys(c for rule, c in stated if rule in OF_COUNTS)
+        others = (*goal.hypotheses, *(c for rule, c in stated if rule not in OF_COUNTS))
+        self.premises = []
+        for conditions in (counts, others):  # a power is told apart by what is known of its exponent
+            more = [self.reader.condition(c) for c in conditions if not is_in_loops(c)]
+            self.premises += more
+            self.space.assume(more)
         self.at: Index = ()
 
     # satisfiability ---------------------------------------------------------------------------------------------
