@@ -203,7 +203,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/every_rank_conditions.py", *_RANKS),
     _target("verify/smt/every_rank_counts.py", *_RANKS),
     _target("verify/smt/every_rank_elements.py", "every_rank_elements", *_RANKS),
-    _target("verify/smt/every_rank_folds.py", *_RANKS),
+    _target("verify/smt/every_rank_folds.py", "every_rank_paddings", *_RANKS),
     _target("verify/smt/every_rank_frames.py", *_RANKS),
     _target("verify/smt/every_rank_homomorphisms.py", *_RANKS),
     _target("verify/smt/every_rank_leading.py", *_RANKS),
