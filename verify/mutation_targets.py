@@ -195,6 +195,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/denotation_folds.py", *_FOLDS),
     _target("verify/smt/denotation_movement.py", *_TENSORS),
     _target("verify/smt/denotation_numbers.py", *_TENSORS),
+    _target("verify/smt/digit_products.py", "digit_products", *_TENSORS),
     _target("verify/smt/divisibility.py", "prover_divisibility", *_SCALARS),
     _target("verify/smt/division.py", *_SCALARS),
     _target("verify/smt/elements.py", *_TENSORS),

@@ -28,6 +28,7 @@ from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference
 from soundline.verify.smt.denotation import Denotation
+from soundline.verify.smt.digit_products import learn_of_products
 from soundline.verify.smt.element_text import equation
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
@@ -243,6 +244,8 @@ class Instance:
         self.space.inside(ALWAYS, self.at, shape)
         left = self.reader.element(self.goal.left, self.at, ALWAYS)
         found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
+        for leaf in found:
+            learn_of_products(self.reader, leaf)
         if not found or self._all_follow(found):
             return Outcome("proved", by_law=self.reader.by_law)
         missed: list[_Missed] = []
@@ -277,6 +280,8 @@ class Instance:
 
     def _missed(self, leaf: Leaf) -> _Missed | None:
         """What is not shown about a leaf; None where it is proved."""
+        if learn_of_products(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):
+            return None
         if self.space.shows_with_equations(leaf.path, leaf.required):
             return None
         if learn_of_indices(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):
