@@ -27,6 +27,7 @@ from soundline.impl.direct import Direct, direct
 from soundline.impl.facts import REPEATING, Facts
 from soundline.impl.pattern_folds import close_scopes
 from soundline.impl.pattern_steps import PatternCompiler, possible_ops
+from soundline.impl.pattern_strides import is_strided, root_of
 from soundline.impl.pattern_types import DTYPE, Binding, Late, Path, Step, node_at
 from soundline.impl.rules import commutativity
 from soundline.spec.building import Abstraction, Env
@@ -187,6 +188,8 @@ def _ops_of(left: Term, stated: Rule) -> tuple[frozenset[Op] | None, ...]:
 
 def _sources(term: Term) -> tuple[Any, ...]:
     """The parts of a term that are sources of its node, in their order."""
+    if is_strided(term):
+        return ()
     match term.head:
         case "op" | "over":
             return term.args[1:]
@@ -202,6 +205,8 @@ def _possible(term: Any, stated: Rule) -> frozenset[Op] | None:
         return None
     if term.head is Op.Not and not is_truth(term, stated.kinds):
         return None
+    if is_strided(term):
+        return frozenset((root_of(term),))
     if isinstance(term.head, Op) or term.head == "over":
         return frozenset((term.head if isinstance(term.head, Op) else Op.Reduce,))
     if term.head == "op":

@@ -14,7 +14,7 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from soundline.impl import pattern_folds
+from soundline.impl import pattern_folds, pattern_strides
 from soundline.impl.facts import Facts, repeated_constant, repeated_scalar
 from soundline.impl.pattern_types import DTYPE, Binding, Late, Path, Step, anything, node_at
 from soundline.spec.building import (
@@ -80,8 +80,10 @@ class PatternCompiler:
             return pattern_folds.STEPS[head](self, term, path, typed=typed)
         if head in SPELLED and not (head is Op.Not and is_truth(term, self.stated.kinds)):
             return self._spelled(term, path)
-        if not isinstance(head, Op) or (head in (Op.Pad, Op.Shrink) and len(args) == 4):
+        if not isinstance(head, Op):
             return self.computed(term, path)
+        if pattern_strides.is_strided(term):
+            return pattern_strides.step_of(self, term, path)
         if head in (Op.Cast, Op.Bitcast):
             return self._conversion(head, args, path)
         if head in (Op.Permute, Op.Flip):

@@ -180,8 +180,12 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
             assert x.shape is not None
             rank = None if op is Op.Reshape else len(x.shape)
             if len(args) == 4:
-                return _strided(op, x, *(build_vector(v, env, rank) for v in args[1:]))
+                return strided(op, x, *(build_vector(v, env, rank) for v in args[1:]))
             return UOp(op, (x, *(shape_source(build_vector(v, env, rank)) for v in args[1:])))
+        case Op.Shl | Op.Shr:
+            x, count = _operands(args, env, like, op)
+            number = _number(count)
+            return UOp(op, (x, count if number is None else const(number, index)))
         case _:
             return UOp(op, _operands(args, env, like if op in _ELEMENTWISE else None, op))
 
@@ -369,7 +373,8 @@ _VECTOR_OPS: dict[Any, Callable[[Size, Size], Size]] = {
 }
 
 
-def _strided(op: Op, x: UOp, *vectors: Shape) -> UOp:
+def strided(op: Op, x: UOp, *vectors: Shape) -> UOp:
+    """A Pad or a Shrink with an offset, a shape and a stride, as the movement ops that it is."""
     for step, *parts in strided_steps(op, x.shape or (), *vectors):
         x = UOp(step, (x, *map(shape_source, parts)))
     return x

@@ -242,10 +242,29 @@ def _number(dtype: DType) -> bool:
     return dtype not in (bool_, void)
 
 
-def _shift_type(src: tuple[UOp, ...]) -> bool:
-    if src[0].dtype is index:
-        return src[1].op is Op.Const and src[1].arg.value >= 0
-    return src[0].dtype.is_int
+STANDS_FOR_A_CONSTANT = "constant"
+"""The tag of a Param in an instance of a rule for which, where the rule is applied, a constant stands."""
+
+
+def _shift_type(src: tuple[UOp, ...]) -> Condition:
+    """A count of index is a constant; in an instance of a rule it may be made of what stands for constants."""
+    if src[0].dtype is not index:
+        return src[0].dtype.is_int
+    if src[1].op is Op.Const:
+        return bool(src[1].arg.value >= 0)
+    return at_most(0, src[1]) if _stands_for_a_constant(src[1]) else False
+
+
+def _stands_for_a_constant(count: UOp) -> bool:
+    if count.op in (Op.Const, Op.Param):
+        return count.op is Op.Const or count.tag == STANDS_FOR_A_CONSTANT
+    return count.op in _COUNTED and all(map(_stands_for_a_constant, count.src))
+
+
+_COUNTED = frozenset(
+    (*(Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Max, Op.Idiv, Op.Mod, Op.CDiv, Op.CMod), Op.Shl, Op.Shr)
+)
+"""What counts may be made with."""
 
 
 def _divides_devices(src: tuple[UOp, ...], arg: LoadArg | None) -> Condition:

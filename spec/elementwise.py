@@ -129,7 +129,11 @@ GREATEST_SHIFT = 1 << 20
 
 def _count(dtype: DType, b: int) -> int:
     """A shift count read as unsigned; nothing is left to move at the width, so it stops there (U-04)."""
-    return b if dtype is index else min(b % (1 << dtype.bits), dtype.bits)
+    if dtype is index:
+        if b < 0:
+            raise EvaluationError(f"an index is shifted by {b} places", rule="U-02", where="Shl or Shr")
+        return b
+    return min(b % (1 << dtype.bits), dtype.bits)
 
 
 def shr(dtype: DType, a: int, b: int) -> int:

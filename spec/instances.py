@@ -9,6 +9,7 @@ that a fold of the left side closes is a Range; a Body is a Param with one axis 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -19,6 +20,7 @@ from typing import Any
 from soundline.spec import ranks
 from soundline.spec.building import Abstraction, Env, NoInstance, build, build_dtype, build_vector, decide
 from soundline.spec.choices import Static
+from soundline.spec.constraints import STANDS_FOR_A_CONSTANT
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed, RuleError
@@ -190,8 +192,16 @@ def ops_for(kind: str, dtype: DType) -> tuple[Op, ...]:
     return tuple(
         op
         for op in (*group_of("elementwise", "decomposed"),)
-        if op in ELEMENTWISE and op is not Op.Cast and _keeps(op, operands)
+        if op in ELEMENTWISE
+        and op is not Op.Cast
+        and _keeps(op, operands)
+        and not _is_by_constants(op, dtype)
     )
+
+
+def _is_by_constants(op: Op, dtype: DType) -> bool:
+    """Whether the second operand of an op is a constant, so that it is no op of two values."""
+    return dtype is index and op in (Op.Shl, Op.Shr)
 
 
 def _keeps(op: Op, operands: tuple[UOp, ...]) -> bool:
@@ -265,8 +275,13 @@ class _Leaves:
     variables: dict[str, UOp] = field(default_factory=dict)
     hypotheses: list[UOp] = field(default_factory=list)
 
+    constants: frozenset[str] = frozenset()
+    """The variables for which constants stand, since an index is shifted by them."""
+
     def param(self, name: str, dtype: DType, shape: Shape = ()) -> UOp:
         node = param(len(self.variables), dtype, shape)
+        if dtype is index and re.split(r"[.[]", name)[0] in self.constants:
+            node = UOp(node.op, node.src, node.arg, STANDS_FOR_A_CONSTANT)
         self.variables[name] = node
         return node
 
@@ -278,7 +293,7 @@ class _Leaves:
 
 
 def _leaves(stated: Rule, env: Env) -> _Leaves:
-    leaves = _Leaves()
+    leaves = _Leaves(constants=_counts(stated))
     chosen_ranks = env.bound["rank of"]
     for name, kind in stated.kinds.items():
         dtype = declared_dtype(kind, env)
@@ -303,6 +318,13 @@ def _leaves(stated: Rule, env: Env) -> _Leaves:
             sizes = _tensor_sizes(leaves, name, named_sizes(kind), chosen_ranks[name])
             leaves.bound[name] = leaves.param(name, declared_dtype(kind, env), sizes)
     return leaves
+
+
+def _counts(stated: Rule) -> frozenset[str]:
+    """The variables that stand in the counts of shifts."""
+    terms = (stated.left, stated.right, *stated.given)
+    shifts = (t for top in terms for t in subterms(top) if t.head in (Op.Shl, Op.Shr))
+    return frozenset(t.args[0] for s in shifts for t in subterms(s.args[1]) if t.head == "var")
 
 
 def _tensor_sizes(leaves: _Leaves, name: str, inside: tuple[object, ...], rank: int) -> Shape:

@@ -25,6 +25,7 @@ from soundline.spec.dtypes import (
     uint64,
 )
 from soundline.spec.errors import CompileError
+from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp
 
 Operands = list[str]
@@ -158,7 +159,7 @@ def _bitwise(sign: str) -> Callable[[UOp, Operands], str]:
 def _shift_left(node: UOp, v: Operands) -> str:
     d = node.dtype
     if d is index:
-        return f"({v[0]} * {literal(1 << int(node.src[1].arg.value), index)})"
+        return f"({v[0]} * {literal(1 << _places(node), index)})"
     moved = f"({value_type(d)})(({_unsigned(d)}){v[0]} << (u{d.name.lstrip('u')}_t){v[1]})"
     return _guarded(node, v, moved, f"({value_type(d)})0")
 
@@ -166,10 +167,16 @@ def _shift_left(node: UOp, v: Operands) -> str:
 def _shift_right(node: UOp, v: Operands) -> str:
     d = node.dtype
     if d is index:
-        return f"({v[0]} >> {min(int(node.src[1].arg.value), 63)})"
+        return f"({v[0]} >> {min(_places(node), 63)})"
     moved = f"({value_type(d)})({v[0]} >> (u{d.name.lstrip('u')}_t){v[1]})"
     fill = f"({value_type(d)})({v[0]} >> {d.bits - 1})" if d.signed else f"({value_type(d)})0"
     return _guarded(node, v, moved, fill)
+
+
+def _places(node: UOp) -> int:
+    """The count of a shift of index, which is a constant, or made of constants."""
+    count = node.src[1]
+    return int(count.arg.value if count.op is Op.Const else evaluate(count).item())
 
 
 def _guarded(node: UOp, v: Operands, moved: str, beyond: str) -> str:

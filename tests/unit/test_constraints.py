@@ -731,6 +731,9 @@ for _op in (Op.Shl, Op.Shr):
     TWINS[f"uop-{_op.name.lower()}-c3"][0].append(lambda op=_op: op(R, number(2)))
     TWINS[f"uop-{_op.name.lower()}-c3"][1].append(lambda op=_op: op(R, number(-1)))
     TWINS[f"uop-{_op.name.lower()}-c3"][1].append(lambda op=_op: op(R, R))
+    TWINS[f"uop-{_op.name.lower()}-c3"][0].append(lambda op=_op: op(R, Op.Sub(number(3), number(1))))
+    TWINS[f"uop-{_op.name.lower()}-c3"][1].append(lambda op=_op: op(R, Op.Sub(number(1), number(3))))
+    TWINS[f"uop-{_op.name.lower()}-c3"][1].append(lambda op=_op: op(R, param(5, index)))
 
 ACCEPTED = [(name, k, b) for name, (good, _) in TWINS.items() for k, b in enumerate(good)]
 REFUSED = [(name, k, b) for name, (_, bad) in TWINS.items() for k, b in enumerate(bad)]

@@ -17,9 +17,9 @@ from math import prod
 from typing import Any
 
 from soundline.spec.building import build, decide
-from soundline.spec.dtypes import Element, bool_, index
+from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
-from soundline.spec.errors import RuleError, SoundlineError
+from soundline.spec.errors import EvaluationError, RuleError, SoundlineError
 from soundline.spec.instances import Goal, is_about_shapes
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
@@ -71,7 +71,7 @@ class Instance:
         law: Callable[..., Any] = bitcast if node.op is Op.Bitcast else ELEMENTWISE[node.op]
         extra = (node.arg,) if node.op in (Op.Cast, Op.Bitcast) else ()
         rows = zip(*(self.columns[s] for s in node.src), strict=True)
-        return [law(dtype, *row, *extra) for row in rows]
+        return [_value(law, dtype, row, extra) for row in rows]
 
     def fitting(self, expression: UOp) -> Column:
         """Whether no operation of an expression wraps, at every point."""
@@ -79,7 +79,7 @@ class Instance:
         for node in wrapping_nodes([expression]):
             sources, own = [self.column(s) for s in node.src], self.column(node)
             rows = zip(found, own, zip(*sources, strict=True), strict=True)
-            found = [f and not overflows(node.op, node.dtype, row, v) for f, v, row in rows]
+            found = [f and v is not None and not overflows(node.op, node.dtype, row, v) for f, v, row in rows]
         return found
 
     def says(self, condition: Term) -> Column:
@@ -104,10 +104,22 @@ class Instance:
         for k in range(count):
             values = {obligation.left: left[k], obligation.right: right[k]}
             values |= {n: c[k] for n, c in numbers.items()}
-            if not all(p[k] for p in premises) or not self.trial.is_valid(values):
+            if not all(p[k] for p in premises) or left[k] is None or not self.trial.is_valid(values):
                 yield None
+            elif right[k] is None:
+                yield False
             else:
                 yield self.trial.agree({**values, obligation.left: left[k], obligation.right: right[k]})
+
+
+def _value(law: Callable[..., Any], dtype: DType, operands: Sequence[Any], extra: tuple[Any, ...]) -> Any:
+    """The value of an op; None where it has none, as a shift of index by a negative count, or an operand has none."""
+    if any(x is None for x in operands):
+        return None
+    try:
+        return law(dtype, *operands, *extra)
+    except EvaluationError:
+        return None
 
 
 class Table:

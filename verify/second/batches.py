@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from soundline.spec.arrays import Array, Cell, same_cell
+from soundline.spec.constraints import STANDS_FOR_A_CONSTANT
 from soundline.spec.dtypes import Element, index
+from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
+from soundline.spec.node import UOp, substitute
 from soundline.spec.op_schema import Op
 from soundline.spec.uop import const, expand, param, reshape
+from soundline.verify.smt.counterexamples import value_of
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
 from soundline.verify.smt.points import FAILS, HOLDS, OUT, Point, not_nan, overflows
 from soundline.verify.smt.reals import beyond_rounding
@@ -40,6 +44,55 @@ def outcomes(obligation: Obligation, points: Iterable[Point]) -> Iterator[tuple[
 
 
 def _outcomes(obligation: Obligation, points: list[Point]) -> list[int]:
+    """What each point shows; those alike in what stands for constants are evaluated together."""
+    constants = [k for k, v in enumerate(obligation.variables.values()) if v.tag == STANDS_FOR_A_CONSTANT]
+    if not constants:
+        return _alike(obligation, points)
+    found = [OUT] * len(points)
+    groups: dict[tuple[Element, ...], list[int]] = {}
+    for number, point in enumerate(points):
+        groups.setdefault(tuple(point[k] for k in constants), []).append(number)
+    for chosen, numbers in groups.items():
+        outcomes = _with_constants(
+            obligation, dict(zip(constants, chosen, strict=True)), [points[n] for n in numbers]
+        )
+        for number, outcome in zip(numbers, outcomes, strict=True):
+            found[number] = outcome
+    return found
+
+
+def _with_constants(obligation: Obligation, chosen: dict[int, Element], points: list[Point]) -> list[int]:
+    """What points show that are alike in these variables: where the right side alone is ill-formed, sides differ."""
+    variables = list(obligation.variables.values())
+    numbers = {variables[k]: const(value, index) for k, value in chosen.items()}
+    hypotheses, fits = (
+        [_closed(n, numbers) for n in nodes] for nodes in (obligation.hypotheses, obligation.fits)
+    )
+    left, right = _closed(obligation.left, numbers), _closed(obligation.right, numbers)
+    if left is None or None in hypotheses or None in fits:
+        return [OUT] * len(points)
+    closed = replace(
+        obligation,
+        hypotheses=tuple(h for h in hypotheses if h is not None),
+        fits=tuple(n for n in fits if n is not None),
+        left=left,
+        right=right if right is not None else left,
+    )
+    outcomes = _alike(closed, points)
+    return outcomes if right is not None else [FAILS if o == HOLDS else o for o in outcomes]
+
+
+def _closed(node: UOp, numbers: dict[UOp, UOp]) -> UOp | None:
+    """A node with numbers for what stands for constants; None where it shifts by a negative count."""
+    try:
+        closed = substitute(node, numbers)
+    except IllFormed:
+        return None
+    shifts = (n for n in scalar_nodes(closed) if n.op in (Op.Shl, Op.Shr) and n.dtype is index)
+    return closed if all(value_of(n.src[1]) >= 0 for n in shifts) else None
+
+
+def _alike(obligation: Obligation, points: list[Point]) -> list[int]:
     count = len(points)
     columns = list(zip(*points, strict=True)) if obligation.variables else []
     variables = list(obligation.variables.values())
@@ -93,15 +146,18 @@ class _Widened:
         if node.op is Op.Param:
             return param(node.arg.slot, node.dtype, (self.count,))
         if node.op is Op.Const:
-            return expand(reshape(node, (1,)), (self.count,))
-        if node.dtype is index and node.op in _SHIFTS:  # the count must be a Const, and no array of it
-            power = expand(reshape(const(2 ** node.src[1].arg.value, index), (1,)), (self.count,))
-            return _SHIFTS[node.op](self._made[node.src[0]], power)
+            return self._equals(node)
+        if node.op in (Op.Shl, Op.Shr) and node.dtype is index:
+            return self._shifted(node)
         return UOp(node.op, tuple(self._made[s] for s in node.src), node.arg)
 
+    def _equals(self, constant: UOp) -> UOp:
+        return expand(reshape(constant, (1,)), (self.count,))
 
-_SHIFTS = {Op.Shl: Op.Mul, Op.Shr: Op.Idiv}
-"""What a shift of indices is, of a power of two."""
+    def _shifted(self, node: UOp) -> UOp:
+        """A shift of index, whose count is one number for all elements: what the law says that it is (U-02)."""
+        power = self._equals(const(1 << int(value_of(node.src[1])), index))
+        return UOp(Op.Mul if node.op is Op.Shl else Op.Idiv, (self._made[node.src[0]], power))
 
 
 def told(obligation: Obligation, point: Point) -> str:

@@ -77,6 +77,8 @@ class Denotation:
         """The operands of the maxima that stand as atoms."""
         self.quotients: dict[str, tuple[Poly, Poly]] = {}
         """The operands of the quotients that stand as atoms, rounded down."""
+        self.powers: dict[str, Poly] = {}
+        """The exponents of the powers of two that stand as atoms."""
         self.by_law = False
         """Whether what a dtype is was made use of, so that the elements mean nothing at another dtype."""
         self.licences: frozenset[str] = frozenset()

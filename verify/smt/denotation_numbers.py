@@ -8,7 +8,7 @@ told the definition of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import index
@@ -28,7 +28,7 @@ from soundline.verify.smt.formulas import (
 )
 from soundline.verify.smt.indexing import ALWAYS, Path
 from soundline.verify.smt.origins import made_of
-from soundline.verify.smt.polynomials import ZERO, Poly, divide
+from soundline.verify.smt.polynomials import ONE, ZERO, Poly, divide
 
 if TYPE_CHECKING:
     from soundline.verify.smt.denotation import Denotation
@@ -109,10 +109,41 @@ def maximum(reader: Denotation, a: Poly, b: Poly) -> Poly:
     return m
 
 
-def _shifted(reader: Denotation, a: Poly, b: Poly) -> Poly:
-    """2^b for the constant count b."""
-    assert b.constant is not None
-    return Poly.of(1 << b.constant)
+def _power(reader: Denotation, e: Poly, _: Poly = ZERO) -> Poly:
+    """2^e: a number, a product of powers where e is a sum of numbers that are plainly not negative, or an atom.
+
+    Of an atom it is known that it is 1 where e is 0, and greater than e where that is greater, and how it is made of
+    others whose exponents are not negative. With a negative exponent it may be any number: what shifts by that has no
+    value, and that the right side does not is demanded first.
+    """
+    e = reader.space.equations.reduce(e)
+    if e.constant is not None and e.constant >= 0:
+        return Poly.of(1 << e.constant)
+    for part in (Poly({m: 1 if m else n}) for m, n in e.terms.items() if n > 0):
+        if part != e and all(reader.space.plainly(ALWAYS, at_least_zero(p)) for p in (part, e - part)):
+            return _power(reader, part) * _power(reader, e - part)
+    name = f"2^({e})"
+    p = _defined(reader, name, (e, ZERO), _power)
+    if name not in reader.powers:
+        reader.powers[name] = e
+        reader.space.learn(ALWAYS, implies(is_zero(e), equal(p, ONE)))
+        reader.space.learn(ALWAYS, implies(less(ZERO, e), less(e, p)))
+        for fact in _powers_of_sums(reader.powers, name):
+            reader.space.learn(ALWAYS, fact)
+    return p
+
+
+def _powers_of_sums(powers: Mapping[str, Poly], new: str) -> Iterator[Formula]:
+    """How a power is made of two others, or helps to make another."""
+    of = {e: Poly.of(name) for name, e in powers.items()}
+    e = powers[new]
+    sums = [(whole, e, whole - e) for whole in of] + [(e, part, e - part) for part in of]
+    for whole, one, other in sums:
+        places = other.constant or 0
+        rest = of.get(other) or (Poly.of(1 << places) if places > 0 else None)
+        if rest is not None and one in of and whole in of:
+            natural = conjunction((at_least_zero(one), at_least_zero(other)))
+            yield implies(natural, equal(of[whole], of[one] * rest))
 
 
 def _number(law: Callable[..., Poly]) -> Callable[..., Element]:
@@ -134,8 +165,8 @@ INDEX_LAWS: Final = {
     Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),
     Op.CDiv: _number(_truncated),
     Op.CMod: _number(lambda reader, a, b: a - b * _truncated(reader, a, b)),
-    Op.Shl: _number(lambda reader, a, b: a * _shifted(reader, a, b)),
-    Op.Shr: _number(lambda reader, a, b: _quotient(reader, a, _shifted(reader, a, b))),
+    Op.Shl: _number(lambda reader, a, b: a * _power(reader, b)),
+    Op.Shr: _number(lambda reader, a, b: _quotient(reader, a, _power(reader, b))),
     Op.CmpEq: _comparison(equal),
     Op.CmpNe: _comparison(lambda a, b: negation(equal(a, b))),
     Op.CmpLt: _comparison(less),

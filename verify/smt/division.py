@@ -14,6 +14,7 @@ F       f ≠ 0  ⇒  f·a div f·b = a div b and f·a mod f·b = f·(a mod b)
 N       f ≠ 0 and b > 0  ⇒  a div f·b = (a div f) div b and a mod f·b = f·((a div f) mod b) + a mod f
 O       b > 0  ⇒  either q ≥ p and q·b ≥ p·b, or q < p and q·b ≤ p·b - b, for quotients q and p by b
 T       a div b and its remainder, from the quotient of the magnitudes, by the signs of a and b
+C       a = y + k·b  ⇒  a mod b = y mod b, with y and k found by `congruences`
 B       b ≠ 0  ⇒  a div -b = -(a div b) if nothing is left over, else -(a div b) - 1 and a mod -b = a mod b - b
 ======  ================================================================================================
 
@@ -30,10 +31,11 @@ from typing import Any
 
 import z3
 
+from soundline.verify.smt.congruences import congruent
 from soundline.verify.smt.divisibility import name_of, polynomial
 from soundline.verify.smt.integer_terms import Quotient
 from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.polynomials import Poly, divide
+from soundline.verify.smt.polynomials import Poly, divide, substituted
 
 MOST_QUOTIENTS = 8
 """Beyond so many quotients, instances over pairs are left out: they would outweigh what they decide."""
@@ -60,6 +62,7 @@ class Lemmas:
         for quotient in given:
             yield from self._by_factors(quotient, many=many)
             yield from self._by_polynomials(quotient, given)
+            yield from congruent(self, quotient, given)
         everything = list(self.algebra.quotients)
         for quotient in everything:
             yield unique(quotient, self.algebra.int(0))
@@ -199,17 +202,6 @@ def quotient_by(poly: Poly, atom: str) -> Poly:
         at = monomial.index(atom)
         kept[monomial[:at] + monomial[at + 1 :]] = n
     return Poly(kept)
-
-
-def substituted(poly: Poly, atom: str, by: Poly) -> Poly:
-    """The polynomial with a polynomial in place of an atom."""
-    total = Poly({})
-    for monomial, n in poly.terms.items():
-        product = Poly({tuple(m for m in monomial if m != atom): n})
-        for _ in range(monomial.count(atom)):
-            product = product * by
-        total = total + product
-    return total
 
 
 # The laws ---------------------------------------------------------------------------------------------------------

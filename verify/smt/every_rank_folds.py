@@ -18,11 +18,12 @@ axes, which are zero by induction. This holds in every ring, so it holds for int
 Elements of one input may be read several times in one term; which of them is which can then be said in several ways,
 each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different.
 The number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that
-does not keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Maxima need no
-more: an element that is missing on one side is missing there in every term, and one axis shows that for each term. A
-fold of floats without a licence is a list: two are one list if their axes have one size and equal elements stand at
-equal positions, and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list of
-lists; whether it is one list shows with two axes only, and of that nothing is said here.
+does not keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Two paddings with one
+offset and one shape, of what has one shape, at one position are one: those of a value and of the mask of where it is.
+Maxima need no more: an element that is missing on one side is missing there in every term, and one axis shows that for
+each term. A fold of floats without a licence is a list: two are one list if their axes have one size and equal elements
+stand at equal positions, and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list
+of lists; whether it is one list shows with two axes only, and of that nothing is said here.
 
 A padding of a fold adds zeros to its terms where a zero is nothing to the fold: to a sum, and to a maximum of a dtype
 without negative values. What a fold is depends on its own dtype, which is not always that of the rule: a fold of floats
@@ -55,7 +56,13 @@ from soundline.spec.terms import Tensor, Term, Value, show, subterms
 from soundline.spec.values import identity
 from soundline.verify.layers import OF_SIDES, ROUNDING
 from soundline.verify.smt.every_rank_conditions import stated
-from soundline.verify.smt.every_rank_shapes import LEAVES_OUT, dtype_inside, may_be_float, may_be_invalid
+from soundline.verify.smt.every_rank_shapes import (
+    LEAVES_OUT,
+    dtype_inside,
+    is_elementwise,
+    may_be_float,
+    may_be_invalid,
+)
 
 MOST_ALIKE = 3
 """How often a term may read one input."""
@@ -74,13 +81,14 @@ class _Term:
 
     reads: frozenset[tuple[str, str]]
     """Inputs with the ops through which they are read: two readings of one input are at positions of their own."""
-    paddings: int = 0
+    paddings: frozenset[tuple[str, str, str]] = frozenset()
+    """Which tests of a position stand in it: where, and whether it lies in what was padded, and of which shape."""
     pure: bool = True
     """Whether nothing else than a product is made of what is read."""
 
     def times(self, other: _Term) -> _Term:
         """The product with another."""
-        return _Term(self.reads | other.reads, self.paddings + other.paddings, pure=self.pure and other.pure)
+        return _Term(self.reads | other.reads, self.paddings | other.paddings, pure=self.pure and other.pure)
 
     @property
     def sort(self) -> tuple[str, ...]:
@@ -93,7 +101,7 @@ class _Term:
         alike = Counter(self.sort).values()
         if max(alike, default=0) > MOST_ALIKE:
             raise NotWritten("a fold multiplies too many elements of one input")
-        return int(math.prod(map(math.factorial, alike)) * 3**self.paddings)
+        return int(math.prod(map(math.factorial, alike)) * 3 ** len(self.paddings))
 
 
 def has_fold(term: Term) -> bool:
@@ -213,7 +221,7 @@ class _Written:
             raise NotWritten(f"{show(term)} asks for more of a fold than its terms")
         if any(t.head == "product" for t in subterms(term)) and not _is_pure(term):
             raise NotWritten(f"{show(term)} asks for more of a product than that it is one")
-        paddings = sum(t.head is Op.Pad for t in subterms(term))
+        paddings = frozenset(_paddings(term, trail))
         return [_Term(frozenset(_reads(term, trail)), paddings, pure=_is_pure(term))]
 
     def _of_placed(self, inside: Value, behind: Value, trail: str) -> list[_Term]:
@@ -286,6 +294,29 @@ def _reads(term: Term, trail: str) -> Iterator[tuple[str, str]]:
     for arg in term.args:
         if isinstance(arg, Value):
             yield from _reads(arg, trail)
+
+
+def _paddings(term: Value, trail: str) -> Iterator[tuple[str, str, str]]:
+    """The paddings in a value, each by what its test of a position depends on; equal ones are one test.
+
+    The test asks whether a position lies in what was padded: of the ops through which the position came, the offset,
+    the shape and the stride, and the shape of what was padded.
+    """
+    if term.head is Op.Pad:
+        yield trail, ", ".join(map(show, term.args[1:])), _shape_of(term.args[0])
+    moves = not is_elementwise(term)
+    for k, arg in enumerate(term.args):
+        if isinstance(arg, Value):
+            yield from _paddings(arg, f"{_further(term, trail)}.{k}" if moves else trail)
+
+
+def _shape_of(value: Value) -> str:
+    """What has the shape of a value: the one input of which it is made element by element, or the value itself."""
+    if value.head in ("var", "literal") or not is_elementwise(value) or value.head is Op.Bitcast:
+        return show(value)
+    operands = (a for a in value.args if isinstance(a, Value))
+    shaped = {_shape_of(a) for a in operands if any(isinstance(t, Tensor) for t in subterms(a))}
+    return shaped.pop() if len(shaped) == 1 else show(value)
 
 
 def peeled(rule: Rule) -> Rule | None:

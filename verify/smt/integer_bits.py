@@ -34,7 +34,9 @@ def _shift_count(node: UOp) -> int:
 
 def shl(algebra: Integers, node: UOp) -> Residue:
     """A product with a power of two."""
-    if node.src[1].op is not Op.Const and node.dtype is not index:
+    if node.src[1].op is not Op.Const:
+        if node.dtype is index:
+            return Residue(algebra.value(node.src[0]) * algebra.two_to(node.src[1]), True)
         return Residue(algebra.residue(node.src[0]) * _power(algebra, node), False)
     scale = algebra.int(1 << _shift_count(node))
     if node.dtype is index:
@@ -61,7 +63,10 @@ def exact_shl(algebra: Integers, node: UOp) -> Any:
 
 def shr(algebra: Integers, node: UOp) -> Residue:
     """A quotient by a power of two, rounded down."""
-    scale = algebra.int(1 << _shift_count(node))
+    if node.dtype is index and node.src[1].op is not Op.Const:
+        scale = algebra.two_to(node.src[1])
+    else:
+        scale = algebra.int(1 << _shift_count(node))
     return Residue(algebra.divide(algebra.value(node.src[0]), scale).q, True)
 
 

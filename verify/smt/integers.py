@@ -31,6 +31,7 @@ from soundline.verify.smt.divisibility import (
     without_odd_factors,
 )
 from soundline.verify.smt.integer_laws import EXACT, INTEGER_LAWS
+from soundline.verify.smt.integer_powers import Powers
 from soundline.verify.smt.integer_terms import Quotient, Residue, number_of
 from soundline.verify.smt.obligations import Obligation, is_whole, wrapping_nodes
 from soundline.verify.smt.truncation import Truncations
@@ -47,12 +48,15 @@ class Integers(Algebra):
         self.variables: list[Any] = []
         self.exact: list[Quotient] = []
         """The quotients whose remainder the hypotheses say to be 0."""
+        self.wrapped: list[tuple[Any, Any]] = []
+        """The Ints that were brought into the range of a dtype, each after what it was before."""
         self.truncated = Truncations(self)
         self._quotients: dict[tuple[int, int], Quotient] = {}
         self._fitting = frozenset(wrapping_nodes(obligation.fits))
         self._lower = dict(map(_lower_bound, obligation.hypotheses))
         self.divisible = divisible(obligation.hypotheses)
         self._odd = odd(obligation.hypotheses)
+        self.two_to = Powers(self)
         self.powers = powers_of_two(obligation.hypotheses)
         self.without_common_bits = without_common_bits(obligation.hypotheses)
 
@@ -122,6 +126,7 @@ class Integers(Algebra):
         x, k = self.fresh("wrapped"), self.fresh("wraps")
         self.facts.append(e == x + k * (1 << dtype.bits))
         self._in_range(dtype, x)
+        self.wrapped.append((e, x))
         return x
 
     def element(self, model: Any, node: UOp) -> Element:

@@ -28,6 +28,7 @@ from soundline.verify.smt.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples_tensors import Hint, Tries, show_difference
 from soundline.verify.smt.denotation import Denotation
+from soundline.verify.smt.digit_products import learn_of_products
 from soundline.verify.smt.element_text import equation
 from soundline.verify.smt.elements import Constant, Element, Read, Unsupported, assuming, reads, valid_where
 from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
@@ -56,6 +57,10 @@ MOST_FIRST = 6
 
 FEW_FILLS = 6
 """How many inputs are tried for each choice of small sizes then."""
+
+
+OF_COUNTS = ("uop-shl-c3", "uop-shr-c3")
+"""The constraints that the counts of shifts of index meet."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,16 @@ class Instance:
         self.reader = Denotation(self.space, {node: name for name, node in goal.variables.items()})
         self.reader.licences = licences_of(goal)
         self.reader.settled = lambda leaf: self._missed(leaf) is None
-        conditions = (*goal.hypotheses, *(condition for _, condition in obligations(goal.left)))
-        self.premises = [self.reader.condition(c) for c in conditions if not is_in_loops(c)]
-        self.space.assume(self.premises)
+        stated = [
+            (rule, c) for node in (*goal.hypotheses, *goal.fits, goal.left) for rule, c in obligations(node)
+        ]
+        counts = dict.fromkeys(c for rule, c in stated if rule in OF_COUNTS)
+        others = (*goal.hypotheses, *(c for rule, c in stated if rule not in OF_COUNTS))
+        self.premises = []
+        for conditions in (counts, others):  # a power is told apart by what is known of its exponent
+            more = [self.reader.condition(c) for c in conditions if not is_in_loops(c)]
+            self.premises += more
+            self.space.assume(more)
         self.at: Index = ()
 
     # satisfiability ---------------------------------------------------------------------------------------------
@@ -232,6 +244,8 @@ class Instance:
         self.space.inside(ALWAYS, self.at, shape)
         left = self.reader.element(self.goal.left, self.at, ALWAYS)
         found = differences(self.reader, left, self.reader.element(right, self.at, ALWAYS), ALWAYS)
+        for leaf in found:
+            learn_of_products(self.reader, leaf)
         if not found or self._all_follow(found):
             return Outcome("proved", by_law=self.reader.by_law)
         missed: list[_Missed] = []
@@ -266,6 +280,8 @@ class Instance:
 
     def _missed(self, leaf: Leaf) -> _Missed | None:
         """What is not shown about a leaf; None where it is proved."""
+        if learn_of_products(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):
+            return None
         if self.space.shows_with_equations(leaf.path, leaf.required):
             return None
         if learn_of_indices(self.reader, leaf) and self.space.shows(leaf.path, leaf.required):

@@ -18,6 +18,7 @@ from soundline.spec.instances import Goal
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.spec.ops import group_of
+from soundline.spec.uop import obligations
 from soundline.verify.layers import ROUNDING
 
 SCALAR_OPS = frozenset((*group_of("elementwise", "decomposed"), Op.Bitcast, Op.CDiv, Op.CMod))
@@ -41,6 +42,8 @@ class Obligation:
     """The rule's, or another name that may stand in the name of a test."""
     goal: Goal | None = None
     """The instance of a rule that it is, where it is one."""
+    demands: tuple[tuple[str, UOp], ...] = ()
+    """What the right side needs in order to have a value, in order: the constraint and the condition (`demands`)."""
 
     @property
     def is_trivial(self) -> bool:
@@ -78,17 +81,19 @@ def obligation_of(goal: Goal) -> Obligation:
     licences = frozenset(goal.rule.licences)
     if not goal.env.dtype.is_float:
         licences -= set(ROUNDING)
+    needed = [c for node in (*goal.hypotheses, *goal.fits, goal.left) for _, c in obligations(node)]
     return Obligation(
         name=goal.rule.id,
         label=goal.label,
         variables=goal.variables,
         leading=leading,
-        hypotheses=goal.hypotheses,
+        hypotheses=(*dict.fromkeys(needed), *goal.hypotheses),
         fits=goal.fits,
         left=goal.left,
         right=goal.right,
         licences=licences,
         goal=goal,
+        demands=tuple(obligations(goal.right)),
     )
 
 

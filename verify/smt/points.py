@@ -16,6 +16,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, Element, index, same_value
 from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
+from soundline.spec.errors import EvaluationError
 from soundline.spec.node import UOp
 from soundline.spec.op_schema import Op
 from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
@@ -84,7 +85,13 @@ class Points:
         return _Step(node, law, operand_dtype(node), node.src, extra)
 
     def at(self, point: Sequence[Element]) -> int:
-        """What this point shows."""
+        """What this point shows; nothing where a number is too large to compute."""
+        try:
+            return self._outcome(point)
+        except EvaluationError:
+            return OUT
+
+    def _outcome(self, point: Sequence[Element]) -> int:
         values: Values = dict(zip(self.variables, point, strict=True))
         values.update(self._constants)
         for hypothesis, steps in self._hypotheses:

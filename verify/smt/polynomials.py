@@ -154,6 +154,17 @@ def divide(dividend: Poly, divisor: Poly) -> tuple[Poly, Poly]:
     return quotient, remainder
 
 
+def substituted(poly: Poly, atom: str, by: Poly) -> Poly:
+    """The polynomial with a polynomial in place of an atom."""
+    total = Poly({})
+    for monomial, n in poly.terms.items():
+        product = Poly({tuple(m for m in monomial if m != atom): n})
+        for _ in range(monomial.count(atom)):
+            product = product * by
+        total = total + product
+    return total
+
+
 class Equations:
     """Polynomials known to be zero, as rewrites of their greatest monomial."""
 

@@ -75,8 +75,11 @@ class Script:
         return size if isinstance(size, int) else int(evaluate(size, self.bound).item())
 
     def sizes(self, shape: tuple[Size, ...]) -> str:
-        """A shape."""
-        return repr(tuple(self.size(s) for s in shape))
+        """A shape; of a size that is ill-formed, the expression that is refused."""
+        try:
+            return repr(tuple(self.size(s) for s in shape))
+        except IllFormed:
+            return f"({', '.join(str(s) if isinstance(s, int) else self.node(s) for s in shape)},)"
 
     def node(self, node: UOp) -> str:
         """The expression that builds a node."""

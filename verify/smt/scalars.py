@@ -25,6 +25,7 @@ from soundline.verify.layers import ROUNDING
 from soundline.verify.metering import metered
 from soundline.verify.smt import counterexamples, exhaustive, minimal, sampling
 from soundline.verify.smt.algebra import Algebra, Outside
+from soundline.verify.smt.demands import as_ill_formed, demanded, with_demands_met
 from soundline.verify.smt.licensed_values import LicensedPoints
 from soundline.verify.smt.obligations import SCALAR_OPS, Obligation, obligation_of, scalar_nodes
 from soundline.verify.smt.points import FAILS, OUT, Point, Points
@@ -113,8 +114,21 @@ def decide(obligation: Obligation, budget: Budget) -> Finding:
         return Finding("vacuous", "", detail="both sides are the same term")
     if obligation.licensed:
         return _licensed(obligation, budget)
+    for rule, demand in demanded(obligation):
+        needed = decide(demand, budget)
+        if needed.verdict in ("refuted", "unknown"):
+            return _without_value(obligation, needed, rule)
+    obligation = with_demands_met(obligation)
     state = _Attempt(obligation, budget, Points(obligation))
     return _by_exhaustion(state, upfront=True) or _by_points(state) or _by_solver(state) or _give_up(state)
+
+
+def _without_value(obligation: Obligation, needed: Finding, rule: str) -> Finding:
+    """What it says of an obligation that its right side is not shown to have a value."""
+    if needed.counterexample is None or needed.point is None:
+        return replace(needed, detail=f"not shown that the right side meets {rule}: {needed.detail}")
+    shown = as_ill_formed(obligation, needed.point, needed.counterexample, rule)
+    return replace(needed, counterexample=shown)
 
 
 # Without the solver -----------------------------------------------------------------------------------------------

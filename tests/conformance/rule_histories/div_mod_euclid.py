@@ -9,6 +9,7 @@ from soundline.verify import (
     cmod,
     ediv,
     emod,
+    fits,
     given,
     index,
     int8,
@@ -183,6 +184,98 @@ def multiple_leaves_the_remainder(x: Value, y: Value, c: Const):
 def remainder_twice(x: Value, c: Value):
     """Halide, Simplify_Mod."""
     return emod(emod(x, c), c), emod(x, c)
+
+
+@right(dtypes=SIGNED)
+def remainder_by_a_multiple_first(x: Value, c: Const, d: Const):
+    """Halide, Simplify_Mod, with divisors of any sign, and 0: x mod 0 is x."""
+    given(fits(c * d))
+    return emod(emod(x, c * d), c), emod(x, c)
+
+
+@right(dtypes=[index])
+def remainder_by_a_multiple_of_three_factors(x: Value, c: Const, d: Const, e: Const):
+    """The same, where what is left divides in another order."""
+    return emod(emod(x, c * d * e), e * c), emod(x, c * e)
+
+
+@right(dtypes=[index])
+def remainder_by_a_multiple_that_a_condition_names(x: Value, c: Const, d: Const):
+    """The same."""
+    given(d % c == 0)
+    return emod(emod(x, d), c), emod(x, c)
+
+
+@wrong(dtypes=SIGNED)
+def remainder_by_a_divisor_first(x: Value, c: Const, d: Const):
+    """The same the wrong way around."""
+    return emod(emod(x, c), c * d), emod(x, c * d)
+
+
+@wrong(dtypes=SIGNED)
+def remainder_by_a_sum_first(x: Value, c: Const, d: Const):
+    """A sum in place of a product."""
+    given(c != 0, d != 0, fits(c + d))
+    return emod(emod(x, c + d), c), emod(x, c)
+
+
+@wrong(dtypes=[int8, int32])
+def remainder_by_a_wrapped_multiple_first(x: Value, c: Const, d: Const):
+    """The product of the divisors wraps."""
+    given(c != 0, d != 0)
+    return emod(emod(x, c * d), c), emod(x, c)
+
+
+@right(dtypes=SIGNED)
+def product_of_remainders(x: Value, y: Value, c: Const):
+    """Modular arithmetic: factors may be reduced first, by a divisor of any sign."""
+    given(fits(x * y), fits(emod(x, c) * emod(y, c)))
+    return emod(emod(x, c) * emod(y, c), c), emod(x * y, c)
+
+
+@right(dtypes=[index])
+def sum_of_remainders(x: Value, y: Value, c: Const):
+    """The same of terms."""
+    return emod(emod(x, c) - emod(y, c), c), emod(x - y, c)
+
+
+@right(dtypes=[index])
+def polynomial_of_remainders(x: Value, y: Value, c: Const):
+    """The same of polynomials."""
+    return emod(emod(x, c) ** 2 - emod(y, c) ** 2, c), emod((x - y) * (x + y), c)
+
+
+@right(dtypes=SIGNED)
+def remainders_of_other_conventions_first(x: Value, c: Value):
+    """All three remainders are congruent."""
+    return emod(cmod(x, c), c), cmod(emod(x, c), c)
+
+
+@right(dtypes=[index])
+def remainder_taken_off(x: Value, c: Const):
+    """Boute: what is left divides exactly."""
+    return ediv(x - emod(x, c), c), ediv(x, c)
+
+
+@wrong(dtypes=[index])
+def product_of_remainders_not_reduced(x: Value, y: Value, c: Const):
+    """The last remainder is forgotten."""
+    given(c != 0)
+    return emod(x, c) * emod(y, c), emod(x * y, c)
+
+
+@wrong(dtypes=[index])
+def product_of_remainders_by_two_divisors(x: Value, y: Value, c: Const, d: Const):
+    """Two divisors."""
+    given(c != 0, d != 0)
+    return emod(emod(x, c) * emod(y, d), c), emod(x * y, c)
+
+
+@wrong(dtypes=[int8])
+def product_of_remainders_that_wraps(x: Value, y: Value, c: Const):
+    """Modulo 2^w and modulo c at once."""
+    given(c != 0)
+    return emod(emod(x, c) * emod(y, c), c), emod(x * y, c)
 
 
 @right(dtypes=[int32])

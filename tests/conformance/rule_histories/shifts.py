@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from soundline.verify import (
+    Const,
     Value,
+    cdiv,
+    claim,
     fits,
     given,
     index,
@@ -399,6 +402,128 @@ def narrowed_right_shift(x: Value):
 def widened_left_shift(x: Value):
     """Cranelift #3906's kind: bits above a narrow value."""
     return (x.cast(uint32) << 4).cast(uint64), (x << 4).cast(uint64)
+
+
+# Of the mathematical integers, by a count that is not known ---------------------------------------------------------
+
+
+@right(dtypes=[index])
+def index_shifted_up_and_down(x: Value, c: Const):
+    """Halide: nothing is lost, whatever the count."""
+    return (x << c) >> c, x
+
+
+@right(dtypes=[index])
+def index_shifted_twice(x: Value, c: Const, d: Const):
+    """LLVM, InstCombine: counts are added, and no sum of them is too great."""
+    return (x << c) << d, x << (c + d)
+
+
+@right(dtypes=[index])
+def index_shifted_down_twice(x: Value, c: Const, d: Const):
+    """The same downwards, of negative numbers too."""
+    return (x >> c) >> d, x >> (c + d)
+
+
+@right(dtypes=[index])
+def index_shifted_up_further_than_down(x: Value, c: Const, d: Const):
+    """LLVM, InstCombine: the difference of the counts."""
+    given(d <= c)
+    return (x << c) >> d, x << (c - d)
+
+
+@right(dtypes=[index])
+def index_shifted_down_further_than_up(x: Value, c: Const, d: Const):
+    """The same the other way."""
+    given(c <= d)
+    return (x << c) >> d, x >> (d - c)
+
+
+@right(dtypes=[index])
+def index_shift_as_a_product(x: Value, c: Const):
+    """Every compiler that multiplies by powers of two."""
+    return x << c, x * (1 << c)
+
+
+@right(dtypes=[index])
+def index_shift_as_a_quotient(x: Value, c: Const):
+    """A floor, as an arithmetic shift rounds."""
+    return x >> c, x // (1 << c)
+
+
+@right(dtypes=[index])
+def index_low_bits_cleared(x: Value, c: Const):
+    """Hacker's Delight: rounding down to a multiple of a power of two."""
+    return (x >> c) << c, x - x % (1 << c)
+
+
+@right(dtypes=[index])
+def index_field_above_another(x: Value, y: Value, c: Const):
+    """Addresses put together of a page and an offset."""
+    given(y >= 0, y < (1 << c))
+    return ((x << c) + y) >> c, x
+
+
+@right(dtypes=[index])
+def index_shifts_of_a_sum(x: Value, y: Value, c: Const):
+    """A common factor."""
+    return (x << c) - (y << c), (x - y) << c
+
+
+@right(dtypes=[index])
+def index_shifts_compared(x: Value, y: Value, c: Const):
+    """Powers of two are positive."""
+    return (x << c) < (y << c), x < y
+
+
+@right(dtypes=[index])
+def power_of_two_is_greater_than_its_exponent(c: Const):
+    """Used to bound logarithms."""
+    given(c >= 0)
+    return claim((1 << c) > c)
+
+
+@wrong(dtypes=[index])
+def index_shifted_down_and_up(x: Value, c: Const):
+    """The low bits are gone."""
+    return (x >> c) << c, x
+
+
+@wrong(dtypes=[index])
+def index_shifted_by_the_product(x: Value, c: Const, d: Const):
+    """Counts multiplied."""
+    return (x << c) << d, x << (c * d)
+
+
+@wrong(dtypes=[index])
+def index_shifted_by_a_negative_difference(x: Value, c: Const, d: Const):
+    """Nothing is shifted by a negative count."""
+    return (x << c) >> d, x << (c - d)
+
+
+@wrong(dtypes=[index])
+def index_shifted_where_nothing_was(x: Value, c: Const):
+    """The other way around, where nothing says that the count is not negative."""
+    return x, (x << c) >> c
+
+
+@wrong(dtypes=[index])
+def index_shift_as_a_truncated_quotient(x: Value, c: Const):
+    """C rounds toward zero."""
+    return x >> c, cdiv(x, 1 << c)
+
+
+@wrong(dtypes=[index])
+def index_shifts_of_a_rounded_sum(x: Value, y: Value, c: Const):
+    """Carries are lost."""
+    return (x >> c) + (y >> c), (x + y) >> c
+
+
+@vacuous(dtypes=[index])
+def index_shifted_by_negative_counts(x: Value, c: Const):
+    """No left side has a value."""
+    given(c < 0)
+    return x << c, x
 
 
 @vacuous(dtypes=WORDS)

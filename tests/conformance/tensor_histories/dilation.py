@@ -6,7 +6,9 @@ from typing import Any
 
 from soundline.verify import (
     Body,
+    Offset,
     Range,
+    Shape,
     Size,
     Tensor,
     float32,
@@ -181,6 +183,57 @@ def stride_of_a_stride(x: Tensor, n: Size, a: Size, b: Size):
 def stride_of_dilation_by_more(x: Tensor["n"], n: Size, a: Size, b: Size):
     """A stride that divides what was spread leaves the rest of it."""
     return taken(spread(x, n, a * b), n * a, b), spread(x, n, a)
+
+
+@right()
+def dilation_in_the_other_order(x: Tensor["n"], n: Size, a: Size, b: Size):
+    """Two dilations commute."""
+    return spread(spread(x, n, b), n * b, a), spread(spread(x, n, a), n * a, b)
+
+
+@right()
+def dilation_of_padding(x: Tensor, a: Offset, s: Shape, b: Offset, t: Shape, k: Shape):
+    """XLA, AlgebraicSimplifier: interior padding, by any stride, of what is padded at its ends."""
+    given(x.shape >= 1, k >= 1)
+    return x.pad(a, s).pad(b, t, k), x.pad(b + a * k, t, k)
+
+
+@right()
+def padding_of_dilation(x: Tensor, a: Offset, s: Shape, b: Offset, t: Shape, k: Shape):
+    """The same in the other order."""
+    given(x.shape >= 1, k >= 1)
+    return x.pad(a, s, k).pad(b, t), x.pad(a + b, t, k)
+
+
+@right()
+def dilation_of_dilation_with_offsets(
+    x: Tensor["n"], n: Size, a: Size, s: Size, b: Size, t: Size, k: Size, j: Size
+):
+    """Both at once: strides multiply, and the inner offset is spread."""
+    given(n >= 1, k >= 1, j >= 1)
+    return x.pad((a,), (s,), (k,)).pad((b,), (t,), (j,)), x.pad((a * j + b,), (t,), (k * j,))
+
+
+@wrong()
+def dilation_of_padding_without_its_stride(x: Tensor, a: Offset, s: Shape, b: Offset, t: Shape, k: Shape):
+    """The inner offset as it was."""
+    given(x.shape >= 1, k >= 1)
+    return x.pad(a, s).pad(b, t, k), x.pad(b + a, t, k)
+
+
+@wrong()
+def dilation_of_dilation_with_the_other_stride(
+    x: Tensor["n"], n: Size, a: Size, s: Size, b: Size, t: Size, k: Size, j: Size
+):
+    """The inner offset times its own stride."""
+    given(n >= 1, k >= 1, j >= 1)
+    return x.pad((a,), (s,), (k,)).pad((b,), (t,), (j,)), x.pad((a * k + b,), (t,), (k * j,))
+
+
+@wrong()
+def dilation_in_another_order_by_one_factor(x: Tensor["n"], n: Size, a: Size, b: Size):
+    """One factor twice."""
+    return spread(spread(x, n, b), n * b, a), spread(spread(x, n, a), n * a, a)
 
 
 @wrong()

@@ -466,3 +466,40 @@ def remainder_beyond_its_divisor(x: Value, c: Const):
     """No remainder reaches its divisor."""
     given(c > 0, x % c >= c)
     return x % c, x
+
+
+# Shifts by counts that are not known ------------------------------------------------------------------------------
+
+
+@right()
+def index_by_a_shift(x: Tensor["n"], n: Size, i: Value[index], c: Const[index]):
+    """Every compiler that multiplies by powers of two."""
+    given(i >= 0, (i << c) < n)
+    return x.index(i << c), x.index(i * (1 << c))
+
+
+@right()
+def rows_of_a_power_of_two(x: Tensor["n"], n: Size, m: Size, c: Const[index], d: Const[index]):
+    """Tiles whose sizes are powers of two."""
+    given(n == m << (c + d))
+    return x.reshape((m << c, 1 << d)).reshape((n,)), x
+
+
+@right(dtypes=[int8])
+def tiles_of_a_power_of_two(x: Tensor["m", 4], m: Size, c: Const[index]):
+    """The same of a known size."""
+    given(m == 1 << c)
+    return x.reshape((1 << (c + 2),)).reshape((m, 4)), x
+
+
+@wrong()
+def rows_of_another_power_of_two(x: Tensor["n"], n: Size, m: Size, c: Const[index], d: Const[index]):
+    """One place too far."""
+    given(n == m << (c + d))
+    return x.reshape((m << c, 1 << d)), x.reshape((m << c, 2 << d))
+
+
+@wrong()
+def index_shifted_down_and_up(x: Tensor["n"], n: Size, i: Value[index], c: Const[index]):
+    """The low bits are gone."""
+    return x.index((i >> c) << c), x.index(i)

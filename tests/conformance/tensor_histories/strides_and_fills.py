@@ -291,6 +291,63 @@ def softmax_sum_with_a_masked_tail(x: Tensor["n"], n: Size, m: Size):
 
 
 @right(dtypes=[float32])
+def softmax_sum_with_a_masked_tail_along_any_axes(x: Tensor, a: Axes, t: Shape):
+    """The same along a set of axes, at every rank."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape), fill=NOTHING).exp2().sum(a), x.exp2().sum(a)
+
+
+@right(dtypes=[float32])
+def softmax_sum_masked_on_both_sides(x: Tensor, a: Axes, o: Offset, t: Shape):
+    """The same with a head and a tail, as a window that slides has them."""
+    given(o >= 0, o + x.shape <= t)
+    return x.pad(where(a, o, 0), where(a, t, x.shape), fill=NOTHING).exp2().sum(a), x.exp2().sum(a)
+
+
+@right(dtypes=[float32], licences="reassociate")
+def softmax_sum_with_a_masked_tail_in_any_order(x: Tensor, a: Axes, t: Shape):
+    """The same where sums may be taken in another order."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape), fill=NOTHING).exp2().sum(a), x.exp2().sum(a)
+
+
+@right(dtypes=[float32])
+def maximum_with_a_masked_tail_along_any_axes(x: Tensor, a: Axes, t: Shape):
+    """And the maximum that goes before it."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape), fill=NOTHING).max(a), x.max(a)
+
+
+@wrong(dtypes=[float32])
+def softmax_sum_with_a_zero_tail_along_any_axes(x: Tensor, a: Axes, t: Shape):
+    """2^0 is 1."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape)).exp2().sum(a), x.exp2().sum(a)
+
+
+@wrong(dtypes=[float32])
+def softmax_sum_with_a_tail_of_the_least_exponent(x: Tensor, a: Axes, t: Shape):
+    """2^-126 is little, and not nothing."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape), fill=-126.0).exp2().sum(a), x.exp2().sum(a)
+
+
+@wrong(dtypes=[float32])
+def softmax_product_with_a_masked_tail(x: Tensor, a: Axes, t: Shape):
+    """To a product nothing is everything."""
+    given(x.shape <= t)
+    return x.pad(0, where(a, t, x.shape), fill=NOTHING).exp2().prod(a), x.exp2().prod(a)
+
+
+@wrong(dtypes=[float32])
+def weighted_softmax_sum_with_a_masked_tail(x: Tensor, y: Tensor, a: Axes, t: Shape):
+    """A weight makes -0.0 of what is not added."""
+    given(x.shape <= t, x.shape == y.shape)
+    masked = x.pad(0, where(a, t, x.shape), fill=NOTHING).exp2()
+    return (masked * y.pad(0, where(a, t, x.shape))).sum(a), (x.exp2() * y).sum(a)
+
+
+@right(dtypes=[float32])
 def sum_of_magnitudes_with_a_zero_tail(x: Tensor["n"], n: Size, m: Size):
     """The same of magnitudes."""
     given(n <= m)
