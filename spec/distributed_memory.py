@@ -261,4 +261,15 @@ def agree_on_side(first: Tiling, other: Tiling, *, name: str = "barrier") -> Non
     one = (first.domain, first.tile, first.box, first.offset)
     two = (other.domain, other.tile, other.box, other.offset)
     if one != two:
-        raise refused(name, "dist-barrier-c2", f"{one} in one, {two} in another")
+        given = f"{_who(first)} in one, {_who(other)} in another"
+        raise refused(name, "dist-barrier-c2", given)
+
+
+def _who(tiling: Tiling) -> str:
+    """The threads that run a statement, for a reader: ``threads 32 to 63 of 96, 32 at a time``."""
+    ranges = [
+        f"{'threads' if k == 0 else 'and'} {offset} to {offset + box - 1} of {extent}"
+        for k, (extent, box, offset) in enumerate(zip(tiling.domain, tiling.box, tiling.offset, strict=True))
+    ]
+    each = "" if tiling.tile in (tiling.box, tiling.domain) else f", in tiles of {' by '.join(map(str, tiling.tile))}"
+    return " ".join(ranges) + each

@@ -13,6 +13,7 @@ import cli_pages
 import collective_pages
 import composition_pages
 import conformance_pages
+import cuda_pages
 import decision_pages
 import engine_pages
 import error_pages
@@ -52,6 +53,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "conformance-suites": conformance_pages.suites,
     "conformance-summary": conformance_pages.summary,
     "kinds": cli_pages.kinds,
+    "cuda-idioms": cuda_pages.idioms,
+    "cuda-left-out": cuda_pages.left_out,
+    "cuda-refused": cuda_pages.refused,
     "decisions": decision_pages.decisions,
     "licences": decision_pages.licences,
     "engine": engine_pages.engine,
