@@ -271,5 +271,9 @@ def _who(tiling: Tiling) -> str:
         f"{'threads' if k == 0 else 'and'} {offset} to {offset + box - 1} of {extent}"
         for k, (extent, box, offset) in enumerate(zip(tiling.domain, tiling.box, tiling.offset, strict=True))
     ]
-    each = "" if tiling.tile in (tiling.box, tiling.domain) else f", in tiles of {' by '.join(map(str, tiling.tile))}"
+    each = (
+        ""
+        if tiling.tile in (tiling.box, tiling.domain)
+        else f", in tiles of {' by '.join(map(str, tiling.tile))}"
+    )
     return " ".join(ranges) + each

@@ -133,7 +133,8 @@ def _by_more(case: Case, near: Crossing) -> Iterator[Fix]:
 
 
 def _awaited(case: Case, near: Crossing) -> Iterator[Fix]:
-    """The await that comes too early for an arrive waits for it, by another N."""
+    """The await that comes too early for an arrive waits for it: by another place of one of them, or by another N."""
+    yield from (f for f in _moved(case) if f.tried)
     queues = near.first.queues if isinstance(near.first, Arrived) else _trailing(near.first)
     waits = [e for _, e in case.run if isinstance(e, Awaited) and e.queue in queues]
     for wait in reversed(waits):
@@ -144,6 +145,52 @@ def _awaited(case: Case, near: Crossing) -> Iterator[Fix]:
                 return
     what = "" if isinstance(near.first, Arrived) else "the trailing barrier of "
     yield Fix(f"await {what}{_at(near.first)} before the later access")
+
+
+def _moved(case: Case) -> Iterator[Fix]:
+    """An arrive behind the earlier access, or an await before the later one: a pipeline keeps its depth."""
+    earlier, later = case.earlier.place, case.later.place
+    arrives = [e for _, e in case.run if isinstance(e, Arrived) and e.place.threads >= earlier.threads]
+    for arrive in {e.place.path: e for e in arrives}.values():
+        run = _behind(case.run, arrive.place.path, earlier.path)
+        yield Fix(
+            f"move {_at(arrive)} behind {_at(case.earlier)}", run != list(case.run) and removes(case, run)
+        )
+    waits = [e for _, e in case.run if isinstance(e, Awaited) and e.place.threads >= later.threads]
+    for wait in {e.place.path: e for e in waits}.values():
+        run = _before(case.run, wait, later.path)
+        yield Fix(f"move {_at(wait)} before {_at(case.later)}", removes(case, run))
+
+
+def _behind(run: Run, arrive: tuple[int, ...], access: tuple[int, ...]) -> list[tuple[int, Event]]:
+    """A run in which each arrive of a statement comes behind the access that follows it."""
+    moved = list(run)
+    for item in run:
+        if item[1].place.path != arrive:
+            continue
+        at = moved.index(item)
+        for k in range(at + 1, len(moved) - 1):
+            if moved[k][1].place.path == arrive:
+                break
+            if moved[k][1].place.path == access:
+                moved.insert(k, moved.pop(at))
+                break
+    return moved
+
+
+def _before(run: Run, wait: Awaited, access: tuple[int, ...]) -> list[tuple[int, Event]]:
+    """A run in which each await of a statement comes before the access that it follows, the last one as well."""
+    moved: list[tuple[int, Event]] = []
+    waiting = [item for item in run if item[1].place.path == wait.place.path]
+    taken: set[int] = set()
+    for k, item in enumerate(run):
+        if item[1].place.path == access:
+            after = next((w for w in run[k + 1 :] if w in waiting and w[0] not in taken), (-1, wait))
+            taken.add(after[0])
+            moved.append(after)
+        if item not in waiting or item[0] not in taken:
+            moved.append(item)
+    return moved
 
 
 def _trailing(event: Event) -> tuple[QueueId, ...]:

@@ -211,9 +211,8 @@ IDIOMS: tuple[Idiom, ...] = (
         "One barrier with two sides is both rings: its *forward* side is ``full``, its *reverse* side ``empty``. "
         "Slots and "
         "parities are not written: ``~N`` is the await of the arrive N back, and the generated code counts both. "
-        "A barrier "
-        "is therefore not indexed by a stage (``full[k % 2]`` is refused, :law:`dist-barrier-c1`): an index tells collectives "
-        "apart.",
+        "A barrier is therefore not indexed by a stage (``full[k % 2]`` is refused, :law:`dist-barrier-c1`): an index "
+        "tells collectives apart.",
     ),
     Idiom(
         "One lane gives a slot of the ring back",

@@ -302,3 +302,47 @@ def test_a_name_of_warps_is_an_identifier(name: str) -> None:
     with pytest.raises(CollectiveError) as caught:
         NamedWarps(name, 1)
     assert caught.value.rule == "coll-device-c8"
+
+
+# Where an arrive and an await stand -------------------------------------------------------------------------------
+
+RING = """
+s: i32[2] @ CudaSmemLinear
+bar: barrier @ CudaMbarrier
+for k in seq(0, 4):
+    with CudaWarps(0, 1):
+        for e in cuda_threads(0, 1, unit=cuda_thread):
+            {writes}
+            Arrive(cuda_in_order, 1) >> bar
+    with CudaWarps(1, 2):
+        for e in cuda_threads(0, 1, unit=cuda_thread):
+            Await(bar, cuda_in_order, ~0)
+            {reads}
+Fence(cuda_in_order, cuda_in_order)
+"""
+WAIT, FILL = "ReverseAwait(bar, cuda_in_order, ~2)", "s[k % 2] = x[k]"
+BACK_EARLY, TAKE = "ReverseArrive(cuda_in_order, 1) >> bar", "y[k] = s[k % 2]"
+
+
+def ring(writes: tuple[str, ...], reads: tuple[str, ...]) -> tuple[Event, ...]:
+    gap = "\n" + " " * 12
+    return program(
+        RING.format(writes=gap.join(writes), reads=gap.join(reads)), arguments=TINY, shape="blockDim=64"
+    )
+
+
+def test_a_hint_moves_an_arrive_or_an_await_before_it_makes_a_pipeline_shorter() -> None:
+    assert right(ring((WAIT, FILL), (TAKE, BACK_EARLY)))
+    for writes, reads, said in (
+        ((WAIT, FILL), (BACK_EARLY, TAKE), f"move {BACK_EARLY} (line 15) behind {TAKE} (line 16)"),
+        ((FILL, WAIT), (TAKE, BACK_EARLY), f"move {WAIT} (line 10) before {FILL} (line 9)"),
+    ):
+        (finding,) = judge(ring(writes, reads)).findings
+        assert finding.id == "mach-write-war"
+        assert finding.fix is not None
+        assert finding.fix.tried
+        assert finding.fix.text == said
+    three = ring((WAIT.replace("~2", "~3"), FILL), (TAKE, BACK_EARLY))
+    found = judge(three).findings[0].fix
+    assert found is not None
+    assert "N is ~2 instead of ~3" in found.text
