@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from soundline.spec.barriers import BarrierType, QueueId
 from soundline.spec.events import Action, Arrived, Awaited, Event, Fenced
@@ -148,18 +149,26 @@ def _awaited(case: Case, near: Crossing) -> Iterator[Fix]:
 
 
 def _moved(case: Case) -> Iterator[Fix]:
-    """An arrive behind the earlier access, or an await before the later one: a pipeline keeps its depth."""
+    """An arrive behind the earlier access, or an await before the later one, where the text has them the other way
+    round: a pipeline keeps its depth.
+    """
     earlier, later = case.earlier.place, case.later.place
-    arrives = [e for _, e in case.run if isinstance(e, Arrived) and e.place.threads >= earlier.threads]
-    for arrive in {e.place.path: e for e in arrives}.values():
-        run = _behind(case.run, arrive.place.path, earlier.path)
-        yield Fix(
-            f"move {_at(arrive)} behind {_at(case.earlier)}", run != list(case.run) and removes(case, run)
-        )
-    waits = [e for _, e in case.run if isinstance(e, Awaited) and e.place.threads >= later.threads]
-    for wait in {e.place.path: e for e in waits}.values():
-        run = _before(case.run, wait, later.path)
-        yield Fix(f"move {_at(wait)} before {_at(case.later)}", removes(case, run))
+    for arrive in _statements(e for _, e in case.run if isinstance(e, Arrived)):
+        if arrive.place.threads >= earlier.threads and arrive.place.path < earlier.path:
+            run = _behind(case.run, arrive.place.path, earlier.path)
+            yield Fix(f"move {_at(arrive)} behind {_at(case.earlier)}", removes(case, run))
+    for wait in _statements(e for _, e in case.run if isinstance(e, Awaited)):
+        if wait.place.threads >= later.threads and wait.place.path > later.path:
+            run = _before(case.run, wait, later.path)
+            yield Fix(f"move {_at(wait)} before {_at(case.later)}", removes(case, run))
+
+
+E = TypeVar("E", Arrived, Awaited)
+
+
+def _statements(events: Iterable[E]) -> Iterable[E]:
+    """One event of each statement."""
+    return {e.place.path: e for e in events}.values()
 
 
 def _behind(run: Run, arrive: tuple[int, ...], access: tuple[int, ...]) -> list[tuple[int, Event]]:
