@@ -30,6 +30,9 @@ ASKERS: dict[str, Callable[[Asked], Opinion]] = {
 }
 """Who can be asked, by the names that a budget carries."""
 
+LABELS = {"operands": operands.BY, "floats": floats.BY}
+"""How an opinion calls those who are no program of their own."""
+
 OPTIONAL = (*SOLVERS, "islpy")
 """Those that need a package that soundline does not bring."""
 
@@ -55,8 +58,17 @@ def with_opinions(rule: Rule, dtype: DType, budget: Budget, judge: Callable[[], 
     with listening(lambda text, said: questions.append((text, said))):
         found = judge()
     asked = Asked(rule, dtype, found, replace(budget, opinions=()), questions)
-    opinions = tuple(ASKERS[name](asked) for name in budget.opinions)
+    opinions = tuple(_of(name, asked) for name in budget.opinions)
     return replace(asked.settled or found, opinions=opinions)
+
+
+def _of(name: str, asked: Asked) -> Opinion:
+    """What one of them says; a mistake of ours on the way costs this answer, and not the verdict."""
+    try:
+        return ASKERS[name](asked)
+    except Exception as error:  # noqa: BLE001
+        message = str(error).split("\n", 1)[0][:200]
+        return Opinion(LABELS.get(name, name), "open", f"it failed: {type(error).__name__}: {message}")
 
 
 def attacked(rule: Rule, dtype: DType, found: LayerResult, budget: Budget) -> LayerResult:
