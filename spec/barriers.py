@@ -220,14 +220,17 @@ def arrive_pieces(
     n: int = 1,
     reverse: bool = False,
     closes_block: bool = False,
+    name: str | None = None,
 ) -> tuple[str, ...]:
     """The pieces that an arrive becomes; `closes_block` says that it is the last statement of its async block.
+
+    An error names the barrier by `name`, or else by its type.
 
     >>> thread = Collective(frozenset({3}), block_dim=64)
     >>> arrive_pieces(BarrierType.CudaCommitGroup, sync_tl("Sm80_cp_async"), thread)
     ('cp.async.commit_group',)
     """
-    where = f"{'Reverse' if reverse else ''}Arrive({first}, {n}) >> {barrier}"
+    where = f"{'Reverse' if reverse else ''}Arrive({first}, {n}) >> {name or barrier}"
     _check_type(where, barrier, reverse)
     if n != 1:
         raise _refused(where, "bar-arrive-n", f"N = {n}")
@@ -248,21 +251,39 @@ def arrive_pieces(
     return ("mbarrier.arrive.expect_tx",)
 
 
+def n_text(n: int) -> str:
+    """The N of an await, as programs write it.
+
+    >>> n_text(2), n_text(-1), n_text(-3)
+    ('2', '~0', '~2')
+    """
+    return str(n) if n >= 0 else f"~{~n}"
+
+
 def await_pieces(
-    barrier: BarrierType, first: SyncTl, second: SyncTl, by: Collective, *, n: int, reverse: bool = False
+    barrier: BarrierType,
+    first: SyncTl,
+    second: SyncTl,
+    by: Collective,
+    *,
+    n: int,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> tuple[str, ...]:
     """The pieces that an await becomes; `first` is the timeline of the arrives that it is paired with.
+
+    An error names the barrier by `name`, or else by its type.
 
     >>> cta = Collective(frozenset(range(64)), block_dim=64)
     >>> await_pieces(BarrierType.CudaMbarrier, sync_tl("cuda_in_order"), sync_tl("cuda_async_proxy"), cta, n=~0)
     ('mbarrier.try_wait', 'fence.proxy.async')
     """
-    where = f"{'Reverse' if reverse else ''}Await({barrier}, {second}, {n})"
+    where = f"{'Reverse' if reverse else ''}Await({name or barrier}, {second}, {n_text(n)})"
     _check_type(where, barrier, reverse)
     if barrier is BarrierType.CudaCommitGroup:
         group = _group(where, first, by)
         if n < 0:
-            raise _refused(where, "bar-group-n", f"N = {n}")
+            raise _refused(where, "bar-group-n", f"N = {n_text(n)}")
         if not within_second(second, sync_tl(group.within)):
             raise _refused(where, "bar-group-second", f"{second}, with arrives from {first}")
         return (group.wait,)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from soundline.spec.barriers import BarrierType, QueueId
+from soundline.spec.barriers import BarrierType, QueueId, n_text
 from soundline.spec.events import Action, Arrived, Awaited, Event, Fenced
 from soundline.spec.fences import WARP
 from soundline.spec.hazard_causes import Case, Crossing, Run, replayed
@@ -213,11 +213,6 @@ def _stronger(n: int) -> list[int]:
 
 def _with_n(event: Event, n: int) -> Event:
     return replace(event, n=n) if isinstance(event, Awaited) else event
-
-
-def n_text(n: int) -> str:
-    """The N of an await, as programs write it."""
-    return str(n) if n >= 0 else f"~{~n}"
 
 
 # A new synchronization --------------------------------------------------------------------------------------------

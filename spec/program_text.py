@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from soundline.spec.barriers import n_text
 from soundline.spec.expressions import (
     BINARY,
     COMPARISONS,
@@ -169,8 +170,9 @@ def _simple(statement: Statement) -> str:
             return f"{head}({statement.first.name}, {statement.n}){_trailing(statement.barriers)}"
         case Await():
             head = "ReverseAwait" if statement.reverse else "Await"
-            n = str(statement.n) if statement.n >= 0 else f"~{~statement.n}"
-            return f"{head}({_barrier(statement.barrier)}, {statement.second.name}, {n})"
+            return (
+                f"{head}({barrier_text(statement.barrier)}, {statement.second.name}, {n_text(statement.n)})"
+            )
         case Call():
             given = [expression(a) for a in statement.arguments]
             given += [f"{name}={expression(value)}" for name, value in statement.keywords]
@@ -180,10 +182,11 @@ def _simple(statement: Statement) -> str:
 
 
 def _trailing(barriers: Iterable[BarrierAt]) -> str:
-    return "".join(f" >> {_barrier(barrier)}" for barrier in barriers)
+    return "".join(f" >> {barrier_text(barrier)}" for barrier in barriers)
 
 
-def _barrier(barrier: BarrierAt) -> str:
+def barrier_text(barrier: BarrierAt) -> str:
+    """A barrier with its indices."""
     return barrier.name + (_indices(barrier.indices) if barrier.indices else "")
 
 

@@ -23,6 +23,7 @@ from soundline.spec.distributed_memory import Deduction, deduce_barrier, refused
 from soundline.spec.expressions import Span
 from soundline.spec.fences import Collective, fence_pieces
 from soundline.spec.instruction_schema import Instruction
+from soundline.spec.program_text import barrier_text
 from soundline.spec.program_text import expression as text_of
 from soundline.spec.program_types import Node, Ref
 from soundline.spec.programs import AllocBarrier, Arrive, Await, BarrierAt, Call, Fence, Statement
@@ -175,6 +176,12 @@ def check_split(statement: Arrive | Await, standing: Standing, found: Synchroniz
     queues.uses.append(QueueUse(statement, standing.path, standing.scope, timeline, deduction, patterns))
 
 
+def barriers_text(statement: Arrive | Await) -> str:
+    """The barriers of a statement, as it writes them: ``bar[c] >> bar[:]``."""
+    at = statement.barriers if isinstance(statement, Arrive) else (statement.barrier,)
+    return " >> ".join(map(barrier_text, at))
+
+
 def _reference(statement: Arrive | Await) -> Ref:
     return statement.first if isinstance(statement, Arrive) else statement.second
 
@@ -184,7 +191,13 @@ def _arrive(statement: Arrive, kind: BarrierType, first: SyncTl, scope: Scope) -
     return in_every_iteration(
         scope,
         lambda by: arrive_pieces(
-            kind, first, by, n=statement.n, reverse=statement.reverse, closes_block=closes
+            kind,
+            first,
+            by,
+            n=statement.n,
+            reverse=statement.reverse,
+            closes_block=closes,
+            name=barriers_text(statement),
         ),
     )
 
@@ -192,7 +205,8 @@ def _arrive(statement: Arrive, kind: BarrierType, first: SyncTl, scope: Scope) -
 def _check_type(statement: Await, kind: BarrierType, second: SyncTl, scope: Scope) -> None:
     """What can be said of an await before its arrives are known: whether its type has it at all."""
     if kind is BarrierType.CudaEvent or (statement.reverse and kind is not BarrierType.CudaMbarrier):
-        await_pieces(kind, second, second, _first_collective(scope), n=statement.n, reverse=statement.reverse)
+        by, name = _first_collective(scope), barriers_text(statement)
+        await_pieces(kind, second, second, by, n=statement.n, reverse=statement.reverse, name=name)
 
 
 def _first_collective(scope: Scope) -> Collective:

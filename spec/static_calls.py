@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from soundline.spec.collective_units import CollUnit
 from soundline.spec.errors import CollectiveError
 from soundline.spec.expressions import Expr, Index, Name
 from soundline.spec.instruction_schema import Instruction
@@ -23,7 +24,7 @@ from soundline.spec.static_memory import memory_of
 from soundline.spec.static_scope import Standing
 from soundline.spec.static_sizes import decided, difference, substituted, value
 from soundline.spec.static_windows import Window
-from soundline.spec.tilings import match
+from soundline.spec.tilings import Tiling, expected, match
 
 
 def callee_of(call: Call) -> Proc | Instruction:
@@ -90,7 +91,31 @@ def _check_executor(call: Call, instruction: Instruction, standing: Standing) ->
         match(scope.tiling, instruction.unit)
     except CollectiveError as error:
         given = f"{error.given}, for {instruction.unit} ({error.rule})"
-        raise static_refusal("instr-unit", call, instruction, given) from error
+        hint = f"{_who_divides(scope.tiling, instruction.unit)} makes these collectives"
+        if error.hint:
+            hint = f"{hint}; {error.hint}"
+        raise static_refusal("instr-unit", call, instruction, given, hint=hint) from error
+
+
+def _who_divides(tiling: Tiling, unit: CollUnit) -> str:
+    """Which loop or block of warps makes a statement miss a unit: the outermost that a unit cannot be compared with."""
+    around = [tiling]
+    while around[-1].parent is not None:
+        around.append(around[-1].parent)
+    found = next((t for t in reversed(around) if not _is_comparable(t, unit)), tiling)
+    if found.parent is None:
+        return "the device function"
+    if len(found.iterators) > len(found.parent.iterators):
+        return f"the loop over {found.iterators[-1].name}"
+    return f"CudaWarps(name={found.warps!r})" if found.warps != found.parent.warps else "CudaWarps"
+
+
+def _is_comparable(tiling: Tiling, unit: CollUnit) -> bool:
+    try:
+        expected(tiling, unit)
+    except CollectiveError:
+        return False
+    return True
 
 
 def _check_operand(

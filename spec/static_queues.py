@@ -25,7 +25,13 @@ from soundline.spec.barriers import (
 from soundline.spec.distributed_memory import Deduction, agree_on_side
 from soundline.spec.errors import CollectiveError
 from soundline.spec.programs import Arrive, Await
-from soundline.spec.static_barriers import Queues, QueueUse, Synchronization, in_every_iteration
+from soundline.spec.static_barriers import (
+    Queues,
+    QueueUse,
+    Synchronization,
+    barriers_text,
+    in_every_iteration,
+)
 from soundline.spec.static_conditions import placed, static_refusal
 from soundline.spec.static_pairing import arrives_first
 from soundline.spec.static_windows import Path
@@ -193,7 +199,15 @@ def _await(use: QueueUse, kind: BarrierType, first: SyncTl) -> tuple[str, ...]:
     with placed(statement):
         return in_every_iteration(
             use.scope,
-            lambda by: await_pieces(kind, first, use.timeline, by, n=statement.n, reverse=statement.reverse),
+            lambda by: await_pieces(
+                kind,
+                first,
+                use.timeline,
+                by,
+                n=statement.n,
+                reverse=statement.reverse,
+                name=barriers_text(statement),
+            ),
         )
 
 

@@ -166,7 +166,11 @@ def split(dim: Dim, factor: int, subject: str) -> tuple[Dim, Dim]:
         whole = start % factor == 0 and dim.box % factor == 0
         if not (within or whole):
             given = f"a collective of {dim.box} that starts at {start}, split by {factor}"
-            raise refused(subject, "coll-domain-c4", given, hint="choose loops and warps that are aligned")
+            below = start // factor * factor
+            begins = f"{below} or {below + factor}" if start % factor else str(start)
+            many = f"of {factor}" if dim.box < factor else f"of a multiple of {factor}"
+            hint = f"aligned are collectives {many} threads that begin at a multiple of {factor}: at {begins}"
+            raise refused(subject, "coll-domain-c4", given, hint=hint)
     small = dim.box < factor
     left = Dim(
         dim.extent // factor,

@@ -346,3 +346,53 @@ def test_a_hint_moves_an_arrive_or_an_await_before_it_makes_a_pipeline_shorter()
     found = judge(three).findings[0].fix
     assert found is not None
     assert "N is ~2 instead of ~3" in found.text
+
+
+# What errors name -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        (
+            "with CudaWarps(1, 5):",
+            "CudaWarps makes these collectives; aligned are collectives of a multiple of 128",
+        ),
+        (
+            "for w in cuda_threads(0, 2, unit=3 * cuda_warp):",
+            "the loop over w makes these collectives; aligned are",
+        ),
+    ],
+)
+def test_a_unit_that_is_missed_names_who_makes_the_collectives(around: str, said: str) -> None:
+    body = f"""
+    d: f32[64, 8] @ Sm90_RmemMatrixD
+    {around}
+        with CudaAsync(wgmma_async):
+            Sm90_zero_scale_d_f32(d[:, :], N=8)
+    """
+    with pytest.raises(StaticError) as caught:
+        check(kernel(body, shape="blockDim=256"), {})
+    assert caught.value.rule == "instr-unit"
+    assert said in (caught.value.hint or "")
+    assert "begin at a multiple of 128: at 0 or 128" in (caught.value.hint or "")
+
+
+def test_an_await_is_shown_with_its_barrier_and_its_n() -> None:
+    for body, said in (
+        (
+            "bar: barrier @ CudaMbarrier\nArrive(cuda_in_order, 1) >> bar\nAwait(bar, cuda_in_order, 0)",
+            "Await(bar, cuda",
+        ),
+        (
+            """
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    g: barrier @ CudaCommitGroup
+    Arrive(Sm80_cp_async, 1) >> g
+    Await(g, cuda_in_order, ~1)""",
+            "Await(g, cuda_in_order, ~1): wants the await of a commit group has N ≥ 0; given N = ~1",
+        ),
+    ):
+        with pytest.raises(StaticError) as caught:
+            check(kernel(body), {})
+        assert said in str(caught.value)

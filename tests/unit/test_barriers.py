@@ -165,8 +165,8 @@ def test_refused(rule: str, do: Callable[[], object]) -> None:
 
 def test_an_error_tells_statement_and_what_was_given() -> None:
     error = refused("bar-group-n", lambda: wait(GROUP, "Sm80_cp_async", "Sm80_generic", THREAD, -1))
-    assert error.where == "Await(CudaCommitGroup, Sm80_generic, -1)"
-    assert error.given == "N = -1"
+    assert error.where == "Await(CudaCommitGroup, Sm80_generic, ~0)"
+    assert error.given == "N = ~0"
     error = refused("bar-mbarrier-unit", lambda: arrive(MBARRIER, "cuda_in_order", SKEWED, reverse=True))
     assert error.where == "ReverseArrive(cuda_in_order, 1) >> CudaMbarrier"
     assert error.given == "32 threads"
