@@ -28,7 +28,7 @@ verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="-
 	@$(BIN)/soundline verify --jobs $(JOBS) $(ARGS)
 
 verify-deep: $(CONFORMANCE_STAMP) ## Ask other interpreters, put abstract machine and prover on trial, and change law and prover to see that tests notice (MINUTES=10)
-	@$(BIN)/python -m soundline.verify.deep --minutes $(MINUTES) $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m trials.deep --minutes $(MINUTES) $(ARGS)
 
 test: $(STAMP) ## Run every test and every example in the documentation strings
 	@$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
@@ -37,6 +37,7 @@ lint: $(STAMP) ## Check style, types, spelling and the import law
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p soundline
+	MYPYPATH=tests $(BIN)/mypy --strict -p trials
 	$(BIN)/codespell
 	$(BIN)/pytest -q tests/unit/test_import_law.py
 

@@ -27,7 +27,8 @@ import numpy as np
 from run import RESULTS, ROOT, interleaved, machine, shown
 
 import soundline as sl
-from soundline.impl.runtime import cpu, toolchain
+from soundline.impl import toolchain
+from soundline.impl.runtime import cpu
 from soundline.impl.runtime.commands import Command, CommandBuffer
 from soundline.impl.runtime.host import ffi, host
 

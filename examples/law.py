@@ -4,7 +4,7 @@ from soundline.spec.derived_props import min_max
 from soundline.spec.dtypes import int8, int32
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import pad, param, reshape, tensor
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:  # `import soundline` loads this module, and nothing of the law
-    from soundline.spec.node import UOp
+    from soundline.spec.ops.node import UOp
 
 NOT_CHECKED: Final = "not checked"
 

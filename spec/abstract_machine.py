@@ -20,16 +20,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.barriers import QueueId
-from soundline.spec.events import Action, Allocated, Cell, Event, Freed
-from soundline.spec.hazard_causes import Case, accesses_of, concerning, nearest, replayed, touching
-from soundline.spec.hazard_fixes import fix
-from soundline.spec.hazard_reports import Deed, Finding, Fix
-from soundline.spec.programs import Proc
-from soundline.spec.timelines import Pair
-from soundline.spec.transitions import Machine, freeing_pair
-from soundline.spec.unfolding import unfold
-from soundline.spec.visibility import Hazard, Kind, Policy, Where
+from soundline.spec.spork.diagnosis.causes import Case, accesses_of, concerning, nearest, replayed, touching
+from soundline.spec.spork.diagnosis.fixes import fix
+from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.machine.events import Action, Allocated, Cell, Event, Freed
+from soundline.spec.spork.machine.transitions import Machine, freeing_pair
+from soundline.spec.spork.machine.unfolding import unfold
+from soundline.spec.spork.synchronization.barriers import QueueId
+from soundline.spec.spork.synchronization.timelines import Pair
+from soundline.spec.spork.synchronization.visibility import Hazard, Kind, Policy, Where
 
 
 @dataclass(frozen=True, slots=True)

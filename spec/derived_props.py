@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from soundline.spec import closed
-from soundline.spec.bounds import Bounds, min_max
 from soundline.spec.dtypes import DType, bool_, index, uint8, void
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import Device, Properties, Shape, Size, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE, group_of
-from soundline.spec.shard import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
-from soundline.spec.sizes import as_size, multiply, product, sizes_of
+from soundline.spec.ops import bodies
+from soundline.spec.ops.bounds import Bounds, min_max
+from soundline.spec.ops.node import Device, Properties, Shape, Size, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.shards import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
+from soundline.spec.ops.sizes import as_size, multiply, product, sizes_of
+from soundline.spec.ops.table import TABLE, group_of
 
 __all__ = ["AXIS", "DEVICE", "DTYPE", "SHAPE", "Bounds", "derive", "min_max"]
 
@@ -62,7 +62,7 @@ DTYPE: dict[Op, Callable[[Sources, Any], DType]] = {
     Op.Stack: lambda src, arg: src[0].dtype if src else index,
     Op.Where: lambda src, arg: src[1].dtype,
     Op.Wmma: lambda src, arg: src[2].dtype,
-    Op.GetTuple: lambda src, arg: (closed.elements(src[0]) or ())[arg].dtype,
+    Op.GetTuple: lambda src, arg: (bodies.elements(src[0]) or ())[arg].dtype,
 }
 
 
@@ -91,7 +91,7 @@ def _scaled(size: Size, old: int, new: int) -> Size:
 
 
 def _index_const(value: int) -> Any:
-    from soundline.spec.node import ConstArg
+    from soundline.spec.ops.node import ConstArg
 
     return ConstArg(value, index)
 
@@ -121,7 +121,7 @@ SHAPE: dict[Op, Callable[[Sources, Any], Shape | None]] = {
     Op.Bitcast: _bitcast_shape,
     Op.Reduce: _reduce_shape,
     Op.Wmma: lambda src, arg: src[2].shape,
-    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).shape,
+    Op.GetTuple: lambda src, arg: bodies.element(src[0], arg).shape,
 }
 
 
@@ -160,7 +160,7 @@ DEVICE: dict[Op, Callable[[Sources, Any], Device]] = {
     **dict.fromkeys((Op.Const, Op.Range, Op.Special, Op.Binary, Op.BinaryCode), lambda src, arg: None),
     **dict.fromkeys((Op.Param, Op.Buffer), lambda src, arg: arg.device),
     Op.Load: _load_device,
-    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).device,
+    Op.GetTuple: lambda src, arg: bodies.element(src[0], arg).device,
 }
 
 
@@ -226,7 +226,7 @@ AXIS: dict[Op, Callable[[Sources, Any], int | None]] = {
     Op.Replicated: lambda src, arg: _lost_on(src[0].axis, arg),
     Op.Reduce: lambda src, arg: _lost_on(src[0].axis, arg.axes),
     Op.Load: _load_axis,
-    Op.GetTuple: lambda src, arg: closed.element(src[0], arg).axis,
+    Op.GetTuple: lambda src, arg: bodies.element(src[0], arg).axis,
 }
 
 

@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from soundline.spec import closed
-from soundline.spec.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
-from soundline.spec.frames import Frame, Functions, Program, base_of
-from soundline.spec.linear import run_linear
-from soundline.spec.loops import launched, repeated
-from soundline.spec.memory_effects import (
+from soundline.spec.evaluation.frames import Frame, Functions, Program, base_of
+from soundline.spec.evaluation.linear import run_linear
+from soundline.spec.evaluation.loops import launched, repeated
+from soundline.spec.evaluation.memory_effects import (
     Addresses,
     Bytes,
     Write,
@@ -32,9 +30,19 @@ from soundline.spec.memory_effects import (
     lay_out,
     place,
 )
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.values import MOVEMENT, VALUES, Bindings, bind_sizes, bound_value, operands, param_value
+from soundline.spec.evaluation.values import (
+    MOVEMENT,
+    VALUES,
+    Bindings,
+    bind_sizes,
+    bound_value,
+    operands,
+    param_value,
+)
+from soundline.spec.ops import bodies
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.arrays import Array, Invalid, same_cell
 
 __all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]
 
@@ -42,7 +50,7 @@ __all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_fra
 def _written_params(root: UOp) -> list[UOp]:
     """The Params that a program writes, or hands to a compiled kernel, which may write them."""
     found: dict[UOp, None] = {}
-    for node in closed.own_nodes(root):
+    for node in bodies.own_nodes(root):
         places = node.src[:1] if node.op in (Op.Store, Op.AtomicAdd) else ()
         if node.op is Op.Call and node.src[0].op is Op.Program:
             places = node.src[1:]
@@ -57,7 +65,7 @@ def open_frame(root: UOp, params: Bindings, buffers: Bindings, functions: Functi
     written = {p: param_value(outside, p) for p in _written_params(root)}
     lengths = {p: len(array.elements) for p, array in written.items()}
     held = dict(written)
-    for node in closed.own_nodes(root):
+    for node in bodies.own_nodes(root):
         if node.op is Op.Buffer:
             lengths[node] = buffer_length(node.arg)
             if node.arg.slot in buffers:
@@ -81,7 +89,7 @@ def _inside(frame: Frame, root: UOp, ranges: Mapping[int | str, int]) -> Frame:
     """The frame in which the given loop indices have their values."""
     frame.program.learn(root)
     free = frame.program.free[root]
-    ordered = [node for node in closed.own_nodes(root) if node in free]  # a bound may depend on another loop
+    ordered = [node for node in bodies.own_nodes(root) if node in free]  # a bound may depend on another loop
     for loop in ordered:
         name = loop.arg if loop.op is Op.Special else loop.arg.id
         if name in ranges:
@@ -138,7 +146,7 @@ def run_kernel(linear: UOp, arguments: Sequence[Any], functions: Functions | Non
     """What the arguments of a kernel, which are its Params by slot, hold after its Linear has run."""
     params = dict(enumerate(arguments))
     left = {n.arg.slot: a for n, a in _final(linear, params, {}, functions or {}).items() if n.op is Op.Param}
-    own = {p.arg.slot: p.dtype for p in closed.params(linear)}
+    own = {p.arg.slot: p.dtype for p in bodies.params(linear)}
     return [
         left[slot] if slot in left else bound_value(value, own[slot]) if slot in own else value
         for slot, value in params.items()

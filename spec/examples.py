@@ -10,7 +10,6 @@ from typing import Any
 
 from soundline.spec import dtypes
 from soundline.spec.derived_props import min_max
-from soundline.spec.elementwise import scalar
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.uop import (
     AxisType,
@@ -28,6 +27,7 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.spec.values.elementwise import scalar
 
 
 def namespace() -> dict[str, Any]:

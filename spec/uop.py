@@ -11,12 +11,12 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from soundline.spec import op_schema
-from soundline.spec.constraints import ARGS, CHECKS, has_field_types
 from soundline.spec.derived_props import derive
 from soundline.spec.dtypes import DType, Element, bool_, int32, round_to, wrap
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import (
+from soundline.spec.ops import schema
+from soundline.spec.ops.constraints import ARGS, CHECKS, has_field_types
+from soundline.spec.ops.node import (
     AxisType,
     BufferArg,
     ConstArg,
@@ -35,9 +35,9 @@ from soundline.spec.node import (
     substitute,
     toposort,
 )
-from soundline.spec.op_schema import Entry, Op
-from soundline.spec.ops import TABLE
-from soundline.spec.sizes import Condition, as_node
+from soundline.spec.ops.schema import Entry, Op
+from soundline.spec.ops.sizes import Condition, as_node
+from soundline.spec.ops.table import TABLE
 
 __all__ = [
     "AxisType",
@@ -148,7 +148,7 @@ def _construct(op: Op, src: tuple[Any, ...], arg: Any, tag: Any) -> UOp:
 
 
 UOp.laws = staticmethod(laws)
-op_schema.constructor.make = _construct
+schema.constructor.make = _construct
 
 
 def obligations(root: UOp) -> list[tuple[str, UOp]]:

@@ -10,194 +10,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from soundline.spec.dtypes import (
-        all_dtypes,
-        bfloat16,
-        bool_,
-        float8_e4m3fn,
-        float8_e5m2,
-        float16,
-        float32,
-        float64,
-        floats,
-        ieee_floats,
-        index,
-        int8,
-        int16,
-        int32,
-        int64,
-        ints,
-        sints,
-        uint8,
-        uint16,
-        uint32,
-        uint64,
-        uints,
-    )
-    from soundline.spec.procedures import Knowledge, Procedure, procedure
-    from soundline.spec.ranges import Body, Range
-    from soundline.spec.rules import (
-        Rule,
-        all_axes,
-        bits_at_most,
-        cdiv,
-        claim,
-        cmod,
-        compose,
-        concat,
-        disjoint,
-        ediv,
-        emod,
-        fill,
-        fits,
-        forall,
-        fresh,
-        given,
-        identity,
-        invalid,
-        inverse,
-        is_float,
-        is_identity,
-        is_power_of_two,
-        is_signed,
-        lossless,
-        max_over,
-        maximum,
-        minimum,
-        mulacc,
-        no_axes,
-        no_flags,
-        one_axis,
-        preserves_zero,
-        prod_over,
-        product,
-        reduce_over,
-        rule,
-        stack,
-        subset,
-        sum_over,
-        where,
-    )
-    from soundline.spec.terms import (
-        Axes,
-        BinaryOp,
-        Bool,
-        Const,
-        DTypeVar,
-        Flags,
-        Interval,
-        Monoid,
-        Offset,
-        Perm,
-        Shape,
-        Size,
-        Tensor,
-        UnaryOp,
-        Value,
-    )
-    from soundline.verify.advice.advising import advise as advise
+from soundline.verify import vocabulary
 
-__all__ = [
-    "Axes",
-    "BinaryOp",
-    "Body",
-    "Bool",
-    "Const",
-    "DTypeVar",
-    "Flags",
-    "Interval",
-    "Knowledge",
-    "Monoid",
-    "Offset",
-    "Perm",
-    "Procedure",
-    "Range",
-    "Rule",
-    "Shape",
-    "Size",
-    "Tensor",
-    "UnaryOp",
-    "Value",
-    "all_axes",
-    "all_dtypes",
-    "bfloat16",
-    "bits_at_most",
-    "bool_",
-    "cdiv",
-    "claim",
-    "cmod",
-    "compose",
-    "concat",
-    "disjoint",
-    "ediv",
-    "emod",
-    "fill",
-    "fits",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float16",
-    "float32",
-    "float64",
-    "floats",
-    "forall",
-    "fresh",
-    "given",
-    "identity",
-    "ieee_floats",
-    "index",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "ints",
-    "invalid",
-    "inverse",
-    "is_float",
-    "is_identity",
-    "is_power_of_two",
-    "is_signed",
-    "lossless",
-    "max_over",
-    "maximum",
-    "minimum",
-    "mulacc",
-    "no_axes",
-    "no_flags",
-    "one_axis",
-    "preserves_zero",
-    "procedure",
-    "prod_over",
-    "product",
-    "reduce_over",
-    "rule",
-    "sints",
-    "stack",
-    "subset",
-    "sum_over",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uints",
-    "where",
-]
+if TYPE_CHECKING:
+    from soundline.verify.advice.advising import advise as advise
+    from soundline.verify.vocabulary import *  # noqa: F403
+
+__all__: list[str] = []
+__all__ += vocabulary.__all__
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Find a word of the vocabulary where it is defined, on first use: pytest imports this package for its plugin,
-        and those who do not use the plugin should not wait for the law to be read.
-        """
+        """A word of the vocabulary, or `advise`, which is no word of it: it brings the solver."""
         if name in __all__:
-            from importlib import import_module
-
-            for home in ("rules", "terms", "ranges", "procedures", "dtypes"):
-                found = getattr(import_module(f"soundline.spec.{home}"), name, None)
-                if found is not None:
-                    globals()[name] = found
-                    return found
-        if name == "advise":  # no word of the vocabulary: it brings the solver
+            return getattr(vocabulary, name)
+        if name == "advise":
             from soundline.verify.advice.advising import advise
 
             return advise

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from soundline.verify.campaign import Campaign
-    from soundline.verify.cases import Case
-    from soundline.verify.problems import Problem
+    from soundline.verify.campaigns.campaign import Campaign
+    from soundline.verify.files.problems import Problem
+    from soundline.verify.reports.cases import Case
 
 MARKER = "soundline"
 
@@ -90,9 +90,9 @@ def _campaign(config: pytest.Config) -> Campaign:
     campaign = config.stash.get(_CAMPAIGN, None)
     if campaign is None:
         from soundline.spec.errors import UsageError
-        from soundline.verify.cache import Cache
-        from soundline.verify.campaign import Campaign, Settings
-        from soundline.verify.effort import effort_of, processes_of, processors, seconds_of
+        from soundline.verify.campaigns.campaign import Campaign, Settings
+        from soundline.verify.verdicts.cache import Cache
+        from soundline.verify.verdicts.effort import effort_of, processes_of, processors, seconds_of
 
         try:
             effort = effort_of(config.getini("soundline_budget"))
@@ -114,7 +114,7 @@ class RuleFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """One test for each rule, in the order of the file, and one for each mistake."""
-        from soundline.verify.cases import duplicates
+        from soundline.verify.reports.cases import duplicates
 
         campaign = _campaign(self.config)
         cases, problems = campaign.read_one(str(self.path))
@@ -160,8 +160,8 @@ class RuleItem(_Item):
 
     def runtest(self) -> None:
         """Judge the rule; fail unless it is proved."""
-        from soundline.verify.problems import Problem
-        from soundline.verify.second.replaying import replayed
+        from soundline.verify.files.problems import Problem
+        from soundline.verify.reports.opinions import replayed
 
         found = _campaign(self.config).judge(self.case)
         if isinstance(found, Problem):
@@ -193,7 +193,7 @@ class ProblemItem(_Item):
 
 
 def _told(problem: Problem) -> str:
-    from soundline.verify.problems import displayed
+    from soundline.verify.files.problems import displayed
 
     hint = f"\nhint: {problem.hint}" if problem.hint else ""
     place = f"{displayed(problem.file)}:{problem.line}" if problem.line else displayed(problem.file)
@@ -201,7 +201,7 @@ def _told(problem: Problem) -> str:
 
 
 def _evidence(found: Any) -> Iterator[str]:
-    from soundline.verify.report_text import explanation
+    from soundline.verify.reports.text import explanation
 
     why = ""
     if found.counterexample is not None:

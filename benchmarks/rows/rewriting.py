@@ -11,8 +11,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from soundline.impl.rewrite import rewrite
-from soundline.impl.rules import absorption, identities
+from soundline.impl.rewriting.engine import rewrite
+from soundline.impl.rules.scalars import absorption, identities
 from soundline.spec.dtypes import int32
 from soundline.spec.uop import Op, UOp, const, param, toposort
 

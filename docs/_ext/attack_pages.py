@@ -1,4 +1,4 @@
-"""What random rules have shown of the prover, from the result that `python -m soundline.verify.attack` wrote."""
+"""What random rules have shown of the prover, from the result that `python -m trials.attack` wrote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESULT = Path(__file__).resolve().parents[2] / "benchmarks/results/attack.json"
 def attack() -> str:
     """How many random rules the prover was asked about, what it said, and every one that it called proved wrongly."""
     if not RESULT.exists():
-        return "No result is committed; ``python -m soundline.verify.attack`` makes one.\n"
+        return "No result is committed; ``python -m trials.attack`` makes one.\n"
     result = json.loads(RESULT.read_text())
     rules = result["rules"]
     wrong = result["wrongly_proved"]

@@ -14,11 +14,11 @@ from typing import Any
 
 from rst import code, escape, prose, table, title
 
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops.table import TABLE, Op
 from soundline.verify.law import source_rows
 from soundline.verify.law.replays import interval
-from soundline.verify.law.report import THE_SOURCE
 from soundline.verify.law.schema import KINDS
+from soundline.verify.reports.law import THE_SOURCE
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "benchmarks" / "results" / "law.json"

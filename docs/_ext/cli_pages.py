@@ -8,8 +8,8 @@ import os
 
 from rst import block, code, prose, table, title
 
-from soundline.verify.cli import COMMANDS, Parser
-from soundline.verify.problems import KINDS
+from soundline.verify.cli.main import COMMANDS, Parser
+from soundline.verify.files.problems import KINDS
 
 
 def commands() -> str:

@@ -9,8 +9,8 @@ from math import prod
 
 from rst import code, prose, table
 
-from soundline.spec import collective_units
-from soundline.spec.collective_units import CollUnit, Concrete, substituted
+from soundline.spec.spork.threads import units as collective_units
+from soundline.spec.spork.threads.units import CollUnit, Concrete, substituted
 
 SHADES = ("#1565C0", "#90A4AE", "#CFD8DC")
 """The first collective of a unit, and two in turn for the others."""

@@ -7,9 +7,9 @@ from types import ModuleType
 
 from rst import ID, code, law, prose, table, title
 
-from soundline.spec import collectives, compositions
+from soundline.spec.compositions import collectives, tensors
 
-CHAPTERS: dict[str, ModuleType] = {"Compositions": compositions, "Collectives": collectives}
+CHAPTERS: dict[str, ModuleType] = {"Compositions": tensors, "Collectives": collectives}
 
 
 def constraints() -> dict[str, tuple[str, str]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from rst import code, law, prose, table, title
 
-from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
+from soundline.spec.ops.table import PROPERTIES, TABLE, Entry, Op
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "tests" / "conformance"

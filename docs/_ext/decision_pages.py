@@ -6,9 +6,9 @@ import findings_pages
 from citations import tests_by_citation
 from rst import escape, label, prose, title
 
-from soundline.spec.decisions import CHAPTERS, Decision, ops_under
-from soundline.spec.licences import LICENCES
-from soundline.spec.ops import TABLE
+from soundline.spec.decisions.table import CHAPTERS, Decision, ops_under
+from soundline.spec.ops.table import TABLE
+from soundline.spec.rules.licences import LICENCES
 
 
 def decisions() -> str:

@@ -10,9 +10,9 @@ from rst import block, code, escape, table, title
 
 from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.dtypes import index
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import given, rule
-from soundline.spec.terms import Const, Value
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import given, rule
+from soundline.spec.rules.terms import Const, Value
 from soundline.spec.uop import const, loop
 from soundline.verify.engine.applications import Validator
 from soundline.verify.engine.cli import GRAPHS

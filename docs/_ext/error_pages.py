@@ -12,12 +12,12 @@ import optop_pages
 import spork_laws
 from rst import code, escape, law, prose, table, title
 
-from soundline.impl.importers import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
+from soundline.impl.importers.reading import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
 from soundline.spec import errors as tree
-from soundline.spec.adjoints import ADJOINTS
-from soundline.spec.decisions import DECISIONS
-from soundline.spec.ops import PROPERTIES, TABLE, Entry
-from soundline.verify.problems import KINDS
+from soundline.spec.decisions.table import DECISIONS
+from soundline.spec.gradients.table import ADJOINTS
+from soundline.spec.ops.table import PROPERTIES, TABLE, Entry
+from soundline.verify.files.problems import KINDS
 
 
 def classes(root: type[tree.SoundlineError] = tree.SoundlineError) -> Iterator[type[tree.SoundlineError]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rst import code, escape, law, prose, table
 
-from soundline.spec.decisions import DECISIONS
-from soundline.verify.findings import FINDINGS, Shown, show
+from soundline.spec.decisions.table import DECISIONS
+from soundline.verify.findings.tensors import FINDINGS, Shown, show
 
 
 def shown_under(decision_id: str) -> list[str]:

@@ -8,8 +8,8 @@ import numpy as np
 from rst import code, table
 
 import soundline as sl
-from soundline.impl.tensors.function_accuracy import MEASURED, bound
-from soundline.impl.tensors.kinks import KINKS, Kink
+from soundline.impl.tensors.core.accuracy import MEASURED, bound
+from soundline.impl.tensors.core.kinks import KINKS, Kink
 
 SPECIAL = (-math.inf, -1.0, -0.0, 0.0, 1.0, math.inf)
 """The numbers at which the page shows values. NaN gives NaN, but for ``nan_to_num``."""

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from soundline.impl.drawing import svg
+from soundline.impl.inspect.graphs import svg
 
 logger = logging.getLogger(__name__)
 

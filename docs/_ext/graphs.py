@@ -8,9 +8,9 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from soundline.impl.drawing import svg
+from soundline.impl.inspect.graphs import svg
 from soundline.spec.examples import namespace
-from soundline.spec.ops import Entry
+from soundline.spec.ops.table import Entry
 from soundline.spec.uop import UOp, toposort
 
 

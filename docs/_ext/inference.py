@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import formal
 from rst import label, law, prose, table, title
 
-from soundline.spec.ops import PROPERTIES, TABLE, Entry, Source
+from soundline.spec.ops.table import PROPERTIES, TABLE, Entry, Source
 
 _WORD = re.compile(r"`([^`]*)`")
 _PLACE = re.compile(r"<(\d)>")

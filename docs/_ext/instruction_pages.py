@@ -7,11 +7,11 @@ import re
 from rst import block, code, escape, fields, label, table, title
 from spork_pages import rich
 
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.instruction_text import memory_name, text
-from soundline.spec.instructions import CHAPTERS
-from soundline.spec.memories import examples
-from soundline.spec.program_types import SPELLING
+from soundline.spec.spork.language.types import SPELLING
+from soundline.spec.spork.library.memories import examples
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.library.table import CHAPTERS
+from soundline.spec.spork.library.text import memory_name, text
 
 _DTYPE = re.compile(rf"_(?:tf32|{'|'.join(SPELLING.values())})$")
 _RANK = re.compile(r"_\d+d(?=_|$)")

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import spork_runs
 
-from soundline.impl.drawing_machine import svg
-from soundline.impl.machine_growth import growth
-from soundline.spec.visibility import Policy
+from soundline.impl.inspect.machine import svg
+from soundline.impl.inspect.machine_growth import growth
+from soundline.spec.spork.synchronization.visibility import Policy
 
 
 class Shown(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from rst import code, fields, label, table, title
 from spork_pages import rich
 
-from soundline.spec import memories as law
-from soundline.spec.memories import Memory
-from soundline.spec.timelines import InstrTl
-from soundline.verify.explain_spork import documented
+from soundline.spec.spork.library import memories as law
+from soundline.spec.spork.library.memories import Memory
+from soundline.spec.spork.synchronization.timelines import InstrTl
+from soundline.verify.cli.spork import documented
 
 
 def memories() -> str:

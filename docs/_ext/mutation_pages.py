@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rst import block, code, escape, table, title
-
-from soundline.verify.mutation_judged import JUDGED
-from soundline.verify.mutation_targets import LEFT_OUT, TARGETS
+from trials.mutation.judged import JUDGED
+from trials.mutation.targets import LEFT_OUT, TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks/results/mutation.json"
@@ -31,7 +30,7 @@ def mutation() -> str:
 def rule_mutation() -> str:
     """Every mutant of every shipped rule: the score for each file, what survived, what is as true as the rule."""
     if not OF_RULES.exists():
-        return "No result is committed; ``python -m soundline.verify.rule_mutation`` makes one.\n"
+        return "No result is committed; ``python -m trials.mutation.rule_campaign`` makes one.\n"
     result = json.loads(OF_RULES.read_text())
     total = result["total"]
     score = (

@@ -13,11 +13,11 @@ import status_matrix
 from citations import Test, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
-from soundline.spec.accuracy import ACCURACY
-from soundline.spec.adjoints import ADJOINTS
-from soundline.spec.decisions import DECISIONS
-from soundline.spec.decompositions import EXACT
-from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op
+from soundline.spec.decisions.table import DECISIONS
+from soundline.spec.gradients.table import ADJOINTS
+from soundline.spec.ops.table import PROPERTIES, TABLE, Entry, Op
+from soundline.spec.values.accuracy import ACCURACY
+from soundline.spec.values.decompositions import EXACT
 
 GROUPS = {
     "source": "Source ops",

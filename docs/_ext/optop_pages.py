@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from rst import code, prose, table, title
 
-from soundline.impl.lower.lawful import CPU
-from soundline.impl.lower.schedule import EXTENSIONS, STEPS
-from soundline.spec.kernels import AXES, KERNEL_CONSTRAINTS
-from soundline.spec.optops import OPTOPS, OptEntry
-from soundline.spec.pipeline import STAGES
-from soundline.spec.tensor_cores import CORES, Digits
+from soundline.impl.lower.schedule.legality import CPU
+from soundline.impl.lower.schedule.schedules import EXTENSIONS, STEPS
+from soundline.spec.kernels.iteration_spaces import AXES, KERNEL_CONSTRAINTS
+from soundline.spec.kernels.optops import OPTOPS, OptEntry
+from soundline.spec.pipeline.stages import STAGES
+from soundline.spec.values.tensor_cores import CORES, Digits
 
 
 def constraints() -> dict[str, tuple[str, str]]:

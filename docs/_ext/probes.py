@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from soundline.impl.compile import Lowered, lower
 from soundline.impl.lower.callify import callify
+from soundline.impl.program.compile import Lowered, lower
 from soundline.spec.dtypes import DType, bool_, float32, index, int32, uint32, uint64
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops import TABLE, Op
-from soundline.spec.tensor_cores import CORES
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
@@ -33,6 +32,7 @@ from soundline.spec.uop import (
     tensor,
     toposort,
 )
+from soundline.spec.values.tensor_cores import CORES
 
 ELEMENTWISE = ("elementwise", "decomposed")
 _X = reshape(buffer(1, 6, float32), (2, 3))

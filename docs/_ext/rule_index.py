@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from rst import escape, table
 
 from soundline.impl.rules import LIBRARY
-from soundline.spec.notation import Term, show
-from soundline.spec.ops import TABLE, Op
-from soundline.spec.rules import Rule
+from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.notation import Term, show
 
 
 def anchor(rule_id: str) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rst import block
 
-from soundline.impl.compile import lower
-from soundline.impl.program import Program
-from soundline.verify.cli import main
+from soundline.impl.program.compile import lower
+from soundline.impl.program.program import Program
+from soundline.verify.cli.main import main
 
 FILE = """\
 import numpy as np

@@ -26,7 +26,7 @@ from soundline.spec.dtypes import (
     uint64,
 )
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import UOp, const
 
 Case = tuple[str, DType, tuple[Element, ...]]
@@ -197,7 +197,7 @@ def section(op: Op) -> str:
     operands = ", ".join(source.name for source in TABLE[op].sources)
     asked = f"scalar(Op.{op.name}, dtype, {operands}{', arg=dtype' if op is Op.Cast else ''})"
     note = "Computed by the evaluator when this page was built. For any other operands ask "
-    note += f":py:func:`{asked} <soundline.spec.elementwise.scalar>`.\n"
+    note += f":py:func:`{asked} <soundline.spec.values.elementwise.scalar>`.\n"
     return f"{note}\n{table(('case', 'operands', 'dtype', 'value'), rows, widths=(38, 27, 17, 18))}"
 
 

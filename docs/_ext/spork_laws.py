@@ -7,16 +7,16 @@ from typing import Literal, NamedTuple
 
 from rst import prose, table, title
 
-from soundline.spec import collective_units, distributed_memory, thread_domains, tilings, warp_configs
-from soundline.spec.barriers import BARRIER_CONSTRAINTS, COUNTER_CONSTRAINTS
-from soundline.spec.fences import FENCE_CONSTRAINTS
-from soundline.spec.instruction_schema import DEFINITION_CONSTRAINTS, INSTRUCTION_CONSTRAINTS
-from soundline.spec.memories import MEMORY_CONSTRAINTS
-from soundline.spec.program_conditions import CONDITIONS
-from soundline.spec.run_conditions import RUN_CONSTRAINTS
-from soundline.spec.static_conditions import STATIC_CONSTRAINTS
-from soundline.spec.timelines import TIMELINE_CONSTRAINTS
-from soundline.spec.visibility import HAZARDS
+from soundline.spec.spork.language.conditions import CONDITIONS
+from soundline.spec.spork.library.memories import MEMORY_CONSTRAINTS
+from soundline.spec.spork.library.schema import DEFINITION_CONSTRAINTS, INSTRUCTION_CONSTRAINTS
+from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS
+from soundline.spec.spork.static.conditions import STATIC_CONSTRAINTS
+from soundline.spec.spork.synchronization.barriers import BARRIER_CONSTRAINTS, COUNTER_CONSTRAINTS
+from soundline.spec.spork.synchronization.fences import FENCE_CONSTRAINTS
+from soundline.spec.spork.synchronization.timelines import TIMELINE_CONSTRAINTS
+from soundline.spec.spork.synchronization.visibility import HAZARDS
+from soundline.spec.spork.threads import distributed_memory, domains, tilings, units, warps
 
 Page = Literal["collective_units", "synchronization", "spork_conditions"]
 
@@ -31,10 +31,10 @@ class Table(NamedTuple):
 
 
 TABLES: tuple[Table, ...] = (
-    Table("collective_units", "Collective units", collective_units.CONSTRAINTS),
-    Table("collective_units", "Domains", thread_domains.CONSTRAINTS),
+    Table("collective_units", "Collective units", units.CONSTRAINTS),
+    Table("collective_units", "Domains", domains.CONSTRAINTS),
     Table("collective_units", "Loops, warps and matching", tilings.CONSTRAINTS),
-    Table("collective_units", "Device functions and named warps", warp_configs.CONSTRAINTS),
+    Table("collective_units", "Device functions and named warps", warps.CONSTRAINTS),
     Table("collective_units", "Distributed memory", distributed_memory.CONSTRAINTS),
     Table("synchronization", "Timelines", TIMELINE_CONSTRAINTS),
     Table("synchronization", "Fences", FENCE_CONSTRAINTS),

@@ -12,13 +12,13 @@ import spork_runs
 from citations import ROOT, tests_by_citation
 from rst import block, bullets, escape, label, law, prose, table, title
 
-from soundline.spec import constructs_device, constructs_programs, constructs_synchronization
-from soundline.spec.construct_schema import Construct
-from soundline.spec.constructs import CONSTRUCTS
-from soundline.spec.decisions import DECISIONS
-from soundline.spec.expressions import BINARY, FUNCTIONS
-from soundline.spec.ops import TABLE, Op
-from soundline.spec.program_types import DTYPES
+from soundline.spec.decisions.table import DECISIONS
+from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.spork.constructs import device, programs, synchronization
+from soundline.spec.spork.constructs.schema import Construct
+from soundline.spec.spork.constructs.table import CONSTRUCTS
+from soundline.spec.spork.language.expressions import BINARY, FUNCTIONS
+from soundline.spec.spork.language.types import DTYPES
 
 GROUPS = {
     "program": "Programs and expressions",
@@ -44,7 +44,7 @@ SEE = {
     "await": "synchronization",
 }
 """The page that has the tables behind a construct."""
-CHAPTERS = (constructs_programs, constructs_device, constructs_synchronization)
+CHAPTERS = (programs, device, synchronization)
 _MARKED = re.compile(r"`([^`]+)`|\*(\w+)\*")
 
 
@@ -153,7 +153,7 @@ def _links(construct: Construct) -> str:
 def _entry(construct: Construct) -> str:
     """The file and line of an entry."""
     for module in CHAPTERS:
-        path = f"spec/{module.__name__.rsplit('.', 1)[-1]}.py"
+        path = f"{module.__name__.removeprefix('soundline.').replace('.', '/')}.py"
         for number, line in enumerate(Path(module.__file__ or "").read_text().splitlines(), 1):
             if line.strip() == f'slug="{construct.slug}",':
                 return f"{path}:{number}"

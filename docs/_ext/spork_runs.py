@@ -12,11 +12,11 @@ from citations import ROOT
 from soundline.impl.spork import proc_from_text
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.abstract_machine import check
-from soundline.spec.construct_schema import Construct
-from soundline.spec.constructs import CONSTRUCTS
 from soundline.spec.errors import ProgramError
-from soundline.spec.program_types import Control
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.constructs.schema import Construct
+from soundline.spec.spork.constructs.table import CONSTRUCTS
+from soundline.spec.spork.language.types import Control
+from soundline.spec.spork.synchronization.visibility import Policy
 
 
 class Judged(NamedTuple):

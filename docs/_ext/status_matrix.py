@@ -11,11 +11,12 @@ import probes
 from citations import tests_by_citation
 from rst import table
 
-from soundline.spec import bounds, constraints, derived_props
-from soundline.spec.adjoints import ADJOINTS, Nothing, Passes, Refused, Through
-from soundline.spec.ops import TABLE, Entry, Op
-from soundline.verify.smt import denotation
-from soundline.verify.smt.algebras import SMT, UNINTERPRETED
+from soundline.spec import derived_props
+from soundline.spec.gradients.table import ADJOINTS, Nothing, Passes, Refused, Through
+from soundline.spec.ops import bounds, constraints
+from soundline.spec.ops.table import TABLE, Entry, Op
+from soundline.verify.smt.elements import denotation
+from soundline.verify.smt.values.algebras import SMT, UNINTERPRETED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -131,8 +132,8 @@ def _tests(entry: Entry) -> str:
 
 def entry_link(entry: Entry) -> str:
     """A link to the entry in the table: the first line of the table's files that opens with its op."""
-    for path in sorted((ROOT / "spec").glob("ops_*.py")):
+    for path in sorted((ROOT / "spec/ops").glob("*.py")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if re.match(rf"\W*(?:\w+\()?\(?Op\.{entry.op.name}\b", line) or f"(Op.{entry.op.name}, " in line:
-                return f":source:`spec/{path.name} <spec/{path.name}:{number}>`"
-    raise LookupError(f"no entry of {entry.op.name} in spec/ops_*.py")
+                return f":source:`spec/ops/{path.name} <spec/ops/{path.name}:{number}>`"
+    raise LookupError(f"no entry of {entry.op.name} in spec/ops")

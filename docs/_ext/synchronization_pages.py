@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rst import code, law, prose, table, title
 
-from soundline.spec.barriers import BarrierType, arrive_pieces, await_pieces
 from soundline.spec.errors import SynchronizationError
-from soundline.spec.fences import Collective, fence_pieces
-from soundline.spec.timelines import (
+from soundline.spec.spork.synchronization.barriers import BarrierType, arrive_pieces, await_pieces
+from soundline.spec.spork.synchronization.fences import Collective, fence_pieces
+from soundline.spec.spork.synchronization.timelines import (
     ASYNC_BLOCKS,
     ASYNC_PROXY,
     CPU,

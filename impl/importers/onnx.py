@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl import storage
-from soundline.impl.compile import Program, Signature, compile  # noqa: A004  # the public function
+from soundline.impl.arrays import storage
+from soundline.impl.arrays.operands import array_of
 from soundline.impl.importers import onnx_operators as _operators  # noqa: F401  # fills the table
-from soundline.impl.importers import onnx_protos as protos
-from soundline.impl.importers.graph import Scope, Translator
-from soundline.impl.importers.node import Refusal
+from soundline.impl.importers.reading import protos
+from soundline.impl.importers.reading.graph import Scope, Translator
+from soundline.impl.importers.reading.node import Refusal
 from soundline.impl.lower.callify import callify
-from soundline.impl.operands import array_of
-from soundline.impl.tensor import Tensor
+from soundline.impl.program.compile import Program, Signature, compile  # noqa: A004  # the public function
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp, substitute
 

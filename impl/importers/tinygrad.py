@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from soundline.impl import storage
-from soundline.impl.importers.errors import ExtraMissing, UnsupportedGraph
+from soundline.impl.arrays import storage
+from soundline.impl.importers.reading.errors import ExtraMissing, UnsupportedGraph
 from soundline.impl.importers.tinygrad_nodes import (
     Refusal,
     common_dtype,
@@ -37,7 +37,7 @@ from soundline.impl.importers.tinygrad_nodes import (
     stored,
     unmoved,
 )
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, index, to_numpy
 from soundline.spec.errors import IllFormed, UsageError
 from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, element_of, pad, reshape, shrink

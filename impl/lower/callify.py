@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soundline.impl.lower.anew import over
-from soundline.impl.lower.placement import check_device
-from soundline.spec.closed import elements, own_nodes
+from soundline.impl.lower.graphs.placement import check_device
+from soundline.impl.lower.graphs.rebuilding import over
 from soundline.spec.errors import CompileError
-from soundline.spec.node import Device
+from soundline.spec.ops.bodies import elements, own_nodes
+from soundline.spec.ops.node import Device
 from soundline.spec.uop import Op, UOp, param
 
 _IDENTITIES = (Op.Detach, Op.ContiguousBackward)

@@ -13,11 +13,11 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from soundline.impl.lower import arith
-from soundline.impl.lower.anew import under
-from soundline.spec.bounds import Bounds
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.rebuilding import under
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
+from soundline.spec.ops.bounds import Bounds
 from soundline.spec.uop import Op, UOp, param, substitute
 
 
@@ -62,11 +62,11 @@ def accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
 def _discharged(kernel: int, access: str, place: UOp, gate: UOp | None) -> Obligation:
     storage, at = place.src[0], place.src[1]
     size = storage.arg.size
-    known = arith.bounds(at)
+    known = arithmetic.bounds(at)
     if _fits(known, size):
         return Obligation(kernel, access, storage.arg.slot, size, "proved", _ends(known))
     if gate is not None:
-        known = arith.bounds(assuming(gate, at)) if not _contradictory(gate) else None
+        known = arithmetic.bounds(assuming(gate, at)) if not _contradictory(gate) else None
         if _fits(known, size):
             return Obligation(kernel, access, storage.arg.slot, size, "guarded", _ends(known))
     raise CompileError(
@@ -102,11 +102,11 @@ def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:
             continue
         a, b = part.src
         strict = part.op is Op.CmpLt
-        if arith.is_number(a):
+        if arithmetic.is_number(a):
             low = a.arg.value + strict
             lo, hi = found.get(b, _interval(b))
             found[b] = (max(lo, low), hi)
-        elif arith.is_number(b):
+        elif arithmetic.is_number(b):
             high = b.arg.value - strict
             lo, hi = found.get(a, _interval(a))
             found[a] = (lo, min(hi, high))
@@ -114,7 +114,7 @@ def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:
 
 
 def _interval(node: UOp) -> tuple[float, float]:
-    known = arith.bounds(node)
+    known = arithmetic.bounds(node)
     return (1, 0) if known is None else (known.lo, known.hi)
 
 

@@ -28,21 +28,21 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from soundline.impl.logs import logger
-from soundline.impl.lower import tiles
-from soundline.impl.lower.alike import flattened_folds, merged_folds
-from soundline.impl.lower.any_folds import with_whole_numbers
-from soundline.impl.lower.approximate import approximated
-from soundline.impl.lower.gated_sums import zeros_apart
-from soundline.impl.lower.heuristics import schedule_of
+from soundline.impl.lower.graphs.approximate import approximated
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.linear.scans import scanned
 from soundline.impl.lower.premises import side_by_side
-from soundline.impl.lower.rows import grouped, in_rows
-from soundline.impl.lower.scans import scanned
-from soundline.impl.lower.scatters import is_scatter
-from soundline.impl.lower.schedule import Given, Scheduled, axis_text
-from soundline.impl.lower.scheduling import Scheduling, launched, scheduled
-from soundline.impl.lower.simplify import Applied, simplified
+from soundline.impl.lower.reductions.gated_sums import zeros_apart
+from soundline.impl.lower.reductions.scatters import is_scatter
+from soundline.impl.lower.schedule import tiles
+from soundline.impl.lower.schedule.any_reductions import with_whole_numbers
+from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled
+from soundline.impl.lower.schedule.common_subexpressions import flattened_folds, merged_folds
+from soundline.impl.lower.schedule.heuristics import schedule_of
+from soundline.impl.lower.schedule.rows import grouped, in_rows
+from soundline.impl.lower.schedule.schedules import Given, Scheduled, axis_text
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels import axes
+from soundline.spec.kernels.iteration_spaces import axes
 from soundline.spec.uop import Op, UOp, toposort
 
 RUNNING = "a running reduction along a loop takes one step in each iteration"

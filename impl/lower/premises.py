@@ -22,18 +22,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from soundline.impl.lower import arith
-from soundline.impl.lower.closed_forms import closed_form, may_have_one
-from soundline.impl.lower.effects import closed, nest_of
-from soundline.impl.lower.loops import in_lanes
-from soundline.impl.lower.matched import LoweredFacts, applied_to
-from soundline.impl.lower.scatters import is_scatter
-from soundline.impl.lower.simplify import Applied, simplified
-from soundline.impl.lower.views import trip_count
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.effects import closed, nest_of
+from soundline.impl.lower.graphs.loops import in_lanes
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to
+from soundline.impl.lower.graphs.views import trip_count
+from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one
+from soundline.impl.lower.reductions.scatters import is_scatter
 from soundline.impl.rules import premises
 from soundline.spec.dtypes import DType, bool_, uint8
-from soundline.spec.kernels import is_optional
-from soundline.spec.node import RangeArg
+from soundline.spec.kernels.iteration_spaces import is_optional
+from soundline.spec.ops.node import RangeArg
 from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, toposort
 
 RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_zeros)
@@ -170,20 +170,20 @@ def _cheap(chosen: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp],
 
 def _times(fold: UOp) -> int:
     """How often a fold is computed."""
-    return math.prod(map(trip_count, arith.ranges_of(fold)))
+    return math.prod(map(trip_count, arithmetic.ranges_of(fold)))
 
 
 def _stored(fold: UOp, numbers: _Numbers) -> tuple[UOp, UOp]:
     """A kernel that stores a fold for all loops that it depends on, and the load of it inside these loops."""
-    around = sorted(arith.ranges_of(fold), key=lambda r: r.arg.id)
+    around = sorted(arithmetic.ranges_of(fold), key=lambda r: r.arg.id)
     counts = [trip_count(r) for r in around]
     own = {r: loop(trip_count(r), next(numbers.loops), AxisType.LOOP) for r in around}
     dtype = uint8 if fold.dtype is bool_ else fold.dtype  # as other temporaries
     storage = buffer(next(numbers.slots), math.prod(counts), dtype)
-    place = Op.Index(storage, arith.flatten(list(own.values()), counts))
+    place = Op.Index(storage, arithmetic.flatten(list(own.values()), counts))
     value = _as(dtype, _anew(substitute(fold, own), numbers))
     kernel = Op.Sink(closed(Op.Store(place, value), list(own.values())))
-    return kernel, _as(fold.dtype, Op.Load(Op.Index(storage, arith.flatten(around, counts))))
+    return kernel, _as(fold.dtype, Op.Load(Op.Index(storage, arithmetic.flatten(around, counts))))
 
 
 def _as(dtype: DType, value: UOp) -> UOp:
@@ -210,7 +210,7 @@ def side_by_side(nest: UOp, numbers: Iterator[int]) -> list[UOp] | None:
     if not ranges or not folds or not all(is_optional(f.src[1]) for f in folds):
         return None
     *around, last = ranges
-    asked = any(last in arith.ranges_of(f.src[1].src[0]) for f in folds)
+    asked = any(last in arithmetic.ranges_of(f.src[1].src[0]) for f in folds)
     if asked or last.arg.type is not AxisType.LOOP:
         return None
     return [

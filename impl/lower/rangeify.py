@@ -26,9 +26,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from soundline.impl.lower import arith
-from soundline.impl.lower.closed_forms import closed_form, may_have_one, names_a_place
-from soundline.impl.lower.costs import (
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.costs import (
     CHEAP,
     COSTS,
     ELEMENTWISE,
@@ -37,7 +36,12 @@ from soundline.impl.lower.costs import (
     is_of_floats,
     line_of,
 )
-from soundline.impl.lower.fold_costs import (
+from soundline.impl.lower.graphs.repeated import repeated_axes
+from soundline.impl.lower.graphs.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.graphs.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
+from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one, names_a_place
+from soundline.impl.lower.reductions.costs import (
     FoldCost,
     Known,
     Read,
@@ -46,10 +50,6 @@ from soundline.impl.lower.fold_costs import (
     lanes_of_nest,
     work_of_fold,
 )
-from soundline.impl.lower.repeated import repeated_axes
-from soundline.impl.lower.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
-from soundline.impl.lower.simplify import Applied
-from soundline.impl.lower.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
@@ -113,7 +113,7 @@ class _Rangeifier:
     def fresh(self, size: int, kind: AxisType) -> UOp:
         """A new Range, or the constant 0 where it would run once."""
         if size == 1:
-            return arith.number(0)
+            return arithmetic.number(0)
         self.loops += 1
         return loop(size, self.loops - 1, kind)
 
@@ -327,7 +327,7 @@ class _Rangeifier:
         repeated = self.repeated.get(node)
         if not repeated:
             return view
-        return view.at([arith.number(0) if k in repeated else c for k, c in enumerate(view.coordinates)])
+        return view.at([arithmetic.number(0) if k in repeated else c for k, c in enumerate(view.coordinates)])
 
     def read_by(self, node: UOp, view: View) -> list[_Reading]:
         """Where the sources of one scalar of a value are."""
@@ -424,12 +424,12 @@ def _is_plain(coordinate: UOp) -> bool:
 
 def loaded(storage: UOp, view: View, shape: Sequence[int]) -> UOp:
     """The element of a row-major buffer at a view; zero where its gate is closed."""
-    place = Op.Index(storage, arith.flatten(view.coordinates, shape))
+    place = Op.Index(storage, arithmetic.flatten(view.coordinates, shape))
     return Op.Load(place) if view.gate is None else Op.Load(place, zero(storage.dtype), view.gate)
 
 
 def _stored(kernel: _Kernel, value: UOp) -> UOp:
-    place = Op.Index(kernel.storage, arith.flatten(kernel.view.coordinates, kernel.shape))
+    place = Op.Index(kernel.storage, arithmetic.flatten(kernel.view.coordinates, kernel.shape))
     effect: UOp = Op.Store(place, _as(kernel.storage.dtype, value))
     for r in reversed(kernel.ranges):
         effect = Op.End(effect, r)
@@ -451,7 +451,7 @@ def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
     """The value whose number is `position`, which is one of them."""
     chosen = values[-1]
     for k in reversed(range(len(values) - 1)):
-        chosen = Op.Where(Op.CmpEq(position, arith.number(k)), values[k], chosen)
+        chosen = Op.Where(Op.CmpEq(position, arithmetic.number(k)), values[k], chosen)
     return chosen
 
 
@@ -460,7 +460,7 @@ def _on_a_line(node: UOp, position: UOp) -> UOp | None:
     line = line_of(node)
     if line is None:
         return None
-    place = arith.add(arith.mul(position, arith.number(line[1])), arith.number(line[0]))
+    place = arithmetic.add(arithmetic.mul(position, arithmetic.number(line[1])), arithmetic.number(line[0]))
     return _as(node.dtype, place)
 
 
@@ -471,15 +471,15 @@ def _bitcast_views(node: UOp, view: View) -> list[View]:
         return [view]
     *outer, last = view.coordinates
     if old > new:
-        return [view.at([*outer, arith.div(last, old // new)])]
+        return [view.at([*outer, arithmetic.div(last, old // new)])]
     k = new // old
-    first = arith.mul(last, arith.number(k))
-    return [view.at([*outer, arith.add(first, arith.number(part))]) for part in range(k)]
+    first = arithmetic.mul(last, arithmetic.number(k))
+    return [view.at([*outer, arithmetic.add(first, arithmetic.number(part))]) for part in range(k)]
 
 
 def _part(node: UOp, view: View) -> UOp:
     """Which part of the wider element a Bitcast to a narrower dtype takes."""
-    return arith.mod(view.coordinates[-1], node.src[0].dtype.itemsize // node.dtype.itemsize)
+    return arithmetic.mod(view.coordinates[-1], node.src[0].dtype.itemsize // node.dtype.itemsize)
 
 
 def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:

@@ -20,15 +20,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 
-from soundline.impl.lower import arith
-from soundline.impl.lower.anew import over, under
-from soundline.impl.lower.nests import rowwise
-from soundline.impl.lower.scalars import FUSED
-from soundline.impl.lower.vectors import vectorized
-from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.scalars import FUSED
+from soundline.impl.lower.linear.loop_nests import rowwise
+from soundline.impl.lower.schedule.vectors import vectorized
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
 from soundline.spec.uop import Op, UOp
+from soundline.spec.values.decompositions import DECOMPOSITIONS, PROGRAMS
 
 _TRUNCATING = {Op.Idiv: Op.CDiv, Op.Mod: Op.CMod}
 
@@ -96,18 +96,18 @@ def _contracted(node: UOp) -> UOp:
 
 
 def _non_negative(node: UOp) -> bool:
-    known = arith.bounds(node)
+    known = arithmetic.bounds(node)
     return known is not None and known.lo >= 0
 
 
 def _positive(node: UOp) -> bool:
-    known = arith.bounds(node)
+    known = arithmetic.bounds(node)
     return known is not None and known.lo >= 1
 
 
 def _check_width(node: UOp) -> None:
     """C holds an index in 64 bits; an index that may need more is refused (U-02)."""
-    known = arith.bounds(node)
+    known = arithmetic.bounds(node)
     if known is not None and not (int64.min <= known.lo and known.hi <= int64.max):
         raise CompileError(
             f"an index expression may need more than 64 bits: [{known.lo}, {known.hi}]",

@@ -17,12 +17,12 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from soundline.impl.lower import arith
+from soundline.impl.analysis import arithmetic
+from soundline.impl.arrays.sizes import interval
 from soundline.impl.lower.obligations import Obligation, accesses, conjuncts
-from soundline.impl.sizes import interval
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
-from soundline.spec.sizes import polynomial
+from soundline.spec.ops.sizes import polynomial
 from soundline.spec.uop import Op, UOp, param, substitute
 
 Terms = dict[tuple[UOp, ...], int]
@@ -46,7 +46,7 @@ def obligations_at_every_size(kernels: UOp, held: Mapping[UOp, UOp]) -> list[Obl
                     where=f"kernel {number}",
                     hint="compile for numbers",
                 )
-            known = arith.bounds(at)
+            known = arithmetic.bounds(at)
             ends = None if known is None else (int(known.lo), int(known.hi))
             found[Obligation(number, access, storage.arg.slot, storage.arg.size, how, ends)] = None
     return list(found)
@@ -128,7 +128,7 @@ def _only_sizes(terms: Terms, ends: Ends) -> tuple[Terms, Terms] | None:
 
 def _moves(atom: UOp) -> bool:
     """Whether a node takes several values at one size: a loop, what is made of one, or an index that is kept inside."""
-    return bool(arith.ranges_of(atom)) or _most(atom) is not None
+    return bool(arithmetic.ranges_of(atom)) or _most(atom) is not None
 
 
 def _most(atom: UOp) -> Terms | None:
@@ -138,7 +138,7 @@ def _most(atom: UOp) -> Terms | None:
         return None
     for side in inside.src[0].src:
         size = side.op is Op.Cast and (side.dtype, side.src[0].dtype) == (int64, index)
-        if size and not arith.ranges_of(side):
+        if size and not arithmetic.ranges_of(side):
             return {m: -n for m, n in polynomial(side.src[0]).items()}
     return None
 
@@ -162,14 +162,14 @@ def _rejoined(terms: Terms) -> Terms:
 def _own_ends(atom: UOp, ends: Ends) -> tuple[Terms, Terms]:
     if atom.op is Op.Range:
         return {}, _sum(polynomial(atom.src[0]), {(): 1}, -1)
-    known = arith.bounds(atom)
+    known = arithmetic.bounds(atom)
     assert known is not None
     wide: tuple[Terms, Terms] = {(): int(known.lo)}, {(): int(known.hi)}
     most = _most(atom)
     if most is not None:
         return wide[0], most
     if atom.op is Op.Mod:
-        divisor = arith.bounds(atom.src[1])
+        divisor = arithmetic.bounds(atom.src[1])
         if divisor is not None and divisor.lo >= 1:
             return {}, _sum(polynomial(atom.src[1]), {(): 1}, -1)
     if atom.op is Op.Idiv and atom.src[1].op is Op.Const and atom.src[1].arg.value > 0:
@@ -194,7 +194,7 @@ def is_non_negative(terms: Terms) -> bool:
     for atoms, n in terms.items():
         part: Terms = {(): n}
         for atom in atoms:
-            known = arith.bounds(atom)
+            known = arithmetic.bounds(atom)
             assert known is not None
             part = _product(part, {(atom,): 1, (): int(known.lo)})
         moved = _sum(moved, part, 1)

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.impl.lower.callify import inlined
-from soundline.impl.lower.views import MOVEMENT, shape_of
-from soundline.spec.closed import own_nodes, own_sources
-from soundline.spec.closed import slots as closed_slots
+from soundline.impl.lower.graphs.views import MOVEMENT, shape_of
 from soundline.spec.dtypes import DType, index
-from soundline.spec.node import Device
+from soundline.spec.ops.bodies import own_nodes, own_sources
+from soundline.spec.ops.bodies import slots as closed_slots
+from soundline.spec.ops.node import Device
 from soundline.spec.uop import Op, UOp, buffer, param, reshape
 
 

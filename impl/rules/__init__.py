@@ -5,18 +5,19 @@ The rule library
 Rewrite rules that a tensor compiler uses, by subject. Each is a declaration that the engine matches and rewrites with
 and that the court proves: ``soundline verify impl/rules``.
 
-`LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewrite` may be
-given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them; the
-matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has, nor
-those of `SCANS`, which lowering applies where a fold runs along a loop, nor those of `PREMISES`, which it applies where
-it is worth deciding one.
+`LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewriting.engine`
+may be given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them;
+the matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has,
+nor those of `SCANS`, which lowering applies where a fold runs along a loop, nor those of `PREMISES`, which it applies
+where it is worth deciding one.
 """
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from soundline.impl.rules import (
+from soundline.impl.rules import premises
+from soundline.impl.rules.scalars import (
     absorption,
     booleans,
     casts,
@@ -25,20 +26,14 @@ from soundline.impl.rules import (
     constant_folding,
     decompositions,
     div_mod,
-    elementwise_movement,
     floats_exact,
-    gating,
     identities,
     intervals,
-    movement,
-    premises,
-    ranges,
-    reduces,
-    scans,
     selection,
     shifts,
 )
-from soundline.spec.rules import Rule
+from soundline.impl.rules.tensors import elementwise_movement, gating, movement, ranges, reductions, scans
+from soundline.spec.rules.language import Rule
 
 __all__ = ["DECOMPOSE", "LIBRARY", "MODULES", "PREMISES", "SCANS", "SIMPLIFY", "rules_in"]
 
@@ -57,7 +52,7 @@ MODULES: tuple[ModuleType, ...] = (
     constant_folding,
     movement,
     elementwise_movement,
-    reduces,
+    reductions,
     ranges,
     scans,
     premises,

@@ -19,9 +19,9 @@ of every beginning of it. Lowering (``impl/lower/premises``) asks for them where
 """
 
 from soundline.spec.dtypes import bool_, floats, ieee_floats, index, ints
-from soundline.spec.ranges import Body, Range, max_over, reduce_over, sum_over
-from soundline.spec.rules import Sides, fresh, given, lossless, rule, where
-from soundline.spec.terms import Bool, DTypeVar, Monoid, Size, Value
+from soundline.spec.rules.language import Sides, fresh, given, lossless, rule, where
+from soundline.spec.rules.ranges import Body, Range, max_over, reduce_over, sum_over
+from soundline.spec.rules.terms import Bool, DTypeVar, Monoid, Size, Value
 
 
 def chosen_if_finite(p: Body, f: Body, n: Size, otherwise: Value) -> Value:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from soundline.impl.facts import repeated_constant
-from soundline.impl.folding import repeat
-from soundline.impl.linear import Linear, linear, order_key, written
+from soundline.impl.analysis.facts import repeated_constant
+from soundline.impl.analysis.folding import repeat
+from soundline.impl.analysis.linear import Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.node import AxisType, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.procedures import Knowledge, procedure
+from soundline.spec.ops.node import AxisType, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.procedures import Knowledge, procedure
 from soundline.spec.uop import const
 
 

@@ -27,7 +27,7 @@ from typing import TypeVar
 import platformdirs
 
 from soundline.impl.logs import logger
-from soundline.impl.runtime.toolchain import Compiler, machine
+from soundline.impl.toolchain import Compiler, machine
 from soundline.spec.errors import NoSpaceError, ToolchainError
 
 VARIABLE = "SOUNDLINE_CACHE_DIR"

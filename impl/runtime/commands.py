@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.runtime import memory
+from soundline.impl.arrays import memory
 from soundline.impl.runtime.host import ffi, host
 
 Arrays = npt.NDArray[Any]

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from soundline.impl.codegen.c import COMMANDS, ENTRY
-from soundline.impl.codegen.c_stops import CHECK
+from soundline.impl.codegen.c.interruption import CHECK
+from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.commands import Command
 from soundline.impl.runtime.host import ffi, host
-from soundline.impl.runtime.toolchain import find_compiler
+from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import SoundlineError, ToolchainError
 
 Bytes = npt.NDArray[Any]

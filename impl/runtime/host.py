@@ -21,10 +21,10 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from soundline.impl.codegen.c import COMMANDS, ENTRY
-from soundline.impl.codegen.c_stops import CHECK
+from soundline.impl.codegen.c.interruption import CHECK
+from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY
 from soundline.impl.runtime import cache
-from soundline.impl.runtime.toolchain import find_compiler
+from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import ToolchainError, UsageError
 
 VARIABLE: Final = "SOUNDLINE_THREADS"

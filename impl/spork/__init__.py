@@ -5,13 +5,13 @@ from soundline.impl.spork.front_end import proc, proc_from_text
 from soundline.impl.spork.names import NAMES
 from soundline.impl.spork.program import SporkProc
 from soundline.impl.spork.read_instructions import instr, instr_from_text
-from soundline.spec.barriers import BarrierType
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.memories import Memory
-from soundline.spec.program_laws import check
-from soundline.spec.program_text import text
-from soundline.spec.program_types import CudaWarpConfig, Named, named
-from soundline.spec.programs import Proc, references
+from soundline.spec.spork.language.programs import Proc, references
+from soundline.spec.spork.language.text import text
+from soundline.spec.spork.language.types import CudaWarpConfig, Named, named
+from soundline.spec.spork.language.well_formedness import check
+from soundline.spec.spork.library.memories import Memory
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.synchronization.barriers import BarrierType
 
 __all__ = [
     "NAMES",

@@ -22,7 +22,8 @@ from typing import Any
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import UsageError
-from soundline.spec.expressions import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import (
     BINARY,
     FUNCTIONS,
     Apply,
@@ -34,10 +35,7 @@ from soundline.spec.expressions import (
     Span,
     Unary,
 )
-from soundline.spec.op_schema import Op
-from soundline.spec.program_laws import check
-from soundline.spec.program_types import Argument, Control, CudaWarpConfig, Data, Ref, Type, ref
-from soundline.spec.programs import (
+from soundline.spec.spork.language.programs import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -62,6 +60,8 @@ from soundline.spec.programs import (
     WindowOf,
     constant,
 )
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data, Ref, Type, ref
+from soundline.spec.spork.language.well_formedness import check
 
 
 class Term:
@@ -77,7 +77,7 @@ class Term:
         return Term(Index(self.expression.name, tuple(_index(i) for i in parts)))
 
     def __repr__(self) -> str:
-        from soundline.spec.program_text import expression
+        from soundline.spec.spork.language.text import expression
 
         return f"Term({expression(self.expression)})"
 

@@ -26,8 +26,8 @@ from soundline.impl.spork.read_expressions import read_expression
 from soundline.impl.spork.read_statements import bound_names, read_argument, read_body
 from soundline.impl.spork.reading import Context, Source
 from soundline.spec.errors import UsageError
-from soundline.spec.program_conditions import refusal
-from soundline.spec.program_laws import check
+from soundline.spec.spork.language.conditions import refusal
+from soundline.spec.spork.language.well_formedness import check
 
 
 def proc(function: Callable[..., Any]) -> SporkProc:

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from soundline.spec import collective_units, instructions, memories
-from soundline.spec.barriers import BarrierType
-from soundline.spec.program_types import CudaWarpConfig
-from soundline.spec.timelines import SYNC_TLS
+from soundline.spec.spork.language.types import CudaWarpConfig
+from soundline.spec.spork.library import memories, table
+from soundline.spec.spork.synchronization.barriers import BarrierType
+from soundline.spec.spork.synchronization.timelines import SYNC_TLS
+from soundline.spec.spork.threads import units
 
 NAMES: Mapping[str, Any] = {
     **SYNC_TLS,
-    **collective_units.STANDARD,
-    "cuda_cta_in_cluster_strided": collective_units.cuda_cta_in_cluster_strided,
-    "cuda_threads_strided": collective_units.cuda_threads_strided,
+    **units.STANDARD,
+    "cuda_cta_in_cluster_strided": units.cuda_cta_in_cluster_strided,
+    "cuda_threads_strided": units.cuda_threads_strided,
     **memories.STANDARD,
     **{kind.name: kind for kind in BarrierType},
-    **instructions.STANDARD,
+    **table.STANDARD,
     "CudaWarpConfig": CudaWarpConfig,
 }
 """The standard names."""

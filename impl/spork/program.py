@@ -18,17 +18,17 @@ import numpy as np
 
 from soundline.impl.collecting import collection_paused
 from soundline.spec.abstract_machine import Verdict, check
-from soundline.spec.arrays import Array, same_cell
 from soundline.spec.errors import EvaluationError, ProgramError
-from soundline.spec.events import Event
-from soundline.spec.expressions import Name
-from soundline.spec.program_text import text
-from soundline.spec.program_types import SPELLING, Argument, Control, Data
-from soundline.spec.programs import Proc
-from soundline.spec.run_conditions import run_failed
-from soundline.spec.sequential import run
-from soundline.spec.unfolding import unfold
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.language.expressions import Name
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.text import text
+from soundline.spec.spork.language.types import SPELLING, Argument, Control, Data
+from soundline.spec.spork.machine.conditions import run_failed
+from soundline.spec.spork.machine.events import Event
+from soundline.spec.spork.machine.unfolding import unfold
+from soundline.spec.spork.readings.sequential import run
+from soundline.spec.spork.synchronization.visibility import Policy
+from soundline.spec.values.arrays import Array, same_cell
 
 
 @dataclass(frozen=True, slots=True)

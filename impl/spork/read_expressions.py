@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 
 from soundline.impl.spork.reading import Context, shown
-from soundline.spec.expressions import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import (
     BINARY,
     FUNCTIONS,
     Apply,
@@ -25,8 +26,7 @@ from soundline.spec.expressions import (
     Unary,
     number,
 )
-from soundline.spec.op_schema import Op
-from soundline.spec.program_types import DTYPES, Position
+from soundline.spec.spork.language.types import DTYPES, Position
 
 _OPERATORS: dict[type[ast.operator | ast.cmpop | ast.boolop], Op] = {
     ast.Add: BINARY["+"],

@@ -32,12 +32,12 @@ from soundline.impl.spork.front_end import Written, read, written_as
 from soundline.impl.spork.names import NAMES
 from soundline.impl.spork.namespace import Namespace
 from soundline.impl.spork.reading import Context, Source
-from soundline.spec.barriers import BarrierType
-from soundline.spec.collective_units import CollUnit
 from soundline.spec.errors import UsageError
-from soundline.spec.instruction_schema import Instruction, Operand, timeline_named
-from soundline.spec.program_conditions import refusal
-from soundline.spec.timelines import InstrTl, SyncTl
+from soundline.spec.spork.language.conditions import refusal
+from soundline.spec.spork.library.schema import Instruction, Operand, timeline_named
+from soundline.spec.spork.synchronization.barriers import BarrierType
+from soundline.spec.spork.synchronization.timelines import InstrTl, SyncTl
+from soundline.spec.spork.threads.units import CollUnit
 
 
 def instr(

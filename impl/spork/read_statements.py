@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from soundline.impl.spork.namespace import Unknown
 from soundline.impl.spork.read_expressions import read_expression, read_indices, read_integer, read_sizes
 from soundline.impl.spork.reading import Context, shown
-from soundline.spec.expressions import Expr, Index, Name
-from soundline.spec.program_types import DTYPES, Argument, Control, CudaWarpConfig, Data, Ref
-from soundline.spec.programs import (
+from soundline.spec.spork.language.expressions import Expr, Index, Name
+from soundline.spec.spork.language.programs import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -38,6 +37,7 @@ from soundline.spec.programs import (
     Statement,
     WindowOf,
 )
+from soundline.spec.spork.language.types import DTYPES, Argument, Control, CudaWarpConfig, Data, Ref
 
 _MODES = {"seq": SEQ, "par": PAR, "cuda_tasks": CUDA_TASKS}
 _CONTROL: dict[str, Control] = {"size": Control("size"), "index": Control("index"), "bool": Control("bool")}

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from soundline.impl.spork.namespace import Namespace, Unknown
 from soundline.spec.errors import ProgramError
-from soundline.spec.program_conditions import refusal
-from soundline.spec.program_types import Position, Ref
-from soundline.spec.static_conditions import placed
+from soundline.spec.spork.language.conditions import refusal
+from soundline.spec.spork.language.types import Position, Ref
+from soundline.spec.spork.static.conditions import placed
 
 
 @dataclass(frozen=True)

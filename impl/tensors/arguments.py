@@ -8,7 +8,7 @@ and floats; anything that Python takes for an index is an integer. The names tha
 method and the argument.
 
 >>> import numpy as np
->>> from soundline.impl.tensor import Tensor
+>>> from soundline.impl.tensors.tensor import Tensor
 >>> Tensor.ones(np.int64(2), 3).sum(dim=np.int8(1), keepdims=True).tolist()
 [[3.0], [3.0]]
 """
@@ -23,8 +23,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from soundline.impl.sizes import is_size
-from soundline.impl.tensors.values import Values
+from soundline.impl.arrays.sizes import is_size
+from soundline.impl.tensors.core.values import Values
 from soundline.spec.errors import SoundlineError, WrongType
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {

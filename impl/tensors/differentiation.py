@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
-from soundline.impl.tensors import history
-from soundline.impl.tensors.movement import refuse
-from soundline.impl.tensors.values import Operand, Values, as_graph
+from soundline.impl.tensors.core import history
+from soundline.impl.tensors.core.values import Operand, Values, as_graph
+from soundline.impl.tensors.methods.movement import refuse
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp
 
@@ -69,7 +69,7 @@ class Differentiation(Values):
         The tensor is a scalar, or `gradient` of its shape weighs its elements. Raises `UsageError` where it depends on
         no leaf, and `GradientError` where an op on the way has no adjoint.
 
-        >>> from soundline.impl.tensor import Tensor
+        >>> from soundline.impl.tensors.tensor import Tensor
         >>> w = Tensor([1.0, 2.0], requires_grad=True)
         >>> (w * w).sum().backward()
         >>> w.grad.tolist()
@@ -96,7 +96,7 @@ class Differentiation(Values):
 
         The tensor is a scalar, or `gradient` of its shape weighs its elements. This is the form to compile.
 
-        >>> from soundline.impl.tensor import Tensor
+        >>> from soundline.impl.tensors.tensor import Tensor
         >>> x = Tensor([1.0, 2.0])
         >>> (x * x).sum().gradient(x)[0].tolist()
         [2.0, 4.0]

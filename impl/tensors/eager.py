@@ -14,13 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from soundline.impl import storage
-from soundline.impl.sizes import is_size
-from soundline.impl.tensors import history, parts
-from soundline.impl.tensors.movement import refuse
-from soundline.impl.tensors.placement import Placement
-from soundline.impl.tensors.selection import Selection, indices_of
-from soundline.impl.tensors.values import Operand, as_graph
+from soundline.impl.arrays import storage
+from soundline.impl.arrays.sizes import is_size
+from soundline.impl.tensors.core import history, parts
+from soundline.impl.tensors.core.values import Operand, as_graph
+from soundline.impl.tensors.methods.movement import refuse
+from soundline.impl.tensors.methods.placement import Placement
+from soundline.impl.tensors.methods.selection import Selection, indices_of
 from soundline.spec.dtypes import bool_, to_numpy
 from soundline.spec.errors import TracingError, UsageError, WrongIndex, WrongType
 from soundline.spec.uop import Op

@@ -14,13 +14,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.operands import axis_of
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensors.movement import refuse
-from soundline.impl.tensors.networks import Networks, Sizes, _each
-from soundline.impl.tensors.numeric import Numeric
-from soundline.impl.tensors.values import Operand
-from soundline.impl.tensors.windows import padded, spread
+from soundline.impl.arrays.operands import axis_of
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.tensors.core.values import Operand
+from soundline.impl.tensors.methods.movement import refuse
+from soundline.impl.tensors.methods.networks import Networks, Sizes, _each
+from soundline.impl.tensors.methods.numeric import Numeric
+from soundline.impl.tensors.methods.windows import padded, spread
 from soundline.spec.dtypes import bool_
 
 BORDERS = ("reflect", "replicate", "circular")

@@ -19,20 +19,20 @@ from soundline.impl import evidence
 
 if TYPE_CHECKING:
     from soundline.impl import spork as spork
-    from soundline.impl.certificate import Certificate as Certificate
-    from soundline.impl.compile import compile as compile  # noqa: A004  # the public name
-    from soundline.impl.custom import CustomFunction as CustomFunction
-    from soundline.impl.functions import function as function
-    from soundline.impl.importers.errors import ExtraMissing as ExtraMissing
-    from soundline.impl.importers.errors import UnsupportedModel as UnsupportedModel
+    from soundline.impl.arrays.sizes import Variable as Variable
+    from soundline.impl.compilation.certificate import Certificate as Certificate
+    from soundline.impl.compilation.signatures import Signature as Signature
     from soundline.impl.importers.onnx import ImportedModel as ImportedModel
     from soundline.impl.importers.onnx import from_onnx as from_onnx
-    from soundline.impl.program import Program as Program
-    from soundline.impl.signatures import Signature as Signature
-    from soundline.impl.sizes import Variable as Variable
-    from soundline.impl.tensor import Tensor as Tensor
-    from soundline.impl.tensors.history import no_grad as no_grad
-    from soundline.impl.tensors.randomness import manual_seed as manual_seed
+    from soundline.impl.importers.reading.errors import ExtraMissing as ExtraMissing
+    from soundline.impl.importers.reading.errors import UnsupportedModel as UnsupportedModel
+    from soundline.impl.program.compile import compile as compile  # noqa: A004  # the public name
+    from soundline.impl.program.custom import CustomFunction as CustomFunction
+    from soundline.impl.program.functions import function as function
+    from soundline.impl.program.program import Program as Program
+    from soundline.impl.tensors.core.history import no_grad as no_grad
+    from soundline.impl.tensors.methods.randomness import manual_seed as manual_seed
+    from soundline.impl.tensors.tensor import Tensor as Tensor
     from soundline.spec.dtypes import DType as DType
     from soundline.spec.dtypes import bfloat16 as bfloat16
     from soundline.spec.dtypes import bool_ as bool_
@@ -63,24 +63,24 @@ if TYPE_CHECKING:
     from soundline.spec.errors import UsageError as UsageError
     from soundline.spec.errors import WrongIndex as WrongIndex
     from soundline.spec.errors import WrongType as WrongType
-    from soundline.spec.ops import Op as Op
+    from soundline.spec.ops.table import Op as Op
     from soundline.spec.uop import UOp as UOp
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "soundline.impl.certificate": ("Certificate",),
-    "soundline.impl.compile": ("compile",),
-    "soundline.impl.custom": ("CustomFunction",),
-    "soundline.impl.functions": ("function",),
-    "soundline.impl.importers.errors": ("ExtraMissing", "UnsupportedModel"),
+    "soundline.impl.compilation.certificate": ("Certificate",),
+    "soundline.impl.program.compile": ("compile",),
+    "soundline.impl.program.custom": ("CustomFunction",),
+    "soundline.impl.program.functions": ("function",),
+    "soundline.impl.importers.reading.errors": ("ExtraMissing", "UnsupportedModel"),
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
-    "soundline.impl.program": ("Program",),
-    "soundline.impl.signatures": ("Signature",),
-    "soundline.impl.sizes": ("Variable",),
-    "soundline.impl.tensor": ("Tensor",),
-    "soundline.impl.tensors.history": ("no_grad",),
-    "soundline.impl.tensors.randomness": ("manual_seed",),
+    "soundline.impl.program.program": ("Program",),
+    "soundline.impl.compilation.signatures": ("Signature",),
+    "soundline.impl.arrays.sizes": ("Variable",),
+    "soundline.impl.tensors.tensor": ("Tensor",),
+    "soundline.impl.tensors.core.history": ("no_grad",),
+    "soundline.impl.tensors.methods.randomness": ("manual_seed",),
     "soundline.spec.dtypes": (
         "DType",
         "bfloat16",
@@ -115,7 +115,7 @@ _HOMES = {
         "WrongIndex",
         "WrongType",
     ),
-    "soundline.spec.ops": ("Op",),
+    "soundline.spec.ops.table": ("Op",),
     "soundline.spec.uop": ("UOp",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -128,12 +128,12 @@ class _Court:
     """The court, in session once something is asked of it."""
 
     def ruling(self, rule_id: str) -> evidence.Ruling:
-        from soundline.verify.court import CachedCourt
+        from soundline.verify.engine.evidence import CachedCourt
 
         return CachedCourt().ruling(rule_id)
 
     def application(self, before: UOp, after: UOp) -> evidence.Ruling:
-        from soundline.verify.court import CachedCourt
+        from soundline.verify.engine.evidence import CachedCourt
 
         return CachedCourt().application(before, after)
 

@@ -7,7 +7,7 @@ import sys
 
 def main() -> int:
     """Run the command line; returns its exit code."""
-    from soundline.verify.cli import main as run
+    from soundline.verify.cli.main import main as run
 
     return run()
 

@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.importers.errors import UnsupportedModel, ValueNeeded
 from soundline.impl.importers.onnx import ImportedModel, from_onnx
-from soundline.impl.lower.views import shape_of
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.importers.reading.errors import UnsupportedModel, ValueNeeded
+from soundline.impl.lower.graphs.views import shape_of
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.values.arrays import Array
 
 Arrays = npt.NDArray[Any]
 LISTED = Path(__file__).with_name("onnx_cases.json")

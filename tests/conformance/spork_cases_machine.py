@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.synchronization.visibility import Policy
 
 from .spork_cases import XY, X, case, whole
 

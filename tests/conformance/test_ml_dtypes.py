@@ -30,8 +30,8 @@ from soundline.spec.dtypes import (
     uint8,
     uint16,
 )
-from soundline.spec.elementwise import scalar
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
+from soundline.spec.values.elementwise import scalar
 
 sys.path.insert(0, str(Path(__file__).parent))
 from float_cases import Counts, Operands, directed, drawn, every, pairs, truncates_into, whole_numbers

@@ -9,8 +9,8 @@ from importlib import import_module
 
 import pytest
 
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import prove_layer
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.verdicts.layers import layers_of
 
 from .rule_histories import SUBJECTS
 from .rule_histories.form import Histories, History

@@ -11,10 +11,10 @@ import soundline as sl
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import float16, float32, int32
 from soundline.spec.errors import SoundlineError
-from soundline.spec.expressions import Name
-from soundline.spec.parallel import sample
-from soundline.spec.program_types import Data
-from soundline.spec.static_sizes import value
+from soundline.spec.spork.language.expressions import Name
+from soundline.spec.spork.language.types import Data
+from soundline.spec.spork.readings.parallel import sample
+from soundline.spec.spork.static.sizes import value
 
 from .sync_bugs import BUGS
 from .sync_bugs.form import Bug

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl.compile import computed
-from soundline.impl.storage import keep
+from soundline.impl.arrays.storage import keep
+from soundline.impl.program.compile import computed
 from soundline.spec.dtypes import uint64
-from soundline.spec.elementwise import scalar
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import param
+from soundline.spec.values.elementwise import scalar
 
 sys.path.insert(0, str(Path(__file__).parent))
 from float_cases import Counts

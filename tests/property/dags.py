@@ -15,7 +15,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -30,7 +29,7 @@ from soundline.spec.dtypes import (
     uint64,
 )
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops import TABLE, Op, group_of
+from soundline.spec.ops.table import TABLE, Op, group_of
 from soundline.spec.uop import (
     AxisType,
     ReduceArg,
@@ -43,6 +42,7 @@ from soundline.spec.uop import (
     reshape,
     shape_source,
 )
+from soundline.spec.values.arrays import Array
 
 SIZE_SLOT = 100
 """Params from this slot on are sizes."""
@@ -62,7 +62,7 @@ class Case:
     buffers: dict[int, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        from soundline.spec.text import program_text
+        from soundline.spec.ops.textual_form import program_text
 
         return f"{program_text(self.root)}\n# params {self.params}, buffers {self.buffers}"
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int16, int32
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import Device
-from soundline.spec.ops import Op
+from soundline.spec.ops.node import Device
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     ReduceArg,
@@ -30,6 +29,7 @@ from soundline.spec.uop import (
     shape_source,
     shrink,
 )
+from soundline.spec.values.arrays import Array
 
 DTYPES = (int8, int16, int32, float16, float32)
 NAMES = ("d0", "d1", "d2", "d3")

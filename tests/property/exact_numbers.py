@@ -13,13 +13,13 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from soundline.spec import movement
-from soundline.spec.arrays import INVALID, Array, positions
-from soundline.spec.closed import own_nodes
-from soundline.spec.elementwise import scalar
-from soundline.spec.node import UOp
-from soundline.spec.ops import Op
-from soundline.spec.sizes import sizes_of
+from soundline.spec.ops.bodies import own_nodes
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.ops.table import Op
+from soundline.spec.values import movement
+from soundline.spec.values.arrays import INVALID, Array, positions
+from soundline.spec.values.elementwise import scalar
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from soundline.spec.dtypes import index, int32
-from soundline.spec.node import AxisType
-from soundline.spec.ops import Op
+from soundline.spec.ops.node import AxisType
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     ReduceArg,
     Size,

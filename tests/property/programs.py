@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from soundline.impl import storage
+from soundline.impl.arrays import storage
 from soundline.spec.dtypes import (
     DType,
     bool_,

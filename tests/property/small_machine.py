@@ -17,21 +17,22 @@ from unittest import mock
 
 import numpy as np
 
-from soundline.impl import storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.lower import heuristics, rows, scans, threads, tile_choice, tiles, vectors
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.compilation.stages import STAGES, Lowered, lower
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.target import Target
+from soundline.impl.lower.linear import scans
+from soundline.impl.lower.schedule import heuristics, rows, threads, tile_choice, tiles, vectors
+from soundline.impl.lower.schedule.target import Target
 from soundline.impl.runtime import cpu
-from soundline.impl.stages import STAGES, Lowered, lower
-from soundline.spec.arrays import Array, same_cell
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.op_schema import Op
-from soundline.spec.pipeline import Lowering, Violation, meaning, structure
-from soundline.spec.stage_schema import Target as Instructions
+from soundline.spec.ops.schema import Op
+from soundline.spec.pipeline.schema import Target as Instructions
+from soundline.spec.pipeline.stages import Lowering, Violation, meaning, structure
 from soundline.spec.uop import UOp, buffer, toposort
+from soundline.spec.values.arrays import Array, same_cell
 
 FUSING = Instructions(TARGET.ops | {Op.Mulacc}, TARGET.index, TARGET.entry, TARGET.kernel)
 """C under the licence `contract`."""

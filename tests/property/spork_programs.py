@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from soundline.impl.spork import NAMES
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
-from soundline.spec.expressions import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import (
     Apply,
     Binary,
     Cast,
@@ -21,11 +22,7 @@ from soundline.spec.expressions import (
     Span,
     Unary,
 )
-from soundline.spec.instructions import STANDARD
-from soundline.spec.memories import Sm90_SmemSwizzled, Sm90_tensorMap
-from soundline.spec.op_schema import Op
-from soundline.spec.program_types import DTYPES, Argument, Control, CudaWarpConfig, Data, Named, Ref
-from soundline.spec.programs import (
+from soundline.spec.spork.language.programs import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -48,6 +45,9 @@ from soundline.spec.programs import (
     Statement,
     WindowOf,
 )
+from soundline.spec.spork.language.types import DTYPES, Argument, Control, CudaWarpConfig, Data, Named, Ref
+from soundline.spec.spork.library.memories import Sm90_SmemSwizzled, Sm90_tensorMap
+from soundline.spec.spork.library.table import STANDARD
 
 FLOATS = tuple(d for d in DTYPES.values() if d.is_float)
 WHOLE = tuple(d for d in DTYPES.values() if d.is_int)

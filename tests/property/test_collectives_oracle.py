@@ -10,11 +10,19 @@ from pathlib import Path
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from soundline.spec import collective_units, distributed_memory, thread_domains, tilings
-from soundline.spec.collective_units import CollUnit, cuda_cta_in_cluster, cuda_thread, cuda_warp
-from soundline.spec.distributed_memory import Deduction, agree, deduce
 from soundline.spec.errors import CollectiveError
-from soundline.spec.tilings import Tiling, choose_warps, iteration, match, threads, tile, top_level
+from soundline.spec.spork.threads import distributed_memory, domains, tilings, units
+from soundline.spec.spork.threads.distributed_memory import Deduction, agree, deduce
+from soundline.spec.spork.threads.tilings import (
+    Tiling,
+    choose_warps,
+    iteration,
+    match,
+    threads,
+    tile,
+    top_level,
+)
+from soundline.spec.spork.threads.units import CollUnit, cuda_cta_in_cluster, cuda_thread, cuda_warp
 
 sys.path.insert(0, str(Path(__file__).parent))
 from thread_sets import (
@@ -35,11 +43,7 @@ from thread_sets import (
     warps,
 )
 
-KNOWN = {
-    rule
-    for module in (collective_units, thread_domains, tilings, distributed_memory)
-    for rule in module.CONSTRAINTS
-}
+KNOWN = {rule for module in (units, domains, tilings, distributed_memory) for rule in module.CONSTRAINTS}
 RANDOM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from soundline.impl import storage
-from soundline.impl.compile import compile, computed  # noqa: A004
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.arrays import storage
+from soundline.impl.program.compile import compile, computed  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import floats, to_numpy
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, ReduceArg, UOp, toposort
+from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import elements, programs

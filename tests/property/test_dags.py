@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
-from soundline.spec.arrays import Array, Invalid
-from soundline.spec.bounds import min_max
 from soundline.spec.dtypes import bool_, floats, index, ints, order, same_value
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op
-from soundline.spec.parsing import parse
-from soundline.spec.text import program_text
+from soundline.spec.evaluation.values import bind_sizes
+from soundline.spec.ops.bounds import min_max
+from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import (
     ReduceArg,
     UOp,
@@ -32,7 +32,7 @@ from soundline.spec.uop import (
     substitute,
     toposort,
 )
-from soundline.spec.values import bind_sizes
+from soundline.spec.values.arrays import Array, Invalid
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dags import FUNCTIONS, OTHER, SIZE_SLOT, STEPS, Case, cases

@@ -5,26 +5,26 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from soundline.spec.arrays import Array, positions
-from soundline.spec.building import Env
 from soundline.spec.dtypes import index, int32
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import Goal
-from soundline.spec.node import UOp
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Value, Variable
+from soundline.spec.ops.node import UOp
+from soundline.spec.rules.building import Env
+from soundline.spec.rules.instances import Goal
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Value, Variable
 from soundline.spec.uop import Op, const, obligations
-from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.elements import Apply, Choice, Constant, Element, Read
-from soundline.verify.smt.formulas import Formula, equal, negation
-from soundline.verify.smt.indexing import ALWAYS, Index, Path, Space
-from soundline.verify.smt.judging import Court, Instance
-from soundline.verify.smt.polynomials import Poly
-from soundline.verify.smt.replays import number
-from soundline.verify.smt.solving import Budget
+from soundline.spec.values.arrays import Array, positions
+from soundline.spec.values.elementwise import scalar
+from soundline.verify.smt.counterexamples.replays import number
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Read
+from soundline.verify.smt.elements.indexing import ALWAYS, Index, Path, Space
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.arithmetic import Arithmetic, Question, Solution
+from soundline.verify.smt.integers.formulas import Formula, equal, negation
+from soundline.verify.smt.integers.polynomials import Poly
+from soundline.verify.smt.proving.instances import Court, Instance
 
 from .movement_programs import MOVES, Program, programs
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from soundline.spec import closed
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.functions import alpha_equal, inlined, is_substitutable, substitute_function
-from soundline.spec.node import RangeArg
-from soundline.spec.ops import Op
+from soundline.spec.evaluation.functions import alpha_equal, inlined, is_substitutable, substitute_function
+from soundline.spec.ops import bodies
+from soundline.spec.ops.node import RangeArg
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, substitute, toposort
 
 from .function_programs import MEMORY, programs
@@ -22,7 +22,7 @@ OFTEN = settings(max_examples=80, deadline=None)
 @given(programs())
 def test_a_program_without_its_functions_has_its_value(program: UOp) -> None:
     flat = inlined(program)
-    assert not any(n.op in (Op.Function, Op.GetTuple, Op.Param) for n in closed.own_nodes(flat))
+    assert not any(n.op in (Op.Function, Op.GetTuple, Op.Param) for n in bodies.own_nodes(flat))
     assert (flat.dtype, flat.shape, flat.device, flat.axis) == (
         program.dtype,
         program.shape,
@@ -40,7 +40,7 @@ def test_a_program_without_its_functions_has_its_value(program: UOp) -> None:
 @given(programs())
 def test_one_call_after_the_other_leads_to_the_same(program: UOp) -> None:
     """Substituting the outermost call first, and what is left after, gives the same up to names of loops."""
-    calls = [n for n in closed.own_nodes(program) if is_substitutable(n)]
+    calls = [n for n in bodies.own_nodes(program) if is_substitutable(n)]
     assume(calls)
     outermost = calls[-1]
     once = substitute(program, {outermost: substitute_function(outermost)})
@@ -90,9 +90,9 @@ def test_what_is_alpha_equal_has_one_value(data: st.DataObject, program: UOp) ->
 def naive(body: UOp, replacements: dict[UOp, UOp]) -> UOp:
     """Substitution that enters no nested body, and renames nothing."""
     new: dict[UOp, UOp] = {}
-    for node in closed.own_nodes(body):
-        inside = node.src[: len(node.src) - len(closed.own_sources(node))]
-        sources = (*inside, *(new[s] for s in closed.own_sources(node)))
+    for node in bodies.own_nodes(body):
+        inside = node.src[: len(node.src) - len(bodies.own_sources(node))]
+        sources = (*inside, *(new[s] for s in bodies.own_sources(node)))
         new[node] = replacements.get(node) or UOp(node.op, sources, node.arg)
     return new[body]
 
@@ -102,7 +102,7 @@ def is_captured(call: UOp) -> bool:
     if not is_substitutable(call) or call.src[0].op is Op.Tuple:
         return False
     body, arguments = call.src[0].src[0].src[call.arg], call.src[0].src[1:]
-    made = naive(body, {p: arguments[p.arg.slot] for p in closed.params(body)})
+    made = naive(body, {p: arguments[p.arg.slot] for p in bodies.params(body)})
     return not alpha_equal(made, substitute_function(call))
 
 
@@ -110,7 +110,7 @@ def test_the_programs_meet_capture() -> None:
     """The strategy draws programs on which substitution without renaming is wrong."""
 
     def somewhere(program: UOp) -> bool:
-        return any(is_captured(n) for n in closed.own_nodes(program))
+        return any(is_captured(n) for n in bodies.own_nodes(program))
 
     settled = settings(max_examples=20_000, deadline=None, database=None, phases=[Phase.generate])
     assert somewhere(find(programs(), somewhere, settings=settled))

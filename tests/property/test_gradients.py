@@ -10,12 +10,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soundline.spec import closed
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import bool_, float64, index
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient
-from soundline.spec.ops import Op
+from soundline.spec.gradients.backward import gradient
+from soundline.spec.ops import bodies
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     ReduceArg,
@@ -29,6 +28,7 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.spec.values.arrays import Array
 
 from .exact_numbers import fractions, read, slopes
 
@@ -188,7 +188,7 @@ def test_over_floats_the_reading_is_that_of_the_evaluator(program: Program) -> N
 @given(programs())
 def test_a_function_has_the_gradient_of_its_body(program: Program) -> None:
     binders = {leaf: param(1 - leaf.arg.slot, float64, shape_of(leaf)) for leaf in program.leaves}
-    body = closed.bind(program.y, binders)
+    body = bodies.bind(program.y, binders)
     called = Op.GetTuple(Op.Function(Op.Tuple(body), program.leaves[1], program.leaves[0]), arg=0)
     assert exactly(program, called) == exactly(program, program.y)
 

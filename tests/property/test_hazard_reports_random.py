@@ -6,14 +6,14 @@ import json
 from collections.abc import Hashable
 
 import pytest
+from trials.machine.generator import drawn
+from trials.machine.verdicts import NoRun, lawful
 
 from soundline.spec.abstract_machine import judge
-from soundline.spec.events import Event
-from soundline.spec.hazard_reports import SHORT
-from soundline.spec.transitions import Machine
-from soundline.spec.visibility import Policy
-from soundline.verify.machine_generator import drawn
-from soundline.verify.machine_verdicts import NoRun, lawful
+from soundline.spec.spork.diagnosis.reports import SHORT
+from soundline.spec.spork.machine.events import Event
+from soundline.spec.spork.machine.transitions import Machine
+from soundline.spec.spork.synchronization.visibility import Policy
 
 FIRST = 30_000_000
 

@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import pytest
+from trials.machine.generator import SOUP, Drawn, drawn, skeleton
+from trials.machine.judge import BAD, JUDGED, Outcome, communicates, judge
+from trials.machine.page import SIZE
+from trials.machine.report import BY_SCOPE
+from trials.machine.skeletons import SKELETONS
+from trials.machine.verdicts import NoRun, hazards, lawful
+from trials.machine.witnesses import WITNESSES, witness
 
 from soundline.spec.abstract_machine import judge as report
-from soundline.spec.barriers import COUNTER_CONSTRAINTS
-from soundline.spec.events import Action
-from soundline.spec.visibility import HAZARDS, Policy
-from soundline.verify.machine_generator import SOUP, Drawn, drawn, skeleton
-from soundline.verify.machine_judge import BAD, JUDGED, Outcome, communicates, judge
-from soundline.verify.machine_page import SIZE
-from soundline.verify.machine_report import BY_SCOPE
-from soundline.verify.machine_skeletons import SKELETONS
-from soundline.verify.machine_verdicts import NoRun, hazards, lawful
-from soundline.verify.machine_witnesses import WITNESSES, witness
+from soundline.spec.spork.machine.events import Action
+from soundline.spec.spork.synchronization.barriers import COUNTER_CONSTRAINTS
+from soundline.spec.spork.synchronization.visibility import HAZARDS, Policy
 
 BATCHES, BATCH = 10, 35
 FIRST = 10_000_000

@@ -8,12 +8,12 @@ from pathlib import Path
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from soundline.impl import storage
+from soundline.impl.arrays import storage
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import rangeify
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels import Kernel, run
-from soundline.spec.optops import OPTOPS, OptOp, apply
+from soundline.spec.kernels.iteration_spaces import Kernel, run
+from soundline.spec.kernels.optops import OPTOPS, OptOp, apply
 from soundline.spec.uop import Op, UOp, buffer
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 
-from soundline.impl import storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import lower
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.lower.callify import callify
-from soundline.spec.pipeline import check_pipeline
+from soundline.impl.program.compile import lower
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import Op, UOp, buffer
 
 sys.path.insert(0, str(Path(__file__).parent))

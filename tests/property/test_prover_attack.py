@@ -15,15 +15,15 @@ from random import Random
 from typing import Any
 
 import pytest
+from trials.attack.inputs import difference
+from trials.attack.random_rules import random_rule
 
 from soundline.spec.dtypes import DType, float16, float32, index, int8, int32
-from soundline.spec.ranges import Body, Range, max_over, sum_over
-from soundline.spec.rules import Rule, Sides, disjoint, forall, fresh, given, inverse, rule, where
-from soundline.spec.terms import Axes, Flags, Perm, Size, Tensor, Value
-from soundline.verify.attack.inputs import difference
-from soundline.verify.attack.random_rules import random_rule
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import prove_layer
+from soundline.spec.rules.language import Rule, Sides, disjoint, forall, fresh, given, inverse, rule, where
+from soundline.spec.rules.ranges import Body, Range, max_over, sum_over
+from soundline.spec.rules.terms import Axes, Flags, Perm, Size, Tensor, Value
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.verdicts.layers import layers_of
 
 RULES = (*range(2019, 2038), *range(2039, 2048))
 """The numbers of the rules that are drawn: a row of them, but for one that costs much."""

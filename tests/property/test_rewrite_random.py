@@ -17,10 +17,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from soundline.impl.rewrite import rewrite
+from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import SIMPLIFY
-from soundline.spec.arrays import Array, Cell
-from soundline.spec.bounds import order
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -34,14 +32,16 @@ from soundline.spec.dtypes import (
     round_to,
     uint8,
 )
-from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, Sides, rule
-from soundline.spec.terms import Flags, Tensor, Value
+from soundline.spec.ops.bounds import order
+from soundline.spec.ops.node import UOp, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule, Sides, rule
+from soundline.spec.rules.terms import Flags, Tensor, Value
 from soundline.spec.uop import broadcast_to, const, element_of, expand, loop, pad, param, reshape, shrink
+from soundline.spec.values.arrays import Array, Cell
+from soundline.spec.values.elementwise import ELEMENTWISE
 
 DTYPES = (bool_, int8, uint8, int32, index, index, float16, bfloat16, float32, float8_e4m3fn)
 SHAPES = ((), (3,), (2, 2), (1, 3), (0,), (2, 1, 2))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from soundline.impl.lower.scheduling import Scheduling, launched
+from soundline.impl.lower.schedule.applying import Scheduling, launched
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels import Kernel, axes, run, size_of
-from soundline.spec.optops import OptOp, apply
-from soundline.spec.pipeline import meaning
+from soundline.spec.kernels.iteration_spaces import Kernel, axes, run, size_of
+from soundline.spec.kernels.optops import OptOp, apply
+from soundline.spec.pipeline.stages import meaning
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 sys.path.insert(0, str(Path(__file__).parent))

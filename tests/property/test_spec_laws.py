@@ -10,8 +10,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soundline.spec.arrays import Array
-from soundline.spec.bounds import min_max
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -35,9 +33,9 @@ from soundline.spec.dtypes import (
     uint8,
     uint64,
 )
-from soundline.spec.elementwise import cast, scalar
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops import Op
+from soundline.spec.ops.bounds import min_max
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     AxisType,
     ReduceArg,
@@ -51,6 +49,8 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.elementwise import cast, scalar
 
 QUICK = settings(max_examples=60, deadline=None)
 STORED = [d for d in all_dtypes if d is not index]

@@ -13,11 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from spork_programs import program, programs
 
 from soundline.impl.spork import proc_from_text
-from soundline.spec.instruction_schema import Instruction
-from soundline.spec.program_laws import check
-from soundline.spec.program_text import text
-from soundline.spec.program_types import Named
-from soundline.spec.programs import Call, Proc, references, statements
+from soundline.spec.spork.language.programs import Call, Proc, references, statements
+from soundline.spec.spork.language.text import text
+from soundline.spec.spork.language.types import Named
+from soundline.spec.spork.language.well_formedness import check
+from soundline.spec.spork.library.schema import Instruction
 
 LARGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 

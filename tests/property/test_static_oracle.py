@@ -10,21 +10,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from soundline.spec.collective_units import (
-    BLOCK_DIM,
-    CollUnit,
-    coll_unit,
-    cuda_cta_in_cluster,
-    cuda_thread,
-    cuda_warp,
-)
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CollectiveError, StaticError
-from soundline.spec.expressions import Const, Expr, Index, Name, Span
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.memories import IN_ORDER, CudaGmemLinear, Memory
-from soundline.spec.program_types import Argument, Data, Ref
-from soundline.spec.programs import (
+from soundline.spec.spork.language.expressions import Const, Expr, Index, Name, Span
+from soundline.spec.spork.language.programs import (
     CUDA_TASKS,
     Alloc,
     Assign,
@@ -37,9 +26,20 @@ from soundline.spec.programs import (
     Proc,
     Statement,
 )
-from soundline.spec.static_law import Facts, static_law
-from soundline.spec.tilings import Tiling, choose_warps, tile, top_level
-from soundline.spec.timelines import InstrTl, UsageTl, sync_tl
+from soundline.spec.spork.language.types import Argument, Data, Ref
+from soundline.spec.spork.library.memories import IN_ORDER, CudaGmemLinear, Memory
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.static.law import Facts, static_law
+from soundline.spec.spork.synchronization.timelines import InstrTl, UsageTl, sync_tl
+from soundline.spec.spork.threads.tilings import Tiling, choose_warps, tile, top_level
+from soundline.spec.spork.threads.units import (
+    BLOCK_DIM,
+    CollUnit,
+    coll_unit,
+    cuda_cta_in_cluster,
+    cuda_thread,
+    cuda_warp,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_collectives_oracle import is_one_of, is_valid, moves, shards

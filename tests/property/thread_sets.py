@@ -13,7 +13,7 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from soundline.spec.collective_units import (
+from soundline.spec.spork.threads.units import (
     BLOCK_DIM,
     CLUSTER_DIM,
     CollUnit,

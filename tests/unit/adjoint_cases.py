@@ -20,11 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import bool_, float32, float64, index
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient
-from soundline.spec.ops import Op
+from soundline.spec.gradients.backward import gradient
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     ReduceArg,
@@ -40,6 +39,7 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from exact_numbers import fractions, read, slopes

@@ -10,11 +10,11 @@ import ml_dtypes
 import numpy as np
 
 from soundline.spec.dtypes import DType, bfloat16
-from soundline.spec.expressions import Apply, Binary, Cast, Const, Expr, Index, Name, Unary
-from soundline.spec.instruction_schema import Instruction
-from soundline.spec.op_schema import Op
-from soundline.spec.program_types import Control, Data
-from soundline.spec.programs import Assign, For, If, Reduce, Statement
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import Apply, Binary, Cast, Const, Expr, Index, Name, Unary
+from soundline.spec.spork.language.programs import Assign, For, If, Reduce, Statement
+from soundline.spec.spork.language.types import Control, Data
+from soundline.spec.spork.library.schema import Instruction
 
 OPS = {
     Op.Add: operator.add,

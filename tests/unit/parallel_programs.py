@@ -7,12 +7,12 @@ from random import Random
 from textwrap import indent
 
 from soundline.impl.spork import proc_from_text
-from soundline.spec.collective_units import cuda_warp
-from soundline.spec.events import Event
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.memories import CudaGmemLinear, CudaSmemLinear
-from soundline.spec.timelines import InstrTl
-from soundline.verify import machine_instructions
+from soundline.spec.spork.library.memories import CudaGmemLinear, CudaSmemLinear
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.machine.events import Event
+from soundline.spec.spork.synchronization.timelines import InstrTl
+from soundline.spec.spork.threads.units import cuda_warp
+from soundline.verify.findings import instructions
 
 
 def _put(name: str, *, convergent: bool) -> Instruction:
@@ -32,7 +32,7 @@ def _put(name: str, *, convergent: bool) -> Instruction:
 
 
 NAMES = {
-    **machine_instructions.NAMES,
+    **instructions.NAMES,
     "warp_put": _put("warp_put", convergent=False),
     "warp_put_together": _put("warp_put_together", convergent=True),
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.impl.compile import lower
-from soundline.impl.lower import tiles, vectors
-from soundline.impl.lower.target import Target
+from soundline.impl.lower.schedule import tiles, vectors
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.program.compile import lower
 
 WIDE = Target(vector=64, registers=32)
 MIDDLE = Target(vector=32, registers=16)

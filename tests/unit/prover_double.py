@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from soundline.spec.errors import RuleError
-from soundline.verify.metering import gave_up
-from soundline.verify.verdicts import Counterexample, LayerResult
+from soundline.verify.verdicts.metering import gave_up
+from soundline.verify.verdicts.verdict import Counterexample, LayerResult
 
 TEST = "def test_wrong() -> None:\n    assert 1 + 1 == 3"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.synchronization.visibility import Policy
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "spork"
 

@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 
 from soundline.impl.spork import instr_from_text, proc_from_text
-from soundline.spec.barriers import BarrierType
-from soundline.spec.collective_units import (
-    cuda_cluster,
-    cuda_thread,
-    cuda_warp,
-    cuda_warpgroup,
-)
 from soundline.spec.errors import ProgramError, StaticError
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.memories import (
+from soundline.spec.spork.language.types import named
+from soundline.spec.spork.library.memories import (
     DRAM,
     CudaGmemLinear,
     CudaRmem,
@@ -27,9 +20,16 @@ from soundline.spec.memories import (
     Sm90_RmemMatrixD,
     Sm90_tensorMap,
 )
-from soundline.spec.program_types import named
-from soundline.spec.static_law import Facts, static_law
-from soundline.spec.timelines import UsageTl
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.static.law import Facts, static_law
+from soundline.spec.spork.synchronization.barriers import BarrierType
+from soundline.spec.spork.synchronization.timelines import UsageTl
+from soundline.spec.spork.threads.units import (
+    cuda_cluster,
+    cuda_thread,
+    cuda_warp,
+    cuda_warpgroup,
+)
 
 COPY = "for i in seq(0, {n}):\n        dst[i] = src[i]"
 

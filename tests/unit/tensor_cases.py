@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.compile import computed
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.arrays import storage
+from soundline.impl.program.compile import computed
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.values.arrays import Array
 
 
 def law(root: UOp) -> Array:

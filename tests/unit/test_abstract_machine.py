@@ -13,10 +13,20 @@ import pytest
 
 from soundline.impl.spork import Proc
 from soundline.spec.abstract_machine import Verdict, check, judge, queue_text
-from soundline.spec.barriers import BarrierType, QueueId, Stamp
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import SoundlineError
-from soundline.spec.events import (
+from soundline.spec.spork.diagnosis.reports import SHORT, statement_text
+from soundline.spec.spork.language.programs import Pass
+from soundline.spec.spork.language.types import Position
+from soundline.spec.spork.library.memories import (
+    DRAM,
+    CudaGmemLinear,
+    CudaRmem,
+    CudaSmemLinear,
+    Memory,
+    Sm90_RmemMatrixD,
+)
+from soundline.spec.spork.machine.events import (
     Action,
     Allocated,
     Arrived,
@@ -36,14 +46,19 @@ from soundline.spec.events import (
     TaskEnded,
     Touch,
 )
-from soundline.spec.hazard_reports import SHORT, statement_text
-from soundline.spec.memories import DRAM, CudaGmemLinear, CudaRmem, CudaSmemLinear, Memory, Sm90_RmemMatrixD
-from soundline.spec.program_types import Position
-from soundline.spec.programs import Pass
-from soundline.spec.timelines import CP_RAM, CPU, IO_RAM, IO_RMEM, T2S_RAM, InstrTl, sync_tl
-from soundline.spec.transitions import Machine, freeing_pair
-from soundline.spec.unfolding import unfold
-from soundline.spec.visibility import MACHINE, Kind, Policy, Thread
+from soundline.spec.spork.machine.transitions import Machine, freeing_pair
+from soundline.spec.spork.machine.unfolding import unfold
+from soundline.spec.spork.synchronization.barriers import BarrierType, QueueId, Stamp
+from soundline.spec.spork.synchronization.timelines import (
+    CP_RAM,
+    CPU,
+    IO_RAM,
+    IO_RMEM,
+    T2S_RAM,
+    InstrTl,
+    sync_tl,
+)
+from soundline.spec.spork.synchronization.visibility import MACHINE, Kind, Policy, Thread
 
 from .machine_programs import (
     COPY,

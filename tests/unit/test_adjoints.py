@@ -11,20 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.spec import adjoints, gradients
-from soundline.spec.adjoint_schema import (
-    Adjoint,
-    Law,
-    Nothing,
-    Passes,
-    Refused,
-    Through,
-    kept,
-    never,
-    unchanged,
-)
-from soundline.spec.adjoints import ADJOINTS, CHAPTERS
-from soundline.spec.adjoints_tensor import diagonal, others
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -39,8 +25,23 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import EvaluationError, GradientError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.gradients import backward
+from soundline.spec.gradients import table as adjoints
+from soundline.spec.gradients.backward import gradient
+from soundline.spec.gradients.schema import (
+    Adjoint,
+    Law,
+    Nothing,
+    Passes,
+    Refused,
+    Through,
+    kept,
+    never,
+    unchanged,
+)
+from soundline.spec.gradients.table import ADJOINTS, CHAPTERS
+from soundline.spec.gradients.tensor import diagonal, others
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
@@ -264,12 +265,12 @@ def test_the_checker_refuses_an_op_that_passes_nothing(op: Op, monkeypatch: pyte
 def test_the_checker_refuses_a_wrong_function(
     change: Callable[[UOp], UOp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = gradients._through
+    right = backward._through
 
     def wrong(node: UOp, g: Any, *rest: Any) -> Any:
         return [(s, dataclasses.replace(part, value=change(part.value))) for s, part in right(node, g, *rest)]
 
-    monkeypatch.setattr(gradients, "_through", wrong)
+    monkeypatch.setattr(backward, "_through", wrong)
     for case in CALLED:
         with pytest.raises(AssertionError):
             check(case)

@@ -9,10 +9,10 @@ import pytest
 from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import index, int8, int32, ints, uint8, uint32
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import goals
-from soundline.spec.node import substitute
-from soundline.spec.rules import Rule, cdiv, cmod, ediv, fits, given, rule, where
-from soundline.spec.terms import Const, Size, Tensor, Value, show
+from soundline.spec.ops.node import substitute
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, cdiv, cmod, ediv, fits, given, rule, where
+from soundline.spec.rules.terms import Const, Size, Tensor, Value, show
 from soundline.spec.uop import const
 from soundline.verify import advise
 from soundline.verify.advice.conventions import (
@@ -26,9 +26,9 @@ from soundline.verify.advice.conventions import (
     under_conventions,
 )
 from soundline.verify.advice.results import RuleAdvice, UnderConvention
-from soundline.verify.advice.telling import lines_about
-from soundline.verify.rules import prove
-from soundline.verify.smt.solving import Budget
+from soundline.verify.advice.text import lines_about
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.solving import Budget
 
 BY_ID = {r.id: r for r in LIBRARY}
 whole = (index, *ints)

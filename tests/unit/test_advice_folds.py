@@ -5,15 +5,15 @@
 import pytest
 
 from soundline.spec.dtypes import index, int32
-from soundline.spec.ranges import Body, Range
-from soundline.spec.rules import Rule, claim, rule, sum_over
-from soundline.spec.terms import Axes, Const, Size, Tensor, Value
+from soundline.spec.rules.language import Rule, claim, rule, sum_over
+from soundline.spec.rules.ranges import Body, Range
+from soundline.spec.rules.terms import Axes, Const, Size, Tensor, Value
 from soundline.verify.advice.grammar import literals
 from soundline.verify.advice.termination import order_of
 from soundline.verify.advice.weakest import weakest, with_conditions
-from soundline.verify.advice.wording import condition_text
-from soundline.verify.rules import prove
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import prove
+from soundline.verify.judging.wording import condition_text
+from soundline.verify.smt.goals.solving import Budget
 
 QUICK = Budget().share(0.3)
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from soundline.spec.dtypes import index, int8, int32, ints, uint8
-from soundline.spec.rules import Rule, fits, given, rule
-from soundline.spec.terms import Const, Tensor, Value
-from soundline.verify.advice import overflow
-from soundline.verify.advice.wording import bare, condition_text
-from soundline.verify.report import Report
-from soundline.verify.report_json import as_json
-from soundline.verify.report_sarif import as_sarif
-from soundline.verify.report_text import render
-from soundline.verify.rules import prove, prove_layer
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdict_json import layer_from_json, layer_to_json
+from soundline.spec.rules.language import Rule, fits, given, rule
+from soundline.spec.rules.terms import Const, Tensor, Value
+from soundline.verify.judging import overflow
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.judging.wording import bare, condition_text
+from soundline.verify.reports.as_json import as_json
+from soundline.verify.reports.report import Report
+from soundline.verify.reports.sarif import as_sarif
+from soundline.verify.reports.text import render
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.as_json import layer_from_json, layer_to_json
 
 whole = (index, *ints)
 

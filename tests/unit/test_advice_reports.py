@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from soundline.spec.dtypes import index
-from soundline.spec.rules import given, rule
-from soundline.spec.terms import Const, Value
+from soundline.spec.rules.language import given, rule
+from soundline.spec.rules.terms import Const, Value
 from soundline.verify import advise
 from soundline.verify.advice.results import (
     Advice,
@@ -26,13 +26,13 @@ from soundline.verify.advice.results import (
     rule_from_json,
     to_json,
 )
-from soundline.verify.advice.telling import as_json, lines_about, lines_about_order, notes
-from soundline.verify.cli import main
-from soundline.verify.report import Report
-from soundline.verify.report_json import as_json as report_as_json
-from soundline.verify.report_sarif import as_sarif
-from soundline.verify.report_text import render
-from soundline.verify.verdicts import LayerResult, RuleReport
+from soundline.verify.advice.text import as_json, lines_about, lines_about_order, notes
+from soundline.verify.cli.main import main
+from soundline.verify.reports.as_json import as_json as report_as_json
+from soundline.verify.reports.report import Report
+from soundline.verify.reports.sarif import as_sarif
+from soundline.verify.reports.text import render
+from soundline.verify.verdicts.verdict import LayerResult, RuleReport
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "advice.rst"
 

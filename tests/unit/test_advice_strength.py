@@ -8,9 +8,9 @@ import pytest
 
 from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import all_dtypes, bool_, floats, index, int8, int16, int32, ints, uint8
-from soundline.spec.ranges import Range, max_over
-from soundline.spec.rules import Rule, fits, given, is_identity, lossless, rule
-from soundline.spec.terms import (
+from soundline.spec.rules.language import Rule, fits, given, is_identity, lossless, rule
+from soundline.spec.rules.ranges import Range, max_over
+from soundline.spec.rules.terms import (
     BinaryOp,
     Bool,
     Const,
@@ -30,8 +30,8 @@ from soundline.verify.advice.one_way import matches
 from soundline.verify.advice.results import Subsumed, TooStrong
 from soundline.verify.advice.strength import too_strong
 from soundline.verify.advice.subsumption import subsumed
-from soundline.verify.rules import prove
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.solving import Budget
 
 QUICK = Budget().share(0.3)
 BY_ID = {stated.id: stated for stated in LIBRARY}

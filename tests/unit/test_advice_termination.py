@@ -6,18 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from soundline.impl.rewrite import RewriteError, rewrite
-from soundline.impl.rules import SIMPLIFY, ranges, rules_in
-from soundline.impl.rules.commutativity import add_commutative
+from soundline.impl.rewriting.engine import RewriteError, rewrite
+from soundline.impl.rules import SIMPLIFY, rules_in
+from soundline.impl.rules.scalars.commutativity import add_commutative
+from soundline.impl.rules.tensors import ranges
 from soundline.spec.dtypes import index, int8, int32, int64, ints
-from soundline.spec.instances import goals
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import BinaryOp, Bool, Const, DTypeVar, Interval, Perm, Tensor, Value
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import BinaryOp, Bool, Const, DTypeVar, Interval, Perm, Tensor, Value
 from soundline.spec.uop import Op, RangeArg, ReduceArg, const, param
 from soundline.verify.advice.loops import NOT_WITH_ALL, text_of
 from soundline.verify.advice.measures import CONSTANT, Measure, oriented
-from soundline.verify.advice.telling import lines_about_order
 from soundline.verify.advice.termination import order_of
+from soundline.verify.advice.text import lines_about_order
 
 whole = (index, *ints)
 

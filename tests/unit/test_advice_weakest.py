@@ -9,18 +9,18 @@ import pytest
 
 from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import all_dtypes, bool_, floats, index, int8, int32, ints, sints, uint8
-from soundline.spec.instances import Goal, dtypes_of, goals
-from soundline.spec.rules import Rule, given, lossless, maximum, rule
-from soundline.spec.terms import Const, DTypeVar, Interval, Size, Static, Tensor, Term, Value, show
+from soundline.spec.rules.instances import Goal, dtypes_of, goals
+from soundline.spec.rules.language import Rule, given, lossless, maximum, rule
+from soundline.spec.rules.terms import Const, DTypeVar, Interval, Size, Static, Tensor, Term, Value, show
 from soundline.verify.advice import weakest as searching
 from soundline.verify.advice.grammar import is_decidable, literals
 from soundline.verify.advice.implication import follows
 from soundline.verify.advice.search import Choice, conjunctions, useful
 from soundline.verify.advice.table import Table
 from soundline.verify.advice.weakest import is_proved, weakest, with_conditions
-from soundline.verify.advice.wording import condition_text
-from soundline.verify.rules import prove
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import prove
+from soundline.verify.judging.wording import condition_text
+from soundline.verify.smt.goals.solving import Budget
 
 BY_ID = {stated.id: stated for stated in LIBRARY}
 QUICK = Budget().share(0.3)

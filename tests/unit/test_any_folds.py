@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower.any_folds import with_whole_numbers
+from soundline.impl.lower.schedule.any_reductions import with_whole_numbers
 from soundline.spec.dtypes import bool_, float32, float64, int8, int32, int64
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import approximate
+from soundline.impl.lower.graphs import approximate
 
 
 def ulps(found: np.ndarray, exact: np.ndarray) -> float:

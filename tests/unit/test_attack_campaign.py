@@ -12,13 +12,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-
-from soundline.spec.dtypes import float16, int8
-from soundline.spec.errors import RuleError
-from soundline.spec.rules import Rule, fits, forall, given, rule
-from soundline.spec.terms import Const, Value
-from soundline.verify.attack import campaign as trial
-from soundline.verify.attack.campaign import (
+from trials.attack import campaign as trial
+from trials.attack.campaign import (
     LATE,
     MISSED,
     NO_RULE,
@@ -28,11 +23,16 @@ from soundline.verify.attack.campaign import (
     totals,
     tried,
 )
-from soundline.verify.attack.inputs import difference
-from soundline.verify.attack.random_rules import random_rule
-from soundline.verify.machine_ledger import Entry, Ledger
-from soundline.verify.rules import prove_layer
-from soundline.verify.verdicts import LayerResult
+from trials.attack.inputs import difference
+from trials.attack.random_rules import random_rule
+from trials.ledger import Entry, Ledger
+
+from soundline.spec.dtypes import float16, int8
+from soundline.spec.errors import RuleError
+from soundline.spec.rules.language import Rule, fits, forall, given, rule
+from soundline.spec.rules.terms import Const, Value
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.verdicts.verdict import LayerResult
 
 
 def lying(stated: Rule, dtype: Any) -> LayerResult:

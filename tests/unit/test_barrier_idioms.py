@@ -11,9 +11,9 @@ import pytest
 from soundline.impl.spork import Proc, proc_from_text
 from soundline.spec.abstract_machine import check, judge
 from soundline.spec.errors import CollectiveError, StaticError
-from soundline.spec.events import Event, Fenced
-from soundline.spec.parallel import outcomes
-from soundline.spec.warp_configs import NamedWarps
+from soundline.spec.spork.machine.events import Event, Fenced
+from soundline.spec.spork.readings.parallel import outcomes
+from soundline.spec.spork.threads.warps import NamedWarps
 
 from .parallel_programs import TINY, program
 

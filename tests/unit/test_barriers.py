@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundline.spec.barriers import (
+from soundline.spec.errors import SynchronizationError
+from soundline.spec.spork.synchronization.barriers import (
     BARRIER_CONSTRAINTS,
     COUNTER_CONSTRAINTS,
     BarrierType,
@@ -26,9 +27,8 @@ from soundline.spec.barriers import (
     multicast_targets,
     ring_depth,
 )
-from soundline.spec.errors import SynchronizationError
-from soundline.spec.fences import Collective
-from soundline.spec.timelines import SYNC_TLS, sync_tl
+from soundline.spec.spork.synchronization.fences import Collective
+from soundline.spec.spork.synchronization.timelines import SYNC_TLS, sync_tl
 
 GROUP, MBARRIER, EVENT = BarrierType.CudaCommitGroup, BarrierType.CudaMbarrier, BarrierType.CudaEvent
 

@@ -9,8 +9,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from soundline.spec.bounds import MIN_MAX, Bounds, dtype_range, greatest, hull, is_constant, least, min_max
-from soundline.spec.decompositions import PROGRAMS, SIN
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -37,10 +35,19 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.elementwise import ELEMENTWISE, scalar
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops.bounds import (
+    MIN_MAX,
+    Bounds,
+    dtype_range,
+    greatest,
+    hull,
+    is_constant,
+    least,
+    min_max,
+)
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
@@ -56,8 +63,10 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.verify.accuracy import run_vector
-from soundline.verify.accuracy_points import every_number
+from soundline.spec.values.decompositions import PROGRAMS, SIN
+from soundline.spec.values.elementwise import ELEMENTWISE, scalar
+from soundline.verify.accuracy.decompositions import run_vector
+from soundline.verify.accuracy.points import every_number
 
 INF, NAN = math.inf, math.nan
 Interval = tuple[Element, Element]

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.rules import Rule, given, rule
+from soundline.spec.rules.language import Rule, given, rule
 from soundline.verify import *  # noqa: F403  # the vocabulary of rule files
 from soundline.verify import Const, DTypeVar, Interval, Value, floats, index, int8, ints, sints, where
-from soundline.verify import sameness as sameness_module
-from soundline.verify.cache import Cache, Key, default_folder, prune
-from soundline.verify.effort import BUDGETS, Effort, effort_of
-from soundline.verify.sameness import structure
-from soundline.verify.verdict_json import layer_from_json, layer_to_json
-from soundline.verify.verdicts import Counterexample, LayerResult, Verdict
+from soundline.verify.verdicts import sameness as sameness_module
+from soundline.verify.verdicts.as_json import layer_from_json, layer_to_json
+from soundline.verify.verdicts.cache import Cache, Key, default_folder, prune
+from soundline.verify.verdicts.effort import BUDGETS, Effort, effort_of
+from soundline.verify.verdicts.sameness import structure
+from soundline.verify.verdicts.verdict import Counterexample, LayerResult, Verdict
 
 NORMAL = Effort(30, 30.0)
 FOUND = Counterexample("dtype int8", (("x", "64"), ("c", "2")), "-64", "64", "def test(): ...", "note")
@@ -69,7 +69,7 @@ def test_another_rule_layer_dtype_or_seed_is_another_entry(cache: Cache, other: 
 
 def test_another_law_prover_or_solver_is_another_entry(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.put(key(), NORMAL, result("proved"))
-    monkeypatch.setattr("soundline.verify.cache.fingerprint", lambda: "of another law")
+    monkeypatch.setattr("soundline.verify.verdicts.cache.fingerprint", lambda: "of another law")
     assert cache.get(key(), NORMAL) is None
 
 
@@ -80,13 +80,13 @@ def test_the_fingerprint_covers_the_law_the_prover_and_the_solver(monkeypatch: p
     before = sameness_module.fingerprint.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
     assert {
-        "spec/elementwise.py",
-        "spec/rules.py",
+        "spec/values/elementwise.py",
+        "spec/rules/language.py",
         "smt/solving.py",
-        "verify/rules.py",
-        "verify/layers.py",
+        "verify/judging/judge.py",
+        "verify/verdicts/layers.py",
     } <= names
-    assert not {"verify/cli.py", "verify/report_text.py"} & names
+    assert not {"verify/cli/main.py", "verify/reports/text.py"} & names
     monkeypatch.setattr(sameness_module, "solver_version", lambda: "0.0")
     assert sameness_module.fingerprint.__wrapped__() != before
 
@@ -223,9 +223,9 @@ def test_results_of_another_form_are_refused(broken: dict[str, object]) -> None:
 HAMMER = """
 import sys
 from pathlib import Path
-from soundline.verify.cache import Cache, Key, prune
-from soundline.verify.effort import Effort
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.verdicts.cache import Cache, Key, prune
+from soundline.verify.verdicts.effort import Effort
+from soundline.verify.verdicts.verdict import LayerResult
 cache, effort = Cache(Path(sys.argv[1])), Effort(30, 30.0)
 known = 0
 for n in range(150):
@@ -256,9 +256,9 @@ def test_processes_share_the_cache_and_none_reads_half_an_entry(tmp_path: Path) 
 FULL = """
 import resource, sys
 from pathlib import Path
-from soundline.verify.cache import Cache, Key
-from soundline.verify.effort import Effort
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.verdicts.cache import Cache, Key
+from soundline.verify.verdicts.effort import Effort
+from soundline.verify.verdicts.verdict import LayerResult
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 cache, effort = Cache(Path(sys.argv[1])), Effort(30, 30.0)
 small = Key("s", "unbounded", "index", "r", 0), LayerResult("unbounded", "proved", "all")
@@ -312,7 +312,7 @@ def test_a_use_is_noted_once_a_day(cache: Cache) -> None:
 
 
 def test_writing_keeps_the_cache_bounded(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soundline.verify.cache.prune", lambda folder: prune(folder, 2))
+    monkeypatch.setattr("soundline.verify.verdicts.cache.prune", lambda folder: prune(folder, 2))
     monkeypatch.setattr(Key, "name", property(lambda self: f"ab{self.seed:04}" + "0" * 10))
     for n in range(8):
         cache.put(key(seed=n), NORMAL, result("proved"))

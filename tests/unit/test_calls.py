@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import compile as compiling
-from soundline.impl import linking, storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import Program, compile  # noqa: A004
-from soundline.impl.functions import function
-from soundline.impl.lower import calls
-from soundline.impl.lower.calls import called_bodies, size_of
-from soundline.impl.lower.plan import layout
-from soundline.impl.runtime import toolchain
+from soundline.impl import toolchain
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.compilation import linking
+from soundline.impl.lower.graphs import calls
+from soundline.impl.lower.graphs.calls import called_bodies, size_of
+from soundline.impl.lower.linear.plan import layout
+from soundline.impl.program import compile as compiling
+from soundline.impl.program.compile import Program, compile  # noqa: A004
+from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import GradientError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.pipeline import check_pipeline
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import Op, toposort
 
 RNG = np.random.default_rng(66)

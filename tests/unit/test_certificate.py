@@ -13,13 +13,14 @@ import pytest
 
 import soundline as sl
 from soundline.impl import evidence
-from soundline.impl.certificate import AppliedRule, Certificate, Derived
-from soundline.impl.lower import heuristics, optimize, rows
-from soundline.impl.lower.heuristics import schedule_of
-from soundline.impl.lower.schedule import Scheduled, parsed, schedule_text
-from soundline.impl.lower.scheduling import Scheduling, scheduled
-from soundline.impl.signatures import Signature
-from soundline.impl.stages import lower
+from soundline.impl.compilation.certificate import AppliedRule, Certificate, Derived
+from soundline.impl.compilation.signatures import Signature
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower import optimize
+from soundline.impl.lower.schedule import heuristics, rows
+from soundline.impl.lower.schedule.applying import Scheduling, scheduled
+from soundline.impl.lower.schedule.heuristics import schedule_of
+from soundline.impl.lower.schedule.schedules import Scheduled, parsed, schedule_text
 from soundline.spec.dtypes import float32, index
 from soundline.spec.errors import ScheduleError
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from soundline.verify.cli import main
-from soundline.verify.explain import explanation
-from soundline.verify.spork_tables import SPORK_TABLES
+from soundline.verify.cli.explain import explanation
+from soundline.verify.cli.main import main
+from soundline.verify.cli.spork_tables import SPORK_TABLES
 
 HEAD = """\
 from __future__ import annotations

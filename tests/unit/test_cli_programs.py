@@ -10,14 +10,14 @@ import numpy as np
 import onnx
 import pytest
 
-from soundline.impl import profile
-from soundline.impl.compile import STAGES, Program, lower
-from soundline.impl.peaks import Peaks
-from soundline.impl.runtime import toolchain
-from soundline.spec.parsing import parse
-from soundline.spec.pipeline import STAGES as LAW
+from soundline.impl import toolchain
+from soundline.impl.inspect import profile
+from soundline.impl.inspect.peaks import Peaks
+from soundline.impl.program.compile import STAGES, Program, lower
+from soundline.spec.ops.parsing import parse
+from soundline.spec.pipeline.stages import STAGES as LAW
 from soundline.spec.uop import Op, toposort
-from soundline.verify.cli import main
+from soundline.verify.cli.main import main
 
 MODEL = """
 import soundline as sl

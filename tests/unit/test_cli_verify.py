@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from soundline.verify import campaign
-from soundline.verify.cli import COMMANDS, main
+from soundline.verify.campaigns import campaign
+from soundline.verify.cli.main import COMMANDS, main
 
 HEAD = "from soundline.verify import *\n\n"
 HERE = Path(__file__).parent
@@ -362,7 +362,7 @@ def test_the_real_prover_behind_the_command_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The example of the documentation, right and wrong; the printed test passes as it stands."""
-    monkeypatch.setattr(campaign, "PROVER", "soundline.verify.rules")
+    monkeypatch.setattr(campaign, "PROVER", "soundline.verify.judging.judge")
     stated = "@rule(dtypes=[index, int8])\ndef {}(x: Value, c: Const):\n    given({})\n    return (x * c) // c, x\n\n"
     right, wrong = stated.format("cancel", "c != 0, fits(x * c)"), stated.format("overflow", "c != 0")
     code, data = run_json(capfd, str(write("r.py", right, wrong)))
@@ -598,7 +598,7 @@ def test_procedures_alone_prove_nothing_and_the_report_says_who_checks_them(
 ) -> None:
     file = tmp_path / "own.py"
     file.write_text(
-        "from soundline.spec.op_schema import Op\nfrom soundline.verify import procedure\n"
+        "from soundline.spec.ops.schema import Op\nfrom soundline.verify import procedure\n"
         "@procedure(Op.Add)\ndef idle(node, known):\n    return None\n"
     )
     assert main(["verify", str(file)]) == 2

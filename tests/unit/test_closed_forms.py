@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower.closed_forms import closed_form, may_have_one
-from soundline.impl.lower.simplify import Applied
-from soundline.spec import compositions
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one
+from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import float32, index, int32, int64
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, param, toposort
 
@@ -43,7 +43,7 @@ def compiled(fn: Callable[..., sl.Tensor], *examples: Any, profile: str = "exact
 @pytest.mark.parametrize("dtype", [sl.int64, sl.int32, sl.float32, sl.float64], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
 def test_an_arange_of_the_law_has_no_loop_of_its_own(n: int, dtype: sl.DType) -> None:
-    program = compiled(lambda: sl.Tensor.of(compositions.arange(n, dtype)))
+    program = compiled(lambda: sl.Tensor.of(tensors.arange(n, dtype)))
     assert folds(program) == []
     assert len(program.kernels) == 1
     assert np.array_equal(program(), np.arange(n))
@@ -54,7 +54,7 @@ def test_a_prefix_sum_of_one_number_has_no_loop(dtype: sl.DType) -> None:
     """It wraps where the dtype does."""
     n = 300
     program = compiled(
-        lambda x: sl.Tensor.of(compositions.prefix_sum((sl.Tensor.ones(n, dtype=dtype) * 3).uop)) + x,
+        lambda x: sl.Tensor.of(tensors.prefix_sum((sl.Tensor.ones(n, dtype=dtype) * 3).uop)) + x,
         np.zeros(n, np.dtype(str(dtype))),
     )
     assert folds(program) == []
@@ -70,7 +70,7 @@ def test_positions_of_the_tensor_layer_are_ranges() -> None:
 
 def test_sums_of_floats_are_no_closed_form() -> None:
     """Ones added in float32 stop at 2^24, so n ones are not n."""
-    program = compiled(lambda: sl.Tensor.of(compositions.prefix_sum(sl.Tensor.ones(9).uop)))
+    program = compiled(lambda: sl.Tensor.of(tensors.prefix_sum(sl.Tensor.ones(9).uop)))
     assert np.array_equal(program(), np.arange(1, 10))
     assert folds(program) != []
 
@@ -78,9 +78,9 @@ def test_sums_of_floats_are_no_closed_form() -> None:
 # Choices ----------------------------------------------------------------------------------------------------------
 
 GATHERS: dict[str, tuple[Callable[..., sl.Tensor], np.ndarray]] = {
-    "of the law": (lambda t, i: sl.Tensor.of(compositions.gather(t.uop, i.uop)), TABLE),
+    "of the law": (lambda t, i: sl.Tensor.of(tensors.gather(t.uop, i.uop)), TABLE),
     "of the source, in whole numbers": (
-        lambda t, i: sl.Tensor.of(compositions.gather_of_the_source(t.uop, i.uop)),
+        lambda t, i: sl.Tensor.of(tensors.gather_of_the_source(t.uop, i.uop)),
         np.arange(8, dtype=np.int32) * 5 - 3,
     ),
     "by a product with a one-hot matrix": (
@@ -92,7 +92,7 @@ GATHERS: dict[str, tuple[Callable[..., sl.Tensor], np.ndarray]] = {
         TABLE,
     ),
     "of bools": (
-        lambda t, i: sl.Tensor.of(compositions.gather(t.uop, i.uop)),
+        lambda t, i: sl.Tensor.of(tensors.gather(t.uop, i.uop)),
         np.array([True, False, True, True, False, False, True, False]),
     ),
 }
@@ -135,9 +135,7 @@ def test_a_short_product_with_a_mask_of_floats_stays_a_sum() -> None:
 
 def test_what_is_chosen_from_is_computed_once() -> None:
     places = np.arange(100) % 8
-    program = compiled(
-        lambda t, i: sl.Tensor.of(compositions.gather(t.exp().uop, i.uop)), TABLE[:3], places[:50]
-    )
+    program = compiled(lambda t, i: sl.Tensor.of(tensors.gather(t.exp().uop, i.uop)), TABLE[:3], places[:50])
     assert folds(program) == []
     assert len(program.kernels) == 2
 
@@ -152,7 +150,7 @@ def test_a_gather_along_an_axis_and_its_gradient() -> None:
 
 def test_two_readers_of_a_choice_read_it_from_storage() -> None:
     def both(t: sl.Tensor, i: sl.Tensor) -> sl.Tensor:
-        found = sl.Tensor.of(compositions.gather(t.uop, i.uop))
+        found = sl.Tensor.of(tensors.gather(t.uop, i.uop))
         return found + found.flip(0)
 
     program = compiled(both, TABLE, PLACES[:4])

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from soundline.spec.errors import UsageError
-from soundline.verify import cluster as cluster_module
-from soundline.verify.cache import Cache
-from soundline.verify.campaign import Settings, verify
-from soundline.verify.cli import main
-from soundline.verify.cluster import GIVEN_UP, ClusterLost, ClusterPool, address_of
-from soundline.verify.effort import Effort
-from soundline.verify.report import INTERRUPTED, Report, Silence
-from soundline.verify.report_json import as_json
-from soundline.verify.rule_files import named
-from soundline.verify.verdicts import RuleReport
-from soundline.verify.workers import Job
+from soundline.verify.campaigns import cluster as cluster_module
+from soundline.verify.campaigns.campaign import Settings, verify
+from soundline.verify.campaigns.cluster import GIVEN_UP, ClusterLost, ClusterPool, address_of
+from soundline.verify.campaigns.workers import Job
+from soundline.verify.cli.main import main
+from soundline.verify.files.finding import named
+from soundline.verify.reports.as_json import as_json
+from soundline.verify.reports.report import INTERRUPTED, Report, Silence
+from soundline.verify.verdicts.cache import Cache
+from soundline.verify.verdicts.effort import Effort
+from soundline.verify.verdicts.verdict import RuleReport
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -105,7 +105,7 @@ def on_this_machine(files: list[str], prover: str = DOUBLE) -> Report:
 def test_real_rules_have_the_verdicts_of_a_local_run(cluster: Cluster, write: Callable[..., str]) -> None:
     right = write("right.py", rule("add_zero"), rule("add_nothing"))
     files = [right, str(TWINS / "shifts.py")]
-    prover = "soundline.verify.rules"
+    prover = "soundline.verify.judging.judge"
     here = on_this_machine(files, prover)
     there = verify(named(files), settings(cluster, prover=prover))
     assert verdicts(there) == verdicts(here)

@@ -14,17 +14,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl import elementary, storage
-from soundline.impl.codegen import c_prelude
-from soundline.impl.codegen.c import COMMANDS, ENTRY, render
-from soundline.impl.codegen.c_expressions import RENDER, literal
-from soundline.impl.compile import computed, lower
-from soundline.impl.lower import alike
+from soundline.impl.analysis import elementary
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c import helpers
+from soundline.impl.codegen.c.expressions import RENDER, literal
+from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY, render
 from soundline.impl.lower.callify import callify
+from soundline.impl.lower.schedule import common_subexpressions
+from soundline.impl.program.compile import computed, lower
 from soundline.impl.runtime import cpu
-from soundline.impl.runtime.toolchain import find_compiler
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.tensors.tensor import Tensor
+from soundline.impl.toolchain import find_compiler
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -52,10 +52,11 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import CompileError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, broadcast_to, buffer, const, element_of, loop, param
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.elementwise import scalar
 
 NARROW = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
 VALUE_DTYPES = (bool_, *ints, *floats)
@@ -457,7 +458,7 @@ def test_a_program_holds_only_the_helpers_that_it_calls() -> None:
 
 
 def test_every_helper_that_an_expression_can_call_is_defined_once() -> None:
-    text = c_prelude.all_helpers()
+    text = helpers.all_helpers()
     defined = re.findall(r"^static inline \w+ (sl_\w+)\(", text, re.MULTILINE)
     assert len(defined) == len(set(defined))
     called = set(re.findall(r"\b(sl_\w+)\(", text))
@@ -580,7 +581,7 @@ def test_the_sanitizer_sees_a_helper_without_its_guard(call: str, breach: str, t
 def test_the_sanitizer_sees_what_c_would_promote_to_int(
     dtype: DType, guarded: str, plain: str, breach: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alike, "VECTOR_DTYPES", ())  # one by one
+    monkeypatch.setattr(common_subexpressions, "VECTOR_DTYPES", ())  # one by one
     lower.cache_clear()
     source, arrays = everything(dtype)
     lower.cache_clear()
@@ -605,7 +606,7 @@ def included(text: str) -> set[str]:
 
 
 def test_a_program_includes_what_it_uses_and_no_more() -> None:
-    assert included(c_prelude.headers_for("uint32_t x; int y = fetch(exponent, strange, M);")) == {"stdint"}
+    assert included(helpers.headers_for("uint32_t x; int y = fetch(exponent, strange, M);")) == {"stdint"}
     used = {
         "fenv": ("fegetround()", "FE_UPWARD"),
         "math": (
@@ -626,18 +627,18 @@ def test_a_program_includes_what_it_uses_and_no_more() -> None:
     }
     for header, texts in used.items():
         for text in texts:
-            assert included(c_prelude.headers_for(text)) == {header}, text
-    assert included(c_prelude.every_header()) == set(used)
+            assert included(helpers.headers_for(text)) == {header}, text
+    assert included(helpers.every_header()) == set(used)
 
 
 def test_no_name_of_a_header_is_used_without_it(tmp_path: Path) -> None:
     """All helpers, each block by itself with what it needs: nothing in them is declared by guess."""
     compiler = find_compiler()
     flags = [f for f in compiler.flags if f != "-w"]
-    for number, (text, _, needs) in enumerate(c_prelude._BLOCKS):
+    for number, (text, _, needs) in enumerate(helpers._BLOCKS):
         whole = "".join((*needs, text))
         source = tmp_path / f"block{number}.c"
-        source.write_text(c_prelude.headers_for(whole) + whole, encoding="utf-8")
+        source.write_text(helpers.headers_for(whole) + whole, encoding="utf-8")
         strict = ["-Werror=implicit-function-declaration", "-Werror=implicit-int", "-fsyntax-only"]
         command = [*compiler.command, *flags, *strict, str(source)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)

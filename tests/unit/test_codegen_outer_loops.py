@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.codegen import c
-from soundline.impl.compile import compile, computed, lower  # noqa: A004
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c import renderer
+from soundline.impl.program.compile import compile, computed, lower  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
+from soundline.spec.values.arrays import Array
 
 
 def masked_share(scores: Tensor, weights: Tensor) -> Tensor:
@@ -38,8 +38,8 @@ def test_only_loops_that_hold_loops_are_kept_scalar() -> None:
     body = source[source.index("void kernel_0(") :]
     innermost = [part.split("}")[0] for part in body.split("for (")[1:]]
     assert len(innermost) == 4
-    assert body.count(c.KEPT_SCALAR) == 1
-    assert all(c.KEPT_SCALAR not in part for part in innermost)
+    assert body.count(renderer.KEPT_SCALAR) == 1
+    assert all(renderer.KEPT_SCALAR not in part for part in innermost)
 
 
 def test_small_kernels_may_be_compiled_where_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +49,12 @@ def test_small_kernels_may_be_compiled_where_they_are_called(monkeypatch: pytest
         return a * 2, (a + 1).reshape(8, 8).sum(0), a.cumsum(0), a.reshape(8, 8) @ a.reshape(8, 8)
 
     found = []
-    for most in (-1, c.SMALL, 10_000):
-        monkeypatch.setattr(c, "SMALL", most)
+    for most in (-1, renderer.SMALL, 10_000):
+        monkeypatch.setattr(renderer, "SMALL", most)
         lower.cache_clear()
         program = compile(several, x)
         kernels = program.source.count("void kernel_")
-        found.append((program.source.count(c.APART), kernels, [r.tobytes() for r in program(x)]))
+        found.append((program.source.count(renderer.APART), kernels, [r.tobytes() for r in program(x)]))
     (most, every, values), (some, _, same), (least, _, too) = found
     assert least <= some < most == every
     assert values == same == too
@@ -62,13 +62,13 @@ def test_small_kernels_may_be_compiled_where_they_are_called(monkeypatch: pytest
 
 def test_a_kernel_with_storage_of_its_own_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stack that it needs is no concern of the others."""
-    monkeypatch.setattr(c, "SMALL", 10_000)
+    monkeypatch.setattr(renderer, "SMALL", 10_000)
     lower.cache_clear()
     x = np.ones((64, 64), np.float32)
     source = compile(lambda a: (a * 2, a.softmax(-1)), x, profile="fast").source
     for text in source.split("\nstatic ")[1:]:
         body = text[: text.index("\n}")]
         if "void kernel_" in body:
-            assert body.startswith(c.APART) == ("_Alignas(64)" in body)
-    assert c.APART in source
+            assert body.startswith(renderer.APART) == ("_Alignas(64)" in body)
+    assert renderer.APART in source
     assert "\nstatic void kernel_" in source

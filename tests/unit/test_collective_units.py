@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec import collective_units, distributed_memory, thread_domains, tilings, warp_configs
-from soundline.spec.collective_units import (
+from soundline.spec.errors import CollectiveError
+from soundline.spec.spork.threads import distributed_memory, domains, tilings, units, warps
+from soundline.spec.spork.threads.units import (
     BLOCK_DIM,
     CLUSTER_DIM,
     CONSTRAINTS,
@@ -36,7 +37,6 @@ from soundline.spec.collective_units import (
     cuda_warpgroup,
     substituted,
 )
-from soundline.spec.errors import CollectiveError
 
 
 def refused(rule: str, build: Callable[[], object]) -> CollectiveError:
@@ -180,7 +180,7 @@ def test_a_box_may_stick_out_of_the_domain() -> None:
 
 # Ids --------------------------------------------------------------------------------------------------------------
 
-CHAPTERS = (collective_units, thread_domains, tilings, warp_configs, distributed_memory)
+CHAPTERS = (units, domains, tilings, warps, distributed_memory)
 
 
 def test_every_id_that_the_chapters_cite_is_one_of_their_tables_and_raised_somewhere() -> None:

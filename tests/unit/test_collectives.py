@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.spec.arrays import Array
-from soundline.spec.collectives import (
+from soundline.spec.compositions.collectives import (
     CONSTRAINTS,
     allgather,
     allgather_of_the_source,
@@ -22,12 +21,13 @@ from soundline.spec.collectives import (
     reduce_scatter,
     scatter,
 )
-from soundline.spec.devices import OnDevices, evaluate_on_devices
+from soundline.spec.devices.evaluation import OnDevices, evaluate_on_devices
 from soundline.spec.dtypes import DType, bool_, float32, index, int32, to_numpy
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, buffer, const, param, reshape
+from soundline.spec.values.arrays import Array
 
 COUNTS = (1, 2, 3, 4)
 DTYPES = (int32, float32)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import custom, linking
-from soundline.impl.compile import Program, compile  # noqa: A004
-from soundline.impl.custom import CustomFunction
-from soundline.impl.functions import function
-from soundline.impl.signatures import Signature
-from soundline.impl.tensor import Tensor
+from soundline.impl.compilation import linking
+from soundline.impl.compilation.signatures import Signature
+from soundline.impl.program import custom
+from soundline.impl.program.compile import Program, compile  # noqa: A004
+from soundline.impl.program.custom import CustomFunction
+from soundline.impl.program.functions import function
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import execute

@@ -9,12 +9,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.c import render
-from soundline.impl.compile import Program, compile  # noqa: A004
-from soundline.impl.runtime import commands, cpu, memory
+from soundline.impl.arrays import memory
+from soundline.impl.codegen.c.renderer import render
+from soundline.impl.program.compile import Program, compile  # noqa: A004
+from soundline.impl.runtime import commands, cpu
 from soundline.impl.runtime.commands import Command, CommandBuffer
 from soundline.impl.runtime.host import host
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, int32
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.uop import AxisType, Op, UOp, buffer, const, loop

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.kinds import KINDS
-from soundline.spec.op_schema import Op
-from soundline.spec.terms import Term, Value, Vector
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.kinds import KINDS
+from soundline.spec.rules.terms import Term, Value, Vector
 
 OPS = {
     operator.lt: Op.CmpLt,

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.runtime import cache, cpu, toolchain
+from soundline.impl import toolchain
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.runtime import cache, cpu
 from soundline.impl.runtime.host import host
 from soundline.spec.errors import NoSpaceError, ToolchainError
 
@@ -302,7 +303,9 @@ def test_a_builder_that_is_killed_leaves_nothing_that_is_taken(
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     left = set(fresh_cache.glob("build-*"))  # the program's, and the host's that is built beside it
-    assert any((scratch / "program.so").exists() for scratch in left), "killed between the compiler and the cache"
+    assert any((scratch / "program.so").exists() for scratch in left), (
+        "killed between the compiler and the cache"
+    )
     monkeypatch.setenv("CC", script(tmp_path, body.replace("sleep 60", "true")))
     assert counted(cpu.build(f"/* 0 */{SOURCE}")) == 42
     assert cache.clear() == 3

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
-from soundline.spec.compositions import (
+from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.compositions.tensors import (
     CONSTRAINTS,
     arange,
     arange_of_the_source,
@@ -42,11 +41,12 @@ from soundline.spec.dtypes import (
     uint8,
     uint64,
 )
-from soundline.spec.elementwise import cast
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import Size, UOp, const, param, tensor
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.elementwise import cast
 
 INF, NAN = math.inf, math.nan
 N, M, K = (param(slot, index) for slot in (7, 8, 9))

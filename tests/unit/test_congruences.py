@@ -9,13 +9,13 @@ import z3
 
 from soundline.spec.dtypes import index, int8
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, param
-from soundline.verify.smt.congruences import congruent
-from soundline.verify.smt.division import Lemmas
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.obligations import Obligation
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.integers.congruences import congruent
+from soundline.verify.smt.integers.division import Lemmas
+from soundline.verify.smt.integers.residue_classes import Integers
 
 X, C, D = param(0, index), param(1, index), param(2, index)
 

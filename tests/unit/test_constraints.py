@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from soundline.spec.constraints import CHECKS
 from soundline.spec.dtypes import (
     DType,
     bool_,
@@ -26,8 +25,9 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op, constraint_text
-from soundline.spec.sizes import divides
+from soundline.spec.ops.constraints import CHECKS
+from soundline.spec.ops.sizes import divides
+from soundline.spec.ops.table import TABLE, Op, constraint_text
 from soundline.spec.uop import (
     BufferArg,
     ConstArg,

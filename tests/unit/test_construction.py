@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from soundline.impl import construction
+from soundline.impl.analysis import checks
 from soundline.spec.dtypes import bool_, float32, index, int32, void
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import Properties, RangeArg, ReduceArg, UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.node import Properties, RangeArg, ReduceArg, UOp
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import buffer, const, laws, loop, param, shape_source
 
 N = param(9, index, bounds=(0, 8))
@@ -33,7 +33,7 @@ OPERANDS = [
 ]
 
 
-def outcome(law: construction.Laws, op: Op, src: tuple[Any, ...], arg: Any) -> object:
+def outcome(law: checks.Laws, op: Op, src: tuple[Any, ...], arg: Any) -> object:
     try:
         found = law(op, src, arg)
         return found.dtype, found.shape, found.device, found.axis
@@ -41,9 +41,9 @@ def outcome(law: construction.Laws, op: Op, src: tuple[Any, ...], arg: Any) -> o
         return refusal.rule
 
 
-@pytest.mark.parametrize("op", sorted(construction.ALIKE, key=lambda op: op.name), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", sorted(checks.ALIKE, key=lambda op: op.name), ids=lambda op: op.name)
 def test_what_is_remembered_is_what_the_law_says(op: Op) -> None:
-    remembered = construction.remembering(laws)
+    remembered = checks.remembering(laws)
     args = (int32, float32, index, void, None) if op is Op.Cast else (None, 1)
     for count in (1, 2, 3):
         for src in itertools.islice(itertools.product(OPERANDS, repeat=count), 0, None, 1 + 6 * (count == 3)):
@@ -56,9 +56,9 @@ def test_what_is_remembered_is_what_the_law_says(op: Op) -> None:
 SIZES = [shape_source(sizes) for sizes in ((), (2,), (1, 2), (2, 1), (4,), (2, 3), (-1,), (N,))]
 
 
-@pytest.mark.parametrize("op", construction.RESIZING, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", checks.RESIZING, ids=lambda op: op.name)
 def test_what_is_remembered_of_views_is_what_the_law_says(op: Op) -> None:
-    remembered = construction.remembering(laws)
+    remembered = checks.remembering(laws)
     for operand in (*OPERANDS, param(7, float32, (1,)), param(8, float32, (1, 1))):
         for sizes in (*SIZES, const(2, index), operand):
             for arg in (None, 1):
@@ -90,7 +90,7 @@ def effects() -> list[UOp]:
 
 
 def test_a_sink_is_refused_where_the_law_refuses_it() -> None:
-    remembered = construction.remembering(laws)
+    remembered = checks.remembering(laws)
     told = set[object]()
     for count in (0, 1, 2):
         for src in itertools.product(effects(), repeat=count):
@@ -98,14 +98,14 @@ def test_a_sink_is_refused_where_the_law_refuses_it() -> None:
             told.add(expected)
             assert outcome(remembered, Op.Sink, src, None) == expected, src
             assert outcome(remembered, Op.Sink, src, None) == expected, src
-            assert construction.closes_all(src) == (expected != "uop-sink-c1"), src
+            assert checks.closes_all(src) == (expected != "uop-sink-c1"), src
     assert len(told) == 3  # with and without a device, and refused
 
 
 def test_only_a_sink_whose_ranges_are_closed_is_taken_for_another() -> None:
     judged = []
-    remembered = construction.remembering(lambda op, src, arg: judged.append(src) or laws(op, src, arg))  # type: ignore[func-returns-value]
-    closed = [e for e in effects() if construction.closes_all((e,)) and e.op is Op.End]
+    remembered = checks.remembering(lambda op, src, arg: judged.append(src) or laws(op, src, arg))  # type: ignore[func-returns-value]
+    closed = [e for e in effects() if checks.closes_all((e,)) and e.op is Op.End]
     for effect in closed:
         remembered(Op.Sink, (effect,), None)
     assert len(judged) == 1 < len(closed)
@@ -118,7 +118,7 @@ def test_only_the_first_of_alike_tuples_is_judged() -> None:
         judged.append(op)
         return laws(op, src, arg)
 
-    remembered = construction.remembering(counted)
+    remembered = checks.remembering(counted)
     a, b, c = (param(k, int32, (2, 7)) for k in range(7001, 7004))  # made anew, whatever other tests hold
     for src in ((a, b), (b, c), (c, a)):
         remembered(Op.Add, src, None)
@@ -136,16 +136,16 @@ def test_what_only_looks_like_a_node_is_no_source() -> None:
         dtype, shape, device, axis = int32, (2,), None, None
 
     a = param(0, int32, (2,))
-    remembered = construction.remembering(laws)
+    remembered = checks.remembering(laws)
     remembered(Op.Add, (a, a), None)
     with pytest.raises(IllFormed):
         remembered(Op.Add, (a, Twin()), None)  # type: ignore[arg-type]
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(construction, "MOST", 4)
+    monkeypatch.setattr(checks, "MOST", 4)
     judged = []
-    remembered = construction.remembering(lambda op, src, arg: judged.append(1) or laws(op, src, arg))  # type: ignore[func-returns-value]
+    remembered = checks.remembering(lambda op, src, arg: judged.append(1) or laws(op, src, arg))  # type: ignore[func-returns-value]
     for _ in range(2):
         for n in range(1, 9):
             remembered(Op.Neg, (param(0, int32, (n,)),), None)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import bool_, float8_e4m3fn, float8_e5m2
-from soundline.spec.instances import Goal, goals
-from soundline.spec.rules import Rule
+from soundline.spec.rules.instances import Goal, goals
+from soundline.spec.rules.language import Rule
+from soundline.spec.values.arrays import Array
 from soundline.verify import (
     Bool,
     Const,
@@ -37,15 +37,16 @@ from soundline.verify import (
     uint32,
     where,
 )
-from soundline.verify.rules import prove, prove_layer
-from soundline.verify.smt import counterexamples_sizes, counterexamples_tensors
-from soundline.verify.smt.exhaustive import elements
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.order import counted, elements_key, largest_first, simplicity, sizes_key
-from soundline.verify.smt.points import FAILS, Points
-from soundline.verify.smt.replays import concrete, number, replay, sizes
-from soundline.verify.smt.sampling import rank
-from soundline.verify.verdicts import Counterexample, Difference
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.smt.counterexamples import sizes as counterexamples_sizes
+from soundline.verify.smt.counterexamples import tensors as counterexamples_tensors
+from soundline.verify.smt.counterexamples.exhaustive import elements
+from soundline.verify.smt.counterexamples.replays import concrete, number, replay, sizes
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.goals.order import counted, elements_key, largest_first, simplicity, sizes_key
+from soundline.verify.smt.goals.points import FAILS, Points
+from soundline.verify.smt.goals.sampling import rank
+from soundline.verify.verdicts.verdict import Counterexample, Difference
 
 # the order --------------------------------------------------------------------------------------------------------
 
@@ -321,9 +322,9 @@ def test_no_smaller_tensors_exist_among_those_that_can_be_tried(stated: Rule) ->
 
 def test_sizes_that_the_solver_overlooked_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the solver had found larger sizes and nothing below them."""
-    from soundline.verify.smt import judging
+    from soundline.verify.smt.proving import instances
 
-    true = judging.smallest
+    true = instances.smallest
 
     def large(question: Any, goal: Goal) -> Any:
         found = true(question, goal)
@@ -333,7 +334,7 @@ def test_sizes_that_the_solver_overlooked_are_tried(monkeypatch: pytest.MonkeyPa
             {n: 3 if n.startswith("x.shape") else v for n, v in found.ints.items()}, found.truths
         )
 
-    monkeypatch.setattr(judging, "smallest", large)
+    monkeypatch.setattr(instances, "smallest", large)
     shown = prove(flipped).counterexample
     assert shown is not None
     assert dict(shown.bindings)["x"] == "int32 (2,): [1, 2]"
@@ -379,7 +380,7 @@ TWINS = Path(__file__).parents[1] / "wrong_twins"
 
 def wrong_rules() -> list[Rule]:
     """A part of the wrong twins of the library, some from each file, and those above."""
-    from soundline.verify.loader import load
+    from soundline.verify.files.loader import load
 
     found = []
     for file in sorted(TWINS.glob("*.py")):

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.arrays import Array
-from soundline.spec.instances import goals, is_about_shapes
-from soundline.spec.rules import Rule
+from soundline.spec.rules.instances import goals, is_about_shapes
+from soundline.spec.rules.language import Rule
+from soundline.spec.values.arrays import Array
 from soundline.verify import Const, Size, Tensor, Value, given, index, int32, rule, where
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt import scalars
-from soundline.verify.smt.counterexamples_sizes import is_axis, place_of
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.points import FAILS, Points
-from soundline.verify.smt.replays import number, replay, sizes
-from soundline.verify.smt.sampling import rank
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.counterexamples.replays import number, replay, sizes
+from soundline.verify.smt.counterexamples.sizes import is_axis, place_of
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.goals.points import FAILS, Points
+from soundline.verify.smt.goals.sampling import rank
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving import scalars
 
 # numbers ----------------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.counts import touched, work_of
-from soundline.impl.lower import arith
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.linear.counts import touched, work_of
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.uop import Op, buffer, loop
 
@@ -99,19 +99,19 @@ def test_what_selection_puts_in_the_place_of_an_op_counts() -> None:
 
 def test_elements_are_counted_once_where_accesses_overlap() -> None:
     storage, i, k = buffer(0, 100, float32), loop(10, 0), loop(5, 1)
-    row = arith.add(arith.mul(i, arith.number(4)), k)  # 0 … 40, some of them twice
+    row = arithmetic.add(arithmetic.mul(i, arithmetic.number(4)), k)  # 0 … 40, some of them twice
     assert touched(storage, [row]) == 41
-    assert touched(storage, [i, arith.add(i, arith.number(5))]) == 15
-    assert touched(storage, [i, arith.add(i, arith.number(50))]) == 20
-    assert touched(storage, [arith.mul(i, arith.number(10))]) == 10
-    assert touched(storage, [arith.number(3), arith.number(3)]) == 1
-    assert touched(storage, [arith.mul(i, arith.number(1000))]) <= 10
+    assert touched(storage, [i, arithmetic.add(i, arithmetic.number(5))]) == 15
+    assert touched(storage, [i, arithmetic.add(i, arithmetic.number(50))]) == 20
+    assert touched(storage, [arithmetic.mul(i, arithmetic.number(10))]) == 10
+    assert touched(storage, [arithmetic.number(3), arithmetic.number(3)]) == 1
+    assert touched(storage, [arithmetic.mul(i, arithmetic.number(1000))]) <= 10
     assert touched(storage, []) == 0
 
 
 def test_registers_are_no_memory() -> None:
     register = buffer(3, 1, float32, addrspace="REG")
-    cell = Op.Index(register, arith.number(0))
+    cell = Op.Index(register, arithmetic.number(0))
     i = loop(8, 0)
     load = Op.Load(Op.Index(buffer(0, 8, float32), i))
     store = Op.Store(cell, load)

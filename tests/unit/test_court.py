@@ -8,12 +8,12 @@ import soundline as sl
 from soundline.impl import evidence
 from soundline.spec.dtypes import int8, int16, int32
 from soundline.verify import Value, rule
-from soundline.verify.cache import Cache, Key
-from soundline.verify.court import CachedCourt, keys_of, shipped
-from soundline.verify.effort import BUDGETS
-from soundline.verify.layers import layers_of
-from soundline.verify.sameness import structure
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.engine.evidence import CachedCourt, keys_of, shipped
+from soundline.verify.verdicts.cache import Cache, Key
+from soundline.verify.verdicts.effort import BUDGETS
+from soundline.verify.verdicts.layers import layers_of
+from soundline.verify.verdicts.sameness import structure
+from soundline.verify.verdicts.verdict import LayerResult
 
 
 @rule(dtypes=[int8, int16])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.decisions import CHAPTERS, DECISIONS, ops_under
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.decisions.table import CHAPTERS, DECISIONS, ops_under
+from soundline.spec.ops.table import TABLE, Op
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = (

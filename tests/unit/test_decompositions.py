@@ -9,9 +9,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from soundline.spec.accuracy import ACCURACY
-from soundline.spec.arrays import Array
-from soundline.spec.decompositions import DECOMPOSITIONS, EXACT, EXP2, LOG2, OF_THE_SOURCE, PROGRAMS
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -34,12 +31,15 @@ from soundline.spec.dtypes import (
     uint8,
     uint64,
 )
-from soundline.spec.elementwise import run, scalar
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import TABLE, Op, group_of
+from soundline.spec.ops.table import TABLE, Op, group_of
 from soundline.spec.uop import UOp, param, toposort
-from soundline.verify.accuracy import (
+from soundline.spec.values.accuracy import ACCURACY
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT, EXP2, LOG2, OF_THE_SOURCE, PROGRAMS
+from soundline.spec.values.elementwise import run, scalar
+from soundline.verify.accuracy.decompositions import (
     error_in_ulp,
     greatest_error,
     measure,
@@ -48,7 +48,7 @@ from soundline.verify.accuracy import (
     run_vector,
     ulp_of,
 )
-from soundline.verify.accuracy_points import Points, directed, drawn
+from soundline.verify.accuracy.points import Points, directed, drawn
 
 NAN, INF = math.nan, math.inf
 OPERANDS: dict[DType, list[Element]] = {
@@ -239,7 +239,9 @@ def test_bfloat16_is_rounded_once_on_arrays_too() -> None:
 @pytest.mark.parametrize("dtype", [float16, bfloat16])
 def test_the_error_on_every_number_of_a_short_format(op: Op, dtype: DType) -> None:
     stated = ACCURACY[op, dtype]
-    if op is Op.Pow:  # every pair is too much for a test; `soundline.verify.accuracy` measures some millions
+    if (
+        op is Op.Pow
+    ):  # every pair is too much for a test; `soundline.verify.accuracy.decompositions` measures some millions
         worst = greatest_error(op, dtype, thinned(op, dtype, 1, 20_000))
         assert not stated.exhaustive
     else:

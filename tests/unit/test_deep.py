@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-
-from soundline.verify import deep
-from soundline.verify.deep import STAGES, Stage, run
-from soundline.verify.machine_ledger import Ledger
+from trials import deep
+from trials.deep import STAGES, Stage, run
+from trials.ledger import Ledger
 
 MODULE = """
 import json, sys, time

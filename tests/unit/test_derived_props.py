@@ -21,8 +21,8 @@ from soundline.spec.dtypes import (
     void,
 )
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import Device
-from soundline.spec.ops import PROPERTIES, TABLE, Op, group_of
+from soundline.spec.ops.node import Device
+from soundline.spec.ops.table import PROPERTIES, TABLE, Op, group_of
 from soundline.spec.uop import (
     AxisType,
     LoadArg,
@@ -472,7 +472,7 @@ def test_broadcasting_and_builders() -> None:
 
 
 def test_sizes_are_numbers_where_their_symbols_cancel() -> None:
-    from soundline.spec.sizes import as_condition_node, as_size, at_most, equal
+    from soundline.spec.ops.sizes import as_condition_node, as_size, at_most, equal
 
     assert as_size(Op.Sub(N, N)) == 0
     assert as_size(Op.Sub(Op.Add(N, number(3)), N)) == 3

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from soundline.spec import derived_props
-from soundline.spec.arrays import Array
-from soundline.spec.devices import evaluate_on_devices, execute_on_devices, needs_others
+from soundline.spec.devices.evaluation import evaluate_on_devices, execute_on_devices, needs_others
+from soundline.spec.devices.transfers import Held, Transfer, agreement, concatenated, delivered, part
 from soundline.spec.dtypes import bool_, float32, index, int8, int16, int32, int64
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops import Op
-from soundline.spec.transfers import Held, Transfer, agreement, concatenated, delivered, part
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     ReduceArg,
@@ -32,6 +31,7 @@ from soundline.spec.uop import (
     shape_source,
     shrink,
 )
+from soundline.spec.values.arrays import Array
 
 TWO = ("a", "b")
 THREE = ("a", "b", "c")

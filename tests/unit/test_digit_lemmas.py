@@ -2,8 +2,9 @@
 The lemmas of positions
 =======================
 
-What `soundline.verify.smt.indexing` and `denotation` use without asking the solver each time, proved here by the solver
-for the ranks at which rules are judged. Each lemma has twins that leave out one of its premises and must fail.
+What `soundline.verify.smt.elements.indexing` and `denotation` use without asking the solver each time, proved here by
+the solver for the ranks at which rules are judged. Each lemma has twins that leave out one of its premises and must
+fail.
 
 A mixed-radix number is built digit by digit, f[k+1] = f[k]·s[k] + d[k]; facts of rank n follow from the fact for two
 digits, which is proved first, taken at each k.

@@ -5,15 +5,15 @@ from itertools import product
 import pytest
 
 from soundline.spec.dtypes import int32
-from soundline.spec.instances import goals
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import Size, Tensor
-from soundline.verify.smt import judging
-from soundline.verify.smt.digit_products import compared
-from soundline.verify.smt.formulas import holds
-from soundline.verify.smt.judging import Court, Instance
-from soundline.verify.smt.polynomials import ONE, Poly
-from soundline.verify.smt.solving import Budget
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import Size, Tensor
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.formulas import holds
+from soundline.verify.smt.integers.polynomials import ONE, Poly
+from soundline.verify.smt.proving import instances
+from soundline.verify.smt.proving.digit_products import compared
+from soundline.verify.smt.proving.instances import Court, Instance
 
 A, B, W = (Poly.of(name) for name in "abw")
 
@@ -37,7 +37,7 @@ def test_the_lemma_says_how_far_a_product_is_from_zero() -> None:
 
 def _holds_with_product(formula: object, values: dict[str, int]) -> bool:
     """The truth of a formula where the monomial a·w is a number of its own."""
-    from soundline.verify.smt.formulas import mapped
+    from soundline.verify.smt.integers.formulas import mapped
 
     apart = mapped(
         formula, lambda p: Poly({(("a·w",) if m == ("a", "w") else m): n for m, n in p.terms.items()})
@@ -65,5 +65,5 @@ def judged(stated: Rule) -> str:
 def test_what_is_learned_decides_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged(dilation_of_padding) == "proved"
     assert judged(dilation_of_another_padding) == "unknown"
-    monkeypatch.setattr(judging, "learn_of_products", lambda reader, leaf: False)
+    monkeypatch.setattr(instances, "learn_of_products", lambda reader, leaf: False)
     assert judged(dilation_of_padding) == "unknown"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.spec.arrays import Array
+from soundline.spec.values.arrays import Array
 
 from .tensor_cases import law
 

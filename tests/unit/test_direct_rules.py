@@ -7,16 +7,16 @@ import random
 
 import pytest
 
-from soundline.impl import candidates
-from soundline.impl.candidates import right_side
-from soundline.impl.direct import UNSURE
-from soundline.impl.facts import Facts
-from soundline.impl.matching import Pattern, patterns_of
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.matching import candidates
+from soundline.impl.matching.candidates import right_side
+from soundline.impl.matching.matcher import Pattern, patterns_of
+from soundline.impl.matching.straight_line import UNSURE
 from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import bool_, float32, index, int8, int32
 from soundline.spec.errors import IllFormed
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import Value
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import Value
 from soundline.spec.uop import Op, UOp, buffer, const, expand, loop, param, reshape
 
 DIRECT = [(p, d) for r in LIBRARY for p in patterns_of(r) if (d := p.direct()) is not None]

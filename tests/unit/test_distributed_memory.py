@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from soundline.spec.collective_units import (
+from soundline.spec.errors import CollectiveError
+from soundline.spec.spork.threads.distributed_memory import (
+    CONSTRAINTS,
+    Deduction,
+    agree,
+    agree_on_side,
+    deduce,
+    deduce_barrier,
+)
+from soundline.spec.spork.threads.tilings import Tiling, choose_warps, tile, top_level
+from soundline.spec.spork.threads.units import (
     BLOCK_DIM,
     CollUnit,
     coll_unit,
@@ -17,16 +27,6 @@ from soundline.spec.collective_units import (
     cuda_warp,
     cuda_warpgroup,
 )
-from soundline.spec.distributed_memory import (
-    CONSTRAINTS,
-    Deduction,
-    agree,
-    agree_on_side,
-    deduce,
-    deduce_barrier,
-)
-from soundline.spec.errors import CollectiveError
-from soundline.spec.tilings import Tiling, choose_warps, tile, top_level
 
 CTA = top_level(512)
 CLUSTER = top_level(128, 2)

@@ -10,12 +10,12 @@ from types import ModuleType
 
 import pytest
 
-from soundline.impl.drawing import svg
+from soundline.impl.inspect.graphs import svg
 from soundline.impl.rules import LIBRARY
-from soundline.spec.op_schema import Entry
-from soundline.spec.ops import PROPERTIES, TABLE, Op
-from soundline.spec.parsing import parse
-from soundline.spec.rules import Rule
+from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.schema import Entry
+from soundline.spec.ops.table import PROPERTIES, TABLE, Op
+from soundline.spec.rules.language import Rule
 from soundline.spec.uop import UOp
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork import SporkProc
-from soundline.spec.rules import Rule
-from soundline.verify.loader import load
-from soundline.verify.rules import prove
+from soundline.spec.rules.language import Rule
+from soundline.verify.files.loader import load
+from soundline.verify.judging.judge import prove
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "check_your_rules.rst"

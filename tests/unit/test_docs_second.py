@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from soundline.verify.cli import main
+from soundline.verify.cli.main import main
 from soundline.verify.second.operands import MOST_POINTS, NARROWEST, WIDEST
 from soundline.verify.second.opinions import ASKERS, OPTIONAL
 from soundline.verify.second.solvers import SECONDS, is_installed
-from soundline.verify.verdicts import COMPILED, EVALUATOR
+from soundline.verify.verdicts.verdict import COMPILED, EVALUATOR
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "second_opinions.rst").read_text()
 

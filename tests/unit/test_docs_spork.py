@@ -13,20 +13,20 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
+from trials.ledger import Entry
+from trials.machine.campaign import write
+from trials.machine.report import totals
+from trials.machine.slips import Case, Fate, summary
 
 import soundline.spec
-from soundline.spec.collective_units import STANDARD as UNITS
-from soundline.spec.construct_schema import Construct
-from soundline.spec.constructs import CONSTRUCTS
-from soundline.spec.decisions import DECISIONS
-from soundline.spec.fences import fence_pieces
-from soundline.spec.instructions import STANDARD as INSTRUCTIONS
-from soundline.spec.memories import STANDARD as MEMORIES
-from soundline.spec.timelines import LEGAL_PAIRS, SYNC_TLS
-from soundline.verify.machine import write
-from soundline.verify.machine_ledger import Entry
-from soundline.verify.machine_report import totals
-from soundline.verify.machine_slips import Case, Fate, summary
+from soundline.spec.decisions.table import DECISIONS
+from soundline.spec.spork.constructs.schema import Construct
+from soundline.spec.spork.constructs.table import CONSTRUCTS
+from soundline.spec.spork.library.memories import STANDARD as MEMORIES
+from soundline.spec.spork.library.table import STANDARD as INSTRUCTIONS
+from soundline.spec.spork.synchronization.fences import fence_pieces
+from soundline.spec.spork.synchronization.timelines import LEGAL_PAIRS, SYNC_TLS
+from soundline.spec.spork.threads.units import STANDARD as UNITS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -52,8 +52,8 @@ adequacy, machine = map(generator, ("adequacy_pages", "machine_shown"))
 def ids_of_the_law() -> set[str]:
     """Every id of Spork that is a key of a table of sentences somewhere in the law."""
     found = set()
-    for info in pkgutil.iter_modules(soundline.spec.__path__):
-        for value in vars(importlib.import_module(f"soundline.spec.{info.name}")).values():
+    for info in pkgutil.walk_packages(soundline.spec.__path__, "soundline.spec."):
+        for value in vars(importlib.import_module(info.name)).values():
             if isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
                 found |= {key for key in value if isinstance(key, str) and _ID.fullmatch(key)}
     return found
@@ -304,7 +304,7 @@ def test_a_result_of_the_court_is_shown_and_its_absence_is_said(
     assert "it stores the same" in text
     assert "33.3 %" in text
     assert "Mistakes made" not in text
-    case = Case("spec/visibility.py", "x = 1", "drops V_S", True)
+    case = Case("spec/spork/synchronization/visibility.py", "x = 1", "drops V_S", True)
     found = summary([(case, Fate("court", "seed 3")), (case, Fate("survived"))])
     write(file, slips=found, slips_that_survived=["drops V_S"], slips_judged_equivalent=[])
     text = adequacy.adequacy()

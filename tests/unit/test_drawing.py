@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.drawing import COLOURS, MOST, WIDEST, _layers, _place, _put_in_order, svg
+from soundline.impl.inspect.graphs import COLOURS, MOST, WIDEST, _layers, _place, _put_in_order, svg
 from soundline.spec.dtypes import float32, index, int32
-from soundline.spec.op_schema import Group
-from soundline.spec.ops import Op
-from soundline.spec.text import stands_where_it_is_used
+from soundline.spec.ops.schema import Group
+from soundline.spec.ops.table import Op
+from soundline.spec.ops.textual_form import stands_where_it_is_used
 from soundline.spec.uop import ReduceArg, UOp, broadcast_to, const, param, toposort
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"

@@ -6,15 +6,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from soundline.impl.drawing_machine import KNOWN, SEEN, WRONG, group_name, pair_name, stamp_name, svg
-from soundline.impl.machine_growth import Growth, growth
+from soundline.impl.inspect.machine import KNOWN, SEEN, WRONG, group_name, pair_name, stamp_name, svg
+from soundline.impl.inspect.machine_growth import Growth, growth
 from soundline.impl.spork import proc_from_text
 from soundline.spec.abstract_machine import check
-from soundline.spec.barriers import QueueId, Stamp
-from soundline.spec.events import Allocated, Freed
-from soundline.spec.hazard_reports import statement_text
-from soundline.spec.timelines import CP_RAM, IO_RAM, IO_RMEM, LEGAL_PAIRS
-from soundline.spec.visibility import CPU_THREAD, Policy, Signature, Thread
+from soundline.spec.spork.diagnosis.reports import statement_text
+from soundline.spec.spork.machine.events import Allocated, Freed
+from soundline.spec.spork.synchronization.barriers import QueueId, Stamp
+from soundline.spec.spork.synchronization.timelines import CP_RAM, IO_RAM, IO_RMEM, LEGAL_PAIRS
+from soundline.spec.spork.synchronization.visibility import CPU_THREAD, Policy, Signature, Thread
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 TASK = (0, 0)

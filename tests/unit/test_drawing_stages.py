@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import STAGES
-from soundline.impl.drawing import WIDEST
-from soundline.impl.drawing_kernels import KERNELS, expression, loop_text, place_text, stage_picture
-from soundline.impl.drawing_listing import LONGEST, Line, Listing, lines_of, text_picture
-from soundline.impl.lower import arith
+from soundline.impl.analysis import arithmetic
+from soundline.impl.inspect.graphs import WIDEST
+from soundline.impl.inspect.listings import LONGEST, Line, Listing, lines_of, text_picture
+from soundline.impl.inspect.stages import KERNELS, expression, loop_text, place_text, stage_picture
+from soundline.impl.program.compile import STAGES
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, buffer, const, loop, param
 
@@ -109,7 +109,7 @@ def test_what_is_left_out_is_counted() -> None:
 
 def test_index_arithmetic_is_what_a_reader_would_write() -> None:
     i, k = loop(4, 0), loop(8, 1, AxisType.UPCAST)
-    at = arith.add(arith.mul(arith.add(i, arith.number(1)), arith.number(8)), k)
+    at = arithmetic.add(arithmetic.mul(arithmetic.add(i, arithmetic.number(1)), arithmetic.number(8)), k)
     assert expression(at) == "(r0 + 1)*8 + r1"
     assert expression(Op.Mod(at, const(3, index))) == "((r0 + 1)*8 + r1) % 3"
     assert expression(Op.CmpLt(i, const(2, index))) == "r0 < 2"

@@ -10,7 +10,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import (
     BY_NAME,
     DType,
@@ -51,6 +50,7 @@ from soundline.spec.dtypes import (
     wrap,
     zero_of,
 )
+from soundline.spec.values.arrays import Array
 
 SMALL_FLOATS = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
 NAN = math.nan
@@ -315,7 +315,7 @@ def _witnesses(dtype: DType) -> list[object]:
 @pytest.mark.parametrize("source", all_dtypes)
 def test_a_cast_is_lossless_exactly_where_it_keeps_every_extreme(source: DType) -> None:
     """The extremes of a dtype (ends, least and finest number, infinity) survive iff all its numbers do."""
-    from soundline.spec.elementwise import cast
+    from soundline.spec.values.elementwise import cast
 
     for target in all_dtypes:
         if index in (source, target) and (source.is_float or target.is_float):

@@ -41,10 +41,10 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.elementwise import ELEMENTWISE, bitcast, scalar
 from soundline.spec.errors import EvaluationError, IllFormed
-from soundline.spec.ops import TABLE, Op
+from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import UOp, const
+from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, scalar
 
 NAN, INF = math.nan, math.inf
 

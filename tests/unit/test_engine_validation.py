@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from soundline.impl.facts import Facts
-from soundline.impl.rewrite import FOLDING
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.rewriting.engine import FOLDING
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import PROCEDURES
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, ints, uint8
 from soundline.spec.errors import EvaluationError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import ReduceArg, UOp, substitute, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.procedures import Knowledge, Procedure, procedure
-from soundline.spec.rules import Rule, Sides, given, rule
-from soundline.spec.terms import Const, Flags, Interval, Tensor, Value
+from soundline.spec.ops.node import ReduceArg, UOp, substitute, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule, Sides, given, rule
+from soundline.spec.rules.procedures import Knowledge, Procedure, procedure
+from soundline.spec.rules.terms import Const, Flags, Interval, Tensor, Value
 from soundline.spec.uop import broadcast_to, buffer, const, expand, loop, pad, param, reshape, shrink
-from soundline.verify.cli import main
+from soundline.spec.values.arrays import Array
+from soundline.verify.cli.main import main
 from soundline.verify.engine import report
 from soundline.verify.engine.applications import Validator
 from soundline.verify.engine.campaign import EngineSettings, Run, run_engine
@@ -373,7 +373,7 @@ def test_a_kernel_may_read_less_than_before_but_not_store_other_values(
     graph = Graph("a kernel", kernel(Op.Sub(Op.Add(x, y), x)), lowered=True)
     seen = Watch([BY_ID["add_sub_cancel"]], Validator(None)).graph(graph, 2)
     assert (seen.findings, seen.compared) == ([], 1)
-    from soundline.impl.rewrite import Rewritten
+    from soundline.impl.rewriting.engine import Rewritten
     from soundline.verify.engine import watching
 
     monkeypatch.setattr(watching, "rewrite", lambda *_, **__: Rewritten(kernel(x), (), 0))
@@ -385,7 +385,7 @@ def test_the_engine_itself_is_blamed_where_no_step_is_wrong(monkeypatch: pytest.
     from soundline.verify.engine import watching
 
     def broken(root: UOp, rules: object, **options: object) -> object:
-        from soundline.impl.rewrite import Rewritten
+        from soundline.impl.rewriting.engine import Rewritten
 
         return Rewritten(Op.Neg(root), (), 0)
 
@@ -612,7 +612,7 @@ def test_the_page_shows_a_blame_that_is_real() -> None:
 
 OWN_PROCEDURE = """
 from soundline.spec.dtypes import bool_
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.verify import procedure
 
 @procedure(Op.Add)

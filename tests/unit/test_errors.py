@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec import collectives, compositions
-from soundline.spec.decisions import DECISIONS
+from soundline.spec.compositions import collectives, tensors
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.dtypes import float32, int8, int32
 from soundline.spec.errors import (
     DOCUMENTATION,
@@ -29,7 +29,7 @@ from soundline.spec.errors import (
     WrongType,
 )
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import PROPERTIES, TABLE, Op
+from soundline.spec.ops.table import PROPERTIES, TABLE, Op
 from soundline.spec.uop import const, param, reshape, tensor
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def known_ids() -> set[str]:
     """Every id that an error may carry: laws and constraints of the op table, and decisions."""
     ids = {e.law_id(name) for e in TABLE.values() for name in ("sem", "src", "arg", "adjoint", *PROPERTIES)}
     ids |= {c.id for e in TABLE.values() for c in e.constraints}
-    return ids | set(DECISIONS) | set(collectives.CONSTRAINTS) | set(compositions.CONSTRAINTS)
+    return ids | set(DECISIONS) | set(collectives.CONSTRAINTS) | set(tensors.CONSTRAINTS)
 
 
 def test_a_refused_node_names_constraint_place_and_page() -> None:

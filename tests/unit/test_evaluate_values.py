@@ -11,7 +11,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.spec.arrays import INVALID, Array, offset_of, positions
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -36,7 +35,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     ReduceArg,
@@ -53,6 +52,7 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.spec.values.arrays import INVALID, Array, offset_of, positions
 
 NAN, INF = math.nan, math.inf
 

@@ -6,8 +6,8 @@ import pytest
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import goals, shape_dtypes
-from soundline.spec.rules import Rule
+from soundline.spec.rules.instances import goals, shape_dtypes
+from soundline.spec.rules.language import Rule
 from soundline.verify import (
     Axes,
     BinaryOp,
@@ -38,12 +38,12 @@ from soundline.verify import (
     rule,
     where,
 )
-from soundline.verify.rules import prove
-from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, plan
-from soundline.verify.smt.every_rank_words import inverted, joined
-from soundline.verify.smt.judging import Court
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.instances import Court
+from soundline.verify.smt.ranks.every_rank import HIGHEST, NotShown, Plan, plan
+from soundline.verify.smt.ranks.permutations import inverted, joined
+from soundline.verify.verdicts.verdict import LayerResult
 
 
 def only(stated: Rule) -> LayerResult:

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify import (
     Axes,
     Const,
@@ -31,8 +31,8 @@ from soundline.verify import (
     uint32,
     where,
 )
-from soundline.verify.rules import prove
-from soundline.verify.smt.every_rank_elements import about_elements
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.ranks.elements import about_elements
 
 
 def clamp(low: Any, x: Any, high: Any) -> Any:

@@ -1,6 +1,6 @@
 """Folds at every rank: of other dtypes than the rule's, under ops that are homomorphisms, with idle paddings."""
 
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify import (
     Axes,
     Bool,
@@ -26,10 +26,10 @@ from soundline.verify import (
     uint32,
     where,
 )
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt.every_rank import NotShown, plan
-from soundline.verify.smt.judging import Court
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.instances import Court
+from soundline.verify.smt.ranks.every_rank import NotShown, plan
 
 
 def shown_at_every_rank(*rules: Rule) -> None:

@@ -4,9 +4,9 @@
 
 import pytest
 
-from soundline.spec.instances import shape_dtypes
-from soundline.spec.ranks import rank_classes
-from soundline.spec.rules import Rule
+from soundline.spec.rules.instances import shape_dtypes
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.ranks import rank_classes
 from soundline.verify import (
     Axes,
     BinaryOp,
@@ -26,12 +26,12 @@ from soundline.verify import (
     rule,
     stack,
 )
-from soundline.verify.rules import prove
-from soundline.verify.smt.every_rank import NotShown, Plan, plan
-from soundline.verify.smt.every_rank_leading import Leading
-from soundline.verify.smt.judging import Court
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.instances import Court
+from soundline.verify.smt.ranks.every_rank import NotShown, Plan, plan
+from soundline.verify.smt.ranks.leading_axes import Leading
+from soundline.verify.verdicts.verdict import LayerResult
 
 
 def only(stated: Rule) -> LayerResult:

@@ -3,9 +3,9 @@
 import pytest
 
 from soundline.spec.dtypes import float32
-from soundline.spec.rules import Rule, rule, where
-from soundline.spec.terms import Axes, Flags, Offset, Shape, Tensor
-from soundline.verify.smt.every_rank_folds import axes_of_folds
+from soundline.spec.rules.language import Rule, rule, where
+from soundline.spec.rules.terms import Axes, Flags, Offset, Shape, Tensor
+from soundline.verify.smt.ranks.reductions import axes_of_folds
 
 TINY = -float("inf")
 

@@ -1,13 +1,13 @@
 """Folds inside two sides that are shown to be one, so that an input stands for both."""
 
 from soundline.spec.dtypes import DType, index, int32
-from soundline.spec.ranks import rank_classes
-from soundline.spec.rules import Rule, disjoint, given, rule
-from soundline.spec.terms import Axes, Monoid, Tensor, Value, show
-from soundline.verify.rules import prove
-from soundline.verify.smt.every_rank_parts import with_equal_folds_named
-from soundline.verify.smt.judging import Court
-from soundline.verify.smt.solving import Budget
+from soundline.spec.rules.language import Rule, disjoint, given, rule
+from soundline.spec.rules.ranks import rank_classes
+from soundline.spec.rules.terms import Axes, Monoid, Tensor, Value, show
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.instances import Court
+from soundline.verify.smt.ranks.parts import with_equal_folds_named
 
 
 def named(stated: Rule, dtype: DType = int32) -> list[Rule]:

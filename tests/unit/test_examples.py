@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.rules import Rule
-from soundline.verify.loader import load
-from soundline.verify.rules import prove
+from soundline.spec.rules.language import Rule
+from soundline.verify.files.loader import load
+from soundline.verify.judging.judge import prove
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork.names import NAMES
-from soundline.spec.decisions import DECISIONS
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.errors import UsageError
-from soundline.spec.ops import PROPERTIES, TABLE
-from soundline.verify.cli import main
-from soundline.verify.explain import VERDICTS, explanation
-from soundline.verify.explain_spork import names as spork_names
-from soundline.verify.problems import KINDS
+from soundline.spec.ops.table import PROPERTIES, TABLE
+from soundline.verify.cli.explain import VERDICTS, explanation
+from soundline.verify.cli.main import main
+from soundline.verify.cli.spork import names as spork_names
+from soundline.verify.files.problems import KINDS
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:
     assert "looks at: Add, Mul, Neg, Sub" in text
     file = tmp_path / "p.py"
     file.write_text(
-        "from soundline.spec.op_schema import Op\nfrom soundline.verify import procedure\n"
+        "from soundline.spec.ops.schema import Op\nfrom soundline.verify import procedure\n"
         "@procedure(Op.Add)\ndef idle(node, known):\n    return None\n"
     )
     assert "idle    a procedure" in explanation(f"{file}::idle")

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl import profile
-from soundline.impl.lower.schedule import STEPS
-from soundline.impl.peaks import Peaks
-from soundline.impl.stages import PROFILES
+from soundline.impl.compilation.stages import PROFILES
+from soundline.impl.inspect import profile
+from soundline.impl.inspect.peaks import Peaks
+from soundline.impl.lower.schedule.schedules import STEPS
 from soundline.spec.errors import UsageError
-from soundline.spec.pipeline import STAGES
-from soundline.verify.cli import main
-from soundline.verify.explain import explanation
+from soundline.spec.pipeline.stages import STAGES
+from soundline.verify.cli.explain import explanation
+from soundline.verify.cli.main import main
 
 MODEL = """
 def layer(x: "float32[6, 5]", w: "float32[5, 4]"):
@@ -185,7 +185,7 @@ def test_profiles_and_licences() -> None:
 
 
 def test_ulp_is_the_distance_between_neighbours() -> None:
-    from soundline.verify.replaying import _ulp
+    from soundline.verify.programs.replaying import _ulp
 
     one = np.float32(1)
     assert _ulp(np.dtype(np.float32), (float(np.nextafter(one, np.float32(2))), 1.0)) == 1

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import STAGES, lower
-from soundline.impl.explanation import Explanation
-from soundline.impl.lower import threads
+from soundline.impl.inspect.explanation import Explanation
 from soundline.impl.lower.rangeify import realized
-from soundline.impl.lower.schedule import schedule_text
+from soundline.impl.lower.schedule import threads
+from soundline.impl.lower.schedule.schedules import schedule_text
+from soundline.impl.program.compile import STAGES, lower
 from soundline.spec.dtypes import int32
 from soundline.spec.uop import Op, const, toposort
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.promises import SAME, promises
-from soundline.impl.tensor import Tensor
+from soundline.impl.program.promises import SAME, promises
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bfloat16, float16, float32, float64
-from soundline.spec.error_bounds import dot_bound, gamma, overflows, product_bound, sum_bound, unit
 from soundline.spec.uop import Op
+from soundline.spec.values.error_bounds import dot_bound, gamma, overflows, product_bound, sum_bound, unit
 
 from .tensor_cases import law
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soundline.spec.errors import SynchronizationError
-from soundline.spec.fences import FENCE_CONSTRAINTS, Collective, fence_pieces
-from soundline.spec.timelines import SYNC_TLS, sync_tl
+from soundline.spec.spork.synchronization.fences import FENCE_CONSTRAINTS, Collective, fence_pieces
+from soundline.spec.spork.synchronization.timelines import SYNC_TLS, sync_tl
 
 
 def of(threads: Iterable[int], block_dim: int = 256, cluster_dim: int = 1) -> Collective:

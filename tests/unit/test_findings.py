@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec.decisions import DECISIONS
-from soundline.verify.findings import FINDINGS, broadcast_of_the_source, show
+from soundline.spec.decisions.table import DECISIONS
+from soundline.verify.findings.tensors import FINDINGS, broadcast_of_the_source, show
 
 EXPECTED = {
     "CmpGe, by CmpNe(CmpLt(A, B), 1)": [("True", "False")],

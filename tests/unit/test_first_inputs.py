@@ -4,12 +4,12 @@
 import pytest
 
 from soundline.spec.dtypes import float8_e5m2, float32, index, int8
-from soundline.spec.instances import goals
-from soundline.spec.ranges import Body, Range, sum_over
-from soundline.spec.rules import fresh, given, rule
-from soundline.spec.terms import Size, Tensor, Value
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt.first_inputs import differing_sizes, is_worth_trying
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import fresh, given, rule
+from soundline.spec.rules.ranges import Body, Range, sum_over
+from soundline.spec.rules.terms import Size, Tensor, Value
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.counterexamples.first_inputs import differing_sizes, is_worth_trying
 
 
 @rule(dtypes=[int8])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import arith
-from soundline.impl.lower.loops import loaded_places, stride
-from soundline.impl.rewrite import rewrite
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.loops import loaded_places, stride
+from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import SIMPLIFY
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, loop
@@ -20,7 +20,7 @@ BLOCK, ROW, LANE = loop(8, 0), loop(64, 1), loop(32, 2)
 
 
 def n(value: int) -> UOp:
-    return arith.number(value)
+    return arithmetic.number(value)
 
 
 def simple(node: UOp) -> UOp:
@@ -31,7 +31,7 @@ def simple(node: UOp) -> UOp:
 @pytest.mark.parametrize("scale", [1, 32])
 def test_a_row_and_what_is_left_of_it_are_put_together(beside: bool, scale: int) -> None:
     row = Op.Add(Op.Mul(BLOCK, n(16)), Op.Idiv(ROW, n(4)))
-    rest = arith.mul(Op.Mod(ROW, n(4)), n(scale))
+    rest = arithmetic.mul(Op.Mod(ROW, n(4)), n(scale))
     at = Op.Add(Op.Mul(row, n(4 * scale)), Op.Add(LANE, rest) if beside else rest)
     found = simple(at)
     assert stride(found, BLOCK) == 64 * scale
@@ -56,7 +56,7 @@ def test_every_load_walks_memory_by_one_stride_a_loop(
     for kernel in program.stages["optimize"].src:
         for place in loaded_places(kernel):
             at = place.src[1]
-            assert all(stride(at, r) is not None for r in arith.ranges_of(at))
+            assert all(stride(at, r) is not None for r in arithmetic.ranges_of(at))
     wanted = np.float64(x)
     assert float(program(x)) == pytest.approx(float(sl.compile(f, wanted)(wanted)), rel=1e-5)
 

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from soundline.impl import counts
-from soundline.impl.compile import computed
-from soundline.impl.lower import fold_costs
-from soundline.impl.lower.costs import costs_of
-from soundline.impl.lower.fold_costs import (
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.graphs.costs import costs_of
+from soundline.impl.lower.graphs.repeated import repeated_axes
+from soundline.impl.lower.graphs.views import View
+from soundline.impl.lower.linear import counts
+from soundline.impl.lower.rangeify import rangeify, realized
+from soundline.impl.lower.reductions import costs
+from soundline.impl.lower.reductions.costs import (
     LANES,
     FoldCost,
     Known,
@@ -21,14 +24,11 @@ from soundline.impl.lower.fold_costs import (
     lanes_inside,
     lanes_of_nest,
 )
-from soundline.impl.lower.rangeify import rangeify, realized
-from soundline.impl.lower.repeated import repeated_axes
-from soundline.impl.lower.views import View
-from soundline.impl.stages import lower
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.program.compile import computed
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, const, expand, loop, param, reshape, toposort
+from soundline.spec.values.arrays import Array
 
 from .processors import WIDE, lower_for
 from .tensor_cases import law
@@ -321,4 +321,4 @@ def test_what_takes_no_more_where_it_is_read_is_not_stored() -> None:
     assert FoldCost(elements=10, work=64, lanes=8, reads=(Read(10, 8),)).why_stored() is None
     even = FoldCost(elements=4, work=4, lanes=1, reads=(Read(8, 1),))
     assert (even.where_read, even.stored, even.why_stored()) == (32, 32, None)
-    assert fold_costs.work_of_fold(product(9, 7, 5), 3) == 20
+    assert costs.work_of_fold(product(9, 7, 5), 3) == 20

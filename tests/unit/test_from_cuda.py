@@ -11,7 +11,7 @@ import pytest
 from soundline.impl.spork import proc_from_text
 from soundline.spec.abstract_machine import check
 from soundline.spec.errors import SoundlineError
-from soundline.spec.parallel import sample
+from soundline.spec.spork.readings.parallel import sample
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "_ext"))
 

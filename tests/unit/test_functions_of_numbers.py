@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.tensors.function_accuracy import MEASURED, bound
-from soundline.impl.tensors.kinks import KINKS, Kink
+from soundline.impl.tensors.core.accuracy import MEASURED, bound
+from soundline.impl.tensors.core.kinks import KINKS, Kink
 from soundline.spec.dtypes import DType, float32, float64
-from soundline.verify import function_accuracy as judge
+from soundline.verify.accuracy import functions as judge
 
 INF, NAN = math.inf, math.nan
 SPECIAL = (-INF, -0.0, 0.0, INF, NAN)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c_vectors import declarations_for
-from soundline.impl.lower import gated_sums
-from soundline.impl.lower.target import Target
-from soundline.impl.program import Program
-from soundline.impl.stages import lower
+from soundline.impl.codegen.c.vectors import declarations_for
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.reductions import gated_sums
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.program.program import Program
 from soundline.spec.uop import AxisType, Op, toposort
 
 from .processors import PROCESSORS, WIDE, lower_for

@@ -10,16 +10,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.compile import computed
-from soundline.impl.tensor import Tensor
-from soundline.spec.adjoints_elementwise import cosine
-from soundline.spec.arrays import Array
-from soundline.spec.compositions import gather, gemm, prefix_sum, scatter_add
+from soundline.impl.arrays import storage
+from soundline.impl.program.compile import computed
+from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.compositions.tensors import gather, gemm, prefix_sum, scatter_add
 from soundline.spec.dtypes import DType, bfloat16, bool_, float16, float32, float64, index, largest_finite
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient, placed_like
-from soundline.spec.ops import Op
+from soundline.spec.gradients.backward import gradient, placed_like
+from soundline.spec.gradients.elementwise import cosine
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,
     UOp,
@@ -31,6 +30,7 @@ from soundline.spec.uop import (
     tensor,
     toposort,
 )
+from soundline.spec.values.arrays import Array
 
 from .adjoint_cases import folded
 

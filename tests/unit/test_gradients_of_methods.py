@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import computed
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
+from soundline.impl.program.compile import computed
+from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.values.arrays import Array
 
 from .tensor_cases import law
 

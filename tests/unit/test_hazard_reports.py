@@ -13,12 +13,10 @@ import pytest
 
 from soundline.impl.spork import Proc, proc_from_text
 from soundline.spec.abstract_machine import check
-from soundline.spec.barriers import QueueId, Stamp
 from soundline.spec.dtypes import float32
-from soundline.spec.expressions import Const, Index
-from soundline.spec.hazard_causes import accesses_of, first_failures
-from soundline.spec.hazard_fixes import FIRST, SECOND, collective_text, least
-from soundline.spec.hazard_reports import (
+from soundline.spec.spork.diagnosis.causes import accesses_of, first_failures
+from soundline.spec.spork.diagnosis.fixes import FIRST, SECOND, collective_text, least
+from soundline.spec.spork.diagnosis.reports import (
     SHORT,
     Finding,
     intervals,
@@ -28,9 +26,11 @@ from soundline.spec.hazard_reports import (
     threads_json,
     threads_text,
 )
-from soundline.spec.program_types import Argument, Data
-from soundline.spec.programs import PAR, Assign, For
-from soundline.spec.timelines import (
+from soundline.spec.spork.language.expressions import Const, Index
+from soundline.spec.spork.language.programs import PAR, Assign, For
+from soundline.spec.spork.language.types import Argument, Data
+from soundline.spec.spork.synchronization.barriers import QueueId, Stamp
+from soundline.spec.spork.synchronization.timelines import (
     CP_RAM,
     DEVICE,
     IO_RAM,
@@ -41,7 +41,14 @@ from soundline.spec.timelines import (
     SyncTl,
     sync_tl,
 )
-from soundline.spec.visibility import CPU_THREAD, Access, Kind, Policy, Thread, signatures
+from soundline.spec.spork.synchronization.visibility import (
+    CPU_THREAD,
+    Access,
+    Kind,
+    Policy,
+    Thread,
+    signatures,
+)
 
 from .machine_programs import (
     COPY,

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl.runtime import cache, toolchain
+from soundline.impl import toolchain
+from soundline.impl.runtime import cache
 from soundline.impl.runtime import host as hosts
 from soundline.impl.runtime.host import Host, host
 from soundline.spec.errors import ToolchainError, UsageError

@@ -12,7 +12,7 @@ import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, TensorProto, helper, numpy_helper, save
 
 import soundline as sl
-from soundline.impl.importers.errors import UnsupportedNode, UnsupportedOperator, ValueNeeded
+from soundline.impl.importers.reading.errors import UnsupportedNode, UnsupportedOperator, ValueNeeded
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op
 

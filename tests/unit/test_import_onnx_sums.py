@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import soundline as sl
 from soundline.impl.lower.callify import callify
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.uop import Op, UOp, toposort
 
 from .test_import_onnx import model, value

@@ -5,29 +5,29 @@ from itertools import product
 import pytest
 import z3
 
-from soundline.impl.rewrite import rewrite
-from soundline.spec.constraints import STANDS_FOR_A_CONSTANT
+from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import ops_for
-from soundline.spec.node import UOp, substitute
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import Const, Size, Tensor, Value
+from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
+from soundline.spec.ops.node import UOp, substitute
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import ops_for
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import Const, Size, Tensor, Value
 from soundline.spec.uop import const, loop, param
+from soundline.spec.values.elementwise import scalar
 from soundline.verify.advice.advising import advise
-from soundline.verify.rules import prove, prove_layer
+from soundline.verify.judging.judge import prove, prove_layer
 from soundline.verify.second.opinions import ASKERS
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.elements import Number
-from soundline.verify.smt.formulas import holds
-from soundline.verify.smt.indexing import ALWAYS, Space
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.judging import Court
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import Number
+from soundline.verify.smt.elements.indexing import ALWAYS, Space
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.formulas import holds
+from soundline.verify.smt.integers.residue_classes import Integers
+from soundline.verify.smt.proving.instances import Court
 
 X = param(0, index)
 

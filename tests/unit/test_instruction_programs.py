@@ -13,9 +13,9 @@ import pytest
 
 import soundline as sl
 from soundline.spec.errors import ProgramError
-from soundline.spec.instructions import STANDARD
-from soundline.spec.programs import Call, statements
-from soundline.spec.static_law import static_law
+from soundline.spec.spork.language.programs import Call, statements
+from soundline.spec.spork.library.table import STANDARD
+from soundline.spec.spork.static.law import static_law
 
 proc, proc_from_text = sl.spork.proc, sl.spork.proc_from_text
 

@@ -15,26 +15,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from instruction_runs import allowed, execute, numpy_dtype, run, shapes
 
-from soundline.spec import (
-    instructions_copies,
-    instructions_tma,
-)
-from soundline.spec.barriers import BarrierType
-from soundline.spec.collective_units import cuda_cluster, cuda_thread, cuda_warp, cuda_warpgroup
 from soundline.spec.dtypes import bfloat16, float16, float32, int32
 from soundline.spec.errors import ProgramError, SoundlineError, SynchronizationError, UsageError
-from soundline.spec.expressions import Const, Name
-from soundline.spec.instruction_parts import at, copied, nest, scalar, size, window
-from soundline.spec.instruction_schema import (
-    DEFINITION_CONSTRAINTS,
-    INSTRUCTION_CONSTRAINTS,
-    Instruction,
-    Operand,
-    check_instruction,
-)
-from soundline.spec.instruction_text import memory_name
-from soundline.spec.instructions import CHAPTERS, STANDARD
-from soundline.spec.memories import (
+from soundline.spec.spork.language.expressions import Const, Name
+from soundline.spec.spork.language.programs import PAR, SEQ, Alloc, Assign, For, If, Pass, Reduce
+from soundline.spec.spork.language.types import Argument, Position, Ref
+from soundline.spec.spork.library import copies, tma
+from soundline.spec.spork.library.fragments import ptx_place
+from soundline.spec.spork.library.memories import (
     DRAM,
     CudaGmemLinear,
     CudaRmem,
@@ -47,11 +35,20 @@ from soundline.spec.memories import (
     Sm90_tensorMap,
     examples,
 )
-from soundline.spec.program_types import Argument, Position, Ref
-from soundline.spec.programs import PAR, SEQ, Alloc, Assign, For, If, Pass, Reduce
-from soundline.spec.ptx_fragments import ptx_place
-from soundline.spec.tensor_cores import core_named, multiply_accumulate
-from soundline.spec.timelines import LEGAL_PAIRS, WG_A, WG_D, WG_RAM, InstrTl, UsageTl
+from soundline.spec.spork.library.parts import at, copied, nest, scalar, size, window
+from soundline.spec.spork.library.schema import (
+    DEFINITION_CONSTRAINTS,
+    INSTRUCTION_CONSTRAINTS,
+    Instruction,
+    Operand,
+    check_instruction,
+)
+from soundline.spec.spork.library.table import CHAPTERS, STANDARD
+from soundline.spec.spork.library.text import memory_name
+from soundline.spec.spork.synchronization.barriers import BarrierType
+from soundline.spec.spork.synchronization.timelines import LEGAL_PAIRS, WG_A, WG_D, WG_RAM, InstrTl, UsageTl
+from soundline.spec.spork.threads.units import cuda_cluster, cuda_thread, cuda_warp, cuda_warpgroup
+from soundline.spec.values.tensor_cores import core_named, multiply_accumulate
 
 ALL = list(STANDARD.values())
 
@@ -69,7 +66,7 @@ def bytes_of(instruction: Instruction) -> int:
     return instruction.arguments[0].type.dtype.itemsize
 
 
-@pytest.mark.parametrize("instruction", of(instructions_copies.CpuCopy))
+@pytest.mark.parametrize("instruction", of(copies.CpuCopy))
 def test_copies_by_the_cpu(instruction: Instruction) -> None:
     sizes = {"n": 5} if "_1d_" in instruction.name else {"n0": 3, "n1": 4}
     done = run(instruction, **sizes)
@@ -82,16 +79,14 @@ def test_copies_by_the_cpu(instruction: Instruction) -> None:
     assert not instruction.operand(here).takes(CudaGmemLinear)
 
 
-@pytest.mark.parametrize(
-    "instruction", [*of(instructions_copies.VectorCopy), *of(instructions_copies.CpAsync)]
-)
+@pytest.mark.parametrize("instruction", [*of(copies.VectorCopy), *of(copies.CpAsync)])
 def test_copies_of_four_to_sixteen_bytes(instruction: Instruction) -> None:
     for n in range(40):
         assert allowed(instruction, size=n) is (n * bytes_of(instruction) in (4, 8, 16))
         if allowed(instruction, size=n):
             done = run(instruction, size=n)
             assert np.array_equal(done["dst"], done["src"])
-    asynchronous = isinstance(instruction, instructions_copies.CpAsync)
+    asynchronous = isinstance(instruction, copies.CpAsync)
     assert instruction.unit == cuda_thread
     assert instruction.instr_tl is (InstrTl.Sm80_cp_async if asynchronous else InstrTl.cuda_in_order)
     for name in ("dst", "src"):
@@ -109,7 +104,7 @@ def test_the_copy_of_the_guide_moves_sixteen_bytes() -> None:
     assert not allowed(STANDARD["Sm80_cp_async_f16"], size=1)
 
 
-@pytest.mark.parametrize("instruction", of(instructions_copies.AtomicAdd))
+@pytest.mark.parametrize("instruction", of(copies.AtomicAdd))
 def test_atomic_addition(instruction: Instruction) -> None:
     done = run(instruction)
     assert done["dst"] == done["dst_before"] + done["value"]
@@ -247,10 +242,10 @@ def test_a_warp_adds_in_the_order_of_its_shuffles() -> None:
 
 
 TENSORS = (
-    instructions_tma.TensorLoad,
-    instructions_tma.TensorMulticast,
-    instructions_tma.TensorStore,
-    instructions_tma.TensorReduce,
+    tma.TensorLoad,
+    tma.TensorMulticast,
+    tma.TensorStore,
+    tma.TensorReduce,
 )
 
 
@@ -259,10 +254,10 @@ def test_boxes_of_tma(instruction: Instruction) -> None:
     rank = int(instruction.name.split("_")[-2][0])
     piece = 16 // bytes_of(instruction)
     sizes = {f"n{d}": 2 + d % 2 for d in range(rank - 1)} | {f"n{rank - 1}": piece}
-    ctas = {"ctas": 3} if isinstance(instruction, instructions_tma.TensorMulticast) else {}
+    ctas = {"ctas": 3} if isinstance(instruction, tma.TensorMulticast) else {}
     done = run(instruction, **ctas, **sizes)
     assert done["src"].shape == tuple(sizes.values())
-    if isinstance(instruction, instructions_tma.TensorReduce):
+    if isinstance(instruction, tma.TensorReduce):
         assert np.array_equal(done["dst"], done["dst_before"] + done["src"])
     else:
         assert np.array_equal(done["dst"], np.broadcast_to(done["src"], done["dst"].shape))
@@ -281,7 +276,7 @@ def test_boxes_of_tma(instruction: Instruction) -> None:
 
 @pytest.mark.parametrize("instruction", [p for family in TENSORS for p in of(family)])
 def test_who_executes_tma(instruction: Instruction) -> None:
-    load = isinstance(instruction, instructions_tma.TensorLoad | instructions_tma.TensorMulticast)
+    load = isinstance(instruction, tma.TensorLoad | tma.TensorMulticast)
     assert instruction.unit == (cuda_warp if load else cuda_thread)
     assert instruction.trailing is (BarrierType.CudaMbarrier if load else None)
     assert instruction.trailing_required is load
@@ -292,9 +287,9 @@ def test_who_executes_tma(instruction: Instruction) -> None:
     assert not instruction.operand(view).takes(CudaGmemLinear)
     assert instruction.operand(shared).takes(CudaSmemLinear)
     assert instruction.operand(shared).takes(Sm90_SmemSwizzled(32))
-    multicast = isinstance(instruction, instructions_tma.TensorMulticast)
+    multicast = isinstance(instruction, tma.TensorMulticast)
     assert instruction.operand("dst").unit == (cuda_cluster if multicast else None)
-    reduces = isinstance(instruction, instructions_tma.TensorReduce)
+    reduces = isinstance(instruction, tma.TensorReduce)
     assert instruction.operand("dst").atomic is reduces
 
 
@@ -320,13 +315,13 @@ def test_box_and_swizzle_agree_with_the_tensor_map() -> None:
     assert STANDARD["Sm80_mma_tf32"].disagreement({"dst": smem, "src": view}, {"n0": 1}) is None
 
 
-@pytest.mark.parametrize("instruction", [*of(instructions_tma.BulkLoad), *of(instructions_tma.BulkStore)])
+@pytest.mark.parametrize("instruction", [*of(tma.BulkLoad), *of(tma.BulkStore)])
 def test_bulk_copies(instruction: Instruction) -> None:
     piece = 16 // bytes_of(instruction)
     done = run(instruction, size=3 * piece)
     assert np.array_equal(done["dst"], done["src"])
     assert not allowed(instruction, size=3 * piece + 1)
-    load = isinstance(instruction, instructions_tma.BulkLoad)
+    load = isinstance(instruction, tma.BulkLoad)
     assert instruction.trailing_required is load
     assert instruction.unit == (cuda_warp if load else cuda_thread)
     smem = "dst" if load else "src"
@@ -675,7 +670,7 @@ def test_instructions_are_compared_by_what_they_are() -> None:
     assert made() == made(doc="another text")
     assert made() != made(ptx="another")
     assert made() != made(unit=cuda_warp)
-    assert made() != instructions_copies.VectorCopy(
+    assert made() != copies.VectorCopy(
         **{f: getattr(made(), f) for f in ("name", "arguments", "body", "unit", "instr_tl")}
     )
     assert hash(made()) == hash(made(operands={"dst": Operand(out_of_order=False)}))

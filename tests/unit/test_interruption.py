@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen import c_stops
+from soundline.impl.codegen.c import interruption
 from soundline.spec.dtypes import float32, index
-from soundline.spec.node import AxisType, RangeArg
+from soundline.spec.ops.node import AxisType, RangeArg
 from soundline.spec.uop import Op, UOp, buffer, const
 
 SCRIPT = textwrap.dedent("""
@@ -194,11 +194,11 @@ def loops(*trips: int) -> tuple[list[UOp], list[UOp]]:
 def test_a_loop_asks_where_it_is_worth_it(trips: tuple[int, ...], asks: list[int]) -> None:
     """0: not at all, 1: at each iteration, 2: at each block of iterations."""
     instructions, ranges = loops(*trips)
-    found = c_stops.stops(instructions)
+    found = interruption.stops(instructions)
     assert [min(found.get(r, 0), 2) for r in ranges] == asks
     for loop, size in found.items():
-        body = c_stops._bodies(instructions)[loop]
-        assert size == 1 or c_stops.BODY <= size * body <= 8 * c_stops.BODY
+        body = interruption._bodies(instructions)[loop]
+        assert size == 1 or interruption.BODY <= size * body <= 8 * interruption.BODY
 
 
 def test_a_small_kernel_does_not_ask() -> None:

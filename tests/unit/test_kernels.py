@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundline.spec import dependences
-from soundline.spec.arrays import Array
-from soundline.spec.axes import ORDERED
-from soundline.spec.dependences import Touch, carries, directions, reverses, touches
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import execute
-from soundline.spec.kernels import (
+from soundline.spec.kernels import dependences
+from soundline.spec.kernels.dependences import Touch, carries, directions, reverses, touches
+from soundline.spec.kernels.iteration_spaces import (
     AXES,
     KERNEL_CONSTRAINTS,
     Kernel,
@@ -26,7 +24,9 @@ from soundline.spec.kernels import (
     problems,
     run,
 )
+from soundline.spec.ops.axes import ORDERED
 from soundline.spec.uop import AxisType, Op, RangeArg, ReduceArg, UOp, buffer, const, loop, param, substitute
+from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from kernel_programs import (

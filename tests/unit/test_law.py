@@ -14,15 +14,15 @@ from xml.etree import ElementTree
 import pytest
 import z3
 
-from soundline.spec import bounds
-from soundline.spec.bounds import MIN_MAX, Bounds, dtype_range, min_max
 from soundline.spec.dtypes import bool_, float8_e5m2, float16, float32, from_bits, index, int8, order, uint8
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import UsageError
-from soundline.spec.ops import TABLE, Op
-from soundline.verify.cli import main
-from soundline.verify.effort import BUDGETS
-from soundline.verify.findings import FINDINGS
+from soundline.spec.ops import bounds
+from soundline.spec.ops.bounds import MIN_MAX, Bounds, dtype_range, min_max
+from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.values.elementwise import scalar
+from soundline.verify.campaigns.law import LawSettings, check_law
+from soundline.verify.cli.main import main
+from soundline.verify.findings.tensors import FINDINGS
 from soundline.verify.law import (
     catalogue,
     exact,
@@ -30,17 +30,17 @@ from soundline.verify.law import (
     inclusion,
     integers,
     lemmas,
-    report,
     small,
     source_rows,
     words,
 )
-from soundline.verify.law.campaign import LawSettings, check_law
 from soundline.verify.law.catalogue import obligations
 from soundline.verify.law.replays import Operand, contains, node_of, refutation
 from soundline.verify.law.schema import MET, Obligation, Outcome
 from soundline.verify.law.symbols import Number, Paths, TooManyPaths
-from soundline.verify.smt.solving import Budget
+from soundline.verify.reports import law
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.effort import BUDGETS
 
 BUDGET = Budget()
 INF, NAN = math.inf, math.nan
@@ -481,7 +481,7 @@ def test_a_filter_that_leaves_nothing_is_refused() -> None:
 
 def test_a_check_that_fails_decides_nothing(monkeypatch) -> None:
     monkeypatch.setattr(inclusion, "parameters", lambda: 1 / 0)
-    monkeypatch.setattr("soundline.verify.law.campaign.obligations", obligations.__wrapped__)
+    monkeypatch.setattr("soundline.verify.campaigns.law.obligations", obligations.__wrapped__)
     (judged,) = check_law(settings("min_max Param: int8")).judged
     assert judged.outcome.kind == "unknown"
     assert "ZeroDivisionError" in judged.outcome.detail
@@ -491,15 +491,15 @@ def test_an_interruption_reports_what_is_known(monkeypatch) -> None:
     def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("soundline.verify.law.campaign._timed", stop)
+    monkeypatch.setattr("soundline.verify.campaigns.law._timed", stop)
     found = check_law(settings("lemma"))
     assert found.interrupted
     assert {j.outcome.detail for j in found.judged} == {"interrupted"}
-    line = report.last_line(found)
+    line = law.last_line(found)
     assert line.startswith("interrupted: law: 4 obligations: 0 proved")
     assert ", 0 unknown" in line
     assert line.endswith("; 4 not reached")
-    assert "lemma" not in report.render(found)
+    assert "lemma" not in law.render(found)
 
 
 def test_the_command_says_everything_in_its_last_line(capsys) -> None:
@@ -533,7 +533,7 @@ def test_the_command_with_a_wrong_row(capsys, monkeypatch) -> None:
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     assert result["ruleId"] == "min_max Max"
     place = result["locations"][0]["physicalLocation"]
-    line = (ROOT / "spec" / "bounds.py").read_text().splitlines()[place["region"]["startLine"] - 1]
+    line = (ROOT / "spec/ops/bounds.py").read_text().splitlines()[place["region"]["startLine"] - 1]
     assert "Op.Max" in line
 
 
@@ -562,8 +562,8 @@ def test_wrong_use_is_refused(options: list[str], said: str, capsys) -> None:
 
 def test_what_was_only_sampled_is_no_layer() -> None:
     group = [
-        report.Judged(by_id(f"min_max Add: {name}"), Outcome(kind, "some"))  # type: ignore[arg-type]
+        law.Judged(by_id(f"min_max Add: {name}"), Outcome(kind, "some"))  # type: ignore[arg-type]
         for name, kind in (("int4", "exhaustive"), ("float32", "sampled"))
     ]
-    assert [x.layer for x in report.of_subject(group).layers] == ["int4"]
-    assert [x.layer for x in report.of_subject(group[1:]).layers] == ["float32"]
+    assert [x.layer for x in law.of_subject(group).layers] == ["int4"]
+    assert [x.layer for x in law.of_subject(group[1:]).layers] == ["float32"]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import soundline.verify
-from soundline.verify.loader import Loaded, load
-from soundline.verify.problems import KINDS
-from soundline.verify.rule_files import named, published, states_rules
-from soundline.verify.syntax import parse
+from soundline.verify.files.finding import named, published, states_rules
+from soundline.verify.files.loader import Loaded, load
+from soundline.verify.files.problems import KINDS
+from soundline.verify.files.syntax import parse
 
 HEAD = "from soundline.verify import *\n\n"
 GOOD = "@rule\ndef good(x: Value):\n    return x + 0, x\n\n"
@@ -380,7 +380,7 @@ def test_installed_packages_may_publish_rules(tmp_path: Path, monkeypatch: pytes
 
 
 PROCEDURE = """
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.verify import procedure
 
 @procedure(Op.Add)

@@ -14,7 +14,7 @@ import pytest
 
 import soundline as sl
 from soundline.impl import logs
-from soundline.impl.compile import STAGES, lower
+from soundline.impl.program.compile import STAGES, lower
 
 PROGRAM = "import numpy as np, soundline as sl; sl.compile(lambda x: x * {factor}, np.ones(3))(np.ones(3))"
 

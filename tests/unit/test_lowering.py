@@ -11,29 +11,28 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from soundline.impl import storage
-from soundline.impl.compile import STAGES, compile, lower, stage_text  # noqa: A004
-from soundline.impl.lower import arith, tiles
+from soundline.impl.analysis import arithmetic
+from soundline.impl.arrays import storage
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.expand import expand
-from soundline.impl.lower.lawful import LANE_TYPES
-from soundline.impl.lower.linearize import linearize
-from soundline.impl.lower.loops import stride
+from soundline.impl.lower.graphs.loops import stride
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.linear.expand import expand
+from soundline.impl.lower.linear.linearize import linearize
+from soundline.impl.lower.linear.plan import placements
 from soundline.impl.lower.obligations import assuming, obligations
 from soundline.impl.lower.optimize import optimize
-from soundline.impl.lower.plan import placements
 from soundline.impl.lower.rangeify import rangeify
+from soundline.impl.lower.schedule import tiles
+from soundline.impl.lower.schedule.legality import LANE_TYPES
+from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.select import select
-from soundline.impl.lower.simplify import Applied
-from soundline.impl.lower.target import Target
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array
-from soundline.spec.decompositions import PROGRAMS
+from soundline.impl.program.compile import STAGES, compile, lower, stage_text  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float16, float32, index, int32, int64, uint8
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.parsing import parse
-from soundline.spec.text import program_text
+from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import (
     AxisType,
     Op,
@@ -50,6 +49,8 @@ from soundline.spec.uop import (
     shape_source,
     toposort,
 )
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.decompositions import PROGRAMS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from programs import programs
@@ -299,7 +300,7 @@ def test_a_gate_must_imply_the_bounds(low: int | None, high: int | None, fits: b
 def test_a_gate_narrows_only_what_it_speaks_of() -> None:
     a, b = loop(10, 0), loop(10, 1)
     gate = Op.And(Op.CmpLe(const(2, index), a), Op.CmpLt(a, const(5, index)))
-    known = arith.bounds(assuming(gate, Op.Add(a, b)))
+    known = arithmetic.bounds(assuming(gate, Op.Add(a, b)))
     assert known is not None
     assert (known.lo, known.hi) == (2, 4 + 9)
 
@@ -451,7 +452,7 @@ def test_instructions_come_after_what_they_use_and_loops_nest(roots: list[UOp]) 
             elif node.op is Op.End:
                 assert open_loops.pop() is node.src[1]
             else:
-                assert arith.ranges_of(node) <= set(open_loops) | ranges_closed_in(node)
+                assert arithmetic.ranges_of(node) <= set(open_loops) | ranges_closed_in(node)
             seen.add(node)
         assert not open_loops
 
@@ -505,9 +506,9 @@ def test_bounds_are_those_of_the_law_and_ranges_are_closed() -> None:
     r = loop(5, 0)
     body = Op.Cast(Op.Add(r, const(2, index)), arg=int64)
     folded = Op.Reduce(body, r, arg=ReduceArg(Op.Add))
-    assert arith.ranges_of(body) == {r}
-    assert arith.ranges_of(folded) == frozenset()
-    known = arith.bounds(body)
+    assert arithmetic.ranges_of(body) == {r}
+    assert arithmetic.ranges_of(folded) == frozenset()
+    known = arithmetic.bounds(body)
     assert known is not None
     assert (known.lo, known.hi) == (2, 6)
 

@@ -13,24 +13,27 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from trials import deep
+from trials.ledger import Entry, Ledger, meaning, version
+from trials.machine import campaign, reasons, trial
+from trials.machine import judge as machine_judge
+from trials.machine import slips as machine_slips
+from trials.machine.changes import CHANGES, changed, fresh
+from trials.machine.generator import LEANER, Drawn, drawn, lean, skeleton
+from trials.machine.judge import BAD, JUDGED, Outcome, communicates, judge
+from trials.machine.mutants import EQUIVALENT, MUTATED, SLIPS, UNIT_TESTS
+from trials.machine.report import totals
+from trials.machine.shrinking import shrunk
+from trials.machine.skeletons import SKELETONS
+from trials.machine.slips import Case, Fate, by_hand, by_operators, summary
+from trials.machine.verdicts import NoRun, accepts, hazards, lawful
+from trials.machine.witnesses import WITNESSES, witness
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.errors import SoundlineError
-from soundline.spec.program_laws import check
-from soundline.spec.programs import Fence, statements
-from soundline.verify import deep, machine, machine_judge, machine_reasons, machine_slips, machine_trial
-from soundline.verify.machine_changes import CHANGES, changed, fresh
-from soundline.verify.machine_generator import LEANER, Drawn, drawn, lean, skeleton
-from soundline.verify.machine_instructions import NAMES
-from soundline.verify.machine_judge import BAD, JUDGED, Outcome, communicates, judge
-from soundline.verify.machine_ledger import Entry, Ledger, meaning, version
-from soundline.verify.machine_mutants import EQUIVALENT, MUTATED, SLIPS, UNIT_TESTS
-from soundline.verify.machine_report import totals
-from soundline.verify.machine_shrink import shrunk
-from soundline.verify.machine_skeletons import SKELETONS
-from soundline.verify.machine_slips import Case, Fate, by_hand, by_operators, summary
-from soundline.verify.machine_verdicts import NoRun, accepts, hazards, lawful
-from soundline.verify.machine_witnesses import WITNESSES, witness
+from soundline.spec.spork.language.programs import Fence, statements
+from soundline.spec.spork.language.well_formedness import check
+from soundline.verify.findings.instructions import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,7 +93,7 @@ def _fences(proc: Any) -> int:
 def _with_double_fences(proc: Any) -> Any:
     from dataclasses import replace
 
-    from soundline.verify.machine_changes import edited
+    from trials.machine.changes import edited
 
     return replace(proc, body=edited(proc.body, lambda s: (s, replace(s)) if isinstance(s, Fence) else None))
 
@@ -163,7 +166,7 @@ def test_the_shrinker_leaves_only_what_is_needed() -> None:
 def _without_fences(proc: Any) -> Any:
     from dataclasses import replace
 
-    from soundline.verify.machine_changes import edited
+    from trials.machine.changes import edited
 
     return replace(proc, body=edited(proc.body, lambda s: () if isinstance(s, Fence) else None))
 
@@ -171,8 +174,8 @@ def _without_fences(proc: Any) -> Any:
 def test_a_disagreement_is_made_small_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_judge, "hazards", lambda events: ())
     wrong = witness("mach-read-raw")
-    monkeypatch.setattr(machine, "drawn", lambda seed: wrong)
-    told = machine.explained(7)
+    monkeypatch.setattr(campaign, "drawn", lambda seed: wrong)
+    told = campaign.explained(7)
     assert str(Outcome.disagreement) in told
     assert "seed 7" in told
     assert "s[" in told
@@ -199,7 +202,7 @@ def f(x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear):
 
 
 REFUSED = {
-    machine_reasons.MORE: f"""
+    reasons.MORE: f"""
         {FIRST}
             s[0] = x[0]
         Fence(Sm80_cp_async, cuda_temporal)
@@ -208,7 +211,7 @@ REFUSED = {
                 y[0] = s[0]
         {FENCE}
         """,
-    machine_reasons.ISSUED: f"""
+    reasons.ISSUED: f"""
         {FIRST}
             s[0] = x[0]
             with CudaAsync(Sm80_cp_async):
@@ -218,11 +221,11 @@ REFUSED = {
             y[0] = s[0]
         {FENCE}
         """,
-    machine_reasons.WRITTEN: """
+    reasons.WRITTEN: """
         for t in cuda_threads(0, 2, unit=cuda_thread):
             y[0] = x[0]
         """,
-    machine_reasons.READ: f"""
+    reasons.READ: f"""
         {FIRST}
             s[0] = x[0]
         {FENCE}
@@ -233,7 +236,7 @@ REFUSED = {
                 y[0] = s[0]
         {FENCE}
         """,
-    machine_reasons.OVERWRITTEN: f"""
+    reasons.OVERWRITTEN: f"""
         {FIRST}
             s[0] = x[0]
         {FENCE}
@@ -246,7 +249,7 @@ REFUSED = {
             y[1] = s[0]
         {FENCE}
         """,
-    machine_reasons.FREED: f"""
+    reasons.FREED: f"""
         for k in seq(0, 1):
             r: i32[1] @ CudaSmemLinear
             with CudaWarps(1, 2):
@@ -266,14 +269,14 @@ def test_a_refusal_that_shows_nothing_has_a_reason(why: str) -> None:
 
 def test_what_was_only_sampled_is_said_to_be() -> None:
     events = _events(witness("mach-read-raw"))
-    assert machine_reasons.reason(events, hazards(events), complete=False) == machine_reasons.SAMPLED
+    assert reasons.reason(events, hazards(events), complete=False) == reasons.SAMPLED
 
 
 def test_reasons_of_counts() -> None:
     events = _events(witness("mach-await-progress"))
-    assert machine_reasons.reason(events, hazards(events), complete=True) == machine_reasons.LATE
+    assert reasons.reason(events, hazards(events), complete=True) == reasons.LATE
     arrive = f"bar: barrier @ CudaMbarrier\n{FIRST}\n    Arrive(cuda_in_order, 1) >> bar\n"
-    assert unobserved(arrive).reason == machine_reasons.UNEQUAL
+    assert unobserved(arrive).reason == reasons.UNEQUAL
 
 
 # Ledger and totals ------------------------------------------------------------------------------------------------
@@ -314,13 +317,13 @@ def test_a_campaign_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) ->
 
     def judged(program: int) -> Any:
         seen.append(program)
-        return machine.Judgement(Entry(program, "soup", outcome="disagreement" if program == 4 else "right"))
+        return campaign.Judgement(Entry(program, "soup", outcome="disagreement" if program == 4 else "right"))
 
-    monkeypatch.setattr(machine, "drawn", lambda seed: seed)
-    monkeypatch.setattr(machine, "judge", judged)
+    monkeypatch.setattr(campaign, "drawn", lambda seed: seed)
+    monkeypatch.setattr(campaign, "judge", judged)
     ledger, console = Ledger(None), Console(quiet=True)
-    assert machine.campaign(ledger, 1.0, console, most=3) == []
-    assert machine.campaign(ledger, 1.0, console, most=3) == [4]
+    assert campaign.campaign(ledger, 1.0, console, most=3) == []
+    assert campaign.campaign(ledger, 1.0, console, most=3) == [4]
     assert seen == [0, 1, 2, 3, 4, 5]
     found = totals(ledger.entries(version()))
     assert (found.judged, found.bad) == (6, [4])
@@ -349,18 +352,18 @@ def test_totals_add_up() -> None:
 
 def test_the_result_keeps_what_another_command_wrote(tmp_path: Path) -> None:
     file = tmp_path / "sub/adequacy.json"
-    machine.write(file, programs={"judged": 1})
-    machine.write(file, slips={"total": {}})
-    machine.write(file, programs={"judged": 2})
+    campaign.write(file, programs={"judged": 1})
+    campaign.write(file, slips={"total": {}})
+    campaign.write(file, programs={"judged": 2})
     assert json.loads(file.read_text()) == {"schema": 1, "programs": {"judged": 2}, "slips": {"total": {}}}
 
 
 def test_the_command_line_judges_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.json"
-    assert machine.main(["--fresh", "--most", "5", "--output", str(file)]) == 0
+    assert campaign.main(["--fresh", "--most", "5", "--output", str(file)]) == 0
     assert json.loads(file.read_text())["programs"]["accepted_though_wrong"] == 0
     assert "0 disagreements" in capsys.readouterr().out
-    assert machine.main(["--program", "3"]) == 0
+    assert campaign.main(["--program", "3"]) == 0
     assert "def f(" in capsys.readouterr().out
 
 
@@ -386,7 +389,7 @@ def test_every_judged_slip_is_one() -> None:
 
 
 def exhibited() -> list[tuple[int, str]]:
-    return [(seed, machine_trial.WRONG) for seed in range(len(WITNESSES))] + [(99, machine_trial.CORRECT)]
+    return [(seed, trial.WRONG) for seed in range(len(WITNESSES))] + [(99, trial.CORRECT)]
 
 
 @pytest.fixture
@@ -396,24 +399,24 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     def made(seed: int) -> Drawn:
         return skeleton("ring", 5) if seed == 99 else witness(list(WITNESSES)[seed])
 
-    monkeypatch.setattr(machine_trial, "drawn", made)
+    monkeypatch.setattr(trial, "drawn", made)
 
 
 @pytest.mark.usefixtures("known")
 def test_the_machine_itself_is_not_noticed() -> None:
-    assert machine_trial.noticed(exhibited()) == ""
+    assert trial.noticed(exhibited()) == ""
 
 
 @pytest.mark.usefixtures("known")
 def test_a_machine_that_accepts_too_much_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_trial, "hazards", lambda events: ())
-    assert "accepts what an interleaving gets wrong" in machine_trial.noticed(exhibited())
+    monkeypatch.setattr(trial, "hazards", lambda events: ())
+    assert "accepts what an interleaving gets wrong" in trial.noticed(exhibited())
 
 
 @pytest.mark.usefixtures("known")
 def test_a_machine_that_refuses_too_much_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_trial, "hazards", lambda events: ("any",))
-    assert machine_trial.noticed(exhibited()) == "99: refuses what is correct by construction"
+    monkeypatch.setattr(trial, "hazards", lambda events: ("any",))
+    assert trial.noticed(exhibited()) == "99: refuses what is correct by construction"
 
 
 @pytest.mark.usefixtures("known")
@@ -421,8 +424,8 @@ def test_a_machine_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
     def fails(events: Any) -> Any:
         raise KeyError
 
-    monkeypatch.setattr(machine_trial, "hazards", fails)
-    assert machine_trial.noticed(exhibited()) == "0: the machine fails with KeyError"
+    monkeypatch.setattr(trial, "hazards", fails)
+    assert trial.noticed(exhibited()) == "0: the machine fails with KeyError"
 
 
 def test_exhibits_are_of_every_kind_before_any_twice() -> None:
@@ -440,10 +443,10 @@ def test_exhibits_are_of_every_kind_before_any_twice() -> None:
         Entry(20, "soup", (), "wrong", ("mach-read-raw",)),
         Entry(21, "ring", ("y",), "wrong", ("mach-read-raw",)),
     ]
-    found = machine_trial.exhibits(entries, 5)
-    assert found[0] == (10, machine_trial.CORRECT)
-    assert found[1:] == [(seed, machine_trial.WRONG) for seed in (0, 20, 21, 1)]
-    assert len(machine_trial.exhibits(entries, 100)) == 8
+    found = trial.exhibits(entries, 5)
+    assert found[0] == (10, trial.CORRECT)
+    assert found[1:] == [(seed, trial.WRONG) for seed in (0, 20, 21, 1)]
+    assert len(trial.exhibits(entries, 100)) == 8
 
 
 class FakeCopy:
@@ -470,7 +473,7 @@ class FakeCopy:
 )
 def test_the_fate_of_a_slip(answers: list[dict[str, Any]], status: str) -> None:
     copy: Any = FakeCopy(*answers)
-    case = Case("spec/visibility.py", "x = 1\n", "what", True)
+    case = Case("spec/spork/synchronization/visibility.py", "x = 1\n", "what", True)
     assert machine_slips.tried(case, copy, [(1, "wrong")]).status == status
     assert all(r["file"] == case.path and r["source"] == case.source for r in copy.asked)
 
@@ -478,9 +481,9 @@ def test_the_fate_of_a_slip(answers: list[dict[str, Any]], status: str) -> None:
 def test_a_slip_that_was_judged_is_excused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EQUIVALENT, "what", "why")
     copy: Any = FakeCopy({"code": 0, "found": ""}, {"code": 0})
-    assert machine_slips.tried(Case("spec/visibility.py", "", "what", True), copy, []) == Fate(
-        "excused", "why"
-    )
+    assert machine_slips.tried(
+        Case("spec/spork/synchronization/visibility.py", "", "what", True), copy, []
+    ) == Fate("excused", "why")
 
 
 def test_the_score_of_slips_leaves_out_what_is_excused() -> None:
@@ -595,13 +598,13 @@ def test_options_of_the_mutation_stage_mean_that_stage_alone(monkeypatch: pytest
 
     monkeypatch.setattr(deep.subprocess, "run", started)
     assert deep.main(["--minutes", "2", "--only", "bounds", "--seed", "1"]) == 3
-    assert ran == [["soundline.verify.mutation", "--minutes", "2", "--only", "bounds", "--seed", "1"]]
+    assert ran == [["trials.mutation.main", "--minutes", "2", "--only", "bounds", "--seed", "1"]]
 
 
 def test_make_verify_deep_takes_all_stages() -> None:
     recipe = (ROOT / "Makefile").read_text().partition("\nverify-deep:")[2].partition("\n\n")[0]
     assert "$(CONFORMANCE_STAMP)" in recipe.splitlines()[0]
-    assert "soundline.verify.deep --minutes $(MINUTES)" in recipe
+    assert "trials.deep --minutes $(MINUTES)" in recipe
     assert [s.name for s in deep.STAGES] == [
         "stablehlo",
         "tinygrad",

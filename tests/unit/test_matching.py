@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from soundline.impl import conditions
-from soundline.impl.demands import extra_demands
-from soundline.impl.facts import Facts, repeated_constant, repeated_scalar
-from soundline.impl.matching import patterns_of
+from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_scalar
+from soundline.impl.matching import conditions
+from soundline.impl.matching.demands import extra_demands
+from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rules import LIBRARY
-from soundline.spec.building import Env, build
 from soundline.spec.dtypes import bool_, float16, float32, index, int8, int16, int32, ints, uint8
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import (
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Env, build
+from soundline.spec.rules.language import (
     Rule,
     bits_at_most,
     compose,
@@ -32,7 +32,7 @@ from soundline.spec.rules import (
     variables_in,
     where,
 )
-from soundline.spec.terms import (
+from soundline.spec.rules.terms import (
     BinaryOp,
     Bool,
     Const,

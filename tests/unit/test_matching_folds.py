@@ -4,18 +4,17 @@ from typing import Any
 
 import pytest
 
-from soundline.impl.demands import extra_demands
-from soundline.impl.facts import Facts
-from soundline.impl.matching import patterns_of
-from soundline.impl.rewrite import rewrite
-from soundline.spec.building import Abstraction
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.matching.demands import extra_demands
+from soundline.impl.matching.matcher import patterns_of
+from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import bool_, index, int32, ints
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import ReduceArg, UOp, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.ranges import Body, Range
-from soundline.spec.rules import (
+from soundline.spec.ops.node import ReduceArg, UOp, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Abstraction
+from soundline.spec.rules.language import (
     Rule,
     claim,
     disjoint,
@@ -29,7 +28,8 @@ from soundline.spec.rules import (
     sum_over,
     where,
 )
-from soundline.spec.terms import Axes, BinaryOp, Bool, Monoid, Perm, Size, Tensor, Value
+from soundline.spec.rules.ranges import Body, Range
+from soundline.spec.rules.terms import Axes, BinaryOp, Bool, Monoid, Perm, Size, Tensor, Value
 from soundline.spec.uop import broadcast_to, const, loop, param, reshape, tensor
 
 TABLE = tensor([3, 1, 4, 1, 5, 9, 2, 6])
@@ -193,7 +193,7 @@ REJECTED: dict[str, tuple[Rule, UOp]] = {
 
 def once(stated: Rule, node: UOp) -> UOp | None:
     """What the rule makes of this node, not of those under it; None where it does not match."""
-    from soundline.spec.building import build
+    from soundline.spec.rules.building import build
 
     for pattern in patterns_of(stated):
         env = pattern.match(node, Facts())

@@ -2,18 +2,18 @@
 
 import pytest
 
-from soundline.impl.matching import patterns_of, roots_of
-from soundline.impl.pattern_strides import parts_of
-from soundline.impl.rewrite import rewrite
-from soundline.spec.building import strided
+from soundline.impl.matching.matcher import patterns_of, roots_of
+from soundline.impl.matching.strides import parts_of
+from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import Offset, Shape, Size, Tensor
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import strided
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import Offset, Shape, Size, Tensor
 from soundline.spec.uop import const, pad, param, reshape, shrink
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 
 @rule

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec.collective_units import (
-    cuda_cta_in_cluster,
-    cuda_thread,
-    cuda_warp,
-    cuda_warpgroup,
-)
 from soundline.spec.errors import StaticError
-from soundline.spec.memories import (
+from soundline.spec.spork.language.types import Ref, ref
+from soundline.spec.spork.library.memories import (
     CPU_ONLY,
     DRAM,
     IN_ORDER,
@@ -32,8 +27,13 @@ from soundline.spec.memories import (
     Sm90_tensorMap,
     examples,
 )
-from soundline.spec.program_types import Ref, ref
-from soundline.spec.timelines import LEGAL_PAIRS, InstrTl, UsageTl, pair
+from soundline.spec.spork.synchronization.timelines import LEGAL_PAIRS, InstrTl, UsageTl, pair
+from soundline.spec.spork.threads.units import (
+    cuda_cta_in_cluster,
+    cuda_thread,
+    cuda_warp,
+    cuda_warpgroup,
+)
 
 NONE = frozenset[InstrTl]()
 WGMMA = frozenset({InstrTl.wgmma_async})

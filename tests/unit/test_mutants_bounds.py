@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from soundline.spec.bounds import Bounds, min_max
 from soundline.spec.dtypes import bool_, float32, index, int8, int32
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.bounds import Bounds, min_max
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import UOp, const, param
 
 INF = math.inf

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from soundline.spec import ranks
-from soundline.spec.building import Env, build, build_vector
 from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16, int32
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import dtypes_of, goals
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, given, inverse, rule, where
-from soundline.spec.terms import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules import ranks
+from soundline.spec.rules.building import Env, build, build_vector
+from soundline.spec.rules.instances import dtypes_of, goals
+from soundline.spec.rules.language import Rule, given, inverse, rule, where
+from soundline.spec.rules.terms import (
     BinaryOp,
     Bool,
     Const,
@@ -28,7 +28,7 @@ from soundline.spec.terms import (
     vector,
 )
 from soundline.spec.uop import const, param, shrink
-from soundline.verify.layers import SYMBOLIC, dtypes_in_layer, layer_name, layers_of
+from soundline.verify.verdicts.layers import SYMBOLIC, dtypes_in_layer, layer_name, layers_of
 
 X, Y = Value("var", ("x",)), Value("var", ("y",))
 T = Tensor("var", ("t",))

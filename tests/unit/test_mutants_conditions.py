@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import z3
 
-from soundline.verify.smt import formulas
-from soundline.verify.smt.formulas import (
+from soundline.verify.smt.integers import formulas
+from soundline.verify.smt.integers.formulas import (
     FALSE,
     TRUE,
     Formula,
@@ -29,7 +29,7 @@ from soundline.verify.smt.formulas import (
     negation,
     opaque,
 )
-from soundline.verify.smt.polynomials import ONE, ZERO, Equations, Poly, divide, product
+from soundline.verify.smt.integers.polynomials import ONE, ZERO, Equations, Poly, divide, product
 
 ATOMS = ("a", "b", "c")
 GRID = [dict(zip(ATOMS, values, strict=True)) for values in combinations((-2, -1, 0, 1, 3), repeat=3)]

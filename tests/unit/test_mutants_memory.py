@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec import closed
-from soundline.spec.arrays import INVALID, Array
 from soundline.spec.dtypes import bool_, float32, index, int8, int32
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute, run_kernel
-from soundline.spec.ops import Op
+from soundline.spec.ops import bodies
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     AxisType,
     ReduceArg,
@@ -23,6 +22,7 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
+from soundline.spec.values.arrays import INVALID, Array
 
 ZERO, ONE, TWO = (const(k, index) for k in range(3))
 A, B, C = (buffer(k, 4, int32) for k in range(3))
@@ -254,14 +254,14 @@ def test_an_invalid_element_does_not_hide_one_out_of_bounds() -> None:
 
 def test_the_loops_that_a_node_depends_on() -> None:
     r, s = loop(4, 0), loop(3, 1)
-    assert closed.free_ranges(r) == {r}
-    assert closed.free_ranges(Op.Reduce(r, s, arg=ReduceArg(Op.Add))) == {r}
-    assert closed.free_ranges(Op.Reduce(Op.Add(r, s), s, arg=ReduceArg(Op.Add))) == {r}
-    assert closed.free_ranges(Op.Reduce(Op.Add(r, s), r, s, arg=ReduceArg(Op.Add))) == frozenset()
-    assert closed.free_ranges(loop(r, 2)) == {r, loop(r, 2)}
+    assert bodies.free_ranges(r) == {r}
+    assert bodies.free_ranges(Op.Reduce(r, s, arg=ReduceArg(Op.Add))) == {r}
+    assert bodies.free_ranges(Op.Reduce(Op.Add(r, s), s, arg=ReduceArg(Op.Add))) == {r}
+    assert bodies.free_ranges(Op.Reduce(Op.Add(r, s), r, s, arg=ReduceArg(Op.Add))) == frozenset()
+    assert bodies.free_ranges(loop(r, 2)) == {r, loop(r, 2)}
     stored = Op.Store(at(A, r), number(1))
-    assert closed.free_ranges(stored) == {r}
-    assert closed.free_ranges(Op.End(stored, r)) == frozenset()
+    assert bodies.free_ranges(stored) == {r}
+    assert bodies.free_ranges(Op.End(stored, r)) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,6 @@ from typing import Any
 
 import pytest
 
-from soundline.spec import notation, ranks, terms
-from soundline.spec.building import (
-    Env,
-    build,
-    build_dtype,
-    build_flags,
-    build_perm,
-    build_vector,
-    decide,
-    has_dtype,
-)
 from soundline.spec.dtypes import (
     all_dtypes,
     bool_,
@@ -30,7 +19,19 @@ from soundline.spec.dtypes import (
     uint8,
 )
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules import notation, ranks, terms
+from soundline.spec.rules.building import (
+    Env,
+    build,
+    build_dtype,
+    build_flags,
+    build_perm,
+    build_vector,
+    decide,
+    has_dtype,
+)
+from soundline.spec.rules.instances import (
     Goal,
     conjunction,
     dtypes_of,
@@ -38,8 +39,7 @@ from soundline.spec.instances import (
     is_about_shapes,
     ops_for,
 )
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import (
+from soundline.spec.rules.language import (
     Rule,
     bits_at_most,
     cdiv,
@@ -67,7 +67,7 @@ from soundline.spec.rules import (
     variables_in,
     where,
 )
-from soundline.spec.terms import (
+from soundline.spec.rules.terms import (
     BinaryOp,
     Bool,
     Const,

@@ -27,25 +27,25 @@ from soundline.spec.dtypes import (
     uint8,
     uint16,
 )
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import goals
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import fits, rule, where
-from soundline.spec.terms import Const, Size, Value
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import fits, rule, where
+from soundline.spec.rules.terms import Const, Size, Value
 from soundline.spec.uop import const, param
-from soundline.verify.smt import counterexamples, exhaustive, minimal, python_text
-from soundline.verify.smt.counterexamples import replay
-from soundline.verify.smt.division import MOST_QUOTIENTS, Lemmas
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine, Structure
-from soundline.verify.smt.obligations import Obligation, obligation_of
-from soundline.verify.smt.order import simplicity
-from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
-from soundline.verify.smt.reals import RATIONAL, Reals
-from soundline.verify.smt.sampling import directed, random_points
-from soundline.verify.smt.solving import Budget, check
+from soundline.spec.values.elementwise import scalar
+from soundline.verify.smt.counterexamples import exhaustive, minimal, python_text, scalars
+from soundline.verify.smt.counterexamples.scalars import replay
+from soundline.verify.smt.goals.obligations import Obligation, obligation_of
+from soundline.verify.smt.goals.order import simplicity
+from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Points
+from soundline.verify.smt.goals.sampling import directed, random_points
+from soundline.verify.smt.goals.solving import Budget, check
+from soundline.verify.smt.integers.division import MOST_QUOTIENTS, Lemmas
+from soundline.verify.smt.integers.residue_classes import Integers
+from soundline.verify.smt.values.machine_numbers import Machine, Structure
+from soundline.verify.smt.values.reals import RATIONAL, Reals
 
 NAN, INF = math.nan, math.inf
 
@@ -256,7 +256,7 @@ def test_no_order_of_a_chain_may_make_the_sides_equal(
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.5, -2.0, INF, -INF, NAN, 1e300, True, False, 7, -7])
 def test_an_element_as_python_is_read_back(value: Any) -> None:
-    for write in (counterexamples.literal, python_text.literal):
+    for write in (scalars.literal, python_text.literal):
         found = eval(write(value))
         assert type(found) is type(value)
         assert same_value(float64, found, value) if isinstance(value, float) else found == value
@@ -423,7 +423,7 @@ def test_each_quotient_is_tried_at_every_other_as_long_as_they_are_few() -> None
 
 
 def _unique(quotient: Any, k: Any) -> Any:
-    from soundline.verify.smt.division import unique
+    from soundline.verify.smt.integers.division import unique
 
     return unique(quotient, k)
 
@@ -555,7 +555,7 @@ def test_values_are_made_small_where_the_constants_are_small_already() -> None:
 
 
 def test_a_layer_that_is_open_says_what_holds_at_eight_bits() -> None:
-    from soundline.verify.rules import prove_layer
+    from soundline.verify.judging.judge import prove_layer
 
     @rule(dtypes=[int8, uint8, int32])
     def hard(x: Value, y: Value):
@@ -568,7 +568,7 @@ def test_a_layer_that_is_open_says_what_holds_at_eight_bits() -> None:
 
 
 def test_a_layer_that_is_decided_says_nothing_of_other_widths() -> None:
-    from soundline.verify.rules import prove_layer
+    from soundline.verify.judging.judge import prove_layer
 
     @rule(dtypes=[int8, uint8, int32])
     def plain(x: Value, y: Value):
@@ -580,7 +580,7 @@ def test_a_layer_that_is_decided_says_nothing_of_other_widths() -> None:
 
 
 def test_two_programs_are_compared_within_the_budget_that_is_given() -> None:
-    from soundline.verify.rules import equivalent
+    from soundline.verify.judging.judge import equivalent
 
     x, y = param(0, int32), param(1, int32)
     left, right = Op.Mul(Op.Add(x, y), Op.Sub(x, y)), Op.Sub(Op.Mul(x, x), Op.Mul(y, y))
@@ -595,7 +595,7 @@ def test_what_has_no_right_side_is_no_obligation() -> None:
 
     @rule(dtypes=[int8])
     def bounded(x: Value, c: Const):
-        from soundline.spec.rules import given
+        from soundline.spec.rules.language import given
 
         given(fits(x + c))
         return x + c, c + x

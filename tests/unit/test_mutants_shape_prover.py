@@ -7,29 +7,27 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.arrays import Array, positions
 from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16, uint8
-from soundline.spec.elementwise import scalar
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import Goal, goals
-from soundline.spec.node import UOp, substitute
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, fits, given, is_identity, rule, where
-from soundline.spec.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
+from soundline.spec.ops.node import UOp, substitute
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import Goal, goals
+from soundline.spec.rules.language import Rule, fits, given, is_identity, rule, where
+from soundline.spec.rules.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
 from soundline.spec.uop import ReduceArg, const, expand, loop, pad, param, reshape, shrink
-from soundline.verify.rules import prove
-from soundline.verify.smt import comparison, replays
-from soundline.verify.smt.arithmetic import Arithmetic, Question, Solution
-from soundline.verify.smt.comparison import Leaf, _required, differences
-from soundline.verify.smt.counterexamples_sizes import small_sizes, smallest
-from soundline.verify.smt.counterexamples_tensors import (
+from soundline.spec.values.arrays import Array, positions
+from soundline.spec.values.elementwise import scalar
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.counterexamples import replays
+from soundline.verify.smt.counterexamples.python_text import paste_ready
+from soundline.verify.smt.counterexamples.sizes import small_sizes, smallest
+from soundline.verify.smt.counterexamples.tensors import (
     Tries,
     array_text,
     show_difference,
 )
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.denotation_numbers import INDEX_LAWS
-from soundline.verify.smt.elements import (
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import (
     Apply,
     Bools,
     Bottom,
@@ -48,7 +46,11 @@ from soundline.verify.smt.elements import (
     operation,
     reads,
 )
-from soundline.verify.smt.formulas import (
+from soundline.verify.smt.elements.indexing import ALWAYS, Space, matched
+from soundline.verify.smt.elements.numbers import INDEX_LAWS
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.arithmetic import Arithmetic, Question, Solution
+from soundline.verify.smt.integers.formulas import (
     FALSE,
     TRUE,
     Formula,
@@ -62,11 +64,10 @@ from soundline.verify.smt.formulas import (
     negation,
     opaque,
 )
-from soundline.verify.smt.indexing import ALWAYS, Space, matched
-from soundline.verify.smt.leaves import Scalars, is_about_elements, obligation
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
-from soundline.verify.smt.python_text import paste_ready
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.proving import comparison
+from soundline.verify.smt.proving.comparison import Leaf, _required, differences
+from soundline.verify.smt.proving.leaves import Scalars, is_about_elements, obligation
 
 N, M, K = Poly.of("n"), Poly.of("m"), Poly.of("k")
 I, J = Poly.of("i"), Poly.of("j")  # noqa: E741

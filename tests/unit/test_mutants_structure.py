@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec import op_schema, sizes
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
-from soundline.spec.op_schema import Op, Source
-from soundline.spec.ops import TABLE
-from soundline.spec.shard import Disagreement, agreed, reshaped_axis
+from soundline.spec.ops import schema, sizes
+from soundline.spec.ops.schema import Op, Source
+from soundline.spec.ops.shards import Disagreement, agreed, reshaped_axis
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import (
     AxisType,
     BufferArg,
@@ -350,14 +350,14 @@ def test_a_refusal_shows_sources_with_dtype_and_shape() -> None:
 
 
 def test_a_source_is_single_and_present_unless_said_otherwise() -> None:
-    plain = op_schema.source("A", "a value")
+    plain = schema.source("A", "a value")
     assert plain == Source("A", "a value", False, False) == Source("A", "a value")
-    assert op_schema.source("B", "values", variadic=True) == Source("B", "values", True, False)
-    assert op_schema.source("C", "a value", optional=True) == Source("C", "a value", False, True)
+    assert schema.source("B", "values", variadic=True) == Source("B", "values", True, False)
+    assert schema.source("C", "a value", optional=True) == Source("C", "a value", False, True)
 
 
 def test_an_entry_has_the_name_of_its_op_and_numbers_its_constraints() -> None:
-    made = op_schema.entry(
+    made = schema.entry(
         Op.Add,
         "elementwise",
         (),
@@ -371,7 +371,7 @@ def test_an_entry_has_the_name_of_its_op_and_numbers_its_constraints() -> None:
     assert [(c.id, c.text) for c in made.constraints] == [("uop-add-c1", "first"), ("uop-add-c2", "second")]
     assert made.section == TABLE[Op.Add].section
     assert made.law_id("min_max") == "uop-add-min-max"
-    named = op_schema.entry(Op.Add, "elementwise", (), "sum", laws={}, example="", title="Plus")
+    named = schema.entry(Op.Add, "elementwise", (), "sum", laws={}, example="", title="Plus")
     assert named.title == "Plus"
     assert named.constraints == ()
 

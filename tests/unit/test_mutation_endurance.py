@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trials.mutation import copy as mutation_copy
+from trials.mutation import server as mutation_server
+from trials.mutation.campaign import Campaign, Plan, Tally
+from trials.mutation.copy import Copy, Stopped
+from trials.mutation.ledger import Ledger, Outcome
+from trials.mutation.report import SCHEMA
+from trials.mutation.targets import RULES, TARGETS, THRESHOLD, Target
 
 from soundline.spec.errors import UsageError
-from soundline.verify import mutation_copy, mutation_server
-from soundline.verify.mutation_campaign import Campaign, Plan, Tally
-from soundline.verify.mutation_copy import Copy, Stopped
-from soundline.verify.mutation_ledger import Ledger, Outcome
-from soundline.verify.mutation_report import SCHEMA
-from soundline.verify.mutation_targets import RULES, TARGETS, THRESHOLD, Target
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "benchmarks/results/mutation.json"

@@ -13,17 +13,20 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from trials.mutation import judged as mutation_judged
+from trials.mutation import main, report
+from trials.mutation import rules as mutation_rules
+from trials.mutation import targets as mutation_targets
+from trials.mutation.campaign import Campaign, Plan, Tally
+from trials.mutation.ledger import Ledger, Outcome
+from trials.mutation.operators import changed_lines, mutants_of, mutated
+from trials.mutation.targets import Target, chosen
 
 from soundline.spec.dtypes import index, int8
 from soundline.spec.errors import UsageError
-from soundline.spec.rules import compose, given, inverse, rule
-from soundline.spec.terms import Const, Offset, Perm, Shape, Tensor, Value
-from soundline.verify import mutation, mutation_judged, mutation_report, mutation_rules, mutation_targets
-from soundline.verify.mutation_campaign import Campaign, Plan, Tally
-from soundline.verify.mutation_ledger import Ledger, Outcome
-from soundline.verify.mutation_operators import changed_lines, mutants_of, mutated
-from soundline.verify.mutation_targets import Target, chosen
-from soundline.verify.verdicts import LayerResult
+from soundline.spec.rules.language import compose, given, inverse, rule
+from soundline.spec.rules.terms import Const, Offset, Perm, Shape, Tensor, Value
+from soundline.verify.verdicts.verdict import LayerResult
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -110,7 +113,7 @@ def test_columns_are_characters() -> None:
 
 
 def test_every_mutant_is_another_program_and_says_where() -> None:
-    source = (ROOT / "spec/shard.py").read_text()
+    source = (ROOT / "spec/ops/shards.py").read_text()
     found = mutants_of(source)
     assert len(found) > 10
     assert len(set(found)) == len(found)
@@ -243,7 +246,7 @@ def test_tests_that_fail_without_a_mutant_measure_nothing(toy: Path, test: str, 
     assert tally.outcomes == []
     assert "fails on the unchanged project" in tally.broken
     assert why in tally.broken
-    assert not mutation_report.succeeds([tally, full()], 0.5)
+    assert not report.succeeds([tally, full()], 0.5)
 
 
 @pytest.mark.slow
@@ -254,7 +257,7 @@ def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path:
     command = [
         sys.executable,
         "-m",
-        "soundline.verify.mutation",
+        "trials.mutation.main",
         "--only",
         "shard",
         "--fresh",
@@ -273,7 +276,7 @@ def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path:
     (copy,) = eventually(lambda: list(scratch.glob("soundline-mutants-*/tree/.mutation-log.txt")))
     runner.send_signal(how)
     _, said = runner.communicate(timeout=180)
-    assert runner.returncode == mutation.INTERRUPTED
+    assert runner.returncode == main.INTERRUPTED
     assert said == "interrupted; the next run goes on from here\n"
     assert not copy.exists()
     assert list(scratch.glob("soundline-mutants-*")) == []
@@ -298,7 +301,7 @@ def full(*statuses: str, path: str = "a.py") -> Tally:
 
 
 def test_the_score_counts_kills_and_timeouts_against_survivors() -> None:
-    score = mutation_report.score_of(full("killed", "timeout", "survived", "true"), full("killed"))
+    score = report.score_of(full("killed", "timeout", "survived", "true"), full("killed"))
     assert (score.tried, score.killed, score.timeout, score.survived, score.excused) == (5, 2, 1, 1, 1)
     assert score.share == pytest.approx(3 / 4)
     assert score.possible == 200
@@ -306,29 +309,29 @@ def test_the_score_counts_kills_and_timeouts_against_survivors() -> None:
 
 @pytest.mark.parametrize(("threshold", "expected"), [(0.5, True), (2 / 3, True), (0.67, False), (1.0, False)])
 def test_the_run_succeeds_from_the_threshold_on(threshold: float, expected: bool) -> None:
-    assert mutation_report.succeeds([full(*["killed", "killed", "survived"] * 7)], threshold) is expected
+    assert report.succeeds([full(*["killed", "killed", "survived"] * 7)], threshold) is expected
 
 
 def test_nothing_tried_is_no_success() -> None:
-    assert not mutation_report.succeeds([Tally("a.py", 3)], 0.0)
+    assert not report.succeeds([Tally("a.py", 3)], 0.0)
 
 
 def test_a_handful_of_many_shows_nothing_either_way() -> None:
-    assert mutation_report.succeeds([full("survived", "survived")], 0.9)
-    assert not mutation_report.succeeds([full(*["survived"] * 20)], 0.9)
+    assert report.succeeds([full("survived", "survived")], 0.9)
+    assert not report.succeeds([full(*["survived"] * 20)], 0.9)
 
 
 def test_a_judged_survivor_is_excused_until_its_line_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = (mutation_judged.Judged("a.py", "old 0", "new 0", "the same program"),)
     monkeypatch.setattr(mutation_judged, "JUDGED", judged)
-    assert mutation_report.score_of(full("survived")).excused == 1
-    assert mutation_report.score_of(full("survived", path="b.py")).excused == 0
-    assert mutation_report.score_of(full("killed", "survived")).survived == 1
+    assert report.score_of(full("survived")).excused == 1
+    assert report.score_of(full("survived", path="b.py")).excused == 0
+    assert report.score_of(full("killed", "survived")).survived == 1
 
 
 def test_the_result_holds_every_survivor_and_no_date() -> None:
     tallies = [full("killed", "survived"), Tally("b.py", 9, [], "its tests fail")]
-    result = mutation_report.as_json(tallies, threshold=0.9, command="make verify-deep", seed=3)
+    result = report.as_json(tallies, threshold=0.9, command="make verify-deep", seed=3)
     assert result["total"] == {
         "possible": 109,
         "tried": 2,
@@ -345,7 +348,7 @@ def test_the_result_holds_every_survivor_and_no_date() -> None:
 
 def test_the_report_shows_the_difference() -> None:
     console = Console(width=110, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    mutation_report.show([full("killed", "survived")], console, threshold=0.9)
+    report.show([full("killed", "survived")], console, threshold=0.9)
     text = console.export_text()
     assert "a.py:2: not noticed\n  - old 1\n  + new 1\n" in text
     assert "50.0 % of 2 mutants noticed, 90 % are asked for" in text
@@ -355,12 +358,12 @@ def test_the_report_shows_the_difference() -> None:
 
 
 def test_every_module_of_the_law_and_the_prover_is_a_target_or_says_why_not() -> None:
-    modules = {str(f.relative_to(ROOT)) for d in ("spec", "verify/smt") for f in (ROOT / d).glob("[!_]*.py")}
-    modules |= {"verify/rules.py", "verify/layers.py"}
+    modules = {str(f.relative_to(ROOT)) for d in ("spec", "verify/smt") for f in (ROOT / d).rglob("[!_]*.py")}
+    modules |= {"verify/judging/judge.py", "verify/verdicts/layers.py"}
     targets = {t.path for t in mutation_targets.TARGETS}
     left_out = set(mutation_targets.LEFT_OUT)
     assert targets & left_out == set()
-    assert modules - targets - left_out == set(), "place these in verify/mutation_targets.py"
+    assert modules - targets - left_out == set(), "place these in tests/trials/mutation/targets.py"
     assert (targets | left_out) - modules == set(), "these do not exist"
     assert all(len(why) > 20 for why in mutation_targets.LEFT_OUT.values())
 
@@ -383,33 +386,36 @@ def test_a_judgement_is_about_a_line_that_stands(entry: mutation_judged.Judged) 
 @pytest.mark.parametrize(
     ("names", "found"),
     [
-        ([], ("spec/bounds.py", "verify/smt/bits.py", "verify/smt/ieee.py")),
-        (["bounds"], ("spec/bounds.py",)),
-        (["spec/bounds.py"], ("spec/bounds.py",)),
-        (["soundline.spec.bounds"], ("spec/bounds.py",)),
-        (["verify/smt"], ("verify/smt/bits.py", "verify/smt/ieee.py")),
-        (["ieee", "bits"], ("verify/smt/ieee.py", "verify/smt/bits.py")),
+        ([], ("spec/ops/bounds.py", "verify/smt/values/bit_vectors.py", "verify/smt/values/ieee.py")),
+        (["bounds"], ("spec/ops/bounds.py",)),
+        (["spec/ops/bounds.py"], ("spec/ops/bounds.py",)),
+        (["soundline.spec.ops.bounds"], ("spec/ops/bounds.py",)),
+        (["verify/smt"], ("verify/smt/values/bit_vectors.py", "verify/smt/values/ieee.py")),
+        (["ieee", "bits"], ("verify/smt/values/ieee.py", "verify/smt/values/bit_vectors.py")),
     ],
 )
 def test_targets_by_name(names: list[str], found: tuple[str, ...]) -> None:
-    assert chosen(names, ("spec/bounds.py", "verify/smt/bits.py", "verify/smt/ieee.py")) == found
+    assert (
+        chosen(names, ("spec/ops/bounds.py", "verify/smt/values/bit_vectors.py", "verify/smt/values/ieee.py"))
+        == found
+    )
 
 
 def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UsageError) as refused:
-        chosen(["bound"], ("spec/bounds.py",))
+        chosen(["bound"], ("spec/ops/bounds.py",))
     assert "bounds" in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize("options", [["--minutes", "0"], ["--minutes", "x"], ["--workers", "3"], ["--no"]])
 def test_wrong_options_are_wrong_use(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert mutation.main(options) == mutation.USAGE
+    assert main.main(options) == main.USAGE
     assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_command_of_a_result_repeats_it() -> None:
     plan = Plan(ROOT, (), None, 7.5, ("bounds", "ieee"), 3)
-    assert mutation._command(plan) == 'make verify-deep MINUTES=7.5 ARGS="--seed 3 --only bounds ieee"'
+    assert main._command(plan) == 'make verify-deep MINUTES=7.5 ARGS="--seed 3 --only bounds ieee"'
 
 
 # rules ------------------------------------------------------------------------------------------------------------
@@ -473,12 +479,12 @@ def test_a_condition_that_is_not_needed_is_found(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_prover_that_proves_too_much_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from soundline.verify import rules
+    from soundline.verify.judging import judge
 
     def gullible(stated, dtype, budget, **_):
         return LayerResult("any", "proved", "")
 
-    monkeypatch.setattr(rules, "prove_layer", gullible)
+    monkeypatch.setattr(judge, "prove_layer", gullible)
     found = verdicts(halves, monkeypatch)
     wrong = {name for name, judged in found.items() if judged["verdict"] == mutation_rules.WRONGLY_PROVED}
     assert "given((c > 0)) => no such condition" in wrong

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 import soundline as sl
-from soundline.impl.certificate import AppliedRule, Certificate, Derived
-from soundline.impl.drawing import svg
+from soundline.impl.compilation.certificate import AppliedRule, Certificate, Derived
 from soundline.impl.evidence import Ruling
+from soundline.impl.inspect.graphs import svg
 
 X = np.ones((4, 5), np.float32)
 

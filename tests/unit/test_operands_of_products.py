@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
+from soundline.impl.compilation.stages import lower
 from soundline.impl.lower.rangeify import realized
-from soundline.impl.program import Program
-from soundline.impl.stages import lower
+from soundline.impl.program.program import Program
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
 

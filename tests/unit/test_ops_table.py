@@ -7,15 +7,15 @@ import re
 
 import pytest
 
-from soundline.spec.bounds import MIN_MAX
-from soundline.spec.constraints import ARGS, CHECKS
-from soundline.spec.decisions import DECISIONS
-from soundline.spec.decompositions import DECOMPOSITIONS, EXACT
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.derived_props import AXIS, DEVICE, DTYPE, SHAPE, min_max
 from soundline.spec.evaluate import VALUES
+from soundline.spec.evaluation.frames import is_effect
 from soundline.spec.examples import namespace
-from soundline.spec.frames import is_effect
-from soundline.spec.ops import PROPERTIES, TABLE, Entry, Op, constraint_text, group_of
+from soundline.spec.ops.bounds import MIN_MAX
+from soundline.spec.ops.constraints import ARGS, CHECKS
+from soundline.spec.ops.table import PROPERTIES, TABLE, Entry, Op, constraint_text, group_of
+from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT
 
 ENTRIES = list(TABLE.values())
 SOURCE = {

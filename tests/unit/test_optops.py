@@ -26,16 +26,16 @@ from soundline.spec.dtypes import (
     round_to,
     same_value,
 )
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.kernels import AXES, Kernel, fresh_axis, replace_axis, run
-from soundline.spec.opt_groups import is_grouped, unsynchronized, with_local_buffers
-from soundline.spec.opt_padto import neutral
-from soundline.spec.optops import OPTOPS, OptOp, apply, schedule
-from soundline.spec.tensor_cores import CORES, core_named, operand_value
+from soundline.spec.kernels.groups import is_grouped, unsynchronized, with_local_buffers
+from soundline.spec.kernels.iteration_spaces import AXES, Kernel, fresh_axis, replace_axis, run
+from soundline.spec.kernels.optops import OPTOPS, OptOp, apply, schedule
+from soundline.spec.kernels.padto import neutral
+from soundline.spec.kernels.warps import spelled
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
-from soundline.spec.warps import spelled
+from soundline.spec.values.elementwise import scalar
+from soundline.spec.values.tensor_cores import CORES, core_named, operand_value
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from kernel_programs import (

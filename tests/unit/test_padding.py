@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import computed
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import realized
-from soundline.spec.arrays import Array
+from soundline.impl.program.compile import computed
 from soundline.spec.uop import Op
+from soundline.spec.values.arrays import Array
 
 from .tensor_cases import law
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec.parallel import outcomes, replay, sample
+from soundline.spec.spork.readings.parallel import outcomes, replay, sample
 
 from .parallel_programs import host, program
 

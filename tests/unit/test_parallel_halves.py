@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec.events import Event
-from soundline.spec.parallel import outcomes, replay, sample
-from soundline.spec.parallel_threads import script
+from soundline.spec.spork.interleavings.threads import script
+from soundline.spec.spork.machine.events import Event
+from soundline.spec.spork.readings.parallel import outcomes, replay, sample
 
 from .parallel_programs import TINY, host, program
 

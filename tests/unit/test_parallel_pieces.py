@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from soundline.spec.parallel import Exploration, outcomes, replay, sample
+from soundline.spec.spork.readings.parallel import Exploration, outcomes, replay, sample
 
 from .parallel_programs import TINY, host, program
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from trials.machine.generator import drawn
 
-from soundline.spec import parallel_threads
 from soundline.spec.errors import SoundlineError
-from soundline.spec.events import Event
-from soundline.spec.parallel import outcomes, replay, sample
-from soundline.spec.parallel_jobs import Job
-from soundline.spec.parallel_memory import ParallelState, sequential
-from soundline.spec.parallel_search import moves
-from soundline.spec.parallel_threads import elections, script
-from soundline.spec.parallel_values import joined, text
-from soundline.spec.sequential import fold
-from soundline.spec.value_algebras import Tokens
-from soundline.verify.machine_generator import drawn
+from soundline.spec.spork.interleavings import threads
+from soundline.spec.spork.interleavings.jobs import Job
+from soundline.spec.spork.interleavings.memory import ParallelState, sequential
+from soundline.spec.spork.interleavings.search import moves
+from soundline.spec.spork.interleavings.threads import elections, script
+from soundline.spec.spork.interleavings.values import joined, text
+from soundline.spec.spork.machine.algebras import Tokens
+from soundline.spec.spork.machine.events import Event
+from soundline.spec.spork.readings.parallel import outcomes, replay, sample
+from soundline.spec.spork.readings.sequential import fold
 
 from .parallel_programs import TINY, program, racing
 
@@ -121,7 +121,7 @@ def test_what_reads_and_writes_at_once_might_as_well_not(
     programs = [p for seed in range(30) if (p := events(seed)) is not None and every_ending(p) is not None]
     assert len(programs) >= 10
     found = [found_by_search(p) for p in programs]
-    monkeypatch.setattr(parallel_threads, "halve", halve_all)
+    monkeypatch.setattr(threads, "halve", halve_all)
     assert [found_by_search(p) for p in programs] == found
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.abstract_machine import check
-from soundline.spec.collective_units import cuda_cta_in_cluster, cuda_thread, cuda_warp, cuda_warpgroup
 from soundline.spec.errors import CollectiveError, StaticError
-from soundline.spec.fences import Collective
-from soundline.spec.tilings import Tiling, choose_warps, matches, threads, tile, top_level
+from soundline.spec.spork.synchronization.fences import Collective
+from soundline.spec.spork.threads.tilings import Tiling, choose_warps, matches, threads, tile, top_level
+from soundline.spec.spork.threads.units import cuda_cta_in_cluster, cuda_thread, cuda_warp, cuda_warpgroup
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "spork"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl import peaks
-from soundline.impl.codegen.c import render
-from soundline.impl.counts import work_of
-from soundline.impl.peaks import Peaks
+from soundline.impl.codegen.c.renderer import render
+from soundline.impl.inspect import peaks
+from soundline.impl.inspect.peaks import Peaks
+from soundline.impl.lower.linear.counts import work_of
 from soundline.impl.runtime import cache, cpu
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.spec.dtypes import bfloat16, float32, float64, to_numpy

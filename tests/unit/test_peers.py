@@ -18,7 +18,7 @@ from rows import rewriting, turns
 from rows.row import EXACT, FAST, Taken, Target
 from rows.worker import ROWS, sample
 
-from soundline.impl.matching import patterns_of
+from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rules import LIBRARY
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import STAGES as NAMES
-from soundline.impl.compile import Lowered, lower
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.lower.callify import callify
-from soundline.impl.tensor import Tensor
+from soundline.impl.program.compile import STAGES as NAMES
+from soundline.impl.program.compile import Lowered, lower
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, float32, index, int32, uint8
 from soundline.spec.errors import StageError
-from soundline.spec.instruction_invariants import places, replaced_storage
-from soundline.spec.kernels import Kernel
-from soundline.spec.opt_groups import with_local_buffers
-from soundline.spec.optops import OptOp, apply
-from soundline.spec.pipeline import (
+from soundline.spec.kernels.groups import with_local_buffers
+from soundline.spec.kernels.iteration_spaces import Kernel
+from soundline.spec.kernels.optops import OptOp, apply
+from soundline.spec.pipeline.instructions import places, replaced_storage
+from soundline.spec.pipeline.stages import (
     STAGES,
     Lowering,
     Violation,

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.compile import Program, compile  # noqa: A004
-from soundline.impl.functions import function
-from soundline.impl.lower.placement import agrees, placed
-from soundline.impl.runtime import assembly
+from soundline.impl.arrays import storage
+from soundline.impl.compilation import assembly
+from soundline.impl.compilation.signatures import Signature
+from soundline.impl.lower.graphs.placement import agrees, placed
+from soundline.impl.program.compile import Program, compile  # noqa: A004
+from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
-from soundline.impl.signatures import Signature
-from soundline.impl.tensor import Tensor
-from soundline.spec.devices import OnDevices, evaluate_on_devices
+from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.devices.evaluation import OnDevices, evaluate_on_devices
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CompileError, IllFormed, SoundlineError, UsageError
 from soundline.spec.uop import Op, UOp, reshape, toposort
@@ -324,7 +324,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[SoundlineError], str]] = {
 
 
 def _called(x: Tensor) -> Tensor:
-    from soundline.impl.custom import CustomFunction
+    from soundline.impl.program.custom import CustomFunction
 
     name = f"placed_{next(_NUMBERS)}"
     f = CustomFunction(name, takes=[Signature(float32, (4, 6))], gives=[Signature(float32, (4, 6))], call=abs)

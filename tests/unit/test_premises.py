@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import lower
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.lower import premises as lowering
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.linearize import nest_of
-from soundline.impl.lower.scatters import scatter_of
+from soundline.impl.lower.linear.linearize import nest_of
+from soundline.impl.lower.reductions.scatters import scatter_of
+from soundline.impl.program.compile import lower
 from soundline.impl.rules import PREMISES, premises
 from soundline.spec.dtypes import float32
-from soundline.spec.kernels import is_optional
-from soundline.spec.pipeline import check_pipeline
+from soundline.spec.kernels.iteration_spaces import is_optional
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import AxisType, Op, UOp, buffer, const, toposort
 
 N, K = 40, 300
@@ -343,7 +343,7 @@ def test_every_stage_keeps_its_invariant(table: list[float]) -> None:
 def test_every_stage_of_a_gradient_keeps_its_invariant(
     at: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soundline.impl.lower.scatters.WORTH", 0)
+    monkeypatch.setattr("soundline.impl.lower.reductions.scatters.WORTH", 0)
     t, i = sl.Tensor(np.zeros((4, 2), np.float32)), sl.Tensor(np.array(at, np.int32))
     g = sl.Tensor(np.full((6, 2), -0.0, np.float32))
     assert broken(t.take(i, 0).gradient(t, gradient=g)[0]) == []

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from soundline.spec.dtypes import bool_, index, int8, int32, uint8, uint64, wrap
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.sizes import add, as_node, multiply
-from soundline.spec.tensor_cores import CORES, fragment_map
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import add, as_node, multiply
 from soundline.spec.uop import const, param
+from soundline.spec.values.tensor_cores import CORES, fragment_map
 from soundline.verify.second import batches, isl_planes
 from soundline.verify.second.bijections import Bijection, Domain, below, bijection
 from soundline.verify.second.isl_planes import Outside
 from soundline.verify.second.presburger import decide
 from soundline.verify.second.presburger_questions import is_unsatisfiable
-from soundline.verify.smt.points import FAILS, OUT
-from soundline.verify.smt.scalars import pair
+from soundline.verify.smt.goals.points import FAILS, OUT
+from soundline.verify.smt.proving.scalars import pair
 
 N, M, R, Q = (param(k, index) for k in range(4))
 

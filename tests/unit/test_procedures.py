@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 
 from soundline.impl import evidence
-from soundline.impl.applications import WrongApplication
-from soundline.impl.derivation import rules_of
+from soundline.impl.analysis.linear import linear, order_key
+from soundline.impl.compilation.derivation import rules_of
 from soundline.impl.evidence import Ruling
-from soundline.impl.linear import linear, order_key
-from soundline.impl.lower.simplify import RULES, Applied
-from soundline.impl.rewrite import FOLDING, Step, rewrite
+from soundline.impl.lower.graphs.simplify import RULES, Applied
+from soundline.impl.rewriting.applications import WrongApplication
+from soundline.impl.rewriting.engine import FOLDING, Step, rewrite
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import (
     PROCEDURES,
@@ -26,9 +26,9 @@ from soundline.impl.rules.procedural import (
 from soundline.spec.dtypes import DType, bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import AxisType, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.procedures import Knowledge, Procedure, procedure
+from soundline.spec.ops.node import AxisType, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.procedures import Knowledge, Procedure, procedure
 from soundline.spec.uop import broadcast_to, buffer, const, loop, param
 from soundline.verify.engine.applications import ruled
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import profile as profiles
-from soundline.impl.counts import Work
-from soundline.impl.peaks import Peaks
-from soundline.impl.profile import Profile, Row, at_peak, duration
+from soundline.impl.inspect import profile as profiles
+from soundline.impl.inspect.peaks import Peaks
+from soundline.impl.inspect.profile import Profile, Row, at_peak, duration
+from soundline.impl.lower.linear.counts import Work
 from soundline.spec.dtypes import float32, float64
 
 PEAKS = Peaks(

@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from soundline.spec.arrays import Array, positions
 from soundline.spec.dtypes import (
     DType,
     floats,
@@ -20,20 +19,21 @@ from soundline.spec.dtypes import (
     uint32,
 )
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, given, rule
-from soundline.spec.terms import Perm, Size, Tensor, Value
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule, given, rule
+from soundline.spec.rules.terms import Perm, Size, Tensor, Value
 from soundline.spec.uop import param
-from soundline.verify.rules import prove
-from soundline.verify.smt.arithmetic import Arithmetic
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.elements import valid_where
-from soundline.verify.smt.every_rank_elements import about_elements
-from soundline.verify.smt.indexing import ALWAYS, Space
-from soundline.verify.smt.leaves import Scalars
-from soundline.verify.smt.polynomials import Poly
-from soundline.verify.smt.solving import Budget
+from soundline.spec.values.arrays import Array, positions
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import valid_where
+from soundline.verify.smt.elements.indexing import ALWAYS, Space
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.arithmetic import Arithmetic
+from soundline.verify.smt.integers.polynomials import Poly
+from soundline.verify.smt.proving.leaves import Scalars
+from soundline.verify.smt.ranks.elements import about_elements
 
 PAIRS = [
     pytest.param(s, t, id=f"{s}-{t}")

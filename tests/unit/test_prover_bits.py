@@ -6,14 +6,14 @@ import pytest
 import z3
 
 from soundline.spec.dtypes import int8, int16, int32, uint8, uint32, uint64
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, param
 from soundline.verify import Const, Value, cdiv, cmod, fits, given, rule
-from soundline.verify.metering import measuring
-from soundline.verify.rules import prove, prove_layer
-from soundline.verify.smt.machine import Machine
-from soundline.verify.smt.scalars import pair
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.smt.proving.scalars import pair
+from soundline.verify.smt.values.machine_numbers import Machine
+from soundline.verify.verdicts.metering import measuring
 
 DIVISIONS = (Op.Idiv, Op.Mod, Op.CDiv, Op.CMod)
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 import z3
 
-from soundline.verify.metering import measuring
-from soundline.verify.smt.solving import Budget, check
+from soundline.verify.smt.goals.solving import Budget, check
+from soundline.verify.verdicts.metering import measuring
 
 RULES = """
 from soundline.verify import (
@@ -75,10 +75,10 @@ delicate = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(delicate)
 
 import z3
-from soundline.spec.rules import Rule
-from soundline.verify.layers import layers_of
-from soundline.verify.metering import measuring
-from soundline.verify.rules import prove_layer
+from soundline.spec.rules.language import Rule
+from soundline.verify.verdicts.layers import layers_of
+from soundline.verify.verdicts.metering import measuring
+from soundline.verify.judging.judge import prove_layer
 
 rules = [r for r in vars(delicate).values() if isinstance(r, Rule)]
 if sys.argv[2] != "alone":

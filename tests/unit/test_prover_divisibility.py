@@ -8,12 +8,13 @@ import pytest
 import z3
 
 from soundline.spec.dtypes import index, int32, int64, uint8, wrap
-from soundline.spec.instances import goals
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import goals
 from soundline.verify import Const, Value, cmod, fits, given, int8, rule
-from soundline.verify.rules import prove
-from soundline.verify.smt import division
-from soundline.verify.smt.divisibility import (
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.integers import division
+from soundline.verify.smt.integers.divisibility import (
     divisible,
     odd,
     polynomial,
@@ -21,11 +22,10 @@ from soundline.verify.smt.divisibility import (
     without_common_bits,
     without_odd_factors,
 )
-from soundline.verify.smt.integer_terms import Quotient
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.polynomials import Poly
-from soundline.verify.smt.residues import cases
+from soundline.verify.smt.integers.polynomials import Poly
+from soundline.verify.smt.integers.residue_classes import Integers
+from soundline.verify.smt.integers.residues import cases
+from soundline.verify.smt.integers.terms import Quotient
 
 CTX = z3.Context()
 

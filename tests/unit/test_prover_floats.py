@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from soundline.spec.dtypes import DType
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, param
 from soundline.verify import (
     Bool,
@@ -27,11 +27,11 @@ from soundline.verify import (
     uint64,
     where,
 )
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import equivalent, prove
-from soundline.verify.smt import points, sampling
-from soundline.verify.smt.scalars import pair
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import equivalent, prove
+from soundline.verify.smt.goals import points, sampling
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.scalars import pair
+from soundline.verify.verdicts.layers import layers_of
 
 FEW = (float16, float32, float8_e4m3fn)
 WITH_INFINITY = tuple(d for d in floats if d.has_infinity)

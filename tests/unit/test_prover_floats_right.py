@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from soundline.spec.op_schema import Op
-from soundline.spec.terms import apply
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.terms import apply
 from soundline.verify import (
     Bool,
     DTypeVar,
@@ -35,7 +35,7 @@ from soundline.verify import (
     uint16,
     where,
 )
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 FEW = (float16, float32, float8_e4m3fn)
 WITH_INFINITY = tuple(d for d in floats if d.has_infinity)

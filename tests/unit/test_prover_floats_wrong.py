@@ -25,7 +25,7 @@ from soundline.verify import (
     rule,
     where,
 )
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 FEW = (float16, float32, float8_e4m3fn)
 WITH_INFINITY = tuple(d for d in floats if d.has_infinity)

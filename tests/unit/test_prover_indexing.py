@@ -4,7 +4,7 @@
 
 import pytest
 
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify import (
     Bool,
     Offset,
@@ -22,7 +22,7 @@ from soundline.verify import (
     stack,
     where,
 )
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 
 def verdicts(*rules: Rule) -> set[str]:

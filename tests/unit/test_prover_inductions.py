@@ -12,16 +12,16 @@ import pytest
 
 from soundline.impl.rules import premises
 from soundline.spec.dtypes import bool_, float16, float32
-from soundline.spec.op_schema import Op
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt.arithmetic import Arithmetic
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.elements import Apply, Bottom, Constant, Element, Fold, Read, choice
-from soundline.verify.smt.fold_inductions import Inductions
-from soundline.verify.smt.formulas import Formula, less
-from soundline.verify.smt.indexing import ALWAYS, Space
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
-from soundline.verify.smt.solving import Budget
+from soundline.spec.ops.schema import Op
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import Apply, Bottom, Constant, Element, Fold, Read, choice
+from soundline.verify.smt.elements.indexing import ALWAYS, Space
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.arithmetic import Arithmetic
+from soundline.verify.smt.integers.formulas import Formula, less
+from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.reductions.inductions import Inductions
 
 
 def test_the_rules_with_premises_are_proved_by_it() -> None:

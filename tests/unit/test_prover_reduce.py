@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, same_value
-from soundline.spec.elementwise import scalar
-from soundline.spec.instances import goals
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, collecting, rule
-from soundline.spec.terms import Tensor
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, collecting, rule
+from soundline.spec.rules.terms import Tensor
 from soundline.spec.uop import ReduceArg, loop, param
-from soundline.verify.rules import prove
-from soundline.verify.smt.arithmetic import Arithmetic
-from soundline.verify.smt.comparison import proved
-from soundline.verify.smt.denotation import Denotation
-from soundline.verify.smt.elements import (
+from soundline.spec.values.elementwise import scalar
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.counterexamples.reduction_inputs import telling
+from soundline.verify.smt.elements.denotation import Denotation
+from soundline.verify.smt.elements.elements import (
     Apply,
     Bottom,
     Choice,
@@ -33,13 +32,11 @@ from soundline.verify.smt.elements import (
     constant,
     may_be_invalid,
 )
-from soundline.verify.smt.fold_bijections import Bijections
-from soundline.verify.smt.fold_covers import Covers
-from soundline.verify.smt.fold_guesses import Solver
-from soundline.verify.smt.fold_inputs import telling
-from soundline.verify.smt.fold_orders import Orders
-from soundline.verify.smt.fold_sums import Products, Sums, is_ring, order_is_free
-from soundline.verify.smt.formulas import (
+from soundline.verify.smt.elements.indexing import ALWAYS, Space
+from soundline.verify.smt.elements.substitution import Replacement, within
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.integers.arithmetic import Arithmetic
+from soundline.verify.smt.integers.formulas import (
     FALSE,
     TRUE,
     Formula,
@@ -50,12 +47,15 @@ from soundline.verify.smt.formulas import (
     less,
     negation,
 )
-from soundline.verify.smt.indexing import ALWAYS, Space
-from soundline.verify.smt.pieces import Piece, Pieces, opened
-from soundline.verify.smt.polynomials import ONE, ZERO, Poly
-from soundline.verify.smt.replacing import Replacement, within
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
+from soundline.verify.smt.proving.comparison import proved
+from soundline.verify.smt.reductions.bijections import Bijections
+from soundline.verify.smt.reductions.covers import Covers
+from soundline.verify.smt.reductions.guesses import Solver
+from soundline.verify.smt.reductions.orders import Orders
+from soundline.verify.smt.reductions.pieces import Piece, Pieces, opened
+from soundline.verify.smt.reductions.sums import Products, Sums, is_ring, order_is_free
+from soundline.verify.verdicts.verdict import Counterexample
 
 HERE = Path(__file__).parent
 N, M, K = Poly.of("n"), Poly.of("m"), Poly.of("k")

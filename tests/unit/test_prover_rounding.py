@@ -23,17 +23,17 @@ from soundline.spec.dtypes import (
     from_bits,
     round_to,
 )
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import UOp, const, param
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify import Value, rule
-from soundline.verify.rules import prove
-from soundline.verify.smt import ieee, rounding
-from soundline.verify.smt.narrowing import narrowed
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.rounding import Rounded
-from soundline.verify.smt.rounding_facts import FACTS, is_power_of_two, of_square, power_of_two
-from soundline.verify.smt.rounding_pairs import PAIRS, undone
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.values import ieee, rounding
+from soundline.verify.smt.values.narrowing import narrowed
+from soundline.verify.smt.values.rounding import Rounded
+from soundline.verify.smt.values.rounding_facts import FACTS, is_power_of_two, of_square, power_of_two
+from soundline.verify.smt.values.rounding_pairs import PAIRS, undone
 
 NARROW = (float8_e5m2, float8_e4m3fn)
 SMALL = DType("float6_e3m2", "float", 6, 3, 2)

@@ -6,7 +6,7 @@ import pytest
 
 from soundline.spec.errors import RuleError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, loop, param
 from soundline.verify import (
     Bool,
@@ -32,10 +32,11 @@ from soundline.verify import (
     uints,
     where,
 )
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import equivalent, prove, prove_layer
-from soundline.verify.smt import counterexamples, scalars
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.judge import equivalent, prove, prove_layer
+from soundline.verify.smt.counterexamples import scalars as counterexamples
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving import scalars
+from soundline.verify.verdicts.layers import layers_of
 
 WIDTHS = (index, int8, int32, uint8, uint64)
 FIXED = WIDTHS[1:]

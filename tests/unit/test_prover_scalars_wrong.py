@@ -34,7 +34,7 @@ from soundline.verify import (
     uint64,
     where,
 )
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 WIDTHS = (index, int8, int32, uint8, uint64)
 FIXED = WIDTHS[1:]

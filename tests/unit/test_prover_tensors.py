@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import goals
-from soundline.spec.ranks import rank_classes
-from soundline.spec.rules import Rule, collecting
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, collecting
+from soundline.spec.rules.ranks import rank_classes
 from soundline.spec.uop import Op
 from soundline.verify import (
     BinaryOp,
@@ -36,10 +36,11 @@ from soundline.verify import (
     rule,
     where,
 )
-from soundline.verify.rules import prove
-from soundline.verify.smt import counterexamples_tensors, tensors
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import Counterexample, LayerResult, RuleReport
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt import tensors
+from soundline.verify.smt.counterexamples import tensors as counterexamples_tensors
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.verdict import Counterexample, LayerResult, RuleReport
 
 HERE = Path(__file__).parent
 

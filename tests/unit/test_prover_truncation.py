@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from soundline.spec.dtypes import index, int8, int32, uint8
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, param
 from soundline.verify import Const, Value, cdiv, cmod, ediv, emod, given, rule, where
-from soundline.verify.metering import measuring
-from soundline.verify.rules import equivalent, prove
-from soundline.verify.smt.scalars import within_bounds
+from soundline.verify.judging.judge import equivalent, prove
+from soundline.verify.smt.proving.scalars import within_bounds
+from soundline.verify.verdicts.metering import measuring
 
 DIRECT = 1_000_000
 """So much work a goal takes at most for which there is a lemma."""

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import pickling
-from soundline.impl.pytrees import flattened, rebuilt
+from soundline.impl.program import pickling
+from soundline.impl.program.pytrees import flattened, rebuilt
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.ones((3, 2), np.float32)
@@ -249,7 +249,7 @@ def test_a_program_of_another_version_is_refused() -> None:
 
 
 def test_a_custom_function_must_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from soundline.impl import custom
+    from soundline.impl.program import custom
 
     half = sl.CustomFunction(
         "pickled_half",

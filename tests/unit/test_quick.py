@@ -8,15 +8,17 @@ import weakref
 
 import pytest
 
-from soundline.impl import candidates, quick
 from soundline.impl.collecting import collection_paused
-from soundline.impl.rewrite import RewriteError, Rewritten, rewrite
-from soundline.impl.rules import SIMPLIFY, absorption, identities
+from soundline.impl.matching import candidates
+from soundline.impl.rewriting import shortcuts
+from soundline.impl.rewriting.engine import RewriteError, Rewritten, rewrite
+from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import PROCEDURES
+from soundline.impl.rules.scalars import absorption, identities
 from soundline.spec.dtypes import DType, bool_, index, int8, int32
 from soundline.spec.errors import IllFormed
-from soundline.spec.rules import Sides, rule
-from soundline.spec.terms import Value
+from soundline.spec.rules.language import Sides, rule
+from soundline.spec.rules.terms import Value
 from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, expand, loop, param, reshape
 
 FEW = (
@@ -99,7 +101,7 @@ def test_the_difference_is_seen_where_a_step_is_counted_twice(monkeypatch: pytes
         run._note(candidate.rule.id, candidate.exchanged)
 
     assert rewrite(graph, FEW) == rewrite(graph, FEW, watch=lambda *step: None)
-    monkeypatch.setattr("soundline.impl.rewrite.Rewriting.count_once", counted)
+    monkeypatch.setattr("soundline.impl.rewriting.engine.Rewriting.count_once", counted)
     assert rewrite(graph, FEW) != rewrite(graph, FEW, watch=lambda *step: None)
 
 
@@ -180,7 +182,7 @@ def test_the_limit_holds_also_where_the_rules_are_functions() -> None:
 
 @pytest.mark.parametrize("hops", [0, 1, 8])
 def test_it_does_not_matter_where_the_long_way_takes_over(hops: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quick, "_HOPS", hops)
+    monkeypatch.setattr(shortcuts, "_HOPS", hops)
     found, expected = both_ways(drawn(21, 700), FEW)
     assert found == expected
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from soundline.spec.dtypes import float32
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify import Axes, Offset, Perm, Shape, Tensor, Value, compose, int8, int32, rule
-from soundline.verify.rules import prove
-from soundline.verify.smt.ranks_seen import ONLY_RANK_0, ranks_seen
+from soundline.verify.judging.judge import prove
+from soundline.verify.smt.ranks.instances import ONLY_RANK_0, ranks_seen
 
 
 @rule

@@ -8,11 +8,12 @@ import weakref
 
 import pytest
 
-from soundline.impl.lower import anew, arith
-from soundline.impl.lower.anew import over, under
-from soundline.impl.remembered import Remembered
-from soundline.spec.closed import free_ranges, own_nodes
+from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.cached import Remembered
+from soundline.impl.lower.graphs import rebuilding
+from soundline.impl.lower.graphs.rebuilding import over, under
 from soundline.spec.dtypes import bool_, float32, index, int32
+from soundline.spec.ops.bodies import free_ranges, own_nodes
 from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, loop, param, toposort
 
 
@@ -56,14 +57,14 @@ def test_the_order_of_nodes_is_that_of_recursion(seed: int) -> None:
 
 
 def test_a_list_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anew, "LONGEST", 10)
+    monkeypatch.setattr(rebuilding, "LONGEST", 10)
     root = grown(77)
-    before = len(anew._BELOW)
+    before = len(rebuilding._BELOW)
     assert list(under(root)) == list(under(root)) == by_recursion(root)
-    assert len(anew._BELOW) == before
+    assert len(rebuilding._BELOW) == before
     small = Op.Neg(param(55, int32))
     assert list(under(small)) == list(toposort(small))
-    assert len(anew._BELOW) == before + 1
+    assert len(rebuilding._BELOW) == before + 1
 
 
 def test_what_is_listed_is_let_go_with_its_root() -> None:
@@ -71,11 +72,11 @@ def test_what_is_listed_is_let_go_with_its_root() -> None:
     under(root)
     gc.collect()
     gone = [weakref.ref(root), weakref.ref(root.src[0])]
-    before = len(anew._BELOW)
+    before = len(rebuilding._BELOW)
     del root
     gc.collect()
     assert [r() for r in gone] == [None, None]
-    assert len(anew._BELOW) == before - 1
+    assert len(rebuilding._BELOW) == before - 1
 
 
 def test_a_table_of_nodes_forgets_with_the_nodes() -> None:
@@ -114,13 +115,13 @@ def test_a_law_is_asked_once_of_each_node() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_ranges_are_those_that_the_law_leaves_free(seed: int) -> None:
     for node in toposort(grown(seed)):
-        assert arith.ranges_of(node) == arith.ranges_of(node) == free_ranges(node)
+        assert arithmetic.ranges_of(node) == arithmetic.ranges_of(node) == free_ranges(node)
 
 
 def test_numbers_are_index_constants() -> None:
-    assert arith.number(1) is arith.number(1) is const(1, index)
-    assert arith.number(0) is const(0, index)
-    assert arith.number(1).dtype is index
+    assert arithmetic.number(1) is arithmetic.number(1) is const(1, index)
+    assert arithmetic.number(0) is const(0, index)
+    assert arithmetic.number(1).dtype is index
 
 
 def test_a_node_is_made_anew_only_over_other_sources() -> None:
@@ -137,8 +138,8 @@ def test_a_node_is_made_anew_only_over_other_sources() -> None:
 def test_storage_is_no_part_of_what_is_remembered() -> None:
     storage = buffer(990, 4, float32)
     value = Op.Load(Op.Index(storage, loop(4, 991)))
-    arith.ranges_of(value)
-    arith.bounds(value.src[0].src[1])
+    arithmetic.ranges_of(value)
+    arithmetic.bounds(value.src[0].src[1])
     under(value)
     gone = weakref.ref(storage)
     del storage, value

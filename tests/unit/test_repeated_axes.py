@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
+from soundline.impl.lower.graphs.repeated import repeated_axes
 from soundline.impl.lower.rangeify import realized
-from soundline.impl.lower.repeated import repeated_axes
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import (

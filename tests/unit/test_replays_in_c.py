@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from soundline.impl.runtime import toolchain
+from soundline.impl import toolchain
 from soundline.spec.dtypes import float8_e4m3fn, float32, from_bits, index, ints, round_to, to_bits
 from soundline.spec.evaluate import evaluate
-from soundline.spec.parsing import parse
-from soundline.spec.rules import Rule
+from soundline.spec.ops.parsing import parse
+from soundline.spec.rules.language import Rule
 from soundline.spec.uop import Op
 from soundline.verify import (
     Bool,
@@ -31,12 +31,13 @@ from soundline.verify import (
     rule,
     uint64,
 )
-from soundline.verify.cli import main
-from soundline.verify.report import Report
-from soundline.verify.rules import prove, prove_layer
-from soundline.verify.second import compiled, replaying
-from soundline.verify.verdict_json import case_from_json, layer_from_json, layer_to_json
-from soundline.verify.verdicts import COMPILED, EVALUATOR, Case, Counterexample, Replay
+from soundline.verify.cli.main import main
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.reports import opinions
+from soundline.verify.reports.report import Report
+from soundline.verify.second import compiled
+from soundline.verify.verdicts.as_json import case_from_json, layer_from_json, layer_to_json
+from soundline.verify.verdicts.verdict import COMPILED, EVALUATOR, Case, Counterexample, Replay
 
 MACHINE = (*ints, float16, bfloat16, float32, float64, float8_e4m3fn)
 
@@ -171,7 +172,7 @@ def test_c_of_another_shape_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_slip_in_the_generated_c_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The C of 2 written as that of 3."""
-    from soundline.impl import stages as road
+    from soundline.impl.compilation import stages as road
 
     monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path))
     road.lower.cache_clear()
@@ -187,7 +188,7 @@ def test_a_slip_in_the_generated_c_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_c_that_does_not_compile_is_a_mistake_of_ours(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from soundline.impl import stages as road
+    from soundline.impl.compilation import stages as road
 
     monkeypatch.setenv("SOUNDLINE_CACHE_DIR", str(tmp_path))
     road.lower.cache_clear()
@@ -207,7 +208,7 @@ def report_of(*rules: Rule) -> Report:
 
 def test_every_counterexample_that_is_shown_is_replayed() -> None:
     first = report_of(turned, shifted, refused)
-    found = replaying.replayed_in_c(first, jobs=2)
+    found = opinions.replayed_in_c(first, jobs=2)
     assert [r.id for r in found.rules] == [r.id for r in first.rules]
     for one in found.rules:
         assert one.counterexample is not None
@@ -216,7 +217,7 @@ def test_every_counterexample_that_is_shown_is_replayed() -> None:
             (COMPILED, "confirmed"),
         ]
     assert found.exit_code == 1
-    assert replaying.replayed_in_c(found) == found, "what was replayed is not replayed again"
+    assert opinions.replayed_in_c(found) == found, "what was replayed is not replayed again"
 
 
 @pytest.mark.parametrize(
@@ -232,9 +233,9 @@ def test_native_code_that_ends_its_process_is_a_mistake_of_ours(
     body: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = report_of(turned)
-    monkeypatch.setattr(replaying, "_START", body)
-    monkeypatch.setattr(replaying, "SECONDS", 1.0 if "hang" in said or "within" in said else 60.0)
-    found = replaying.replayed_in_c(first)
+    monkeypatch.setattr(opinions, "_START", body)
+    monkeypatch.setattr(opinions, "SECONDS", 1.0 if "hang" in said or "within" in said else 60.0)
+    found = opinions.replayed_in_c(first)
     (bug,) = found.rules[0].bugs
     assert said in bug
     assert found.rules[0].verdict == "unknown"
@@ -260,7 +261,7 @@ def test_a_counterexample_without_a_program_is_not_run() -> None:
     report = prove(turned)
     assert report.counterexample is not None
     bare = replace(report.layers[0], counterexample=replace(report.counterexample, case=None))
-    found = replaying.replayed(replace(report, layers=(bare,)))
+    found = opinions.replayed(replace(report, layers=(bare,)))
     assert found.counterexample is not None
     assert found.counterexample.replays[-1].result == "not run"
 
@@ -306,7 +307,7 @@ def test_the_command_says_which_replays_ran(
     assert main(["verify", "-q", "--jobs", "1", str(file)]) == 1
     assert "replayed by the evaluator: confirmed; by compiled C: confirmed" in capfd.readouterr().out
     monkeypatch.setattr(
-        replaying._Replayer,
+        opinions._Replayer,
         "ask",
         lambda self, case: Replay(COMPILED, "disagrees", "the left side is 7 in C"),
     )

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from soundline.verify import report_json, report_junit, report_sarif, report_text
-from soundline.verify.cases import INTERRUPTED
-from soundline.verify.problems import Problem
-from soundline.verify.progress import Lines, Live
-from soundline.verify.report import Report
-from soundline.verify.verdicts import (
+from soundline.verify.files.problems import Problem
+from soundline.verify.reports import as_json, junit, sarif
+from soundline.verify.reports import text as report_text
+from soundline.verify.reports.cases import INTERRUPTED
+from soundline.verify.reports.progress import Lines, Live
+from soundline.verify.reports.report import Report
+from soundline.verify.verdicts.verdict import (
     Counterexample,
     Difference,
     LayerResult,
@@ -95,14 +96,14 @@ def report(*rules: RuleReport, problems: Sequence[Problem] = (), interrupted: bo
 )
 def test_exit_codes(result: Report, code: int) -> None:
     assert result.exit_code == code
-    assert report_json.as_json(result)["summary"]["exit_code"] == code
+    assert as_json.as_json(result)["summary"]["exit_code"] == code
 
 
 # JSON -------------------------------------------------------------------------------------------------------------
 
 
 def test_json_has_its_schema() -> None:
-    data = json.loads(report_json.render(ALL))
+    data = json.loads(as_json.render(ALL))
     assert set(data) == {"schema", "rules", "errors", "times", "summary"}
     assert data["schema"] == 1
     for rule in data["rules"]:
@@ -166,10 +167,10 @@ def test_a_contradiction_is_no_verdict_but_a_bug_of_ours(rule: RuleReport) -> No
     assert "a bug in soundline, not in the rule" in told
     assert rule.bugs[0].partition(": ")[2].partition(":")[0] in told
     assert "soundline contradicts itself about 1 rule: a bug of ours" in report_text.last_line(found)
-    data = report_json.as_json(found)
+    data = as_json.as_json(found)
     assert data["rules"][0]["bugs"] == list(rule.bugs)
     assert data["summary"]["bugs"] == 1
-    (run,) = report_sarif.as_sarif(found)["runs"]
+    (run,) = sarif.as_sarif(found)["runs"]
     assert run["results"][0]["properties"]["bugs"] == list(rule.bugs)
     assert "a bug in soundline" in run["results"][0]["message"]["text"]
 
@@ -192,7 +193,7 @@ def test_the_text_marks_what_differs_and_says_who_replayed_it() -> None:
 
 
 def test_sarif_tells_findings_as_results_and_mistakes_as_notifications() -> None:
-    data = json.loads(report_sarif.render(ALL))
+    data = json.loads(sarif.render(ALL))
     assert data["version"] == "2.1.0"
     (run,) = data["runs"]
     driver = run["tool"]["driver"]
@@ -218,14 +219,14 @@ def test_sarif_tells_findings_as_results_and_mistakes_as_notifications() -> None
 
 
 def test_sarif_of_a_clean_run_is_successful_and_empty() -> None:
-    (run,) = report_sarif.as_sarif(report(PROVED))["runs"]
+    (run,) = sarif.as_sarif(report(PROVED))["runs"]
     assert run["results"] == []
     assert run["invocations"][0]["executionSuccessful"] is True
 
 
 def test_sarif_of_an_absolute_path_is_an_address(tmp_path: Path) -> None:
     file = str(tmp_path / "my rules.py")
-    (run,) = report_sarif.as_sarif(report(made("wrong", layer("refuted"), file=file)))["runs"]
+    (run,) = sarif.as_sarif(report(made("wrong", layer("refuted"), file=file)))["runs"]
     uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.startswith("file:///")
     assert uri.endswith("my%20rules.py")
@@ -235,7 +236,7 @@ def test_sarif_of_an_absolute_path_is_an_address(tmp_path: Path) -> None:
 
 
 def test_junit_has_a_suite_per_file_and_counts_that_add_up() -> None:
-    root = ET.fromstring(report_junit.render(ALL))
+    root = ET.fromstring(junit.render(ALL))
     assert [(s.get("name"), s.get("tests"), s.get("failures"), s.get("errors")) for s in root] == [
         ("r.py", "4", "2", "1"),
         ("s t.py", "1", "0", "1"),
@@ -264,9 +265,9 @@ def test_texts_from_files_break_no_format() -> None:
     found = Counterexample(EVIL, ((EVIL, EVIL),), EVIL, EVIL, EVIL, EVIL)
     evil = RuleReport(EVIL, EVIL, 1, EVIL, (LayerResult(EVIL, "refuted", EVIL, found, EVIL),))
     result = report(evil, problems=[Problem("syntax", EVIL, 1, EVIL, EVIL, EVIL)])
-    assert json.loads(report_json.render(result))["rules"][0]["id"] == EVIL
-    assert json.loads(report_sarif.render(result))["runs"][0]["results"][0]["ruleId"] == EVIL
-    root = ET.fromstring(report_junit.render(result))
+    assert json.loads(as_json.render(result))["rules"][0]["id"] == EVIL
+    assert json.loads(sarif.render(result))["runs"][0]["results"][0]["ruleId"] == EVIL
+    root = ET.fromstring(junit.render(result))
     assert "\x00" not in "".join(root.itertext())
     text = report_text.render(result)
     assert "[bold]x[/bold]" in text

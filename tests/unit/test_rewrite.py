@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.impl.folding import fold, repeat
-from soundline.impl.rewrite import RewriteError, rewrite
+from soundline.impl.analysis.folding import fold, repeat
+from soundline.impl.rewriting.engine import RewriteError, rewrite
 from soundline.impl.rules import LIBRARY, SIMPLIFY
 from soundline.spec.dtypes import DType, bool_, float32, index, int8, int32, ints
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.instances import goals
-from soundline.spec.node import AxisType, ReduceArg, UOp, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, Sides, given, rule
-from soundline.spec.terms import Const, Tensor, Value
+from soundline.spec.ops.node import AxisType, ReduceArg, UOp, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, Sides, given, rule
+from soundline.spec.rules.terms import Const, Tensor, Value
 from soundline.spec.uop import broadcast_to, buffer, const, loop, pad, param, reshape
-from soundline.verify.layers import layers_of
+from soundline.verify.verdicts.layers import layers_of
 
 X, Y = param(0, int32), param(1, int32)
 BY_ID = {r.id: r for r in LIBRARY}

@@ -6,10 +6,10 @@ import pytest
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.abstract_machine import check
-from soundline.spec.barriers import QueueId, Stamp
-from soundline.spec.program_text import lines
-from soundline.spec.rings import Rings
-from soundline.spec.visibility import Thread
+from soundline.spec.spork.language.text import lines
+from soundline.spec.spork.synchronization.barriers import QueueId, Stamp
+from soundline.spec.spork.synchronization.rings import Rings
+from soundline.spec.spork.synchronization.visibility import Thread
 
 HEAD = """
 def f(rounds: size):

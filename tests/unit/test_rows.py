@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import Program, lower
-from soundline.impl.lower import arith, nests, rows, threads
-from soundline.impl.tensor import Tensor
-from soundline.spec.dependences import carries, directions
+from soundline.impl.analysis import arithmetic
+from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.lower.linear import loop_nests
+from soundline.impl.lower.schedule import rows, threads
+from soundline.impl.program.compile import Program, lower
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
-from soundline.spec.pipeline import check_pipeline
+from soundline.spec.kernels.dependences import carries, directions
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
 from .test_lowering import check_stages, stored
@@ -47,7 +49,7 @@ ROWWISE: dict[str, Callable[[Tensor], Tensor]] = {
 
 def held(program: Program) -> list[UOp]:
     """The rows, of more than one element, that the kernels of a program hold."""
-    return [n for n in toposort(program.stages["optimize"]) if nests.is_row(n) and n.arg.size > 1]
+    return [n for n in toposort(program.stages["optimize"]) if loop_nests.is_row(n) and n.arg.size > 1]
 
 
 @pytest.mark.usefixtures("small")
@@ -152,21 +154,24 @@ def row_nest(kind: AxisType, space: str) -> UOp:
     i, j, k = loop(4, 0, kind), loop(8, 1, AxisType.LOOP), loop(8, 2, AxisType.REDUCE)
     acc, x, y = buffer(9, 8, float32, addrspace=space), buffer(0, 32, float32), buffer(1, 4, float32)
     first = Op.End(
-        Op.Store(Op.Index(acc, j), Op.Load(Op.Index(x, arith.add(arith.mul(i, arith.number(8)), j)))), j
+        Op.Store(
+            Op.Index(acc, j), Op.Load(Op.Index(x, arithmetic.add(arithmetic.mul(i, arithmetic.number(8)), j)))
+        ),
+        j,
     )
     fold = Op.Reduce(Op.Load(Op.Index(acc, k)), k, arg=ReduceArg(Op.Add))
-    return nests.assembled([i], [first, Op.Store(Op.Index(y, i), fold)])
+    return loop_nests.assembled([i], [first, Op.Store(Op.Index(y, i), fold)])
 
 
 def test_parts_are_opened_as_they_were_assembled() -> None:
     nest = row_nest(AxisType.LOOP, "REG")
-    around, parts = nests.opened(nest)
+    around, parts = loop_nests.opened(nest)
     assert [r.arg.id for r in around] == [0]
     assert not any(n.op is Op.After for p in parts for n in toposort(p))
-    assert nests.assembled(around, parts) is nest
-    assert nests.opened(parts[0]) == ([], [parts[0]])
-    assert nests.rowwise(parts[0], lambda p: [p, p]) == [parts[0], parts[0]]
-    (twice,) = nests.rowwise(nest, lambda p: [p])
+    assert loop_nests.assembled(around, parts) is nest
+    assert loop_nests.opened(parts[0]) == ([], [parts[0]])
+    assert loop_nests.rowwise(parts[0], lambda p: [p, p]) == [parts[0], parts[0]]
+    (twice,) = loop_nests.rowwise(nest, lambda p: [p])
     assert twice is nest
 
 
@@ -185,7 +190,7 @@ def test_what_happened_before_a_nest_starts_is_no_part_of_it() -> None:
     j = loop(8, 7, AxisType.UPCAST)
     doubled = Op.Store(Op.Index(buffer(5, 8, float32), j), Op.Load(Op.Index(acc, j)))
     assert carries(directions(doubled, [j]), 0) is False
-    earlier, gate = Op.Index(acc.src[0], arith.sub(j, 1)), Op.CmpLt(arith.number(0), j)
+    earlier, gate = Op.Index(acc.src[0], arithmetic.sub(j, 1)), Op.CmpLt(arithmetic.number(0), j)
     before = Op.Load(earlier, const(0.0, float32), gate)
     same = Op.Store(Op.Index(acc.src[0], j), before)
     assert carries(directions(same, [j]), 0) is True
@@ -193,7 +198,7 @@ def test_what_happened_before_a_nest_starts_is_no_part_of_it() -> None:
 
 def test_work_in_rows_is_counted_for_every_row() -> None:
     few = row_nest(AxisType.LOOP, "REG")
-    around, parts = nests.opened(few)
+    around, parts = loop_nests.opened(few)
     assert threads.work(few) == 4 * sum(map(threads.work, parts))
     assert len(around) == 1
 
@@ -203,6 +208,6 @@ def test_rows_are_dealt_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     lower.cache_clear()
     (kernel,) = sl.compile(lambda a: a.softmax(), np.ones((40, 70), np.float32)).kernels
     lower.cache_clear()
-    around, parts = nests.opened(kernel.src[0])
+    around, parts = loop_nests.opened(kernel.src[0])
     assert [r.arg.type for r in around] == [AxisType.THREAD]
     assert len(parts) > 2

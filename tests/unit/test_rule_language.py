@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.spec.choices import axes
 from soundline.spec.errors import RuleError
-from soundline.spec.notation import show
-from soundline.spec.op_schema import Op
-from soundline.spec.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
-from soundline.spec.terms import Axes, Flags, Monoid, Perm, Tensor, Value
-from soundline.spec.vocabulary import all_axes, disjoint, identity, no_axes, stack, subset
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.choices import axes
+from soundline.spec.rules.notation import show
+from soundline.spec.rules.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
+from soundline.spec.rules.terms import Axes, Flags, Monoid, Perm, Tensor, Value
+from soundline.spec.rules.vocabulary import all_axes, disjoint, identity, no_axes, stack, subset
 
 x, y, i = Tensor("var", ("x",)), Tensor("var", ("y",)), Value("var", ("i",))
 a, b, p, f = Axes("var", ("a",)), Axes("var", ("b",)), Perm("var", ("p",)), Flags("var", ("f",))

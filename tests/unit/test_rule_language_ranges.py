@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.building import Abstraction, Env, build_flags
-from soundline.spec.choices import axes
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, ints
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import Goal, dtypes_of, goals, is_about_shapes
-from soundline.spec.node import AxisType, RangeArg, ReduceArg, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ranges import Body, Range
-from soundline.spec.rules import (
+from soundline.spec.ops.node import AxisType, RangeArg, ReduceArg, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Abstraction, Env, build_flags
+from soundline.spec.rules.choices import axes
+from soundline.spec.rules.instances import Goal, dtypes_of, goals, is_about_shapes
+from soundline.spec.rules.language import (
     all_axes,
     claim,
     disjoint,
@@ -32,7 +31,8 @@ from soundline.spec.rules import (
     sum_over,
     where,
 )
-from soundline.spec.terms import (
+from soundline.spec.rules.ranges import Body, Range
+from soundline.spec.rules.terms import (
     Axes,
     Bool,
     Const,
@@ -46,9 +46,9 @@ from soundline.spec.terms import (
     subterms,
 )
 from soundline.spec.uop import const, loop, param
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import prove
-from soundline.verify.sameness import structure
+from soundline.verify.judging.judge import prove
+from soundline.verify.verdicts.layers import layers_of
+from soundline.verify.verdicts.sameness import structure
 
 # what is no rule --------------------------------------------------------------------------------------------------
 

@@ -20,13 +20,11 @@ from typing import Any
 import pytest
 
 from soundline.impl import rules as library
-from soundline.impl.facts import Facts
-from soundline.impl.lower.matched import applied_to
-from soundline.impl.matching import COMMUTATIVE, patterns_of
-from soundline.impl.rewrite import rewrite
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.lower.graphs.single_rule import applied_to
+from soundline.impl.matching.matcher import COMMUTATIVE, patterns_of
+from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import DECOMPOSE, LIBRARY, MODULES, PREMISES, SCANS, SIMPLIFY
-from soundline.spec.arrays import Array
-from soundline.spec.building import Abstraction, Env, build, decide
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -40,20 +38,22 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import declared_dtype, goals, is_about_shapes
-from soundline.spec.kinds import ranges_of
-from soundline.spec.node import AxisType, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ranges import folded_ranges
-from soundline.spec.rules import Rule, collecting
-from soundline.spec.terms import Static, Variable, named_sizes
+from soundline.spec.ops.node import AxisType, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Abstraction, Env, build, decide
+from soundline.spec.rules.instances import declared_dtype, goals, is_about_shapes
+from soundline.spec.rules.kinds import ranges_of
+from soundline.spec.rules.language import Rule, collecting
+from soundline.spec.rules.ranges import folded_ranges
+from soundline.spec.rules.terms import Static, Variable, named_sizes
 from soundline.spec.uop import const, loop, param
-from soundline.verify.cache import Cache, default_folder
-from soundline.verify.campaign import Settings, verify
-from soundline.verify.layers import layers_of
-from soundline.verify.report import Report
-from soundline.verify.rule_files import named
-from soundline.verify.rules import prove_layer
+from soundline.spec.values.arrays import Array
+from soundline.verify.campaigns.campaign import Settings, verify
+from soundline.verify.files.finding import named
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.reports.report import Report
+from soundline.verify.verdicts.cache import Cache, default_folder
+from soundline.verify.verdicts.layers import layers_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TWINS = ROOT / "tests" / "wrong_twins"
@@ -92,7 +92,7 @@ def test_library_is_large_and_told_apart() -> None:
     assert len(LIBRARY) >= 60
     assert [name for name, n in Counter(r.id for r in LIBRARY).items() if n > 1] == []
     assert all(r.doc for r in LIBRARY), "a rule says what it is good for"
-    modules = {p.stem for p in (ROOT / "impl" / "rules").glob("*.py")} - {"__init__", "procedural"}
+    modules = {p.stem for p in (ROOT / "impl" / "rules").rglob("*.py")} - {"__init__", "procedural"}
     assert {m.__name__.rpartition(".")[2] for m in MODULES} == modules
     apart = {*library.rules_in(library.commutativity), *DECOMPOSE, *PREMISES, *SCANS}
     assert set(SIMPLIFY) == set(LIBRARY) - apart

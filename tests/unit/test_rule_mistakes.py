@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.spec import rules as language
 from soundline.spec.dtypes import float32, floats, int32
 from soundline.spec.errors import RuleError
-from soundline.spec.kinds import KINDS
-from soundline.spec.notation import show
-from soundline.spec.ranges import Body, Range
-from soundline.spec.rules import Rule, rule
-from soundline.verify.rules import prove
+from soundline.spec.rules import language
+from soundline.spec.rules.kinds import KINDS
+from soundline.spec.rules.language import Rule, rule
+from soundline.spec.rules.notation import show
+from soundline.spec.rules.ranges import Body, Range
+from soundline.verify.judging.judge import prove
 
 WORDS: dict[str, Any] = {n: getattr(language, n) for n in language.__all__} | KINDS
 KIND_NAMES = sorted(KINDS)

@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from trials.mutation import rule_campaign, rules
+from trials.mutation.ledger import Ledger
+from trials.mutation.rule_campaign import Campaign, judgements, main
+from trials.mutation.rules import RuleMutant
+from trials.mutation.trial import difference
 
-from soundline.spec.choices import Axes
 from soundline.spec.dtypes import bool_, index, int8, int16
-from soundline.spec.instances import dtypes_of
-from soundline.spec.ranges import Body, Range, max_over, sum_over
-from soundline.spec.rules import given, rule
-from soundline.spec.terms import Bool, DTypeVar, Size, Tensor, Value
-from soundline.verify import mutation_rules, rule_mutation
-from soundline.verify.mutation_ledger import Ledger
-from soundline.verify.mutation_rules import RuleMutant
-from soundline.verify.mutation_trial import difference
-from soundline.verify.rule_mutation import Campaign, judgements, main
+from soundline.spec.rules.choices import Axes
+from soundline.spec.rules.instances import dtypes_of
+from soundline.spec.rules.language import given, rule
+from soundline.spec.rules.ranges import Body, Range, max_over, sum_over
+from soundline.spec.rules.terms import Bool, DTypeVar, Size, Tensor, Value
 
 SAMPLE = {
-    "soundline.impl.rules.absorption": ("idiv_self", "mod_self"),
-    "soundline.impl.rules.booleans": ("not_and_not",),
-    "soundline.impl.rules.shifts": ("shl_to_mul",),
+    "soundline.impl.rules.scalars.absorption": ("idiv_self", "mod_self"),
+    "soundline.impl.rules.scalars.booleans": ("not_and_not",),
+    "soundline.impl.rules.scalars.shifts": ("shl_to_mul",),
 }
 
 
@@ -51,13 +51,13 @@ def obedient(monkeypatch: pytest.MonkeyPatch) -> None:
             case "fails":
                 raise AssertionError("a mistake")
             case "wrong":
-                return {"verdict": mutation_rules.WRONGLY_PROVED, "why": "here"}
+                return {"verdict": rules.WRONGLY_PROVED, "why": "here"}
             case "true":
-                return {"verdict": "proved", "why": mutation_rules.ANOTHER}
+                return {"verdict": "proved", "why": rules.ANOTHER}
         return {"verdict": f"{mutant} at boolean"}
 
-    monkeypatch.setattr(mutation_rules, "judged", judged)
-    monkeypatch.setattr(rule_mutation, "_mutants", lambda module, name: [name])
+    monkeypatch.setattr(rules, "judged", judged)
+    monkeypatch.setattr(rule_campaign, "_mutants", lambda module, name: [name])
 
 
 NAMES = ["refuted", "spins", "refused", "dies", "fails", "vacuous", "unknown", "true", "wrong", "refuted"]
@@ -71,8 +71,8 @@ def test_a_mutant_that_hangs_or_kills_costs_itself_alone() -> None:
         *("killed", "survived", "killed", "survived", "survived"),
         *("killed", "survived", "true", "survived", "killed"),
     ]
-    assert found[1].killer == rule_mutation.NO_VERDICT
-    assert found[3].killer == rule_mutation.ENDED
+    assert found[1].killer == rule_campaign.NO_VERDICT
+    assert found[3].killer == rule_campaign.ENDED
     assert "AssertionError: a mistake" in found[4].killer
     assert found[8].killer == "wrongly proved: here"
 
@@ -83,9 +83,9 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
 ) -> None:
     asked: list[str] = []
     original = judgements
-    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(NAMES[:1] + NAMES[5:9]))
+    monkeypatch.setattr(rules, "describe", lambda module: described(NAMES[:1] + NAMES[5:9]))
     monkeypatch.setattr(
-        rule_mutation, "judgements", lambda left, _: asked.extend(m["rule"] for m in left) or original(left)
+        rule_campaign, "judgements", lambda left, _: asked.extend(m["rule"] for m in left) or original(left)
     )
     ledger = Ledger(tmp_path / "ledger.sqlite")
     for _ in range(2):
@@ -107,9 +107,7 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
     }
     assert result["total"] == result["files"]["impl/rules/some.py"] == counts
     assert [s["rule"] for s in result["survivors"]] == ["unknown", "wrong"]
-    assert result["equivalent"] == [
-        {"rule": "true", "before": "x", "after": "y", "why": mutation_rules.ANOTHER}
-    ]
+    assert result["equivalent"] == [{"rule": "true", "before": "x", "after": "y", "why": rules.ANOTHER}]
 
 
 @pytest.mark.usefixtures("obedient")
@@ -123,10 +121,10 @@ def test_what_takes_long_comes_last_and_is_asked_once_more(
         asked.append((patience, [m["rule"] for m in left]))
         return original(left, patience)
 
-    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(["spins", "refuted"]))
-    monkeypatch.setattr(rule_mutation, "judgements", counted)
-    monkeypatch.setattr(rule_mutation, "HASTE", 0.2)
-    monkeypatch.setattr(rule_mutation, "PATIENCE", 0.4)
+    monkeypatch.setattr(rules, "describe", lambda module: described(["spins", "refuted"]))
+    monkeypatch.setattr(rule_campaign, "judgements", counted)
+    monkeypatch.setattr(rule_campaign, "HASTE", 0.2)
+    monkeypatch.setattr(rule_campaign, "PATIENCE", 0.4)
     ledger = Ledger(tmp_path / "ledger.sqlite")
     campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
     campaign.run(0.0)  # no time is left for anything
@@ -141,7 +139,7 @@ def test_what_takes_long_comes_last_and_is_asked_once_more(
 
 @pytest.mark.parametrize(("module", "names"), SAMPLE.items())
 def test_no_mutant_of_these_rules_survives(module: str, names: tuple[str, ...]) -> None:
-    mutants = [m for m in mutation_rules.describe(module) if m["rule"] in names]
+    mutants = [m for m in rules.describe(module) if m["rule"] in names]
     assert len({m["rule"] for m in mutants}) == len(names)
     found = [outcome for _, outcome in judgements(mutants)]
     assert [o for o in found if o.status == "survived"] == []
@@ -151,8 +149,8 @@ def test_no_mutant_of_these_rules_survives(module: str, names: tuple[str, ...]) 
 def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(mutation_rules, "describe", lambda module: described(["true", "refuted"]))
-    monkeypatch.setattr(rule_mutation, "judgements", lambda left, patience: iter(()))
+    monkeypatch.setattr(rules, "describe", lambda module: described(["true", "refuted"]))
+    monkeypatch.setattr(rule_campaign, "judgements", lambda left, patience: iter(()))
     output = tmp_path / "result.json"
     assert main(["--only", "shifts", "--fresh", "--output", str(output)]) == 1
     result = json.loads(output.read_text())
@@ -163,7 +161,7 @@ def test_the_command(
 def test_every_shipped_rule_is_mutated() -> None:
     from soundline.impl.rules import LIBRARY
 
-    names = {m["rule"] for module in rule_mutation.modules() for m in mutation_rules.describe(module)}
+    names = {m["rule"] for module in rule_campaign.modules() for m in rules.describe(module)}
     assert names == {r.id for r in LIBRARY}
 
 
@@ -171,7 +169,7 @@ def test_every_shipped_rule_is_mutated() -> None:
 
 
 def shown(stated: Any) -> set[tuple[str, str]]:
-    return {(m.before, m.after) for m in mutation_rules.rule_mutants(stated)}
+    return {(m.before, m.after) for m in rules.rule_mutants(stated)}
 
 
 def test_folds_sets_of_axes_and_parts_of_conditions_are_changed() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.impl.facts import Facts
-from soundline.impl.matching import patterns_of
-from soundline.spec.building import Env, build
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.matching.matcher import patterns_of
 from soundline.spec.dtypes import bool_, float32, index, int8, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Env, build
 from soundline.spec.uop import const, param, tensor
 from soundline.verify import (
     Bool,
@@ -34,7 +34,7 @@ from soundline.verify import (
 from soundline.verify import (
     index as index_dtype,
 )
-from soundline.verify.rules import prove_layer
+from soundline.verify.judging.judge import prove_layer
 
 X = Value("var", ("x",))
 Y = Value("var", ("y",))

@@ -6,7 +6,23 @@ from collections import defaultdict
 
 import pytest
 
-from soundline.spec.collective_units import (
+from soundline.spec.dtypes import float16, float32, float64
+from soundline.spec.spork.language.programs import Alloc, CudaDeviceFunction
+from soundline.spec.spork.language.scopes import Scope
+from soundline.spec.spork.language.types import ref
+from soundline.spec.spork.library.memories import CudaRmem, CudaSmemLinear
+from soundline.spec.spork.machine.addresses import (
+    Shard,
+    SharedStacks,
+    grain_of,
+    native_collective,
+    own_elements,
+    shards,
+    shared_elements,
+)
+from soundline.spec.spork.threads.distributed_memory import Deduction, deduce
+from soundline.spec.spork.threads.tilings import Tiling, choose_warps, threads, tile, top_level
+from soundline.spec.spork.threads.units import (
     CollUnit,
     cuda_cluster,
     cuda_cta_in_cluster,
@@ -18,23 +34,7 @@ from soundline.spec.collective_units import (
     cuda_warpgroup,
     substituted,
 )
-from soundline.spec.distributed_memory import Deduction, deduce
-from soundline.spec.dtypes import float16, float32, float64
-from soundline.spec.memories import CudaRmem, CudaSmemLinear
-from soundline.spec.program_types import ref
-from soundline.spec.programs import Alloc, CudaDeviceFunction
-from soundline.spec.run_storage import (
-    Shard,
-    SharedStacks,
-    grain_of,
-    native_collective,
-    own_elements,
-    shards,
-    shared_elements,
-)
-from soundline.spec.scopes import Scope
-from soundline.spec.tilings import Tiling, choose_warps, threads, tile, top_level
-from soundline.spec.warp_configs import DeviceShape
+from soundline.spec.spork.threads.warps import DeviceShape
 
 # Collectives ------------------------------------------------------------------------------------------------------
 

@@ -16,10 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.c import COMMANDS, ENTRY
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.runtime import cache, cpu, memory, toolchain
-from soundline.impl.tensor import Tensor
+from soundline.impl import toolchain
+from soundline.impl.arrays import memory
+from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.runtime import cache, cpu
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import CompileError, ToolchainError
 
 SOURCE = f"""#include <stdint.h>

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from soundline.verify.effort import BUDGETS, SLACK
-from soundline.verify.metering import (
+from soundline.verify.verdicts.effort import BUDGETS, SLACK
+from soundline.verify.verdicts.metering import (
     GoalCost,
     LayerCost,
     Meter,
@@ -147,9 +147,9 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import scalars
 from soundline.spec.dtypes import int16, int32
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdict_json import layer_to_json
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.as_json import layer_to_json
 prove_layer(scalars.halves, int16, Budget(1000, 1.0))
 print("ready", flush=True)
 found = [prove_layer(scalars.mul_div, int32, Budget()), prove_layer(scalars.halves, int16, Budget())]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.c import ENTRY
-from soundline.impl.compile import Program, compile  # noqa: A004
-from soundline.impl.functions import function
+from soundline.impl.arrays.sizes import Variable, bound
+from soundline.impl.codegen.c.renderer import ENTRY
+from soundline.impl.compilation.signatures import Signature
+from soundline.impl.program.compile import Program, compile  # noqa: A004
+from soundline.impl.program.every_size import SizedProgram
+from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import ffi, host
-from soundline.impl.signatures import Signature
-from soundline.impl.sized import SizedProgram
-from soundline.impl.sizes import Variable, bound
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 
 from .test_sanitized_programs import UNDEFINED, ran

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c import COMMANDS, ENTRY
+from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY
 from soundline.impl.runtime import host as hosts
-from soundline.impl.runtime.toolchain import find_compiler, machine_flags
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
+from soundline.impl.toolchain import find_compiler, machine_flags
 from soundline.spec.uop import Op, UOp, toposort
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))

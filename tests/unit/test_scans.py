@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import sums
-from soundline.impl.lower import scans as lowering
-from soundline.impl.lower import scatters, threads
-from soundline.impl.lower.linearize import nest_of, runs_along
-from soundline.impl.lower.scans import _continues, scanned
-from soundline.impl.lower.simplify import Applied
-from soundline.impl.lower.threads import dealt_out
-from soundline.impl.rules import SCANS, scans
-from soundline.impl.stages import lower
-from soundline.spec import compositions
+from soundline.impl.analysis import sums
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.linear import scans as lowering
+from soundline.impl.lower.linear.linearize import nest_of, runs_along
+from soundline.impl.lower.linear.scans import _continues, scanned
+from soundline.impl.lower.reductions import scatters
+from soundline.impl.lower.schedule import threads
+from soundline.impl.lower.schedule.threads import dealt_out
+from soundline.impl.rules import SCANS
+from soundline.impl.rules.tensors import scans
+from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
@@ -149,7 +151,7 @@ def test_running_fold_takes_one_step_in_each_iteration_and_changes_no_bit(name: 
 def test_prefix_sum_of_the_source_takes_one_step_in_each_iteration() -> None:
     """Its zeros in front turn a sum of -0.0 into +0.0, in all elements but the last."""
     for x in (data(3, 9)[0], np.full(9, -0.0, np.float32), np.array([-0.0, 1.5, -1.5], np.float32)):
-        program = sl.compile(lambda t: sl.Tensor.of(compositions.prefix_sum_of_the_source(t.uop)), x)
+        program = sl.compile(lambda t: sl.Tensor.of(tensors.prefix_sum_of_the_source(t.uop)), x)
         assert is_linear(program)
         expected = np.cumsum(x)
         expected[:-1] += np.float32(0.0)
@@ -292,7 +294,7 @@ def test_step_that_is_not_the_next_one_is_refused() -> None:
 
 
 def test_loop_of_a_scan_is_dealt_out_to_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soundline.impl.lower.threads.WORTH", 0)
+    monkeypatch.setattr("soundline.impl.lower.schedule.threads.WORTH", 0)
     x = np.ones(5000, np.float32)
     program = sl.compile(lambda t: t.cumsum(0), x)
     (nest,) = program.kernels[0].src

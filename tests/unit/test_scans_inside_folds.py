@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from soundline.impl import storage
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.tensor import Tensor
+from soundline.impl.arrays import storage
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import lower
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.scatters import is_scatter, parts, scatter_of
-from soundline.impl.lower.simplify import Applied
-from soundline.spec import compositions
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.reductions.scatters import is_scatter, parts, scatter_of
+from soundline.impl.program.compile import lower
+from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import float32, index, int64
-from soundline.spec.pipeline import check_pipeline
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, param, toposort
 
 RANDOM = np.random.default_rng(8)
@@ -61,7 +61,7 @@ def scatters(program: sl.Program) -> list[UOp]:
 def test_scatter_add_of_the_law_takes_one_step_for_each_element(profile: str) -> None:
     table, at, what = values(K), places(D, K), values(D)
     program = sl.compile(
-        lambda t, i, v: sl.Tensor.of(compositions.scatter_add(t.uop, i.uop, v.uop)),
+        lambda t, i, v: sl.Tensor.of(tensors.scatter_add(t.uop, i.uop, v.uop)),
         table,
         at,
         what,
@@ -152,16 +152,14 @@ STAGED: dict[str, Callable[[], sl.Tensor]] = {
     "cumsum of rows": lambda: sl.Tensor(values(6, 7)).cumsum(1) * 2.0,
     "cumsum of columns": lambda: sl.Tensor(values(6, 9)).cumsum(0),
     "cummax from the end": lambda: sl.Tensor(values(5, 7)).flip(1).cummax(1).flip(1),
-    "gather": lambda: sl.Tensor.of(
-        compositions.gather(sl.Tensor(values(9)).uop, sl.Tensor(places(20, 9)).uop)
-    ),
-    "arange": lambda: sl.Tensor.of(compositions.arange(20, int64)),
+    "gather": lambda: sl.Tensor.of(tensors.gather(sl.Tensor(values(9)).uop, sl.Tensor(places(20, 9)).uop)),
+    "arange": lambda: sl.Tensor.of(tensors.arange(20, int64)),
 }
 
 
 @pytest.mark.parametrize("name", STAGED)
 def test_every_stage_keeps_its_invariant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soundline.impl.lower.scatters.WORTH", 0)
+    monkeypatch.setattr("soundline.impl.lower.reductions.scatters.WORTH", 0)
     lower.cache_clear()
     function = callify([STAGED[name]().uop])
     held = {k: storage.contents(b) for k, b in enumerate(function.src[1:])}

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import heuristics, tiles
-from soundline.impl.lower.lawful import CPU
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.rangeify import rangeify
-from soundline.impl.lower.schedule import (
+from soundline.impl.lower.schedule import heuristics, tiles
+from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled
+from soundline.impl.lower.schedule.legality import CPU
+from soundline.impl.lower.schedule.schedules import (
     EXTENSIONS,
     STEPS,
     Given,
@@ -22,15 +25,12 @@ from soundline.impl.lower.schedule import (
     parsed,
     schedule_text,
 )
-from soundline.impl.lower.scheduling import Scheduling, launched, scheduled
-from soundline.impl.lower.simplify import Applied
-from soundline.impl.lower.target import Target
-from soundline.impl.stages import lower
-from soundline.impl.tensor import Tensor
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels import Kernel, run
-from soundline.spec.optops import OPTOPS, OptOp
+from soundline.spec.kernels.iteration_spaces import Kernel, run
+from soundline.spec.kernels.optops import OPTOPS, OptOp
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
 from .processors import WIDE

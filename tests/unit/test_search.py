@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import search, search_steps, search_trial
-from soundline.impl.beam import width_of
 from soundline.impl.lower.optimize import optimized
-from soundline.impl.lower.schedule import Schedule, parsed, schedule_text
+from soundline.impl.lower.schedule.schedules import Schedule, parsed, schedule_text
 from soundline.impl.runtime import cache
-from soundline.impl.search import Found, beam_search, best_of, kept, key_of
-from soundline.impl.search_trial import Trial, Worker, a_worker, apart
-from soundline.impl.search_worker import agree
+from soundline.impl.search import beam, trials
+from soundline.impl.search import steps as search_steps
+from soundline.impl.search.beam import Found, beam_search, best_of, kept, key_of
+from soundline.impl.search.enabling import width_of
+from soundline.impl.search.trials import Trial, Worker, a_worker, apart
+from soundline.impl.search.worker import agree
 from soundline.spec.errors import CompileError, ScheduleError, UsageError
 from soundline.spec.uop import Op, UOp, toposort
 
@@ -79,7 +80,7 @@ def test_what_is_out_does_not_win_and_is_not_made_longer() -> None:
 def test_schedules_that_make_one_kernel_are_tried_once() -> None:
     clock = FakeClock(planted)
     beam_search(product(8, 3, 16), (), WIDE, 3, clock)
-    forms = [search._form(search_steps.under(product(8, 3, 16), c, ()).sink) for c in clock.asked]  # type: ignore[union-attr]
+    forms = [beam._form(search_steps.under(product(8, 3, 16), c, ()).sink) for c in clock.asked]  # type: ignore[union-attr]
     assert len(forms) == len(set(forms))
 
 
@@ -131,7 +132,7 @@ def wrong_where(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
             new[n] = UOp(Op.Add if n.op is Op.Mul and n.dtype.is_float else n.op, src, n.arg, n.tag)
         return new[made], told
 
-    monkeypatch.setattr(search_trial, "optimized", broken)
+    monkeypatch.setattr(trials, "optimized", broken)
 
 
 def test_a_wrong_candidate_never_wins(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,9 +152,9 @@ def test_the_kernel_without_a_schedule_says_what_is_right(
 
 
 def test_what_hangs_crashes_or_does_not_compile_is_out(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_trial, "BATCH", 1)
+    monkeypatch.setattr(trials, "BATCH", 1)
     monkeypatch.setattr(trial, "_limit", lambda: 0.5)
-    compiled = search_trial._compiled
+    compiled = trials._compiled
     bodies = {11: 'for (;;) __asm__ volatile("");', 12: "__builtin_trap();", 13: "this is no C;"}
 
     def sabotaged(compiler: object, source: Path, library: Path) -> bool:
@@ -164,10 +165,10 @@ def test_what_hangs_crashes_or_does_not_compile_is_out(trial: Trial, monkeypatch
         return compiled(compiler, source, library)  # type: ignore[arg-type]
 
     trial([ROWS])  # files 0 and 1: the candidate, then the kernel without a schedule
-    monkeypatch.setattr(search_trial, "_compiled", sabotaged)
+    monkeypatch.setattr(trials, "_compiled", sabotaged)
     trial.files = iter((11, 12, 13, 14))  # type: ignore[assignment]
     candidates = [LANES, PACKED, parsed("Split 1 4 UPCAST"), parsed("Split 1 32 UPCAST")]
-    monkeypatch.setattr(search_trial, "_cores", lambda: {0})
+    monkeypatch.setattr(trials, "_cores", lambda: {0})
     first, second, third, fourth = trial(candidates)
     assert (first, second, third) == (None, None, None)
     assert fourth is not None
@@ -188,7 +189,7 @@ def test_a_candidate_that_does_not_lower_is_out(trial: Trial, monkeypatch: pytes
             raise ValueError("a bug")
         return made, told
 
-    monkeypatch.setattr(search_trial, "optimized", broken)
+    monkeypatch.setattr(trials, "optimized", broken)
     first, second = trial([LANES, ROWS])
     assert first is None
     assert second is not None
@@ -204,7 +205,7 @@ def test_a_worker_that_dies_is_no_answer() -> None:
 
 
 def test_a_kernel_of_which_nothing_runs_is_an_error(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_trial, "_compiled", lambda *a: False)
+    monkeypatch.setattr(trials, "_compiled", lambda *a: False)
     with pytest.raises(CompileError, match="no candidate"):
         trial([LANES])
 
@@ -256,8 +257,8 @@ def test_a_result_is_looked_for_once() -> None:
 
 def test_a_result_that_may_no_longer_be_done_is_looked_for_again() -> None:
     sink, _ = apart(product(8, 3, 16))
-    key = key_of(sink, (), search.this_machine(), 2)
-    search.keep(key, Found(parsed("Split 1 7 UPCAST"), 0.0, 1.0, 9))
+    key = key_of(sink, (), beam.this_machine(), 2)
+    beam.keep(key, Found(parsed("Split 1 7 UPCAST"), 0.0, 1.0, 9))
     assert kept(key) is not None
     found = best_of(product(8, 3, 16), (), 2, lambda _: FakeClock(planted))
     assert found.seconds == pytest.approx(0.33)
@@ -275,7 +276,7 @@ def test_steps_name_the_buffers_of_the_program() -> None:
 TWO = """
     import sys
     from pathlib import Path
-    from soundline.impl.search import best_of
+    from soundline.impl.search.beam import best_of
     sys.path.insert(0, {folder!r})
     from tests.unit.test_search import FakeClock, planted
     from tests.unit.test_schedules import product
@@ -308,9 +309,9 @@ def test_two_processes_at_one_key_search_once(tmp_path: Path) -> None:
 
 
 def test_a_program_is_compiled_with_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "DEPTH", 1)
-    monkeypatch.setattr(search, "MOST", 3)
-    monkeypatch.setattr(search, "seeds", lambda *a: [(), LANES])
+    monkeypatch.setattr(beam, "DEPTH", 1)
+    monkeypatch.setattr(beam, "MOST", 3)
+    monkeypatch.setattr(beam, "seeds", lambda *a: [(), LANES])
     source = np.random.default_rng(5)
     a, b = source.standard_normal((6, 4), np.float32), source.standard_normal((4, 32), np.float32)
     program = sl.compile(lambda x, y: x @ y, a, b, beam=1)
@@ -320,7 +321,7 @@ def test_a_program_is_compiled_with_what_is_found(monkeypatch: pytest.MonkeyPatc
         == np.asarray(sl.compile(lambda x, y: x @ y, a, b)(a, b)).tobytes()
     )
     monkeypatch.setenv("SOUNDLINE_BEAM", "1")
-    monkeypatch.setattr(search, "beam_search", None)  # what is kept is enough
+    monkeypatch.setattr(beam, "beam_search", None)  # what is kept is enough
     assert sl.compile(lambda x, y: x @ y, a, b).schedules == program.schedules
     given = sl.compile(lambda x, y: x @ y, a, b, schedule="Split 0 3 UPCAST")
     assert [s.origin for s in given.schedules] == ["given"]
@@ -328,7 +329,7 @@ def test_a_program_is_compiled_with_what_is_found(monkeypatch: pytest.MonkeyPatc
 
 def test_kernels_that_rules_lay_out_are_left_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are handed on share loops, which no schedule of one kernel can say."""
-    monkeypatch.setattr(search, "best_of", lambda *a: pytest.fail("a search"))
+    monkeypatch.setattr(beam, "best_of", lambda *a: pytest.fail("a search"))
     x = np.ones((64, 300), np.float32)
     program = sl.compile(lambda t: t.softmax(), x, beam=1)
     assert {s.origin for s in program.schedules} == {"heuristics, by rows"}

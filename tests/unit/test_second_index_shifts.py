@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.instances import goals
-from soundline.spec.rules import Rule
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule
 from soundline.verify import Value, given, index, int32, rule
-from soundline.verify.cli import main
-from soundline.verify.rules import prove_layer
+from soundline.verify.cli.main import main
+from soundline.verify.judging.judge import prove_layer
 from soundline.verify.second import batches, operands
 from soundline.verify.second.opinions import ASKERS, available
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Points
+from soundline.verify.smt.goals.solving import Budget
 
 
 @rule(dtypes=[index, int32])

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from soundline.spec.dtypes import bool_, float8_e4m3fn, float8_e5m2, from_bits, round_to
 from soundline.spec.errors import UsageError
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule
 from soundline.spec.uop import param
 from soundline.verify import (
     Axes,
@@ -39,22 +39,23 @@ from soundline.verify import (
     uint8,
     where,
 )
-from soundline.verify.cli import main
-from soundline.verify.layers import layers_of
-from soundline.verify.report import Report
-from soundline.verify.report_text import opinions_line, show
-from soundline.verify.rules import prove, prove_layer
+from soundline.verify.cli.main import main
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.reports.report import Report
+from soundline.verify.reports.text import opinions_line, show
 from soundline.verify.second import batches, floats, operands, solvers
 from soundline.verify.second.asked import Asked
 from soundline.verify.second.opinions import ASKERS, available, chosen, with_opinions
 from soundline.verify.second.solvers import Reply, Solver, element, is_installed
 from soundline.verify.second.solving import opinion as opinion_of
-from soundline.verify.smt import scalars, tensors
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.points import FAILS, HOLDS, OUT, Points
-from soundline.verify.smt.scalars import Finding
-from soundline.verify.smt.solving import Budget, listening
-from soundline.verify.verdicts import LayerResult, Opinion
+from soundline.verify.smt import tensors
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Points
+from soundline.verify.smt.goals.solving import Budget, listening
+from soundline.verify.smt.proving import scalars
+from soundline.verify.smt.proving.scalars import Finding
+from soundline.verify.verdicts.layers import layers_of
+from soundline.verify.verdicts.verdict import LayerResult, Opinion
 
 
 def wants(*packages: str) -> pytest.MarkDecorator:
@@ -506,7 +507,7 @@ def test_solvers_settle_what_the_prover_cannot(
     ("stated", "dtype"), [(mul_div, int8), (mul_div_wrong, int8), (regrouped_wrong, float8_e5m2)], ids=str
 )
 def test_points_in_arrays_are_points_one_by_one(stated: Rule, dtype: Any) -> None:
-    from soundline.spec.instances import goals
+    from soundline.spec.rules.instances import goals
 
     obligation = obligation_of(next(goals(stated, dtype)))
     _, _, points = operands.points(obligation, 0)
@@ -645,7 +646,7 @@ def test_the_command_counts_who_agrees(
 
 
 def test_nodes_that_are_no_variables_cannot_be_evaluated() -> None:
-    from soundline.spec.instances import goals
+    from soundline.spec.rules.instances import goals
 
     obligation = obligation_of(next(goals(halves, int32)))
     assert batches.can_evaluate(obligation)

@@ -15,10 +15,9 @@ import pytest
 from tests.unit.sentences import clauses, evidence, stands
 
 import soundline as sl
-from soundline.impl.operands import broadcast
-from soundline.impl.stages import PROFILES
-from soundline.spec.bounds import min_max
-from soundline.spec.decisions import DECISIONS
+from soundline.impl.arrays.operands import broadcast
+from soundline.impl.compilation.stages import PROFILES
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.dtypes import (
     bfloat16,
     bool_,
@@ -36,9 +35,10 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE
+from soundline.spec.ops.bounds import min_max
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import ReduceArg, const, loop, pad, param, tensor
 
 SPECIAL = (0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan, 0.1, 3e38)

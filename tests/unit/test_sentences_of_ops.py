@@ -16,7 +16,6 @@ import pytest
 from tests.unit import test_bounds, test_derived_props
 from tests.unit.sentences import clauses, evidence, stands
 
-from soundline.spec.bounds import Bounds, dtype_range, greatest, hull, least, min_max
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -35,12 +34,13 @@ from soundline.spec.dtypes import (
     void,
     zero_of,
 )
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE
+from soundline.spec.ops.bounds import Bounds, dtype_range, greatest, hull, least, min_max
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import param
+from soundline.spec.values.elementwise import scalar
 
 
 def same(a: Any, b: Any, dtype: DType) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from soundline.impl.spork import proc_from_text
-from soundline.spec.arrays import INVALID, Array
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -23,14 +22,15 @@ from soundline.spec.dtypes import (
     round_to,
     uint8,
 )
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import ProgramError
-from soundline.spec.events import Action, Computed, Converted, Event, Load, Number
-from soundline.spec.op_schema import Op
-from soundline.spec.programs import Proc
-from soundline.spec.sequential import Contents, fold, run
-from soundline.spec.unfolding import unfold
-from soundline.spec.value_algebras import Numbers, Tokens, ValueToken, evaluated
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.machine.algebras import Numbers, Tokens, ValueToken, evaluated
+from soundline.spec.spork.machine.events import Action, Computed, Converted, Event, Load, Number
+from soundline.spec.spork.machine.unfolding import unfold
+from soundline.spec.spork.readings.sequential import Contents, fold, run
+from soundline.spec.values.arrays import INVALID, Array
+from soundline.spec.values.elementwise import scalar
 
 
 def program(text: str, **names: Any) -> Proc:

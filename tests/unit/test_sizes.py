@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl import sized, storage
-from soundline.impl.codegen.c_target import TARGET
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.functions import function
+from soundline.impl import toolchain
+from soundline.impl.arrays import storage
+from soundline.impl.arrays.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
+from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.compilation.signatures import Signature
 from soundline.impl.lower import size_obligations
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.steps import numbered
-from soundline.impl.lower.symbolic import rangeify_sizes
-from soundline.impl.runtime import toolchain
+from soundline.impl.lower.symbolic_rangeify import rangeify_sizes
+from soundline.impl.program import every_size
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.program.every_size import SizedProgram
+from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
-from soundline.impl.signatures import Signature
-from soundline.impl.sized import SizedProgram
-from soundline.impl.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int8, int32, int64
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.pipeline import check_pipeline
+from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import Op, UOp, buffer, const, loop, toposort
 
 RNG = np.random.default_rng(9)
@@ -51,7 +52,7 @@ def law(
 ) -> list[Any]:
     """What the evaluator says of the graph over Variables, bound to these sizes."""
     places = [storage.placeholder(s.dtype, (capacity(s.shape),)) for s in inputs]
-    traced = apply(*(Tensor.of(sized._shaped(v, s)) for (_, v), s in zip(places, inputs, strict=True)))
+    traced = apply(*(Tensor.of(every_size._shaped(v, s)) for (_, v), s in zip(places, inputs, strict=True)))
     held = {}
     for (place, _), array in zip(places, given, strict=True):
         whole = np.zeros(place.arg.size, array.dtype)
@@ -345,7 +346,7 @@ def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
 
 def test_an_access_outside_is_refused() -> None:
     """The twin of the lowering: a load one too far, which the room for the greatest size would hide."""
-    traced = sized.traced(lambda x: x + 1, [f32(N)])
+    traced = every_size.traced(lambda x: x + 1, [f32(N)])
     kernels, held = rangeify_sizes(
         numbered(callify(traced.outputs, [*traced.arguments, *traced.sizes.values()]))
     )
@@ -373,7 +374,7 @@ def test_whatever_is_stored_a_size_is_in_its_bounds() -> None:
     """A kernel reads its size modulo the bounds, so that no wrong number in memory leads outside."""
     variable = N.as_uop
     for stored in (-(2**31), -1, 0, 1, 5, 12, 13, 2**31 - 1):
-        size = sized._read(variable, Op.Load(buffer(0, 1, int32)))
+        size = every_size._read(variable, Op.Load(buffer(0, 1, int32)))
         value = evaluate(size, buffers={0: [stored]}).item()
         assert 1 <= value <= 12
         assert value == stored or not 1 <= stored <= 12

@@ -35,27 +35,27 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.elementwise import ELEMENTWISE, bitcast, scalar
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import UOp, const, param
-from soundline.verify.rules import equivalent
-from soundline.verify.smt import exhaustive
-from soundline.verify.smt.algebra import BOOL_LAWS, Outside
-from soundline.verify.smt.algebras import SMT, UNINTERPRETED
-from soundline.verify.smt.bits import BIT_LAWS
-from soundline.verify.smt.division import reflected, shifted, unique
-from soundline.verify.smt.ieee import COMMUTATIVE, FLOAT_LAWS, ODD
-from soundline.verify.smt.integer_laws import EXACT, INTEGER_LAWS
-from soundline.verify.smt.integer_terms import Quotient
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine
-from soundline.verify.smt.minimal import BOXES
-from soundline.verify.smt.obligations import Obligation, may_wrap
-from soundline.verify.smt.points import Points, overflows
-from soundline.verify.smt.reals import RATIONAL, REAL_LAWS, Reals
-from soundline.verify.smt.sampling import LIST_LENGTH, directed, points
+from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, scalar
+from soundline.verify.judging.judge import equivalent
+from soundline.verify.smt.counterexamples import exhaustive
+from soundline.verify.smt.counterexamples.minimal import BOXES
+from soundline.verify.smt.goals.algebra import BOOL_LAWS, Outside
+from soundline.verify.smt.goals.obligations import Obligation, may_wrap
+from soundline.verify.smt.goals.points import Points, overflows
+from soundline.verify.smt.goals.sampling import LIST_LENGTH, directed, points
+from soundline.verify.smt.integers.division import reflected, shifted, unique
+from soundline.verify.smt.integers.laws import EXACT, INTEGER_LAWS
+from soundline.verify.smt.integers.residue_classes import Integers
+from soundline.verify.smt.integers.terms import Quotient
+from soundline.verify.smt.values.algebras import SMT, UNINTERPRETED
+from soundline.verify.smt.values.bit_vectors import BIT_LAWS
+from soundline.verify.smt.values.ieee import COMMUTATIVE, FLOAT_LAWS, ODD
+from soundline.verify.smt.values.machine_numbers import Machine
+from soundline.verify.smt.values.reals import RATIONAL, REAL_LAWS, Reals
 
 ARITY = {Op.Where: 3, Op.Mulacc: 3}
 UNARY = (Op.Recip, Op.Trunc, Op.Neg, Op.Not, Op.Sqrt)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from soundline.impl.lower.callify import inlined as inlined_by_the_compiler
-from soundline.spec import closed
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.functions import alpha_equal, inlined, is_substitutable, substitute_function
-from soundline.spec.ops import Op
+from soundline.spec.evaluation.functions import alpha_equal, inlined, is_substitutable, substitute_function
+from soundline.spec.ops import bodies
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     AxisType,
     LoadArg,
@@ -157,7 +157,7 @@ def test_the_axis_of_an_argument_matters_on_several_devices_only() -> None:
 def naive(node: UOp) -> UOp:
     """Substitution without renaming."""
     body, arguments = node.src[0].src[0].src[node.arg], node.src[0].src[1:]
-    return substitute(body, {p: arguments[p.arg.slot] for p in closed.params(body)})
+    return substitute(body, {p: arguments[p.arg.slot] for p in bodies.params(body)})
 
 
 def test_a_loop_of_the_body_does_not_capture_an_argument() -> None:

@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from soundline.impl import normal, special
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.numerics import normal, special
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bfloat16, float16, float32, float64, int8, to_numpy, uint8
 
 POINTS = np.concatenate(

@@ -15,10 +15,10 @@ import pytest
 
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.errors import SoundlineError
-from soundline.spec.parallel import sample
-from soundline.spec.static_law import static_law
-from soundline.spec.visibility import Policy
-from soundline.verify.cli import main
+from soundline.spec.spork.readings.parallel import sample
+from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.synchronization.visibility import Policy
+from soundline.verify.cli.main import main
 
 from .spork_twins import EXAMPLES, TWINS, Twin, load
 

@@ -11,13 +11,9 @@ import pytest
 
 import soundline as sl
 from soundline.impl.spork import CudaWarpConfig, Named, Proc, proc_from_text, references, text
-from soundline.spec.collective_units import cuda_thread
 from soundline.spec.errors import ProgramError, UsageError
-from soundline.spec.expressions import Const, Name
-from soundline.spec.instructions import STANDARD as INSTRUCTIONS
-from soundline.spec.memories import Sm90_tensorMap
-from soundline.spec.program_types import Ref
-from soundline.spec.programs import (
+from soundline.spec.spork.language.expressions import Const, Name
+from soundline.spec.spork.language.programs import (
     Arrive,
     Await,
     Call,
@@ -30,6 +26,10 @@ from soundline.spec.programs import (
     WindowOf,
     statements,
 )
+from soundline.spec.spork.language.types import Ref
+from soundline.spec.spork.library.memories import Sm90_tensorMap
+from soundline.spec.spork.library.table import STANDARD as INSTRUCTIONS
+from soundline.spec.spork.threads.units import cuda_thread
 
 proc = sl.spork.proc
 

@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.spec.collective_units import BLOCK_DIM, coll_unit, cuda_quadpair, cuda_thread, cuda_warp
 from soundline.spec.errors import ProgramError, SoundlineError, UsageError
-from soundline.spec.expressions import Const, Index
-from soundline.spec.instruction_schema import Instruction, Operand
-from soundline.spec.instruction_text import references, text
-from soundline.spec.instructions import STANDARD
-from soundline.spec.instructions_copies import CpAsync
-from soundline.spec.memories import (
+from soundline.spec.spork.language.expressions import Const, Index
+from soundline.spec.spork.language.programs import Assign, Call, statements
+from soundline.spec.spork.language.programs import references as program_references
+from soundline.spec.spork.language.text import text as program_text
+from soundline.spec.spork.library.copies import CpAsync
+from soundline.spec.spork.library.memories import (
     CudaGmemLinear,
     CudaRmem,
     CudaSmemLinear,
     Memory,
     Sm90_SmemSwizzled,
 )
-from soundline.spec.program_text import text as program_text
-from soundline.spec.programs import Assign, Call, statements
-from soundline.spec.programs import references as program_references
-from soundline.spec.timelines import CP_RAM, IO_RAM, SYNC_TLS, InstrTl, UsageTl
+from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.library.table import STANDARD
+from soundline.spec.spork.library.text import references, text
+from soundline.spec.spork.synchronization.timelines import CP_RAM, IO_RAM, SYNC_TLS, InstrTl, UsageTl
+from soundline.spec.spork.threads.units import BLOCK_DIM, coll_unit, cuda_quadpair, cuda_thread, cuda_warp
 
 instr, instr_from_text, proc, proc_from_text = (
     getattr(sl.spork, name) for name in ("instr", "instr_from_text", "proc", "proc_from_text")

@@ -13,8 +13,8 @@ import soundline as sl
 from soundline.impl.spork import Builder, Proc, SporkProc, proc_from_text
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import ProgramError
-from soundline.spec.events import Action
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.machine.events import Action
+from soundline.spec.spork.synchronization.visibility import Policy
 
 ADD = """
 def add(n: size, x: f32[n] @ CudaGmemLinear, y: f32[n] @ CudaGmemLinear):

@@ -10,11 +10,11 @@ from soundline.impl.spork import Builder, Named, check, named, proc_from_text, r
 from soundline.impl.spork.builder import apply, binary, cast
 from soundline.spec.dtypes import float32, int32, uint8
 from soundline.spec.errors import ProgramError, UsageError
-from soundline.spec.expressions import Binary, Const, Name, Unary, number, walk
-from soundline.spec.op_schema import Op
-from soundline.spec.program_conditions import CONDITIONS
-from soundline.spec.program_types import SORTS, Position, Ref, ref
-from soundline.spec.programs import Assign, Pass, Proc, constant, statements
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.conditions import CONDITIONS
+from soundline.spec.spork.language.expressions import Binary, Const, Name, Unary, number, walk
+from soundline.spec.spork.language.programs import Assign, Pass, Proc, constant, statements
+from soundline.spec.spork.language.types import SORTS, Position, Ref, ref
 
 NAMES = {**named("instruction", "instr"), "TILE": 16, "NEGATIVE": -2}
 NAMES["callee"] = proc_from_text("def callee(n: size, on: bool, x: f32[n], s: f32):\n    x[0] = s")

@@ -18,17 +18,17 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from trials import deep
+from trials.differential import stablehlo
+from trials.differential.hlo_programs import DTYPES, KINDS, Drawn, drawn, element
+from trials.differential.hlo_text import module, product_of
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import bool_, float16, float32, index, int8, int32, uint8, uint64
-from soundline.spec.elementwise import scalar
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, ReduceArg, broadcast_to, const, pad, param, reshape, shrink, toposort
-from soundline.verify import deep
-from soundline.verify.differential import stablehlo
-from soundline.verify.differential.hlo_programs import DTYPES, KINDS, Drawn, drawn, element
-from soundline.verify.differential.hlo_text import module, product_of
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.elementwise import scalar
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -294,7 +294,7 @@ def test_the_process_is_started_again_after_it_ended(monkeypatch: pytest.MonkeyP
     assert [oracle.ask({}) for _ in range(4)] == [{"n": 1}, None, {"n": 1}, None]
     oracle.close()
     assert len(started) == 2
-    assert started[0][1:] == ["-m", "soundline.verify.differential.hlo_worker"]
+    assert started[0][1:] == ["-m", "trials.differential.hlo_worker"]
 
 
 def test_without_jaxlib_it_says_so_and_fails(
@@ -309,6 +309,6 @@ def test_make_verify_deep_installs_it_and_asks_it_first() -> None:
     recipe = (ROOT / "Makefile").read_text().partition("\nverify-deep:")[2].partition("\n\n")[0]
     steps = recipe.splitlines()
     assert "$(CONFORMANCE_STAMP)" in steps[0]
-    assert "soundline.verify.deep" in steps[1]
-    assert deep.STAGES[0].command(0, 1.0)[0] == "soundline.verify.differential.stablehlo"
+    assert "trials.deep" in steps[1]
+    assert deep.STAGES[0].command(0, 1.0)[0] == "trials.differential.stablehlo"
     assert not any(step.strip().startswith("-") or "|| true" in step for step in steps)

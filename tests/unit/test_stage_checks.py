@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.spec.pipeline import STAGES
+from soundline.spec.pipeline.stages import STAGES
 from soundline.spec.uop import Op, UOp, const, substitute, toposort
-from soundline.verify import stage_checks
-from soundline.verify.cli import main
-from soundline.verify.stage_checks import SMALL, checked
+from soundline.verify.cli.main import main
+from soundline.verify.programs import stage_checks
+from soundline.verify.programs.stage_checks import SMALL, checked
 
 X = np.ones((4, 5), np.float32)
 

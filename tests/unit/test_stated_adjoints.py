@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.elementary import exp, log
-from soundline.impl.stated import argument, stated
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors import history
-from soundline.spec import gradients
-from soundline.spec.adjoint_schema import Stated, filled
+from soundline.impl.analysis.elementary import exp, log
+from soundline.impl.tensors.core import history
+from soundline.impl.tensors.numerics.derivatives import argument, stated
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float16, float32, float64, uint8
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient
+from soundline.spec.gradients import backward
+from soundline.spec.gradients.backward import gradient
+from soundline.spec.gradients.schema import Stated, filled
 from soundline.spec.uop import Op, UOp, param, substitute, toposort
 
 SHAPE = (7,)
@@ -161,11 +161,11 @@ def test_what_is_not_live_receives_zero(monkeypatch: pytest.MonkeyPatch) -> None
     at = (x, SEED, np.arange(7) % 2 == 0)
     assert np.array_equal(value(found, *at)[1::2], [0.0, 0.0, 0.0])
 
-    def careless(own: Stated, node: UOp, g: gradients.Cotangent) -> list[tuple[UOp, gradients.Cotangent]]:
+    def careless(own: Stated, node: UOp, g: backward.Cotangent) -> list[tuple[UOp, backward.Cotangent]]:
         parts: Sequence[UOp | None] = own.law(node, g.value)
-        return [(own.operands[0], gradients.Cotangent(part)) for part in parts if part is not None]
+        return [(own.operands[0], backward.Cotangent(part)) for part in parts if part is not None]
 
-    monkeypatch.setattr(gradients, "_stated", careless)
+    monkeypatch.setattr(backward, "_stated", careless)
     assert np.isnan(value(by_x(y), *at)[1::2]).all()
 
 

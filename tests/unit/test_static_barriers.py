@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.barriers import BarrierType
-from soundline.spec.distributed_memory import Deduction
 from soundline.spec.errors import CollectiveError, SynchronizationError
-from soundline.spec.static_law import Facts
-from soundline.spec.static_queues import BarrierFacts
-from soundline.spec.timelines import sync_tl
+from soundline.spec.spork.static.law import Facts
+from soundline.spec.spork.static.queues import BarrierFacts
+from soundline.spec.spork.synchronization.barriers import BarrierType
+from soundline.spec.spork.synchronization.timelines import sync_tl
+from soundline.spec.spork.threads.distributed_memory import Deduction
 
 sys.path.insert(0, str(Path(__file__).parent))
 from static_cases import check_twins, cluster, cpu, device, indented, law, refused, threads

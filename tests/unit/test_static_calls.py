@@ -10,10 +10,10 @@ import pytest
 
 from soundline.impl.spork import Instruction, proc_from_text
 from soundline.spec.errors import CollectiveError, ProgramError, SynchronizationError
-from soundline.spec.instruction_schema import INSTRUCTION_CONSTRAINTS, Operand
-from soundline.spec.memories import CudaSmemLinear
-from soundline.spec.static_law import static_law
-from soundline.spec.timelines import InstrTl, UsageTl
+from soundline.spec.spork.library.memories import CudaSmemLinear
+from soundline.spec.spork.library.schema import INSTRUCTION_CONSTRAINTS, Operand
+from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.synchronization.timelines import InstrTl, UsageTl
 
 sys.path.insert(0, str(Path(__file__).parent))
 from static_cases import INSTRUCTIONS, NAMES, check_twins, cpu, device, indented, law, refused, threads

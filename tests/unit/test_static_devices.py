@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork import Builder, proc_from_text
-from soundline.spec.collective_units import cuda_thread
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CollectiveError, ProgramError, StaticError, SynchronizationError
-from soundline.spec.memories import CudaGmemLinear
-from soundline.spec.static_law import static_law
+from soundline.spec.spork.library.memories import CudaGmemLinear
+from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.threads.units import cuda_thread
 
 sys.path.insert(0, str(Path(__file__).parent))
 from static_cases import check_twins, cpu, device, law, refused, threads

@@ -9,8 +9,8 @@ import pytest
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.errors import StaticError
-from soundline.spec.memories import MEMORY_CONSTRAINTS
-from soundline.spec.static_conditions import STATIC_CONSTRAINTS
+from soundline.spec.spork.library.memories import MEMORY_CONSTRAINTS
+from soundline.spec.spork.static.conditions import STATIC_CONSTRAINTS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from static_cases import check_twins, cluster, cpu, device, law, refused, threads

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from soundline.spec.distributed_memory import CONSTRAINTS, Deduction
 from soundline.spec.errors import CollectiveError, StaticError
-from soundline.spec.static_conditions import STATIC_CONSTRAINTS
-from soundline.spec.static_law import Facts
+from soundline.spec.spork.static.conditions import STATIC_CONSTRAINTS
+from soundline.spec.spork.static.law import Facts
+from soundline.spec.spork.threads.distributed_memory import CONSTRAINTS, Deduction
 
 sys.path.insert(0, str(Path(__file__).parent))
 from static_cases import check_twins, cluster, device, indented, law, refused, threads

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.dtypes import float32, index
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.expressions import Apply, Binary, Const, Expr, Index, Name, Span, Unary
-from soundline.spec.memories import DRAM, MEMORY_CONSTRAINTS
-from soundline.spec.op_schema import Op
-from soundline.spec.program_text import expression as text_of
-from soundline.spec.programs import Assign, If
-from soundline.spec.static_conditions import SENTENCES, STATIC_CONSTRAINTS
-from soundline.spec.static_sizes import decided, difference, polynomial, substituted, value
-from soundline.spec.static_windows import Declared
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Index, Name, Span, Unary
+from soundline.spec.spork.language.programs import Assign, If
+from soundline.spec.spork.language.text import expression as text_of
+from soundline.spec.spork.library.memories import DRAM, MEMORY_CONSTRAINTS
+from soundline.spec.spork.static.conditions import SENTENCES, STATIC_CONSTRAINTS
+from soundline.spec.spork.static.sizes import decided, difference, polynomial, substituted, value
+from soundline.spec.spork.static.windows import Declared
+from soundline.spec.values.elementwise import ELEMENTWISE
 
 
 def parsed(text: str) -> Expr:

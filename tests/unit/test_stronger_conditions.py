@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from soundline.impl.rules import LIBRARY
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, index, int8, int32
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import goals
-from soundline.spec.notation import show
-from soundline.spec.op_schema import Op
-from soundline.spec.ranges import Body
-from soundline.spec.rules import Rule, fresh
-from soundline.spec.terms import Value as ValueTerm
-from soundline.spec.terms import subterms
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import goals
+from soundline.spec.rules.language import Rule, fresh
+from soundline.spec.rules.notation import show
+from soundline.spec.rules.ranges import Body
+from soundline.spec.rules.terms import Value as ValueTerm
+from soundline.spec.rules.terms import subterms
+from soundline.spec.values.arrays import Array
 from soundline.verify import Const, Range, Size, Tensor, Value, float32, floats, given, rule, sum_over
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import prove, prove_layer
-from soundline.verify.smt.solving import Budget
-from soundline.verify.weaker import with_divisors, with_less
+from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.judging.weaker import with_divisors, with_less
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.layers import layers_of
 
 SMALL = Budget(rlimit=5_000_000)
 RULES = {r.id: r for r in LIBRARY}

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import sums
-from soundline.impl.compile import compile, computed  # noqa: A004
-from soundline.impl.promotion import promoted
-from soundline.impl.tensor import Tensor
-from soundline.spec.decisions import DECISIONS
+from soundline.impl.analysis import sums
+from soundline.impl.arrays.promotion import promoted
+from soundline.impl.program.compile import compile, computed  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.dtypes import (
     bfloat16,
     bool_,

@@ -11,12 +11,12 @@ from typing import get_args
 
 import pytest
 
-from soundline.spec.arrays import INVALID
 from soundline.spec.dtypes import Element, float32, from_bits, to_bits, wrap
 from soundline.spec.errors import EvaluationError
-from soundline.spec.node import WmmaArg
-from soundline.spec.ptx_fragments import PTX_FRAGMENTS, ptx_place
-from soundline.spec.tensor_cores import (
+from soundline.spec.ops.node import WmmaArg
+from soundline.spec.spork.library.fragments import PTX_FRAGMENTS, ptx_place
+from soundline.spec.values.arrays import INVALID
+from soundline.spec.values.tensor_cores import (
     CORES,
     LANES,
     Digits,

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors import arguments, showing
+from soundline.impl.tensors import arguments
+from soundline.impl.tensors.core import showing
+from soundline.impl.tensors.tensor import Tensor
 
 from .tensor_cases import all_same, law
 
-compiling = importlib.import_module("soundline.impl.compile")
+compiling = importlib.import_module("soundline.impl.program.compile")
 X = np.arange(6.0, dtype=np.float32).reshape(2, 3)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.promotion import promoted
-from soundline.impl.tensor import Tensor
+from soundline.impl.arrays.promotion import promoted
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import (
     DType,
     bfloat16,

@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.tensor import Tensor
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, float16, float64, int8, int16, int32, int64, uint8, uint64
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, const, toposort

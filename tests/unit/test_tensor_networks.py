@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import storage
-from soundline.impl.compile import compile  # noqa: A004
-from soundline.impl.stated import stated
-from soundline.impl.tensor import Tensor
+from soundline.impl.arrays import storage
+from soundline.impl.program.compile import compile  # noqa: A004
+from soundline.impl.tensors.numerics.derivatives import stated
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.errors import GradientError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients import gradient as law_of_gradients
+from soundline.spec.gradients.backward import gradient as law_of_gradients
 from soundline.spec.uop import Op, param, toposort
 
 from .tensor_cases import all_same, law, refused

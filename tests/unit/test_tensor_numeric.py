@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float16, float32, float64, int16, int32
 
 from .tensor_cases import all_same, refused

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 
 from .tensor_cases import all_same, refused
 

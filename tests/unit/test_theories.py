@@ -10,13 +10,13 @@ from fractions import Fraction
 import pytest
 
 from soundline.spec.dtypes import DType, float16, float32, float64, round_to
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, param
-from soundline.verify.smt.licensed_values import LicensedPoints, fused
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.points import FAILS, HOLDS, Points
-from soundline.verify.smt.theories import Theory, derived
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.points import FAILS, HOLDS, Points
+from soundline.verify.smt.values.licensed_values import LicensedPoints, fused
+from soundline.verify.smt.values.theories import Theory, derived
 
 X, Y, Z, W = (param(k, float32) for k in range(4))
 VALUES = (0.0, -0.0, 1.0, -1.0, 3.0, 0.1, 1e8, -1e8, 1e30, math.inf, -math.inf, math.nan)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import Program, lower
-from soundline.impl.lower import threads
-from soundline.impl.lower.linearize import nest_of
-from soundline.impl.tensor import Tensor
+from soundline.impl.lower.linear.linearize import nest_of
+from soundline.impl.lower.schedule import threads
+from soundline.impl.program.compile import Program, lower
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.uop import AxisType, Op, UOp, buffer, const, loop, toposort
 

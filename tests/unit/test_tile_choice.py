@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.lower import arith, heuristics, threads, tile_choice, tiles, vectors
-from soundline.impl.lower.expand import expand
-from soundline.impl.lower.linearize import linearize, nest_of
-from soundline.impl.lower.loops import border
+from soundline.impl.analysis import arithmetic
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.graphs.loops import border
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.views import trip_count
+from soundline.impl.lower.linear.expand import expand
+from soundline.impl.lower.linear.linearize import linearize, nest_of
 from soundline.impl.lower.optimize import optimize, optimized
 from soundline.impl.lower.rangeify import rangeify
-from soundline.impl.lower.schedule import Given, parsed, schedule_text
-from soundline.impl.lower.scheduling import folds_inside
-from soundline.impl.lower.simplify import Applied, simplified
-from soundline.impl.lower.target import Target
-from soundline.impl.lower.tile_choice import chosen, evenly
-from soundline.impl.lower.vectors import cuts, vectorized
-from soundline.impl.lower.views import trip_count
-from soundline.impl.stages import lower
-from soundline.impl.tensor import Tensor
+from soundline.impl.lower.schedule import heuristics, threads, tile_choice, tiles, vectors
+from soundline.impl.lower.schedule.applying import folds_inside
+from soundline.impl.lower.schedule.schedules import Given, parsed, schedule_text
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.lower.schedule.tile_choice import chosen, evenly
+from soundline.impl.lower.schedule.vectors import cuts, vectorized
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, float64, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
 
@@ -360,6 +361,6 @@ def test_a_border_begins_where_a_gate_changes(gate: UOp, expected: tuple[UOp, in
     assert found == expected
     if expected is not None:
         axis, at = expected
-        said = [arith.bounds(substitute(gate, {axis: number(k)})) for k in range(trip_count(axis))]
+        said = [arithmetic.bounds(substitute(gate, {axis: number(k)})) for k in range(trip_count(axis))]
         values = [bool(b.lo) for b in said if b is not None]
         assert [values[k] == values[0] for k in range(len(values))] == [k < at for k in range(len(values))]

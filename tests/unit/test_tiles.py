@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c_vectors import declarations_for
-from soundline.impl.compile import lower
-from soundline.impl.lower import heuristics, target, tiles, vectors
-from soundline.impl.lower.linearize import linearize
-from soundline.impl.lower.target import Target
-from soundline.impl.tensor import Tensor
+from soundline.impl.codegen.c.vectors import declarations_for
+from soundline.impl.lower.linear.linearize import linearize
+from soundline.impl.lower.schedule import heuristics, target, tiles, vectors
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.program.compile import lower
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bfloat16, float32, float64, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, buffer, const, loop, toposort
 

@@ -6,8 +6,21 @@ from collections.abc import Callable
 
 import pytest
 
-from soundline.spec import thread_domains, tilings
-from soundline.spec.collective_units import (
+from soundline.spec.errors import CollectiveError
+from soundline.spec.spork.threads import domains, tilings
+from soundline.spec.spork.threads.domains import RANK, THREAD, ZERO, Coordinate, Dim, complete, pitches, split
+from soundline.spec.spork.threads.tilings import (
+    Tiling,
+    aligned,
+    choose_warps,
+    iteration,
+    match,
+    matches,
+    threads,
+    tile,
+    top_level,
+)
+from soundline.spec.spork.threads.units import (
     BLOCK_DIM,
     CollUnit,
     Concrete,
@@ -24,21 +37,8 @@ from soundline.spec.collective_units import (
     cuda_warp_in_cluster,
     cuda_warpgroup,
 )
-from soundline.spec.errors import CollectiveError
-from soundline.spec.thread_domains import RANK, THREAD, ZERO, Coordinate, Dim, complete, pitches, split
-from soundline.spec.tilings import (
-    Tiling,
-    aligned,
-    choose_warps,
-    iteration,
-    match,
-    matches,
-    threads,
-    tile,
-    top_level,
-)
 
-SENTENCES = tilings.CONSTRAINTS | thread_domains.CONSTRAINTS
+SENTENCES = tilings.CONSTRAINTS | domains.CONSTRAINTS
 CTA = top_level(128)
 CLUSTER = top_level(128, 4)
 STRIDED = coll_unit((BLOCK_DIM / 8, 8), (BLOCK_DIM / 8, 1))

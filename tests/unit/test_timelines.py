@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soundline.spec.errors import SynchronizationError
-from soundline.spec.timelines import (
+from soundline.spec.spork.synchronization.timelines import (
     ASYNC_BLOCKS,
     ASYNC_PROXY,
     CP_RAM,

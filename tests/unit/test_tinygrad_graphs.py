@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from trials.differential import tinygrad as differential
+from trials.differential import tinygrad_decided
+from trials.differential.tinygrad_programs import Case, Family, cases, difference
 
-from soundline.impl.importers.errors import ExtraMissing, UnsupportedGraph
+from soundline.impl.importers.reading.errors import ExtraMissing, UnsupportedGraph
 from soundline.impl.importers.tinygrad import from_tinygrad
-from soundline.spec.decisions import DECISIONS
+from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.dtypes import bool_, float32, float64, int32, uint8
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, toposort
-from soundline.verify.differential import tinygrad as differential
-from soundline.verify.differential import tinygrad_decided
-from soundline.verify.differential.tinygrad_programs import Case, Family, cases, difference
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,9 +11,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from soundline.spec.arrays import Array
-from soundline.spec.decompositions import DECOMPOSITIONS, PROGRAMS
-from soundline.spec.double_word import constant, product, total, two_parts, two_product, two_sum
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -30,16 +27,19 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
-from soundline.spec.elementwise import run, scalar
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
-from soundline.spec.power import POW
-from soundline.spec.sine import HALF_PI, SIN, scaled_pi, scaled_turns
-from soundline.spec.threefry import THREEFRY
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, param, toposort
-from soundline.verify.accuracy import error_in_ulp, greatest_error, run_vector, ulp_of
-from soundline.verify.accuracy_points import every_number, nearest_to_quadrants
+from soundline.spec.values.arrays import Array
+from soundline.spec.values.decompositions import DECOMPOSITIONS, PROGRAMS
+from soundline.spec.values.double_word import constant, product, total, two_parts, two_product, two_sum
+from soundline.spec.values.elementwise import run, scalar
+from soundline.spec.values.power import POW
+from soundline.spec.values.sine import HALF_PI, SIN, scaled_pi, scaled_turns
+from soundline.spec.values.threefry import THREEFRY
+from soundline.verify.accuracy.decompositions import error_in_ulp, greatest_error, run_vector, ulp_of
+from soundline.verify.accuracy.points import every_number, nearest_to_quadrants
 
 NAN, INF = math.nan, math.inf
 PRECISE = mpmath.mp.clone()

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from soundline.impl.compile import computed
-from soundline.impl.storage import keep
-from soundline.spec.arrays import Array
+from soundline.impl.arrays.storage import keep
+from soundline.impl.program.compile import computed
 from soundline.spec.dtypes import DType, exponent_range, ieee_floats, largest_finite, to_numpy, uint64
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops import Op
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import param
-from soundline.verify.accuracy import program_of, run_vector
-from soundline.verify.accuracy_points import Points, directed, drawn
+from soundline.spec.values.arrays import Array
+from soundline.verify.accuracy.decompositions import program_of, run_vector
+from soundline.verify.accuracy.points import Points, directed, drawn
 
 NAN, INF = math.nan, math.inf
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen import c_transpose
-from soundline.impl.lower.target import Target
-from soundline.impl.stages import lower
+from soundline.impl.codegen.c import transpositions
+from soundline.impl.compilation.stages import lower
+from soundline.impl.lower.schedule.target import Target
 
 from .processors import PROCESSORS, lower_for
 
@@ -70,9 +70,9 @@ def test_what_lanes_read_apart_is_packed_by_blocks(folded: int, machine: Target)
 
 def test_a_block_of_wrong_halves_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     lower_for(PROCESSORS["narrow"], monkeypatch)
-    block = c_transpose._block
+    block = transpositions._block
     monkeypatch.setattr(
-        c_transpose, "_block", lambda t, width: block(t, width).replace("0, 4, 2, 6", "0, 5, 2, 6")
+        transpositions, "_block", lambda t, width: block(t, width).replace("0, 4, 2, 6", "0, 5, 2, 6")
     )
     a = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
     assert np.asarray(sl.compile(lambda a: a.T.contiguous(), a)(a)).tobytes() != a.T.tobytes()

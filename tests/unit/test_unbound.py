@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.impl.matching import patterns_of
+from soundline.impl.matching.matcher import patterns_of
 from soundline.spec.errors import RuleError
 from soundline.verify import Value, int32, rule
-from soundline.verify.rules import prove
+from soundline.verify.judging.judge import prove
 
 
 @rule(dtypes=[int32])

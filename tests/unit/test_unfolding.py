@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from soundline.impl.spork import Builder, instr_from_text, proc_from_text
-from soundline.spec import memories
-from soundline.spec.barriers import BarrierType, QueueId
 from soundline.spec.dtypes import bool_, float32, index
 from soundline.spec.errors import ProgramError
-from soundline.spec.events import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.spork.language.expressions import Const, Name
+from soundline.spec.spork.language.programs import BarrierAt, Proc
+from soundline.spec.spork.library import memories
+from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS
+from soundline.spec.spork.machine.events import (
     Action,
     Allocated,
     Arrived,
@@ -37,14 +40,11 @@ from soundline.spec.events import (
     TaskEnded,
     Touch,
 )
-from soundline.spec.expressions import Const, Name
-from soundline.spec.op_schema import Op
-from soundline.spec.programs import BarrierAt, Proc
-from soundline.spec.run_conditions import RUN_CONSTRAINTS
-from soundline.spec.run_names import BarrierArray, Names
-from soundline.spec.timelines import CP_RAM, CPU, IO_RAM, IO_RMEM, InstrTl
-from soundline.spec.unfolding import unfold
-from soundline.spec.visibility import CPU_THREAD, Kind, Thread
+from soundline.spec.spork.machine.names import BarrierArray, Names
+from soundline.spec.spork.machine.unfolding import unfold
+from soundline.spec.spork.synchronization.barriers import BarrierType, QueueId
+from soundline.spec.spork.synchronization.timelines import CP_RAM, CPU, IO_RAM, IO_RMEM, InstrTl
+from soundline.spec.spork.synchronization.visibility import CPU_THREAD, Kind, Thread
 
 
 def program(text: str, **names: Any) -> Proc:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl import storage
-from soundline.impl.codegen import c_streams
-from soundline.impl.compile import lower
-from soundline.impl.lower import heuristics, rows
+from soundline.impl.arrays import storage
+from soundline.impl.codegen.c import streams
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.target import Target
-from soundline.impl.runtime.toolchain import machine_flags
-from soundline.impl.tensor import Tensor
+from soundline.impl.lower.schedule import heuristics, rows
+from soundline.impl.lower.schedule.target import Target
+from soundline.impl.program.compile import lower
+from soundline.impl.tensors.tensor import Tensor
+from soundline.impl.toolchain import machine_flags
 from soundline.spec.uop import AxisType, Op, toposort
 
 from .processors import PROCESSORS, lower_for
@@ -181,7 +181,7 @@ def test_sums_in_a_free_order_go_through_memory_once_in_vectors(machine: Target)
 @pytest.fixture
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is large."""
-    monkeypatch.setattr(c_streams, "LARGE", 0)
+    monkeypatch.setattr(streams, "LARGE", 0)
     lower.cache_clear()
 
 

@@ -13,9 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soundline.spec.barriers import Queue, QueueId, Stamp, multicast_stamps, multicast_targets
-from soundline.spec.storage import Locations
-from soundline.spec.timelines import (
+from soundline.spec.spork.machine.storage import Locations
+from soundline.spec.spork.synchronization.barriers import (
+    Queue,
+    QueueId,
+    Stamp,
+    multicast_stamps,
+    multicast_targets,
+)
+from soundline.spec.spork.synchronization.timelines import (
     CP_RAM,
     CPU,
     DEVICE,
@@ -31,7 +37,7 @@ from soundline.spec.timelines import (
     Pair,
     sync_tl,
 )
-from soundline.spec.visibility import (
+from soundline.spec.spork.synchronization.visibility import (
     CPU_THREAD,
     HAZARDS,
     Access,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from soundline.spec.collective_units import cuda_cta_in_cluster, cuda_warpgroup
 from soundline.spec.errors import CollectiveError
-from soundline.spec.tilings import threads, tile
-from soundline.spec.warp_configs import CONSTRAINTS, DeviceShape, NamedWarps, choose_named_warps
+from soundline.spec.spork.threads.tilings import threads, tile
+from soundline.spec.spork.threads.units import cuda_cta_in_cluster, cuda_warpgroup
+from soundline.spec.spork.threads.warps import CONSTRAINTS, DeviceShape, NamedWarps, choose_named_warps
 
 GUIDE = DeviceShape(
     warps=(

@@ -10,9 +10,9 @@ import pytest
 from soundline.spec.dtypes import float16, float32, index
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops import Op
-from soundline.spec.tensor_cores import LANES, TensorCore, core_named, fragment_map
+from soundline.spec.ops.table import Op
 from soundline.spec.uop import AxisType, UOp, WmmaArg, buffer, const, loop, tensor
+from soundline.spec.values.tensor_cores import LANES, TensorCore, core_named, fragment_map
 
 CORE = core_named("m16n8k16.f16.f32")
 assert CORE is not None

@@ -6,11 +6,11 @@ import pytest
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.abstract_machine import judge
-from soundline.spec.barriers import BarrierType, waits_apart
-from soundline.spec.events import Action, Event
-from soundline.spec.memories import Sm90_RmemMatrixA, Sm90_RmemMatrixD
-from soundline.spec.parallel import outcomes
-from soundline.verify.findings_spork import OVERWRITTEN
+from soundline.spec.spork.library.memories import Sm90_RmemMatrixA, Sm90_RmemMatrixD
+from soundline.spec.spork.machine.events import Action, Event
+from soundline.spec.spork.readings.parallel import outcomes
+from soundline.spec.spork.synchronization.barriers import BarrierType, waits_apart
+from soundline.verify.findings.spork import OVERWRITTEN
 
 from .parallel_programs import TINY, program
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.compile import Program
+from soundline.impl.program.compile import Program
 from soundline.spec.uop import Op, UOp, toposort
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from soundline.spec import closed
 from soundline.spec.dtypes import index, uint32
-from soundline.spec.tensor_cores import LANES, Digits, TensorCore, core_of
+from soundline.spec.ops import bodies
 from soundline.spec.uop import AxisType, Op, UOp, const, substitute, toposort
+from soundline.spec.values.tensor_cores import LANES, Digits, TensorCore, core_of
 
 
 def number(value: int) -> UOp:
@@ -55,7 +55,7 @@ def holder(digits: Digits, row: UOp, column: UOp) -> tuple[UOp, UOp]:
 
 def warp_of(wmma: UOp) -> UOp:
     """The WARP axis that a Wmma depends on, by whose iterations its lanes are counted."""
-    (warp,) = (r for r in closed.free_ranges(wmma) if r.op is Op.Range and r.arg.type is AxisType.WARP)
+    (warp,) = (r for r in bodies.free_ranges(wmma) if r.op is Op.Range and r.arg.type is AxisType.WARP)
     assert warp.src[0] is number(LANES)
     return warp
 

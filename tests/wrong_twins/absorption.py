@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/absorption.py``."""
+"""Wrong twins of ``impl/rules/scalars/absorption.py``."""
 
 from soundline.verify import *
 

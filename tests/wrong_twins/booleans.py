@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/booleans.py``."""
+"""Wrong twins of ``impl/rules/scalars/booleans.py``."""
 
 from soundline.verify import *
 

@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/casts.py``."""
+"""Wrong twins of ``impl/rules/scalars/casts.py``."""
 
 from soundline.verify import *
 

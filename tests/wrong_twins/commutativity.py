@@ -1,4 +1,5 @@
-"""Wrong twins of ``impl/rules/commutativity.py``: ops that do not commute, or that are exchanged for another."""
+"""Wrong twins of ``impl/rules/scalars/commutativity.py``: ops that do not commute, or that are exchanged for
+another."""
 
 from soundline.verify import *
 

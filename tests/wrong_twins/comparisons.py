@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/comparisons.py``."""
+"""Wrong twins of ``impl/rules/scalars/comparisons.py``."""
 
 from soundline.verify import *
 

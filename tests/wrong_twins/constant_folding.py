@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/constant_folding.py``."""
+"""Wrong twins of ``impl/rules/scalars/constant_folding.py``."""
 
 from soundline.verify import *
 

@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/decompositions.py``."""
+"""Wrong twins of ``impl/rules/scalars/decompositions.py``."""
 
 from soundline.verify import *
 

@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/div_mod.py``."""
+"""Wrong twins of ``impl/rules/scalars/div_mod.py``."""
 
 from soundline.verify import *
 

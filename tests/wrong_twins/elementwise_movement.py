@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/elementwise_movement.py``."""
+"""Wrong twins of ``impl/rules/tensors/elementwise_movement.py``."""
 
 from soundline.verify import *
 

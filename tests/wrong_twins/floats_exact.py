@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/floats_exact.py``."""
+"""Wrong twins of ``impl/rules/scalars/floats_exact.py``."""
 
 from soundline.verify import *
 

@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/gating.py``."""
+"""Wrong twins of ``impl/rules/tensors/gating.py``."""
 
 from soundline.verify import *
 

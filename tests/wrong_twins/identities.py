@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/identities.py``: each differs from its rule in one place and must be refuted."""
+"""Wrong twins of ``impl/rules/scalars/identities.py``: each differs from its rule in one place and must be refuted."""
 
 from soundline.verify import *
 

@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/intervals.py``."""
+"""Wrong twins of ``impl/rules/scalars/intervals.py``."""
 
 from soundline.verify import *
 

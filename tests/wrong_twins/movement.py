@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/movement.py``."""
+"""Wrong twins of ``impl/rules/tensors/movement.py``."""
 
 from soundline.verify import *
 

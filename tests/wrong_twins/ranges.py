@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/ranges.py``."""
+"""Wrong twins of ``impl/rules/tensors/ranges.py``."""
 
 import math
 

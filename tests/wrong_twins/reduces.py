@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/reduces.py``."""
+"""Wrong twins of ``impl/rules/tensors/reductions.py``."""
 
 from soundline.verify import *
 

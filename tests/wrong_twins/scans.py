@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/scans.py``."""
+"""Wrong twins of ``impl/rules/tensors/scans.py``."""
 
 import math
 

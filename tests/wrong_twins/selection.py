@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/selection.py``."""
+"""Wrong twins of ``impl/rules/scalars/selection.py``."""
 
 from soundline.verify import *
 

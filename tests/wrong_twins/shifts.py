@@ -1,4 +1,4 @@
-"""Wrong twins of ``impl/rules/shifts.py``."""
+"""Wrong twins of ``impl/rules/scalars/shifts.py``."""
 
 from soundline.verify import *
 

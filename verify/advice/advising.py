@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from soundline.spec.errors import RuleError
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify.advice.conventions import under_conventions
 from soundline.verify.advice.results import Advice, Order, RuleAdvice, Subsumed
 from soundline.verify.advice.strength import too_strong
 from soundline.verify.advice.subsumption import subsumed
 from soundline.verify.advice.termination import is_exempt, order_of
 from soundline.verify.advice.weakest import weakest
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import Verdict
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.verdict import Verdict
 
 
 def advise(rules: Sequence[Rule], *, budget: Budget | None = None) -> Advice:
@@ -29,7 +29,7 @@ def advise(rules: Sequence[Rule], *, budget: Budget | None = None) -> Advice:
 
     Raises ``RuleError`` where a rule is ill-typed.
     """
-    from soundline.verify.rules import prove
+    from soundline.verify.judging.judge import prove
 
     budget = budget or Budget()
     verdicts = {rule.id: prove(rule, budget=budget).verdict for rule in rules}
@@ -65,7 +65,7 @@ def advise_together(
 
 
 def _is_typed(stated: Rule) -> bool:
-    from soundline.verify.layers import layers_of
+    from soundline.verify.verdicts.layers import layers_of
 
     try:
         return bool(layers_of(stated))

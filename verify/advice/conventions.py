@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import dtypes_of
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, cdiv, cmod, ediv, emod, variables_in
-from soundline.spec.terms import Term, Value, show, subterms
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import dtypes_of
+from soundline.spec.rules.language import Rule, cdiv, cmod, ediv, emod, variables_in
+from soundline.spec.rules.terms import Term, Value, show, subterms
 from soundline.verify.advice.results import UnderConvention
-from soundline.verify.layers import layers_of
-from soundline.verify.rules import prove_layer
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import LayerResult, Verdict
+from soundline.verify.judging.judge import prove_layer
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.layers import layers_of
+from soundline.verify.verdicts.verdict import LayerResult, Verdict
 
 PART = 0.1
 """The part of the budget that a layer may cost at first; the whole where that decides nothing."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.instances import is_about_shapes
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import (
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import is_about_shapes
+from soundline.spec.rules.language import (
     Rule,
     all_axes,
     bits_at_most,
@@ -31,8 +31,8 @@ from soundline.spec.rules import (
     subset,
     variables_in,
 )
-from soundline.spec.terms import DTypeTerm, Interval, Static, Term, Value, Vector, show, subterms
-from soundline.verify.advice.overflow import wrapping_expressions
+from soundline.spec.rules.terms import DTypeTerm, Interval, Static, Term, Value, Vector, show, subterms
+from soundline.verify.judging.overflow import wrapping_expressions
 
 MOST = 400
 """More literals than this are not tried."""

@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from soundline.spec.building import Env, build, decide
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import Goal, conjunction, is_about_shapes
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.terms import Static, Term
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Env, build, decide
+from soundline.spec.rules.instances import Goal, conjunction, is_about_shapes
+from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import const
-from soundline.verify.smt.obligations import obligation_of, wrapping_nodes
-from soundline.verify.smt.scalars import Finding
-from soundline.verify.smt.scalars import decide as decided
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.goals.obligations import obligation_of, wrapping_nodes
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.scalars import Finding
+from soundline.verify.smt.proving.scalars import decide as decided
 
 FOLLOWS = Finding("proved", "")
 

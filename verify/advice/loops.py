@@ -13,15 +13,15 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from soundline.impl.rewrite import RewriteError, Step, rewrite
+from soundline.impl.rewriting.engine import RewriteError, Step, rewrite
 from soundline.spec.dtypes import DType, bool_, float32, index, int32
 from soundline.spec.errors import SoundlineError
-from soundline.spec.instances import Goal, dtypes_of, goals
-from soundline.spec.node import UOp, substitute
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
-from soundline.spec.sizes import sizes_of
-from soundline.spec.terms import Value, Vector, show
+from soundline.spec.ops.node import UOp, substitute
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.rules.instances import Goal, dtypes_of, goals
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Value, Vector, show
 from soundline.spec.uop import const, element_of, param
 from soundline.verify.advice.results import Loop
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from soundline.impl.matching import COMMUTATIVE
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
-from soundline.spec.terms import DTypeTerm, Flags, Perm, Term, Value, Vector, show
+from soundline.impl.matching.matcher import COMMUTATIVE
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Term, Value, Vector, show
 
 Bound = dict[str, Any]
 """What the variables of the general rule stand for: terms of the special one, or what stands in them."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from soundline.spec.terms import Term
+from soundline.spec.rules.terms import Term
 
 LONGEST = 4
 """So many literals stand in a conjunction at most."""

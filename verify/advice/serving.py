@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from soundline.spec.errors import RuleError
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify.advice.advising import advise_rule, advise_together
 from soundline.verify.advice.results import to_json
-from soundline.verify.loader import Loaded, load
-from soundline.verify.smt.solving import Budget
+from soundline.verify.files.loader import Loaded, load
+from soundline.verify.smt.goals.solving import Budget
 
 Say = Callable[[dict[str, Any]], None]
 Read = dict[tuple[str, tuple[int, ...]], Loaded]

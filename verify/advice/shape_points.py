@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import prod
 
-from soundline.spec.arrays import Array
-from soundline.spec.building import build, decide
 from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.instances import Goal
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Static, Term
+from soundline.spec.rules.building import build, decide
+from soundline.spec.rules.instances import Goal
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import element_of
-from soundline.verify.smt.replays import Inputs, Shown, concrete, number, replay, sizes, slots
-from soundline.verify.smt.sampling import directed
+from soundline.spec.values.arrays import Array
+from soundline.verify.smt.counterexamples.replays import Inputs, Shown, concrete, number, replay, sizes, slots
+from soundline.verify.smt.goals.sampling import directed
 
 MOST_ELEMENTS = 64
 """Inputs with more elements are not tried."""

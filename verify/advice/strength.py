@@ -15,22 +15,22 @@ from itertools import islice
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import Goal, dtypes_of, goals, shape_dtypes
-from soundline.spec.node import toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, bits_at_most, fits
-from soundline.spec.terms import Static, Term, Value
+from soundline.spec.ops.node import toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import Goal, dtypes_of, goals, shape_dtypes
+from soundline.spec.rules.language import Rule, bits_at_most, fits
+from soundline.spec.rules.terms import Static, Term, Value
 from soundline.verify.advice.implication import follows
-from soundline.verify.advice.overflow import operations_inside
 from soundline.verify.advice.results import TooStrong
-from soundline.verify.advice.trial import is_pointwise
 from soundline.verify.advice.weakest import is_proved
-from soundline.verify.advice.wording import condition_text
-from soundline.verify.smt.counterexamples_sizes import small_sizes
-from soundline.verify.smt.first_inputs import counted_inputs
-from soundline.verify.smt.python_text import literal
-from soundline.verify.smt.replays import replay, sizes
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.overflow import operations_inside
+from soundline.verify.judging.wording import condition_text
+from soundline.verify.smt.counterexamples.first_inputs import counted_inputs
+from soundline.verify.smt.counterexamples.python_text import literal
+from soundline.verify.smt.counterexamples.replays import replay, sizes
+from soundline.verify.smt.counterexamples.sizes import small_sizes
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.goals.trial import is_pointwise
 
 PART = 0.1
 """The part of the budget that one layer of a weaker rule may cost."""

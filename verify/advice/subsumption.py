@@ -15,22 +15,22 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from soundline.impl.matching import COMMUTATIVE
-from soundline.spec.building import Env, build, build_dtype, build_flags, build_perm, build_vector
+from soundline.impl.matching.matcher import COMMUTATIVE
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import Goal, declared_dtype, dtypes_of, goals, is_about_shapes
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, Variable, named_sizes, show
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Env, build, build_dtype, build_flags, build_perm, build_vector
+from soundline.spec.rules.instances import Goal, declared_dtype, dtypes_of, goals, is_about_shapes
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Term, Variable, named_sizes, show
 from soundline.spec.uop import const, element_of
 from soundline.verify.advice.implication import follows
 from soundline.verify.advice.one_way import Bound, matches
 from soundline.verify.advice.results import Subsumed
-from soundline.verify.smt import scalars
-from soundline.verify.smt.obligations import obligation_of
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.goals.obligations import obligation_of
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving import scalars
 
 MOST_INSTANCES = 2000
 """A rule with more instances than this is not asked about."""

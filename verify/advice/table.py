@@ -16,18 +16,18 @@ from itertools import islice, product
 from math import prod
 from typing import Any
 
-from soundline.spec.building import build, decide
 from soundline.spec.dtypes import DType, Element, bool_, index
-from soundline.spec.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.spec.errors import EvaluationError, RuleError, SoundlineError
-from soundline.spec.instances import Goal, is_about_shapes
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.terms import Static, Term
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import build, decide
+from soundline.spec.rules.instances import Goal, is_about_shapes
+from soundline.spec.rules.terms import Static, Term
+from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.verify.advice.shape_points import ShapeInstance, shape_instance
-from soundline.verify.smt import sampling
-from soundline.verify.smt.obligations import Obligation, obligation_of, scalar_nodes, wrapping_nodes
-from soundline.verify.smt.points import Point, Points, not_nan, overflows
+from soundline.verify.smt.goals import sampling
+from soundline.verify.smt.goals.obligations import Obligation, obligation_of, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.points import Point, Points, not_nan, overflows
 
 MOST = 4000
 """How many points all instances of a rule have together, about."""

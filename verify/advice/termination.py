@@ -17,14 +17,15 @@ from typing import Any
 
 import z3
 
-from soundline.impl.matching import patterns_of
-from soundline.impl.rules import DECOMPOSE, commutativity
-from soundline.spec.rules import Rule
+from soundline.impl.matching.matcher import patterns_of
+from soundline.impl.rules import DECOMPOSE
+from soundline.impl.rules.scalars import commutativity
+from soundline.spec.rules.language import Rule
 from soundline.verify.advice.loops import looping
 from soundline.verify.advice.measures import Measure, Oriented, Unmeasured, oriented, symbols
 from soundline.verify.advice.results import Loop, Order
 from soundline.verify.advice.subsumption import applies_to
-from soundline.verify.sameness import structure
+from soundline.verify.verdicts.sameness import structure
 
 WORK = 40_000_000
 """Z3's own count of work for one question."""
@@ -118,7 +119,7 @@ def _know_more(proof: _Proof, rules: Sequence[Rule]) -> bool:
 
 
 def _applies_wherever_it_matches(stated: Rule) -> bool:
-    """Whether the engine asks for nothing but a match and the conditions: see `impl.matching`."""
+    """Whether the engine asks for nothing but a match and the conditions: see `impl.matching.matcher`."""
     return not any(p.demanding or p.dropped for p in patterns_of(stated))
 
 

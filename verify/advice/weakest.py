@@ -16,21 +16,21 @@ from functools import reduce
 
 from soundline.spec.dtypes import DType, bool_, float16, index, int8, uint8
 from soundline.spec.errors import RuleError
-from soundline.spec.instances import Goal, dtypes_of, goals, is_about_shapes, shape_dtypes
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Static, Term, Value, show
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import Goal, dtypes_of, goals, is_about_shapes, shape_dtypes
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Static, Term, Value, show
 from soundline.verify.advice.grammar import cost, literals
 from soundline.verify.advice.results import Missing
 from soundline.verify.advice.search import Choice, Conjunction, conjunctions
 from soundline.verify.advice.shape_points import is_small
 from soundline.verify.advice.table import Table
-from soundline.verify.advice.trial import failure, instances, is_pointwise
-from soundline.verify.advice.wording import condition_text
-from soundline.verify.layers import layers_of
-from soundline.verify.smt import scalars
-from soundline.verify.smt.points import Point
-from soundline.verify.smt.solving import Budget
+from soundline.verify.judging.wording import condition_text
+from soundline.verify.smt.goals.points import Point
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.goals.trial import failure, instances, is_pointwise
+from soundline.verify.smt.proving import scalars
+from soundline.verify.verdicts.layers import layers_of
 
 MOST_ROUNDS = 60
 """So many conjunctions are looked at."""
@@ -168,7 +168,7 @@ def _try(hunt: _Hunt, proposal: Conjunction) -> None:
 
 def _verdict(rule: Rule, budget: Budget) -> tuple[str, tuple[Goal, Point] | None]:
     """What the ordinary prover says of a rule as a whole, and where it fails if it does."""
-    from soundline.verify.rules import prove_layer
+    from soundline.verify.judging.judge import prove_layer
 
     if is_pointwise(rule):
         shown = failure(rule, dtypes_of(rule), budget.seed)

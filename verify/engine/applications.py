@@ -22,20 +22,20 @@ from typing import Literal
 import numpy as np
 
 from soundline.impl.evidence import Ruling
-from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.text import program_text
+from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import const, param
-from soundline.verify.cache import Cache, Key
-from soundline.verify.effort import Effort
 from soundline.verify.engine.elements import Elements, Numbers, Outside, Row, TooLarge
 from soundline.verify.engine.views import Reader, Structure, View, structure, views
-from soundline.verify.smt import scalars
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving import scalars
+from soundline.verify.verdicts.cache import Cache, Key
+from soundline.verify.verdicts.effort import Effort
+from soundline.verify.verdicts.verdict import LayerResult
 
 Status = Literal["proved", "refuted", "unknown"]
 

@@ -14,20 +14,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from soundline.impl.applications import attempt
-from soundline.impl.facts import Facts
-from soundline.impl.folding import fold
-from soundline.impl.matching import patterns_of
-from soundline.impl.rewrite import Folding, Step
-from soundline.spec.arrays import Array, Invalid
-from soundline.spec.building import build
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.analysis.folding import fold
+from soundline.impl.matching.matcher import patterns_of
+from soundline.impl.rewriting.applications import attempt
+from soundline.impl.rewriting.engine import Folding, Step
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
-from soundline.spec.node import ConstArg, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.procedures import Procedure
-from soundline.spec.sizes import sizes_of
+from soundline.spec.ops.node import ConstArg, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.rules.building import build
+from soundline.spec.rules.procedures import Procedure
 from soundline.spec.uop import const, param
+from soundline.spec.values.arrays import Array, Invalid
 from soundline.verify.engine.inputs import Difference, Inputs, search
 from soundline.verify.engine.views import Reader, promised
 
@@ -244,7 +244,7 @@ class _Python:
     def value(self, value: object) -> str:
         """An element."""
         if isinstance(value, Invalid):
-            return self.use("soundline.spec.arrays", "INVALID")
+            return self.use("soundline.spec.values.arrays", "INVALID")
         if isinstance(value, float) and not math.isfinite(value):
             return f'float("{value}")'
         return repr(value)
@@ -253,7 +253,7 @@ class _Python:
         """An array."""
         cells = ", ".join(map(self.value, array.elements))
         comma = "," if len(array.elements) == 1 else ""
-        name = self.use("soundline.spec.arrays", "Array")
+        name = self.use("soundline.spec.values.arrays", "Array")
         return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({cells}{comma}))"
 
     def inputs(self, inputs: Inputs) -> str:
@@ -298,7 +298,7 @@ class _Python:
             return f"{self.built('ReduceArg')}({self.built('Op')}.{arg.op.name}, {arg.axes!r})"
         if isinstance(arg, RangeArg):
             kind = f"{self.built('AxisType')}.{arg.type.name}"
-            return f"{self.use('soundline.spec.node', 'RangeArg')}({arg.id}, {kind})"
+            return f"{self.use('soundline.spec.ops.node', 'RangeArg')}({arg.id}, {kind})"
         if dataclasses.is_dataclass(arg) and not isinstance(arg, ConstArg | ParamArg):
-            self.use("soundline.spec.node", type(arg).__name__)
+            self.use("soundline.spec.ops.node", type(arg).__name__)
         return repr(arg)

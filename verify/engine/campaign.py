@@ -25,13 +25,13 @@ from pathlib import Path
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.errors import UsageError
-from soundline.spec.procedures import Procedure
-from soundline.spec.rules import Rule
-from soundline.verify.cache import Cache
-from soundline.verify.effort import Effort
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.procedures import Procedure
 from soundline.verify.engine.applications import EFFORT, Validator
 from soundline.verify.engine.corpus import COMPOSED, ONNX, RANDOM, SOURCES, Batch, batches, graphs_of
 from soundline.verify.engine.watching import Seen, Watch
+from soundline.verify.verdicts.cache import Cache
+from soundline.verify.verdicts.effort import Effort
 
 INPUTS = {RANDOM: 4, COMPOSED: 2, ONNX: 1}
 """On how many inputs a graph of a source is evaluated whole; one of ONNX also on those of its test."""
@@ -126,7 +126,7 @@ def steps_of(files: tuple[str, ...]) -> Steps:
     """The rules and procedures of these files, or the rules that are shipped; and the procedures that are."""
     if not files:
         return (*SIMPLIFY, *PROCEDURES)
-    from soundline.verify.loader import load
+    from soundline.verify.files.loader import load
 
     found: list[Rule | Procedure] = []
     for file in files:

@@ -24,11 +24,11 @@ from rich.progress import (
 )
 
 from soundline.spec.errors import UsageError
-from soundline.verify.effort import effort_of, processes_of, processors, seed_of
 from soundline.verify.engine import report
 from soundline.verify.engine.applications import EFFORT
 from soundline.verify.engine.campaign import EngineSettings, Run, run_engine
 from soundline.verify.engine.corpus import SHORT, SOURCES, Batch
+from soundline.verify.verdicts.effort import effort_of, processes_of, processors, seed_of
 
 GRAPHS = 10_000
 """How many random graphs there are if nothing else is asked for."""
@@ -113,9 +113,9 @@ def rendered(run: Run, form: str) -> str:
     if form == "json":
         return json.dumps(report.as_json(run), indent=1, ensure_ascii=False) + "\n"
     if form == "sarif":
-        from soundline.verify.report_sarif import render
+        from soundline.verify.reports.sarif import render
     else:
-        from soundline.verify.report_junit import render
+        from soundline.verify.reports.junit import render
     return render(report.as_report(run))
 
 

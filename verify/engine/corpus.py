@@ -18,18 +18,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from soundline.impl.importers.errors import UnsupportedModel, ValueNeeded
+from soundline.impl.importers.reading.errors import UnsupportedModel, ValueNeeded
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import rangeify
-from soundline.spec import compositions
-from soundline.spec.arrays import Array
+from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import DType, float16, float32, float64, index, int8, int32, int64, uint8
 from soundline.spec.errors import SoundlineError
-from soundline.spec.gradients import gradient
-from soundline.spec.node import UOp, substitute, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
+from soundline.spec.gradients.backward import gradient
+from soundline.spec.ops.node import UOp, substitute, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.language import Rule
 from soundline.spec.uop import param
+from soundline.spec.values.arrays import Array
 from soundline.verify.engine.random_graphs import random_graph
 
 RANDOM, COMPOSED, ONNX = "random graphs", "compositions and gradients", "ONNX models"
@@ -107,7 +107,7 @@ def _function(roots: tuple[UOp, ...]) -> UOp:
     )
     if not params:
         return callify(roots, ())
-    from soundline.impl import storage
+    from soundline.impl.arrays import storage
 
     held = [
         storage.placeholder(p.dtype, tuple(int(s) for s in p.shape or () if isinstance(s, int)))
@@ -131,13 +131,13 @@ def _composed() -> tuple[tuple[str, UOp], ...]:
     for dtype in _NUMBERS:
         for m, k, n in _MATRICES:
             a, b = param(0, dtype, (m, k)), param(1, dtype, (k, n))
-            found += _with_gradients(f"gemm {dtype} {m}x{k}x{n}", compositions.gemm(a, b), (a, b))
+            found += _with_gradients(f"gemm {dtype} {m}x{k}x{n}", tensors.gemm(a, b), (a, b))
         for length in _LENGTHS:
             t = param(0, dtype, (length,))
-            found += _with_gradients(f"prefix_sum {dtype} {length}", compositions.prefix_sum(t), (t,))
+            found += _with_gradients(f"prefix_sum {dtype} {length}", tensors.prefix_sum(t), (t,))
             found += _looked_up(dtype, length)
-        found += [(f"arange {dtype} {n}", compositions.arange(n, dtype)) for n in _LENGTHS]
-    found += [(f"arange index {n}", compositions.arange(n, index)) for n in _LENGTHS]
+        found += [(f"arange {dtype} {n}", tensors.arange(n, dtype)) for n in _LENGTHS]
+    found += [(f"arange index {n}", tensors.arange(n, index)) for n in _LENGTHS]
     return tuple(found)
 
 
@@ -146,10 +146,8 @@ def _looked_up(dtype: DType, length: int) -> Iterator[tuple[str, UOp]]:
     for where in (int32, index, int64):
         idx, val = param(1, where, (3,)), param(2, dtype, (3,))
         name = f"{dtype} {length} by {where}"
-        yield from _with_gradients(f"gather {name}", compositions.gather(table, idx), (table,))
-        yield from _with_gradients(
-            f"scatter_add {name}", compositions.scatter_add(table, idx, val), (table, val)
-        )
+        yield from _with_gradients(f"gather {name}", tensors.gather(table, idx), (table,))
+        yield from _with_gradients(f"scatter_add {name}", tensors.scatter_add(table, idx, val), (table, val))
 
 
 def _with_gradients(name: str, y: UOp, xs: tuple[UOp, ...]) -> Iterator[tuple[str, UOp]]:

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.spec.arrays import Invalid
-from soundline.spec.closed import free_ranges
 from soundline.spec.dtypes import DType, zero_of
-from soundline.spec.node import ConstArg, UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import group_of
-from soundline.spec.sizes import sizes_of
-from soundline.spec.values import identity
+from soundline.spec.evaluation.values import identity
+from soundline.spec.ops.bodies import free_ranges
+from soundline.spec.ops.node import ConstArg, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.ops.table import group_of
+from soundline.spec.values.arrays import Invalid
 
 Numbers = npt.NDArray[np.int64]
 """The numbers of expressions, one for each position."""

@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from soundline.spec.arrays import INVALID, Array, Cell
-from soundline.spec.closed import free_by_node, free_ranges, own_nodes
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, order, round_to
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import group_of
-from soundline.verify.smt.sampling import directed
+from soundline.spec.ops.bodies import free_by_node, free_ranges, own_nodes
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import group_of
+from soundline.spec.values.arrays import INVALID, Array, Cell
+from soundline.verify.smt.goals.sampling import directed
 
 WEIGHTS = {Op.Exp2: 30, Op.Log2: 30, Op.Sin: 60, Op.Pow: 90}
 _TIMES = frozenset((*group_of("elementwise", "decomposed", "movement"), Op.Reduce))

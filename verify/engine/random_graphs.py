@@ -16,9 +16,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from soundline.impl.facts import Facts
-from soundline.impl.matching import patterns_of
-from soundline.spec.building import Env, build
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.matching.matcher import patterns_of
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -30,11 +29,12 @@ from soundline.spec.dtypes import (
     round_to,
 )
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.instances import dtypes_of, ops_for
-from soundline.spec.node import ReduceArg, UOp, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule, variables_in
-from soundline.spec.terms import Variable, named_sizes
+from soundline.spec.ops.node import ReduceArg, UOp, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Env, build
+from soundline.spec.rules.instances import dtypes_of, ops_for
+from soundline.spec.rules.language import Rule, variables_in
+from soundline.spec.rules.terms import Variable, named_sizes
 from soundline.spec.uop import broadcast_to, const, element_of, expand, loop, pad, param, reshape, shrink
 
 Shape = tuple[int, ...]

@@ -15,15 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from soundline.impl.rewrite import FOLDING
-from soundline.spec.procedures import Procedure
-from soundline.spec.rules import Rule
+from soundline.impl.rewriting.engine import FOLDING
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.procedures import Procedure
 from soundline.verify.engine.campaign import Run
 from soundline.verify.engine.corpus import has_onnx
 from soundline.verify.engine.watching import Finding, Seen, Tally
-from soundline.verify.report import ALL_GOOD, FINDINGS, INTERRUPTED, ONLY_UNKNOWN, Report
-from soundline.verify.report_text import WIDTH, mark
-from soundline.verify.verdicts import Counterexample, LayerResult, RuleReport, Verdict
+from soundline.verify.reports.report import ALL_GOOD, FINDINGS, INTERRUPTED, ONLY_UNKNOWN, Report
+from soundline.verify.reports.text import WIDTH, mark
+from soundline.verify.verdicts.verdict import Counterexample, LayerResult, RuleReport, Verdict
 
 SCHEMA = 1
 
@@ -148,7 +148,7 @@ def _as_rule(name: str, tally: Tally, step: Rule | Procedure | None, findings: l
     found = next((f for f in findings if f.step == name), None)
     verdict: Verdict = "refuted" if tally.wrong or found else "unknown" if tally.undecided else "proved"
     layer = LayerResult("applications", verdict, told(tally), _counterexample(found), _why(tally))
-    file, line = (step.file, step.line) if step is not None else ("impl/rewrite.py", 1)
+    file, line = (step.file, step.line) if step is not None else ("impl/rewriting/engine.py", 1)
     statement = str(step) if isinstance(step, Rule) else step.doc if step is not None else name
     return RuleReport(name, file, line, statement, (layer,))
 

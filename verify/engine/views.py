@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from soundline.spec.bounds import MIN_MAX, Known
-from soundline.spec.closed import free_ranges
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
-from soundline.spec.node import UOp, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.sizes import sizes_of
+from soundline.spec.ops.bodies import free_ranges
+from soundline.spec.ops.bounds import MIN_MAX, Known
+from soundline.spec.ops.node import UOp, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.uop import param
 from soundline.verify.engine.elements import COMPUTED, MOVES, SAME, repeated_constant
 

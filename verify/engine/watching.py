@@ -15,17 +15,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from soundline.impl.rewrite import FOLDING, RewriteError, Step, rewrite
-from soundline.spec.arrays import Array, Cell
+from soundline.impl.rewriting.engine import FOLDING, RewriteError, Step, rewrite
 from soundline.spec.dtypes import Element
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import execute
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.procedures import Procedure
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Term
-from soundline.spec.text import program_text
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.textual_form import program_text
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.procedures import Procedure
+from soundline.spec.rules.terms import Term
+from soundline.spec.values.arrays import Array, Cell
 from soundline.verify.engine.applications import Validation, Validator
 from soundline.verify.engine.blame import Shown, paste_ready, smallest
 from soundline.verify.engine.corpus import Graph

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
-from soundline.spec import bounds
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -30,15 +29,16 @@ from soundline.spec.dtypes import (
     uint8,
     uint64,
 )
-from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.errors import IllFormed
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE
+from soundline.spec.ops import bounds
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import UOp, param
-from soundline.verify.findings import FINDINGS, Finding, show
+from soundline.spec.values.elementwise import ELEMENTWISE
+from soundline.verify.findings.tensors import FINDINGS, Finding, show
 from soundline.verify.law import floats, inclusion, integers, lemmas, small, source_rows, words
 from soundline.verify.law.schema import Obligation, Outcome
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.goals.solving import Budget
 
 WIDE_FLOATS = (float16, bfloat16, float32, float64)
 BITWISE = (Op.Xor, Op.Or, Op.And)
@@ -164,7 +164,7 @@ def _runs_at_once(op: Op) -> bool:
 
 
 def _run_at_once(op: Op) -> Outcome:
-    from soundline.verify.accuracy import program_of, run_vector
+    from soundline.verify.accuracy.decompositions import program_of, run_vector
 
     return floats.points_at_half_precision(op, lambda x: run_vector(program_of(op, float16), x))
 

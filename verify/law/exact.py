@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from soundline.spec.decompositions import DECOMPOSITIONS, EXACT
 from soundline.spec.dtypes import DType, all_dtypes
 from soundline.spec.errors import IllFormed
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import UOp, param
+from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT
 from soundline.verify.law.schema import Obligation, Outcome
-from soundline.verify.smt.scalars import equivalent
-from soundline.verify.smt.solving import Budget
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving.scalars import equivalent
 
 DEFINED_SO = (Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry)
 """Ops whose value is by definition that of their program: nothing is left to prove."""

@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
-from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import DType, float8_e4m3fn, float8_e5m2, float16, order
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, contains, refutation
 from soundline.verify.law.schema import Outcome
 from soundline.verify.law.small import all_intervals, row_of, values_of
-from soundline.verify.smt.solving import Budget, check
+from soundline.verify.smt.goals.solving import Budget, check
 
 Array = npt.NDArray[Any]
 

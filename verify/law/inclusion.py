@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
-from soundline.spec import bounds
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float16, float32, index, int8, int16, uint8
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import toposort
-from soundline.spec.op_schema import Op
+from soundline.spec.ops import bounds
+from soundline.spec.ops.node import toposort
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,
@@ -36,10 +35,11 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
+from soundline.spec.values.arrays import Array
 from soundline.verify.law.replays import contains, interval
 from soundline.verify.law.schema import Outcome, Tightness
 from soundline.verify.law.small import numbers
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.verdicts.verdict import Counterexample
 
 LOW = 11
 """The first element of the array that is moved: far from 0, which nothing but Pad may bring in."""

@@ -19,14 +19,14 @@ from typing import Any
 
 import z3
 
-from soundline.spec import bounds
-from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import DType, bool_, index, int8, uint8
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import TABLE
+from soundline.spec.ops import bounds
+from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import loop, param
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, interval, refutation
 from soundline.verify.law.schema import Outcome, Tightness
 from soundline.verify.law.symbols import (
@@ -40,8 +40,8 @@ from soundline.verify.law.symbols import (
     between,
     term_of,
 )
-from soundline.verify.smt.solving import Budget, check
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.smt.goals.solving import Budget, check
+from soundline.verify.verdicts.verdict import Counterexample
 
 EIGHT_BITS = {True: int8, False: uint8}
 """Where a row that fails at an unknown width is tried for a counterexample, by whether it is signed."""

@@ -18,7 +18,7 @@ from soundline.verify.law.symbols import (
     monotone_divisor,
     monotone_product,
 )
-from soundline.verify.smt.solving import Budget, check
+from soundline.verify.smt.goals.solving import Budget, check
 
 
 def products_are_monotone(budget: Budget) -> Outcome:

@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec import bounds
-from soundline.spec.bounds import Bounds, Known
 from soundline.spec.dtypes import BY_NAME, DType, Element, bool_, index, order
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops import bounds
+from soundline.spec.ops.bounds import Bounds, Known
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, pad, param, reshape
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.verdicts.verdict import Counterexample
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ def _test(op: Op, operands: Sequence[Operand], target: DType | None) -> str:
         (
             "from math import inf, nan",
             f"from soundline.spec.dtypes import {', '.join(names)}",
-            "from soundline.spec.bounds import min_max",
+            "from soundline.spec.ops.bounds import min_max",
             "from soundline.spec.evaluate import evaluate",
-            "from soundline.spec.ops import Op",
+            "from soundline.spec.ops.table import Op",
             "from soundline.spec.uop import param",
             "",
             f"def test_the_interval_of_{op.name.lower()}_holds_its_value() -> None:",

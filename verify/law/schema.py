@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.verdicts.verdict import Counterexample
 
 Kind = Literal["proved", "exhaustive", "inclusion", "sampled", "shown", "refuted", "unknown"]
 """How an obligation stands: proved for everything it speaks of; tried on everything it speaks of; met because values

@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.spec import bounds
-from soundline.spec.bounds import Bounds, Known
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -37,8 +35,10 @@ from soundline.spec.dtypes import (
     order,
     uint8,
 )
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.op_schema import Op
+from soundline.spec.ops import bounds
+from soundline.spec.ops.bounds import Bounds, Known
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, contains, interval, refutation
 from soundline.verify.law.schema import Outcome, Tightness
 

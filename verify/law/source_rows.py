@@ -15,17 +15,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.bounds import Bounds, greatest, least, min_max
 from soundline.spec.dtypes import DType, Element, bool_, float32, index, int8, int32, order
-from soundline.spec.elementwise import ELEMENTWISE
 from soundline.spec.evaluate import evaluate
-from soundline.spec.op_schema import Op
-from soundline.spec.ops import group_of
+from soundline.spec.ops.bounds import Bounds, greatest, least, min_max
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.table import group_of
 from soundline.spec.uop import const, loop, pad, param
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import interval
 from soundline.verify.law.schema import Outcome
 from soundline.verify.law.small import INT4, UINT4, Domain, all_intervals, chosen, result_dtype
-from soundline.verify.verdicts import Counterexample
+from soundline.verify.verdicts.verdict import Counterexample
 
 Row = Callable[[Sequence[Bounds], DType], Bounds]
 

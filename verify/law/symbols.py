@@ -19,8 +19,8 @@ from typing import Any
 
 import z3
 
-from soundline.spec.bounds import Bounds
-from soundline.verify.smt.solving import Budget
+from soundline.spec.ops.bounds import Bounds
+from soundline.verify.smt.goals.solving import Budget
 
 
 class TooManyPaths(Exception):

@@ -14,15 +14,15 @@ from typing import Any
 
 import z3
 
-from soundline.spec import bounds
-from soundline.spec.bounds import Bounds
 from soundline.spec.dtypes import DType
-from soundline.spec.elementwise import ELEMENTWISE
-from soundline.spec.op_schema import Op
+from soundline.spec.ops import bounds
+from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, refutation
 from soundline.verify.law.schema import Outcome
 from soundline.verify.law.symbols import Paths, Truth, between
-from soundline.verify.smt.solving import Budget, check
+from soundline.verify.smt.goals.solving import Budget, check
 
 
 class Word:

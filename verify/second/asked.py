@@ -13,15 +13,15 @@ from functools import cached_property
 from itertools import islice
 
 from soundline.spec.dtypes import DType
-from soundline.spec.instances import Goal, goals, is_about_shapes
-from soundline.spec.rules import Rule
-from soundline.verify.layers import dtypes_in_layer
+from soundline.spec.rules.instances import Goal, goals, is_about_shapes
+from soundline.spec.rules.language import Rule
 from soundline.verify.second.batches import outcomes, told
-from soundline.verify.smt.counterexamples import replay
-from soundline.verify.smt.obligations import Obligation, obligation_of
-from soundline.verify.smt.points import FAILS, OUT, Point
-from soundline.verify.smt.solving import Budget, Status
-from soundline.verify.verdicts import Answer, Counterexample, LayerResult, Opinion
+from soundline.verify.smt.counterexamples.scalars import replay
+from soundline.verify.smt.goals.obligations import Obligation, obligation_of
+from soundline.verify.smt.goals.points import FAILS, OUT, Point
+from soundline.verify.smt.goals.solving import Budget, Status
+from soundline.verify.verdicts.layers import dtypes_in_layer
+from soundline.verify.verdicts.verdict import Answer, Counterexample, LayerResult, Opinion
 
 __all__ = ["Asked", "Opinion", "Tried", "instances", "judged_by_points"]
 

@@ -13,18 +13,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from soundline.spec.arrays import Array, Cell, same_cell
-from soundline.spec.constraints import STANDS_FOR_A_CONSTANT
 from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp, substitute
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
+from soundline.spec.ops.node import UOp, substitute
+from soundline.spec.ops.schema import Op
 from soundline.spec.uop import const, expand, param, reshape
-from soundline.verify.smt.counterexamples import value_of
-from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
-from soundline.verify.smt.points import FAILS, HOLDS, OUT, Point, not_nan, overflows
-from soundline.verify.smt.reals import beyond_rounding
+from soundline.spec.values.arrays import Array, Cell, same_cell
+from soundline.verify.smt.counterexamples.scalars import value_of
+from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Point, not_nan, overflows
+from soundline.verify.smt.values.reals import beyond_rounding
 
 CHUNK = 1024
 """So many points make one array."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.dtypes import index
-from soundline.spec.node import Size, UOp, substitute
-from soundline.spec.op_schema import Op
-from soundline.spec.sizes import as_node
+from soundline.spec.ops.node import Size, UOp, substitute
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import as_node
 from soundline.spec.uop import const, param
 from soundline.verify.second.isl_planes import isl
 from soundline.verify.second.presburger import Sets

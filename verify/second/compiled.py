@@ -18,18 +18,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from soundline.impl import compile as road
-from soundline.impl.runtime.toolchain import find_compiler
-from soundline.impl.tensor import Tensor
-from soundline.spec.arrays import Array, Cell, Invalid, positions, same_cell
+from soundline.impl.program import compile as road
+from soundline.impl.tensors.tensor import Tensor
+from soundline.impl.toolchain import find_compiler
 from soundline.spec.dtypes import BY_NAME, DType, from_bits
 from soundline.spec.errors import SoundlineError, ToolchainError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.node import UOp, substitute, toposort
-from soundline.spec.op_schema import Op
-from soundline.spec.parsing import parse
-from soundline.verify.verdict_json import case_from_json
-from soundline.verify.verdicts import COMPILED, Case, Replay
+from soundline.spec.ops.node import UOp, substitute, toposort
+from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.arrays import Array, Cell, Invalid, positions, same_cell
+from soundline.verify.verdicts.as_json import case_from_json
+from soundline.verify.verdicts.verdict import COMPILED, Case, Replay
 
 
 def replayed(case: Case) -> Replay:

@@ -16,16 +16,16 @@ from functools import cache
 from itertools import chain, product
 
 from soundline.spec.dtypes import DType, Element, exponent_range, from_bits, largest_finite, round_to, to_bits
-from soundline.spec.node import UOp
+from soundline.spec.ops.node import UOp
 from soundline.verify.second.asked import Asked, Opinion, judged_by_points
 from soundline.verify.second.batches import can_evaluate
-from soundline.verify.smt.algebra import Outside
-from soundline.verify.smt.machine import Machine
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.order import simplicity
-from soundline.verify.smt.points import Point
-from soundline.verify.smt.sampling import directed, is_slow
-from soundline.verify.smt.solving import check
+from soundline.verify.smt.goals.algebra import Outside
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.order import simplicity
+from soundline.verify.smt.goals.points import Point
+from soundline.verify.smt.goals.sampling import directed, is_slow
+from soundline.verify.smt.goals.solving import check
+from soundline.verify.smt.values.machine_numbers import Machine
 
 BY = "directed floats"
 MOST_POINTS = 3000

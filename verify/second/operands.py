@@ -18,10 +18,10 @@ from soundline.spec.dtypes import DType, Element, bool_, from_bits, index
 from soundline.verify.second.asked import Asked, Opinion, judged_by_points
 from soundline.verify.second.batches import can_evaluate
 from soundline.verify.second.shapes import shapes_opinion
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.order import simplicity
-from soundline.verify.smt.points import Point
-from soundline.verify.smt.sampling import is_slow
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.order import simplicity
+from soundline.verify.smt.goals.points import Point
+from soundline.verify.smt.goals.sampling import is_slow
 
 BY = "small operands"
 MOST_POINTS = 1 << 12

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import UsageError
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify.second import floats, operands, presburger_opinion, solving
 from soundline.verify.second.asked import Asked, Opinion
 from soundline.verify.second.solvers import SOLVERS, is_installed, needed
-from soundline.verify.smt.solving import Budget, Status, listening
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.smt.goals.solving import Budget, Status, listening
+from soundline.verify.verdicts.verdict import LayerResult
 
 ASKERS: dict[str, Callable[[Asked], Opinion]] = {
     "operands": operands.opinion,

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index
-from soundline.spec.elementwise import operand_dtype
-from soundline.spec.node import UOp
-from soundline.spec.op_schema import Op
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.second.isl_planes import Outside, Plane, differ, isl
-from soundline.verify.smt.obligations import Obligation, scalar_nodes, wrapping_nodes
-from soundline.verify.smt.points import Point
+from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.points import Point
 
 
 class Sets(Plane):

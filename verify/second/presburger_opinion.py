@@ -17,10 +17,10 @@ from soundline.verify.second.isl_planes import Outside
 from soundline.verify.second.presburger import decide
 from soundline.verify.second.presburger_questions import is_unsatisfiable
 from soundline.verify.second.solvers import version_of
-from soundline.verify.smt.counterexamples import replay
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.points import FAILS, Point
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.smt.counterexamples.scalars import replay
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.points import FAILS, Point
+from soundline.verify.verdicts.verdict import LayerResult
 
 LAYER_SECONDS = 30.0
 """After so long about one layer, the rest of its questions is left open."""

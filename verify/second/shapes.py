@@ -14,21 +14,21 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, zip_longest
 from math import prod
 
-from soundline.spec.arrays import Array
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import SoundlineError
-from soundline.spec.instances import Goal, goals
-from soundline.verify.layers import ROUNDING, dtypes_in_layer, layers_of
+from soundline.spec.rules.instances import Goal, goals
+from soundline.spec.values.arrays import Array
 from soundline.verify.second.asked import Asked, instances
-from soundline.verify.smt.counterexamples_sizes import small_sizes
-from soundline.verify.smt.counterexamples_tensors import (
+from soundline.verify.smt.counterexamples.replays import concrete, licences_of, number, replay, sizes
+from soundline.verify.smt.counterexamples.sizes import small_sizes
+from soundline.verify.smt.counterexamples.tensors import (
     Tries,
     show_difference,
     told_counterexample,
 )
-from soundline.verify.smt.replays import concrete, licences_of, number, replay, sizes
-from soundline.verify.smt.sampling import directed
-from soundline.verify.verdicts import Counterexample, Opinion
+from soundline.verify.smt.goals.sampling import directed
+from soundline.verify.verdicts.layers import ROUNDING, dtypes_in_layer, layers_of
+from soundline.verify.verdicts.verdict import Counterexample, Opinion
 
 FIRST_INSTANCES, DRAWN_INSTANCES = 16, 16
 MOST_SIZES = 6

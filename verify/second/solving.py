@@ -19,13 +19,13 @@ import z3
 from soundline.verify.second.asked import EXCLUDED, Asked, Opinion, instances
 from soundline.verify.second.batches import can_evaluate, outcomes, told
 from soundline.verify.second.solvers import Reply, Solver, point_of, solver
-from soundline.verify.smt.algebra import Algebra, Outside
-from soundline.verify.smt.counterexamples import replay
-from soundline.verify.smt.integers import Integers
-from soundline.verify.smt.machine import Machine
-from soundline.verify.smt.obligations import Obligation
-from soundline.verify.smt.points import FAILS, Point
-from soundline.verify.verdicts import LayerResult
+from soundline.verify.smt.counterexamples.scalars import replay
+from soundline.verify.smt.goals.algebra import Algebra, Outside
+from soundline.verify.smt.goals.obligations import Obligation
+from soundline.verify.smt.goals.points import FAILS, Point
+from soundline.verify.smt.integers.residue_classes import Integers
+from soundline.verify.smt.values.machine_numbers import Machine
+from soundline.verify.verdicts.verdict import LayerResult
 
 LAYER_SECONDS = 30.0
 """After so long about one layer, the rest of its instances or questions is left open."""

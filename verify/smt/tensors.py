@@ -24,19 +24,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.instances import CHOSEN, MAX_RANK, Goal, goals
-from soundline.spec.op_schema import Op
-from soundline.spec.rules import Rule
-from soundline.spec.terms import Term, Vector, show, subterms
-from soundline.verify.metering import metered
-from soundline.verify.smt import scalars
-from soundline.verify.smt.elements import Unsupported
-from soundline.verify.smt.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plans
-from soundline.verify.smt.every_rank_elements import about_elements
-from soundline.verify.smt.judging import PROVED, Court, Instance, Outcome
-from soundline.verify.smt.ranks_seen import with_ranks
-from soundline.verify.smt.solving import Budget
-from soundline.verify.verdicts import LayerResult
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import CHOSEN, MAX_RANK, Goal, goals
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Term, Vector, show, subterms
+from soundline.verify.smt.elements.elements import Unsupported
+from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.proving import scalars
+from soundline.verify.smt.proving.instances import PROVED, Court, Instance, Outcome
+from soundline.verify.smt.ranks.elements import about_elements
+from soundline.verify.smt.ranks.every_rank import HIGHEST, NotShown, Plan, free_classes, named_in, plans
+from soundline.verify.smt.ranks.instances import with_ranks
+from soundline.verify.verdicts.metering import metered
+from soundline.verify.verdicts.verdict import LayerResult
 
 NO_INSTANCE = (
     "the rule has no instance: its left side is ill-formed at every rank, or a condition excludes all"

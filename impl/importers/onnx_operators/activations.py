@@ -11,11 +11,11 @@ import functools
 import math
 from collections.abc import Callable
 
-from soundline.impl import gates, normal, special
-from soundline.impl.importers.node import Node, Refusal, along, number_line, operator
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.reductions import position_of_greatest
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, along, number_line, operator
+from soundline.impl.tensors.numerics import gates, normal, special
+from soundline.impl.tensors.tensor import Tensor
 
 ELU = 1.0
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875

@@ -8,8 +8,8 @@ otherwise: what is too large, the infinities included, becomes the greatest fini
 
 from __future__ import annotations
 
-from soundline.impl.importers.node import Node, Refusal, operator
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, operator
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, float8_e4m3fn, float8_e5m2, float32, largest_finite, lossless
 from soundline.spec.uop import Op
 

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from soundline.impl.importers import onnx_protos as protos
-from soundline.impl.importers.node import Node, Refusal, along, filled, number_line, operator, stored
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading import protos
+from soundline.impl.importers.reading.node import Node, Refusal, along, filled, number_line, operator, stored
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int64
 
 

@@ -8,8 +8,8 @@ repeated, a scan runs over the slices of its inputs.
 
 from __future__ import annotations
 
-from soundline.impl.importers.node import Node, Refusal, joined, operator, value_of
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, joined, operator, value_of
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, int64
 
 LIMIT = 4096

@@ -8,13 +8,13 @@ floats in float32, rounded once. Its transpose is a convolution of the spread in
 
 from __future__ import annotations
 
-from soundline.impl.importers.node import Node, Refusal, operator
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.quantisation import quantized, zero_point_of
 from soundline.impl.importers.onnx_operators.windows import windows_of
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors.convolutions import convolved
-from soundline.impl.tensors.windows import Window, padded, spread
+from soundline.impl.importers.reading.node import Node, Refusal, operator
+from soundline.impl.tensors.methods.convolutions import convolved
+from soundline.impl.tensors.methods.windows import Window, padded, spread
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, int32
 
 

@@ -12,12 +12,12 @@ import functools
 import math
 from collections.abc import Callable
 
-from soundline.impl import normal, special
-from soundline.impl.importers.node import Node, Refusal, along, filled, number_line, operator
-from soundline.impl.operands import broadcast
-from soundline.impl.promotion import accumulated
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
+from soundline.impl.analysis.sums import fold
+from soundline.impl.arrays.operands import broadcast
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.importers.reading.node import Node, Refusal, along, filled, number_line, operator
+from soundline.impl.tensors.numerics import normal, special
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float64
 from soundline.spec.uop import Op, UOp
 

@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
-from soundline.impl.importers.node import (
+from soundline.impl.analysis.sums import fold
+from soundline.impl.importers.onnx_operators.movement import taken
+from soundline.impl.importers.reading.node import (
     Node,
     Refusal,
     along,
@@ -25,9 +27,7 @@ from soundline.impl.importers.node import (
     stored,
     value_of,
 )
-from soundline.impl.importers.onnx_operators.movement import taken
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, int64
 from soundline.spec.uop import Op
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from soundline.impl.importers.node import (
+from soundline.impl.importers.reading.node import (
     Arrays,
     Node,
     Refusal,
@@ -25,8 +25,8 @@ from soundline.impl.importers.node import (
     selected,
     stored,
 )
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors.windows import padded
+from soundline.impl.tensors.methods.windows import padded
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_
 
 

@@ -8,10 +8,10 @@ Narrow floats are computed in float32 and rounded once.
 
 from __future__ import annotations
 
-from soundline.impl.importers.node import Node, Refusal, operator
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.pooling import p_norm
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, operator
+from soundline.impl.tensors.tensor import Tensor
 
 
 def _centred(x: Tensor, axes: list[int], epsilon: float) -> tuple[Tensor, Tensor, Tensor]:

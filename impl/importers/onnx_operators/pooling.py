@@ -11,7 +11,10 @@ import math
 
 import numpy as np
 
-from soundline.impl.importers.node import (
+from soundline.impl.analysis.sums import fold
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.importers.onnx_operators.windows import windows_of
+from soundline.impl.importers.reading.node import (
     Arrays,
     Node,
     Refusal,
@@ -22,11 +25,8 @@ from soundline.impl.importers.node import (
     selected,
     stored,
 )
-from soundline.impl.importers.onnx_operators.windows import windows_of
-from soundline.impl.promotion import accumulated
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors.windows import Window, bordered, unfolded
+from soundline.impl.tensors.methods.windows import Window, bordered, unfolded
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import int64
 from soundline.spec.uop import Op
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from soundline.impl.importers.node import Node, Refusal, along, number_line, operator, selected
-from soundline.impl.promotion import accumulated
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
+from soundline.impl.analysis.sums import fold
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.importers.reading.node import Node, Refusal, along, number_line, operator, selected
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import int32
 from soundline.spec.uop import Op
 

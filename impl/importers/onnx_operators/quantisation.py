@@ -8,11 +8,11 @@ axis, or for each block of an axis.
 
 from __future__ import annotations
 
-from soundline.impl import special
-from soundline.impl.importers.node import Node, Refusal, axis_in, operator
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.casts import converted
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, axis_in, operator
+from soundline.impl.tensors.numerics import special
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, float32, int32, uint8
 
 

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from soundline.impl import special
-from soundline.impl.importers.node import Node, Refusal, filled, joined, operator
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Node, Refusal, filled, joined, operator
+from soundline.impl.tensors.numerics import special
+from soundline.impl.tensors.tensor import Tensor
 
 Activation = Callable[[Tensor], Tensor]
 

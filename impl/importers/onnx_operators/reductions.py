@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from soundline.impl.importers.node import Node, along, axis_in, number_line, operator, selected
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.importers.reading.node import Node, along, axis_in, number_line, operator, selected
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import int64
 
 Fold = Callable[[Tensor, list[int]], Tensor]

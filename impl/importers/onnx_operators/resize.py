@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soundline.impl.importers.node import Arrays, Node, Refusal, along, operator, stored
+from soundline.impl.analysis.sums import fold
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.movement import taken
-from soundline.impl.promotion import accumulated
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
+from soundline.impl.importers.reading.node import Arrays, Node, Refusal, along, operator, stored
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_
 from soundline.spec.uop import Op
 

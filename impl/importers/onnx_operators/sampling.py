@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soundline.impl import special
-from soundline.impl.importers.node import Node, Refusal, filled, number_line, operator, stored
-from soundline.impl.promotion import accumulated
-from soundline.impl.sums import fold
-from soundline.impl.tensor import Tensor
+from soundline.impl.analysis.sums import fold
+from soundline.impl.arrays.promotion import accumulated
+from soundline.impl.importers.reading.node import Node, Refusal, filled, number_line, operator, stored
+from soundline.impl.tensors.numerics import special
+from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, int64
 from soundline.spec.uop import Op
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from soundline.impl.importers.node import Arrays, Node, Refusal, axis_in, filled, joined, operator
+from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.resize import weighted
-from soundline.impl.promotion import accumulated
-from soundline.impl.tensor import Tensor
-from soundline.impl.tensors.windows import Window, padded, unfolded
+from soundline.impl.importers.reading.node import Arrays, Node, Refusal, axis_in, filled, joined, operator
+from soundline.impl.tensors.methods.windows import Window, padded, unfolded
+from soundline.impl.tensors.tensor import Tensor
 
 
 def _angles(count: int, length: int) -> Arrays:

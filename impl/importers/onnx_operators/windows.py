@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soundline.impl.importers.node import Node, Refusal
-from soundline.impl.tensors.windows import Window
+from soundline.impl.importers.reading.node import Node, Refusal
+from soundline.impl.tensors.methods.windows import Window
 
 
 def windows_of(node: Node, space: Sequence[int], kernel: Sequence[int]) -> list[Window]:

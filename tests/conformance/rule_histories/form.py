@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.dtypes import DType
-from soundline.spec.rules import Rule
+from soundline.spec.rules.language import Rule
 from soundline.verify import rule, where
-from soundline.verify.layers import layers_of
+from soundline.verify.verdicts.layers import layers_of
 
 
 @dataclass(frozen=True)

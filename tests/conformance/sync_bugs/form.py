@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent, indent
 
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.synchronization.visibility import Policy
 
 _ID = re.compile(r"\s+# ([a-z]+(?:-[a-z0-9]+)+)$")
 _WAS = re.compile(r"^( *)\S.*?  # was: (.*)$")

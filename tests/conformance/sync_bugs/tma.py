@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from soundline.spec.visibility import Policy
+from soundline.spec.spork.synchronization.visibility import Policy
 
 from .form import Bug, cta
 

@@ -1,0 +1,86 @@
+"""
+Where a kernel can be stopped
+=============================
+
+A kernel that may run for long asks now and then whether it is to end (`soundline_stopped`, which the host answers), so
+that Ctrl-C stops a program. It asks at the head of a loop whose body is enough work that the question costs nothing
+beside it; a loop of little work that goes round very often is cut into blocks, and asks before each. A kernel of
+little work asks nothing. What a stopped kernel has written is nobody's.
+
+Work is counted in simple operations: instructions times the iterations of the loops around them. A lane of a vector is
+a part of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from soundline.impl.lower.linear.counts import trips
+from soundline.spec.uop import Op, UOp
+
+CHECK: Final = "soundline_stopped"
+LITTLE: Final = 1 << 26
+"""So much work, some 20 to 70 ms, is done without a question."""
+BODY: Final = 1 << 16
+"""At the head of a loop is asked where one iteration is at least so much work."""
+_LANES: Final = 8
+"""So many lanes of a value are counted as one operation."""
+
+DECLARATION: Final = f"""
+static int sl_go_on(void) {{ return 0; }}
+int (*{CHECK})(void) = sl_go_on;
+"""
+"""What a library with such kernels declares; the host puts its own function there."""
+
+
+def stops(instructions: Sequence[UOp]) -> dict[UOp, int]:
+    """The Ranges of a kernel at which it asks: 1 of those that ask at each iteration, of others the iterations in a
+    block.
+    """
+    bodies = _bodies(instructions)
+    found: dict[UOp, int] = {}
+    for loop, body in bodies.items():
+        if body * trips(loop) <= LITTLE:
+            continue
+        found[loop] = 1 if body >= BODY else math.ceil(4 * BODY / body)
+    return found
+
+
+def _bodies(instructions: Sequence[UOp]) -> dict[UOp, int]:
+    """The work of one iteration of each Range."""
+    found: dict[UOp, int] = {}
+    opened: list[tuple[UOp, int]] = []
+    for node in instructions:
+        if node.op is Op.Range:
+            opened.append((node, 1))
+            continue
+        if node.op is Op.End:
+            loop, body = opened.pop()
+            found[loop] = body
+            work = body * trips(loop)
+        else:
+            work = _work(node)
+        if opened:
+            opened[-1] = (opened[-1][0], opened[-1][1] + work)
+    return found
+
+
+def _work(node: UOp) -> int:
+    if node.op in (Op.Buffer, Op.Const, Op.Index):
+        return 0
+    shapes = [node.shape or (), *(s.shape or () for s in node.src)]
+    lanes = max(math.prod(s for s in shape if isinstance(s, int)) for shape in shapes)
+    return 1 if lanes <= _LANES else lanes // _LANES
+
+
+ASKS: Final = f"if ({CHECK}()) return;"
+"""The question: a kernel that is to end returns."""
+
+
+def blocks(name: str, first: str, end: str, size: int) -> tuple[str, str, str]:
+    """The head of a loop over the blocks of a Range, which asks before each; and where a block begins and ends."""
+    block = f"{name}_block"
+    head = f"for (int64_t {block} = {first}; {block} < {end}; {block} += {size}) {{ {ASKS}"
+    return head, f"(idx){block}", f"(idx)({end} - {block} < {size} ? {end} : {block} + {size})"

@@ -1,0 +1,234 @@
+"""
+Drawing stages
+==============
+
+A program after a stage as SVG. A Function is drawn as its graph (`drawing`). A list of kernels is drawn kernel below
+kernel: of each the graph of its values, where index arithmetic is written in the box that uses it, as a reader would
+write it, and the loops around a store, or inside a reduction, are lines of its box. A kernel that is a sequence of
+instructions, and the text that is rendered, are listings (`drawing_listing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from soundline.impl.inspect.graphs import (
+    LINE,
+    MARGIN,
+    MOST,
+    Graph,
+    Layers,
+    cut,
+    drawn_layers,
+    laid_out,
+    svg,
+    whole,
+    width_of,
+)
+from soundline.impl.inspect.listings import Listing, lines_of
+from soundline.impl.lower.linear.linearize import is_global, nest_of
+from soundline.spec.dtypes import bool_, index
+from soundline.spec.ops.textual_form import arg_text, value_text
+from soundline.spec.uop import AxisType, Op, UOp, toposort
+
+KERNELS = 12
+"""So many kernels are drawn; how many there are besides is said below."""
+_INFIX = {
+    Op.Add: "+",
+    Op.Sub: "-",
+    Op.Mul: "*",
+    Op.Idiv: "//",
+    Op.CDiv: "/",
+    Op.Mod: "%",
+    Op.CMod: "%",
+    Op.And: "&",
+    Op.Or: "|",
+    Op.CmpLt: "<",
+    Op.CmpLe: "<=",
+    Op.CmpGt: ">",
+    Op.CmpGe: ">=",
+    Op.CmpEq: "==",
+    Op.CmpNe: "!=",
+}
+
+
+def stage_picture(program: UOp, most: int = MOST) -> str:
+    """The picture of a program after a stage."""
+    if program.op is not Op.Linear:
+        return svg(program, most=most)
+    parts: list[str] = []
+    y = widest = MARGIN
+    for number, kernel in enumerate(program.src[:KERNELS]):
+        parts.append(_heading(f"kernel {number}", y))
+        y += LINE + MARGIN
+        drawn, width, height = _kernel(kernel, y, most)
+        parts.append(drawn)
+        y, widest = y + height + 2 * LINE, max(widest, width)
+    if len(program.src) > KERNELS:
+        parts.append(_heading(f"and {len(program.src) - KERNELS} more kernels", y))
+        y += LINE + MARGIN
+    return whole("\n".join(parts), max(widest, 200.0), y, "The kernels of a program")
+
+
+def _heading(text: str, y: float) -> str:
+    return f'<text x="{MARGIN}" y="{y + LINE:.1f}" fill="currentColor" font-weight="600">{text}</text>'
+
+
+def _kernel(kernel: UOp, y: float, most: int) -> tuple[str, float, float]:
+    """A kernel below y, and its width and height."""
+    if kernel.op is Op.Linear:
+        listing = Listing(lines_of(kernel))
+        return listing.drawn(y), listing.width, listing.height
+    layers = laid_out(graph_of(kernel), most)
+    boxes = [box for layer in layers for box in layer]
+    height = max((b.y + b.height for b in boxes), default=0.0)
+    _lower(layers, y)
+    return drawn_layers(layers), width_of(layers), height
+
+
+def _lower(layers: Layers, y: float) -> None:
+    for layer in layers:
+        for box in layer:
+            box.y += y
+
+
+# The graph of a kernel --------------------------------------------------------------------------------------------
+
+
+def graph_of(kernel: UOp) -> Graph:
+    """The values and effects of a Sink; places, loops and index arithmetic are no nodes of their own."""
+    around: dict[UOp, list[UOp]] = {}
+    for effect in kernel.src:
+        ranges, body = nest_of(effect)
+        for store in body.src if body.op is Op.Group else (body,):
+            around[store] = ranges
+    nodes = [n for n in toposort(kernel) if n is not kernel and _stands(n)]
+    found = {n: tuple(_used_by(n)) for n in nodes}
+    return Graph(
+        nodes,
+        lambda n: found.get(n, ()),
+        lambda n: _label(n, around.get(n, [])),
+        frozenset(),
+    )
+
+
+def _stands(node: UOp) -> bool:
+    """Whether a node has a box: a value that is no index, or an effect."""
+    if node.op in (Op.Load, Op.Reduce, Op.Wmma, Op.Custom, Op.AtomicAdd, Op.Barrier, Op.Call):
+        return True
+    if node.op is Op.Store:
+        return True
+    if node.shape is None or node.op in (
+        Op.Const,
+        Op.Buffer,
+        Op.Param,
+        Op.Index,
+        Op.After,
+        Op.Slice,
+        Op.Range,
+    ):
+        return False
+    return not _is_index(node)
+
+
+def _is_index(node: UOp) -> bool:
+    """Whether a value is written where it is used: an index, a comparison of them, or a constant in any shape."""
+    if node.dtype is index:
+        return True
+    if node.op in (Op.Reshape, Op.Expand):
+        return _is_index(node.src[0]) or node.src[0].op is Op.Const
+    if node.dtype is bool_ and node.op in _INFIX:
+        return all(s.op is Op.Const or _is_index(s) for s in node.src)
+    return node.op is Op.Stack and all(s.op is Op.Const for s in node.src)
+
+
+def _used_by(node: UOp) -> Iterator[UOp]:
+    """The nearest nodes with boxes that a node uses, in their order."""
+    waiting = list(reversed(node.src))
+    seen: set[UOp] = set()
+    while waiting:
+        source = waiting.pop()
+        if source in seen:
+            continue
+        seen.add(source)
+        if _stands(source):
+            yield source
+        else:
+            waiting.extend(reversed(source.src))
+
+
+def _label(node: UOp, around: Sequence[UOp]) -> tuple[str, ...]:
+    """What a box says: the op with the places and indices in it, what it makes, and the loops around it."""
+    lines = [cut(_said(node))]
+    if node.shape is not None:
+        lines.append(f"{node.dtype}{list(node.shape)}")
+    loops = [loop_text(r) for r in (node.src[1:] if node.op is Op.Reduce else around) if r.op is Op.Range]
+    lines += [cut(("over " if node.op is Op.Reduce else "for ") + ", ".join(loops))] * bool(loops)
+    return tuple(lines)
+
+
+def _said(node: UOp) -> str:
+    if node.op in (Op.Load, Op.Store):
+        place, *rest = node.src
+        gate = rest[-1] if len(rest) == 2 else None
+        return f"{node.op.name} {place_text(place)}" + (f" if {expression(gate)}" if gate is not None else "")
+    if node.op is Op.Reduce:
+        axes = f", axes {', '.join(map(str, node.arg.axes))}" if node.arg.axes else ""
+        return f"Reduce {node.arg.op.name}{axes}"
+    operands = [expression(s) if not _stands(s) else "·" for s in node.src]
+    arg = "" if node.arg is None else f" {arg_text(node.arg)}"
+    shaped = any(o != "·" for o in operands) and node.op not in (Op.Reshape, Op.Expand)
+    return f"{node.op.name}({', '.join(operands)}){arg}" if shaped else f"{node.op.name}{arg}"
+
+
+def loop_text(loop: UOp) -> str:
+    """A Range with its bound, and its type where that is not the usual one."""
+    kind = loop.arg.type
+    usual = kind in (AxisType.LOOP, AxisType.REDUCE)
+    return f"r{loop.arg.id} < {expression(loop.src[0])}" + ("" if usual else f" {kind.name}")
+
+
+def place_text(place: UOp) -> str:
+    """Where in which storage: ``b0[r1*8 + r2]``."""
+    at = None
+    while place.op in (Op.Index, Op.After, Op.Reshape):
+        at = place.src[1] if place.op is Op.Index else at
+        place = place.src[0]
+    name = storage_name(place)
+    return name if at is None else f"{name}[{expression(at)}]"
+
+
+def storage_name(storage: UOp) -> str:
+    """How storage is called, as in the C text."""
+    if storage.op is Op.Slice:
+        return f"t{expression(storage.src[1])}"
+    if storage.op in (Op.Buffer, Op.Param):
+        return f"{'b' if storage.op is Op.Param or is_global(storage) else 'acc'}{storage.arg.slot}"
+    return storage.op.name
+
+
+def expression(node: UOp, inner: bool = False) -> str:
+    """Index arithmetic as a reader writes it; what is no index is a dot."""
+    if node.op is Op.Const:
+        return str(node.arg.value) if node.dtype is index else value_text(node.arg)
+    if node.op is Op.Range:
+        return f"r{node.arg.id}"
+    if node.op is Op.Param:
+        return f"n{node.arg.slot}"
+    if node.op is Op.Stack:
+        return _stack_text(node)
+    if node.op in (Op.Reshape, Op.Expand):
+        return expression(node.src[0], inner)
+    if node.op in _INFIX and len(node.src) == 2:
+        text = f" {_INFIX[node.op]} ".join(expression(s, inner=node.op is not Op.Add) for s in node.src)
+        return f"({text})" if inner and node.op is not Op.Mul else text.replace(" * ", "*")
+    if not _is_index(node) or node.op in (Op.Load, Op.Cast):
+        return "·"
+    return f"{node.op.name}({', '.join(expression(s) for s in node.src)})"
+
+
+def _stack_text(node: UOp) -> str:
+    values = [expression(s) for s in node.src]
+    if len(values) > 4 and values == [str(k) for k in range(len(values))]:
+        return f"0…{len(values) - 1}"
+    return f"[{', '.join(values)}]"

@@ -1,0 +1,38 @@
+"""
+Nodes anew
+==========
+
+A pass goes through a graph, sources before users, and makes each node again over what its sources have become. What a
+node reaches is listed once, however many passes ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from weakref import ref
+
+from soundline.impl.analysis.cached import Remembered
+from soundline.spec.uop import UOp, toposort
+
+LONGEST = 1 << 12
+"""So many nodes are listed once and for all; what reaches more is walked through again."""
+
+_BELOW: Remembered[tuple[UOp, ...]] = Remembered()
+
+
+def under(root: UOp) -> tuple[UOp, ...]:
+    """What a node reaches, sources before users, and itself last: `toposort`, for what many passes ask of one node."""
+    below = _BELOW.data.get(ref(root))
+    if below is None:
+        order = tuple(toposort(root))
+        if len(order) <= LONGEST:
+            _BELOW[root] = order[:-1]
+        return order
+    return (*below, root)
+
+
+def over(node: UOp, new: Mapping[UOp, UOp]) -> UOp:
+    """A node over what its sources have become; the node itself where they have stayed what they were."""
+    src = node.src
+    now = tuple([new[s] for s in src])
+    return node if now == src else UOp(node.op, now, node.arg, node.tag)

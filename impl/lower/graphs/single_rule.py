@@ -1,0 +1,78 @@
+"""
+One rule at one node
+====================
+
+Lowering sometimes knows where a rule of the library is wanted, and which: it asks for one application, instead of
+rewriting with all rules. What is matched, and under which conditions, is as in `impl.rewriting.engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.matching.matcher import patterns_of
+from soundline.impl.rewriting.applications import attempt
+from soundline.impl.rules import premises
+from soundline.impl.rules.procedural import isolate_folded_range
+from soundline.spec.errors import IllFormed
+from soundline.spec.rules.building import build
+from soundline.spec.rules.language import Rule
+from soundline.spec.uop import Op, UOp
+
+
+class LoweredFacts(Facts):
+    """What is known of a lowered program: also that its loads read inside their buffers, which is discharged before."""
+
+    def _valid_of(self, node: UOp, at: Callable[[UOp], bool]) -> bool:
+        if node.op is Op.Buffer:
+            return True
+        if node.op is Op.Index and node.src[0].op is Op.Buffer:
+            return all(map(at, node.src[1:]))
+        if node.op is Op.Load:
+            return all(map(at, node.src))
+        return super()._valid_of(node, at)
+
+
+def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
+    """What a rule makes of a node, a scalar; None where it does not apply."""
+    for pattern in patterns_of(stated):
+        env = pattern.match(node, facts)
+        if env is None:
+            continue
+        try:
+            found = build(stated.right, env, node)
+        except IllFormed:  # this dtype has no instance of the rule
+            continue
+        if found.dtype is node.dtype and found.shape == node.shape:
+            return found
+    return None
+
+
+def isolated(fold: UOp, applied: Applied) -> UOp:
+    """A fold whose gate, if it has one, is a bound of the range that is folded, where it can be written as one."""
+    value = _converted_first(fold.src[0], applied)
+    if value.op is Op.Load and len(value.src) == 3:  # a closed gate gives the alternative
+        value = Op.Where(value.src[2], value, value.src[1])
+    if value.op is Op.Where and value.src[0].op in isolate_folded_range.ops:
+        done = attempt(isolate_folded_range, value.src[0], LoweredFacts())
+        if done is not None and done.kept:
+            applied.update((done.procedure,))
+            applied.rulings.setdefault(done.procedure, set()).add(done.ruling.verdict)
+            value = Op.Where(done.after, *value.src[1:])
+    return Op.Reduce(value, *fold.src[1:], arg=fold.arg)
+
+
+def _converted_first(value: UOp, applied: Applied) -> UOp:
+    """A choice that is made wider, as a sum of small integers has it, as one of wider values; any other as it is."""
+    if value.op is not Op.Cast:
+        return value
+    chosen = value.src[0]
+    if chosen.op is Op.Load and len(chosen.src) == 3:
+        chosen = Op.Where(chosen.src[2], chosen, chosen.src[1])
+    made = applied_to(premises.cast_of_choice, Op.Cast(chosen, arg=value.arg), LoweredFacts())
+    if made is None:
+        return value
+    applied.update((premises.cast_of_choice.id,))
+    return simplified(made, (), applied)

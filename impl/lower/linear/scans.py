@@ -1,0 +1,235 @@
+"""
+Scans
+=====
+
+A running fold in as many steps as it has elements. Inside a loop over i, a fold over everything behind a gate that lets
+k ≤ i pass becomes a fold over k < i + 1, by a rule of ``impl/rules/scans``; then, by the rule `fold_without_last`, what
+iteration i + 1 folds is what iteration i has folded, and one step. So linearizing keeps the fold in a register around
+the loop, and does that step in each iteration.
+
+The loop must stay a loop that runs upwards on one core; what is parallel is everything around it. A fold that runs
+from the end is one along the mirrored loop.
+
+*Invariant*: every fold has the elements that it had, in their order, but for those that it does not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.loops import closed, in_lanes, stride
+from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.scalars import zero
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to, isolated
+from soundline.impl.lower.graphs.views import trip_count
+from soundline.impl.lower.linear.linearize import nest_of, runs_along
+from soundline.impl.rules.tensors import scans
+from soundline.spec.ops.node import RangeArg
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
+
+ROWS = 4
+"""So many rows are scanned side by side: a step waits for the one before, and other rows fill the wait."""
+LANES = 256
+"""Lanes across the loop of a scan that reads side by side."""
+_LEAST = 4
+"""A loop shorter than this is not worth splitting."""
+
+BOUNDS = (
+    scans.fold_from,
+    scans.sum_from_of_floats,
+    scans.sum_from_among_zeros,
+    scans.product_from_of_floats,
+    scans.max_from_of_floats,
+    scans.fold_up_to,
+    scans.sum_up_to_of_floats,
+    scans.sum_up_to_among_zeros,
+    scans.product_up_to_of_floats,
+    scans.max_up_to_of_floats,
+)
+"""The rules that make a bound of a gate that something passes."""
+
+OR_NONE = (
+    scans.fold_from_or_none,
+    scans.sum_from_or_none_of_floats,
+    scans.sum_from_or_none_among_zeros,
+    scans.product_from_or_none_of_floats,
+    scans.max_from_or_none_of_floats,
+    scans.fold_up_to_or_none,
+    scans.sum_up_to_or_none_of_floats,
+    scans.sum_up_to_or_none_among_zeros,
+    scans.product_up_to_or_none_of_floats,
+    scans.max_up_to_or_none_of_floats,
+)
+"""The same of a gate that perhaps nothing passes: there is one step more, which is not noticed."""
+
+
+def scanned(nest: UOp, numbers: Iterator[int], applied: Applied) -> list[UOp] | None:
+    """The nest with its running folds as folds up to a loop, and laid out for them; None where it has none."""
+    ranges, body = nest_of(nest)
+    loops = [r for r in ranges if r.arg.type is AxisType.LOOP]
+    folds = [n for n in under(body) if n.op is Op.Reduce and len(n.src) == 2 and _is_gated(n, loops)]
+    if not folds:
+        return None
+    noted = Applied()
+    bounded = {f: b for f in folds if (b := _bounded(f, numbers, noted)) is not None}
+    for r in reversed(loops if bounded else []):
+        for mirrored in (False, True):
+            found = _along(body, r, bounded, numbers, noted, mirrored=mirrored)
+            if found is not None:
+                applied.take(noted)
+                return _laid_out(found[0], [found[1] if q is r else q for q in ranges], found[1], numbers)
+    return None
+
+
+def _gate_of(value: UOp) -> UOp | None:
+    value = value.src[0] if value.op is Op.Cast else value
+    if value.op is Op.Load and len(value.src) == 3:
+        return value.src[2]
+    return value.src[0] if value.op is Op.Where else None
+
+
+def _is_gated(fold: UOp, loops: Sequence[UOp]) -> bool:
+    """Whether what is folded stands behind a gate that depends on the fold and on a loop around it."""
+    gate = _gate_of(fold.src[0])
+    if gate is None:
+        return False
+    ranges = arithmetic.ranges_of(gate)
+    return fold.src[1] in ranges and not ranges.isdisjoint(loops)
+
+
+def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, UOp] | None:
+    """The fold with its gate as the bound of a range of its own, and what it is made of that; None without a rule."""
+    noted = Applied()
+    gated = isolated(fold, noted)
+    facts = LoweredFacts()
+    for stated in (*BOUNDS, *OR_NONE):
+        found = applied_to(stated, gated, facts)
+        if found is None:
+            continue
+        applied.take(noted)
+        applied.update((stated.id,))
+        (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
+        made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
+        return made, substitute(found, {inner: made})
+    return None
+
+
+def _behind_gate(fold: UOp) -> UOp:
+    """A fold of a choice whose loads are behind the gate as well: before its first element there is nothing to read."""
+    gate, chosen, other = fold.src[0].src
+    new: dict[UOp, UOp] = {}
+    for node in under(chosen):
+        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+        if made.op is Op.Load and fold.src[1] in arithmetic.ranges_of(made):
+            place, *behind = made.src
+            nothing, own = behind or (zero(made.dtype), None)
+            made = Op.Load(place, nothing, arithmetic.both(gate, own))
+        new[node] = made
+    return Op.Reduce(Op.Where(gate, new[chosen], other), *fold.src[1:], arg=fold.arg)
+
+
+def _anew(fold: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:
+    """A fold over one range with replacements in it, simplified, over a range that nothing else has."""
+    inner, old = fold.src
+    size = simplified(substitute(old.src[0], replacements), (), applied)
+    own = UOp(Op.Range, (size,), RangeArg(next(numbers), AxisType.REDUCE))
+    return Op.Reduce(
+        simplified(substitute(inner, {**replacements, old: own}), (), applied), own, arg=fold.arg
+    )
+
+
+def _along(
+    body: UOp,
+    r: UOp,
+    bounded: dict[UOp, tuple[UOp, UOp]],
+    numbers: Iterator[int],
+    applied: Applied,
+    *,
+    mirrored: bool,
+) -> tuple[UOp, UOp] | None:
+    """The body with its folds that run along r, or along r mirrored, and the loop; None where there is none."""
+    along = loop(trip_count(r), next(numbers), AxisType.LOOP) if mirrored else r
+    turned = (
+        {r: Op.Add(Op.Mul(along, arithmetic.number(-1)), arithmetic.number(trip_count(r) - 1))}
+        if mirrored
+        else {}
+    )
+    new: dict[UOp, UOp] = {}
+    for fold, (bound, whole) in bounded.items():
+        made = _anew(bound, turned, numbers, applied) if mirrored else bound
+        if runs_along(made, along) and _continues(made, along, numbers, applied):
+            new[fold] = substitute(whole, {**turned, bound: made})
+    if not new:
+        return None
+    return simplified(substitute(body, {**turned, **new}), (), applied), along
+
+
+def _continues(fold: UOp, r: UOp, numbers: Iterator[int], applied: Applied) -> bool:
+    """Whether the rules say what is done by induction: the first fold is one step, each next one step more."""
+    inner, own = fold.src
+    facts = LoweredFacts()
+    before = loop(trip_count(r) - 1, next(numbers), AxisType.LOOP)
+    now = arithmetic.add(before, arithmetic.number(1))
+    first = Op.Reduce(inner, substitute(own, {own.src[0]: arithmetic.number(1)}), arg=fold.arg)
+    whole = Op.Reduce(
+        inner, substitute(own, {own.src[0]: arithmetic.add(now, arithmetic.number(1))}), arg=fold.arg
+    )
+    start = applied_to(scans.fold_of_one_iteration, _renamed(first, own), facts)
+    found = applied_to(scans.fold_without_last, _renamed(whole, own), facts)
+    if start is None or found is None or found.op is not fold.arg.op:
+        return False
+    rest, step = found.src
+    kept = (
+        rest.op is Op.Reduce
+        and simplified(rest.src[1].src[0], (), applied) is now
+        and substitute(rest.src[0], {rest.src[1]: own}) is inner
+        and simplified(step, (), applied) is simplified(substitute(inner, {own: now}), (), applied)
+    )
+    if kept:
+        applied.update((scans.fold_of_one_iteration.id, scans.fold_without_last.id))
+    return kept
+
+
+def _renamed(fold: UOp, own: UOp) -> UOp:
+    """A fold whose body names another range, with its own one there."""
+    return Op.Reduce(substitute(fold.src[0], {own: fold.src[1]}), fold.src[1], arg=fold.arg)
+
+
+# Layout -----------------------------------------------------------------------------------------------------------
+
+
+def _laid_out(body: UOp, ranges: Sequence[UOp], r: UOp, numbers: Iterator[int]) -> list[UOp]:
+    """The loop of the scans innermost, and across it lanes, or some rows side by side."""
+    others = [q for q in ranges if q is not r]
+    if not others or others[-1].arg.type is not AxisType.LOOP or trip_count(others[-1]) < _LEAST:
+        return [closed(body, [*others, r])]
+    *around, across = others
+    if _side_by_side(body, across):
+        return [
+            closed(part, [*around, *steps, r, *lanes])
+            for part, steps, lanes in in_lanes(body, across, LANES, numbers)
+        ]
+    count, rest = divmod(trip_count(across), ROWS)
+    rows = loop(count, next(numbers), AxisType.LOOP) if count > 1 else arithmetic.number(0)
+    found = [_rows(body, across, rows, 0, ROWS, [*around, *([rows] if count > 1 else []), r])]
+    if rest:
+        found.append(_rows(body, across, arithmetic.number(0), count * ROWS, rest, [*around, r]))
+    return found
+
+
+def _side_by_side(body: UOp, q: UOp) -> bool:
+    """Whether all that a nest reads and writes lies side by side, or in one place, along a loop."""
+    places = [n.src[1] for n in under(body) if n.op is Op.Index]
+    strides = [stride(at, q) for at in places]
+    written = [stride(n.src[0].src[1], q) for n in under(body) if n.op is Op.Store]
+    return all(s in (0, 1) for s in strides) and all(s == 1 for s in written)
+
+
+def _rows(body: UOp, across: UOp, step: UOp, first: int, count: int, loops: Sequence[UOp]) -> UOp:
+    """A nest that does several rows in each iteration."""
+    start = arithmetic.add(arithmetic.mul(step, arithmetic.number(ROWS)), arithmetic.number(first))
+    rows = [substitute(body, {across: arithmetic.add(start, arithmetic.number(k))}) for k in range(count)]
+    stores = [s for row in rows for s in (row.src if row.op is Op.Group else (row,))]
+    return closed(Op.Group(*stores) if len(stores) > 1 else stores[0], loops)

@@ -1,0 +1,146 @@
+"""
+Folds that need no loop
+=======================
+
+What the source writes as a fold and is none: a position that is counted by a prefix sum of ones, and an element that is
+chosen by comparing its position. The rules of ``impl/rules/ranges`` say what such a fold is; here they are asked early,
+before it is decided which values are stored, because a fold without a loop is computed where it is read.
+
+*Invariant*: what stands for a fold has its value, and reads within every buffer whatever the index is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.facts import repeated_constant
+from soundline.impl.lower.graphs.costs import is_position
+from soundline.impl.lower.graphs.scalars import zero
+from soundline.impl.lower.graphs.simplify import RULES as SIMPLIFYING
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to, isolated
+from soundline.impl.lower.graphs.views import MOVEMENT
+from soundline.impl.rules.tensors import ranges, scans
+from soundline.spec.dtypes import bool_, index, int64
+from soundline.spec.uop import Op, UOp, substitute, toposort
+
+RULES = (
+    ranges.sum_of_same,
+    ranges.max_of_same,
+    ranges.sum_below,
+    ranges.sum_not_below,
+    ranges.fold_gated_to_one,
+    ranges.sum_gated_to_one,
+    ranges.sum_of_one_among_zeros,
+    ranges.max_gated_to_one,
+    scans.any_gated_to_one,
+    ranges.any_at_one,
+    ranges.any_is,
+)
+"""The rules that make an expression of a fold."""
+
+_BEFORE = tuple(r for r in SIMPLIFYING if r not in RULES)
+"""What is done before these rules are asked, one by one."""
+_LOOKED_AT = 100
+"""So many nodes are looked at before the rules are asked."""
+_COMPARED = (Op.CmpEq, Op.CmpNe, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
+
+
+def closed_form(fold: UOp, applied: Applied) -> UOp | None:
+    """A Reduce over ranges as an expression without loops, by the rules; None where they leave one."""
+    noted = Applied()
+    facts = LoweredFacts()
+    found = simplified(fold, (), noted, _BEFORE)
+    while found.op is Op.Reduce and len(found.src) == 2:
+        gated = isolated(found, noted)
+        made = None
+        for stated in RULES:
+            made = applied_to(stated, gated, facts)
+            if made is not None:
+                noted.update((stated.id,))
+                break
+        if made is None:
+            return None
+        found = simplified(_behind_its_gate(made, noted), (), noted, _BEFORE)
+    if any(n.op is Op.Reduce for n in toposort(found)):
+        return None
+    applied.take(noted)
+    return found
+
+
+def _behind_its_gate(choice: UOp, applied: Applied) -> UOp:
+    """A choice by position whose loads read at the index itself, behind the gate, and not at what is nearest to it.
+
+    Behind the gate the index is its own nearest (`nearest_of_inside`). Where an index could need more than 64 bits if
+    nothing is known of it, the nearest one stays.
+    """
+    if choice.op is not Op.Where or choice.src[0].op is not Op.And:
+        return choice
+    gate, chosen, other = choice.src
+    k, n = gate.src[1].src
+    near = _nearest(k, n)
+    new: dict[UOp, UOp] = {near: k}
+    for node in toposort(chosen):
+        if node.op is not Op.Load:
+            continue
+        made = substitute(node, new)
+        if made is not node:
+            if not all(map(_fits, toposort(made.src[0].src[1]))):
+                return choice
+            own = made.src[2] if len(made.src) == 3 else None
+            new[node] = Op.Load(made.src[0], zero(made.dtype), gate if own is None else Op.And(gate, own))
+            if own is not None:
+                new[node] = Op.Where(own, new[node], made.src[1])
+    new.pop(near)
+    if not new:
+        return choice
+    applied.update((scans.nearest_of_inside.id,))
+    return Op.Where(gate, substitute(chosen, new), other)
+
+
+def _nearest(k: UOp, n: UOp) -> UOp:
+    below = Op.Neg(Op.Max(k, arithmetic.number(0)))
+    return Op.Neg(Op.Max(below, Op.Sub(arithmetic.number(1), n)))
+
+
+def _fits(node: UOp) -> bool:
+    """Whether an index is known to fit 64 bits."""
+    known = arithmetic.bounds(node) if node.dtype is index and node.shape is not None else None
+    return known is None or (int64.min <= known.lo and known.hi <= int64.max)
+
+
+def may_have_one(value: UOp) -> bool:
+    """Whether what a Reduce along axes folds compares positions, or pads a constant: a cheap first question."""
+    queue, seen = deque((value,)), {value}
+    while queue and len(seen) < _LOOKED_AT:
+        node = queue.popleft()
+        if node.op in _COMPARED and (node.src[0].dtype is index or node.src[0].dtype.is_int):
+            return True
+        if node.op is Op.Pad and _is_constant(node.src[0]):
+            return True
+        inside = node.src[:1] if node.op in MOVEMENT else () if node.op is Op.Reduce else node.src
+        new = [s for s in inside if s not in seen]
+        seen.update(new)
+        queue.extend(new)
+    return False
+
+
+def names_a_place(node: UOp) -> bool:
+    """Whether a value says of every position whether it is the one that an index names, as True or as a number.
+
+    It is one comparison, and a fold that knows of it may need no loop, or be a scatter; one that only finds it in
+    storage must ask every element.
+    """
+    while node.op is Op.Cast or node.op in MOVEMENT:
+        node = node.src[0]
+    if node.op in (Op.And, Op.Mul):
+        return any(map(names_a_place, node.src)) if node.dtype is bool_ else False
+    if node.op is Op.Where:
+        return all(map(_is_constant, node.src[1:])) and names_a_place(node.src[0])
+    whole = node.op is Op.CmpEq and (node.src[0].dtype is index or node.src[0].dtype.is_int)
+    return whole and any(map(is_position, node.src))
+
+
+def _is_constant(node: UOp) -> bool:
+    return repeated_constant(node) is not None

@@ -1,0 +1,77 @@
+"""
+Threads
+=======
+
+Which loops are dealt out to cores. The iterations of an output's loops do not depend on each other, so any of them may
+be; it must be the outermost, so that a core is given work once. A nest that is worth it becomes a kernel of its own,
+because the cores meet again only where a kernel ends.
+
+*Invariant*: every iteration runs on one core, in the order in which it would have run, so no value changes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.views import trip_count
+from soundline.impl.lower.linear.linearize import nest_of, runs_along
+from soundline.impl.lower.linear.loop_nests import opened
+from soundline.impl.runtime.host import cores
+from soundline.spec.uop import AxisType, Op, UOp
+
+WORTH = 1 << 22
+"""So many simple operations are worth a core that must be woken: some fifty microseconds."""
+EVEN = 16
+"""A loop with this many iterations can be dealt out evenly enough; one with fewer if each core gets as many."""
+
+
+def work(nest: UOp) -> int:
+    """How many simple operations a nest does, roughly: what is folded is done for every iteration of the fold."""
+    rows, parts = opened(nest)
+    if rows:
+        return sum(map(work, parts)) * math.prod(map(trip_count, rows))
+    ranges, body = nest_of(nest)
+    total = 0
+    for node in under(body):
+        if node.op is Op.Reduce:
+            counts = (trip_count(r) for r in node.src[1:] if r.src[0].op is Op.Const)  # a scan does one step
+            total += math.prod(counts) * _size(node.src[0])
+    return (total + _size(body)) * math.prod(map(trip_count, ranges))
+
+
+def _size(body: UOp) -> int:
+    """The nodes of an expression outside of the reductions in it."""
+    seen, stack = {body}, [body]
+    while stack:
+        node = stack.pop()
+        new = () if node.op is Op.Reduce and node is not body else node.src
+        stack.extend(s for s in new if s not in seen)
+        seen.update(new)
+    return len(seen)
+
+
+def dealt_out(nest: UOp) -> UOp | None:
+    """The loop of a nest that is to be dealt out; None where it has none, or is not worth it."""
+    if work(nest) < WORTH:
+        return None
+    ranges, body = nest_of(nest)
+    folds = [n for n in under(body) if n.op is Op.Reduce]
+    loops = [
+        r
+        for r in ranges
+        if r.arg.type is AxisType.LOOP
+        and trip_count(r) > 1
+        and all(r in arithmetic.ranges_of(f) for f in folds)  # or every core would do all of such a reduction
+        and not any(runs_along(f, r) for f in folds)  # what one iteration has folded, the next one continues
+    ]
+    if not loops:
+        return None
+    count = cores()
+    even = (
+        r
+        for r in loops
+        if trip_count(r) >= EVEN or (trip_count(r) >= 2 * count and trip_count(r) % count == 0)
+    )
+    return next(even, max(loops, key=trip_count))

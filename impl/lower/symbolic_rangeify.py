@@ -1,0 +1,292 @@
+"""
+Rangeify at symbolic sizes
+==========================
+
+The kernels of a function whose shapes are expressions over sizes that are known when the program is called. The sizes
+are arguments: int32 Buffers of one element. A kernel reads them before its loops, whose bounds are made of them, so
+one program runs at every size.
+
+As in `rangeify`, a value is computed where it is read, and what moves data is index arithmetic; here every Reduce,
+every Contiguous and every costly expression has a kernel of its own. Temporaries have room for the greatest size; an
+argument has the elements that it is shrunk to, and no more. *Invariant*: what `rangeify` promises, at every size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from soundline.impl.analysis import arithmetic
+from soundline.impl.arrays.sizes import capacity
+from soundline.impl.lower.graphs.costs import ELEMENTWISE
+from soundline.impl.lower.graphs.scalars import identity_of, zero
+from soundline.spec.dtypes import DType, bool_, index, uint8
+from soundline.spec.errors import CompileError
+from soundline.spec.ops.sizes import as_node, difference, product, sizes_of
+from soundline.spec.uop import AxisType, Op, ReduceArg, Size, UOp, buffer, loop, toposort
+
+_COSTLY: Final = (Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry)
+Coordinates = tuple[UOp, ...]
+
+
+def is_symbolic(function: UOp) -> bool:
+    """Whether some shape of a Function is not made of numbers."""
+    return any(not isinstance(s, int) for n in toposort(function.src[0]) for s in n.shape or ())
+
+
+def rangeify_sizes(function: UOp) -> tuple[UOp, dict[UOp, UOp]]:
+    """The kernels of a Function with symbolic shapes, and the number of elements that each storage holds."""
+    state = _Symbolic(list(function.src[1:]))
+    state.measure(function.src[0])
+    outputs: list[UOp] = []
+    for output in function.src[0].src:
+        node = output
+        while node in outputs or node.op in (Op.Param, Op.Const):
+            node = Op.Contiguous(node)
+        outputs.append(node)
+    for node in outputs:
+        state.store(node, node.dtype)
+    for node in toposort(*outputs):
+        if node.shape is not None and node.dtype is not index and state.is_stored(node):
+            state.store(
+                node, uint8 if node.dtype is bool_ else node.dtype
+            )  # an arena of bytes holds no bools
+            state.kernels.append(state.kernel(node))
+    return Op.Linear(*state.kernels), state.held
+
+
+@dataclass
+class _Symbolic:
+    """One run: what is stored where, and the kernels so far."""
+
+    arguments: list[UOp]
+    storage: dict[UOp, UOp] = field(default_factory=dict)
+    held: dict[UOp, UOp] = field(default_factory=dict)
+    kernels: list[UOp] = field(default_factory=list)
+    values: dict[tuple[UOp, Coordinates, UOp | None], UOp] = field(default_factory=dict)
+    sizes: dict[UOp, UOp] = field(default_factory=dict)
+    loops: int = 0
+
+    def __post_init__(self) -> None:
+        self.held.update({b: arithmetic.number(b.arg.size) for b in self.arguments})
+
+    def measure(self, body: UOp) -> None:
+        """How many elements each argument has: what all that read it shrink it to, or else what its Buffer says."""
+        readers: dict[int, set[UOp | None]] = {}
+        for node in toposort(body):
+            for source in node.src:
+                if source.op is Op.Param:
+                    whole = node.op is Op.Shrink and (sizes_of(node.src[1]) or (1,))[0] == 0
+                    readers.setdefault(source.arg.slot, set()).add(node.src[2] if whole else None)
+        for slot, found in readers.items():
+            count = found.pop()
+            if count is not None and not found:
+                self.held[self.arguments[slot]] = self.size((sizes_of(count) or (0,))[0])
+
+    def is_stored(self, node: UOp) -> bool:
+        """Whether a value has a kernel of its own."""
+        return node in self.storage or node.op in (Op.Reduce, Op.Contiguous) or node.op in _COSTLY
+
+    def store(self, node: UOp, dtype: DType) -> None:
+        """Give a value storage."""
+        if node in self.storage:
+            return
+        if node.dtype is index:
+            raise CompileError("a value of dtype index cannot be stored", where=node.op.name)
+        slot = len(self.arguments) + len(self.storage)
+        self.storage[node] = buffer(slot, capacity(node.shape), dtype)
+        self.held[self.storage[node]] = self.size(product(node.shape or ()))
+
+    def size(self, size: Size) -> UOp:
+        """A size as the scalar that a kernel computes: what is an argument is loaded."""
+        root = as_node(size)
+        for node in toposort(root):
+            if node in self.sizes:
+                continue
+            if node.op is Op.Param:
+                own = Op.Load(Op.Index(self.arguments[node.arg.slot], arithmetic.number(0)))
+            elif node.op in (Op.Reshape, Op.Index):
+                own = self.sizes[node.src[0]]
+            else:
+                own = UOp(node.op, tuple(self.sizes[s] for s in node.src), node.arg) if node.src else node
+            self.sizes[node] = own
+        return self.sizes[root]
+
+    def shape(self, node: UOp) -> tuple[UOp, ...]:
+        """The sizes of a value as scalars of a kernel."""
+        return tuple(self.size(s) for s in node.shape or ())
+
+    def fresh(self, size: UOp, kind: AxisType) -> UOp:
+        """A new loop, or 0 where it would run once."""
+        if arithmetic.is_number(size, 1):
+            return arithmetic.number(0)
+        self.loops += 1
+        return loop(size, self.loops - 1, kind)
+
+    def kernel(self, node: UOp) -> UOp:
+        """The loops that store a value."""
+        coordinates = tuple(self.fresh(s, AxisType.LOOP) for s in self.shape(node))
+        value = self.computed(node, coordinates, None)
+        storage = self.storage[node]
+        effect: UOp = Op.Store(Op.Index(storage, self.flat(coordinates, node)), _as(storage.dtype, value))
+        for r in reversed(coordinates):
+            effect = Op.End(effect, r) if r.op is Op.Range else effect
+        return Op.Sink(effect)
+
+    def flat(self, coordinates: Sequence[UOp], node: UOp) -> UOp:
+        """The row-major number of a position."""
+        return _flattened(coordinates, self.shape(node))
+
+    def scalar(self, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
+        """An element of a value: loaded where it is stored, and computed otherwise; needed where the gate is open."""
+        key = node, at, gate
+        if key not in self.values:
+            if node in self.storage:
+                self.values[key] = self.loaded(self.storage[node], node, at, gate)
+            else:
+                self.values[key] = self.computed(node, at, gate)
+        return self.values[key]
+
+    def loaded(self, storage: UOp, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
+        place = Op.Index(storage, self.flat(at, node))
+        found = Op.Load(place) if gate is None else Op.Load(place, zero(storage.dtype), gate)
+        return _as(node.dtype, found)
+
+    def computed(self, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
+        """An element of a value from its sources."""
+        if node.op is Op.Const:
+            return node
+        if node.op is Op.Param:
+            return self.loaded(self.arguments[node.arg.slot], node, at, gate)
+        if node.op in ELEMENTWISE or (
+            node.op is Op.Bitcast and node.src[0].dtype.itemsize == node.dtype.itemsize
+        ):
+            if node.dtype is index and node.shape == ():
+                return self.size(node)
+            return UOp(node.op, tuple(self.scalar(s, at, gate) for s in node.src), node.arg)
+        if node.op is Op.Contiguous:
+            return self.scalar(node.src[0], at, gate)
+        if node.op is Op.Reduce:
+            return self.reduced(node, at)
+        if node.op is Op.Stack and arithmetic.is_number(at[0]):
+            return self.scalar(node.src[at[0].arg.value], at[1:], gate)
+        if node.op is Op.Stack:
+            chosen = self.scalar(node.src[-1], at[1:], gate)
+            for k in reversed(range(len(node.src) - 1)):
+                here = Op.CmpEq(at[0], arithmetic.number(k))
+                chosen = Op.Where(here, self.scalar(node.src[k], at[1:], gate), chosen)
+            return chosen
+        if node.op is Op.Pad:
+            return self.padded(node, at, gate)
+        if node.op is Op.Index:
+            return self.scalar(node.src[0], self.indexed(node, at, gate), gate)
+        return self.scalar(node.src[0], self.moved(node, at), gate)
+
+    def reduced(self, node: UOp, at: Coordinates) -> UOp:
+        """A fold; of an axis that may be empty, with the value of the fold of nothing (U-10)."""
+        if len(node.src) > 1:
+            raise CompileError("a Reduce over Ranges is no part of a tensor program", where="Reduce")
+        sizes = self.shape(node.src[0])
+        inside = tuple(
+            self.fresh(s, AxisType.REDUCE) if axis in node.arg.axes else c
+            for axis, (s, c) in enumerate(zip(sizes, at, strict=True))
+        )
+        ranges = [inside[a] for a in sorted(node.arg.axes) if inside[a].op is Op.Range]
+        value = self.scalar(node.src[0], inside, None)
+        if not ranges:
+            return value
+        total = Op.Reduce(value, *ranges, arg=ReduceArg(node.arg.op))
+        nothing = identity_of(node.arg.op, node.dtype, empty=True)
+        for r in ranges:
+            known = arithmetic.bounds(r.src[0])
+            if known is None or known.lo <= 0:
+                total = Op.Where(Op.CmpLe(r.src[0], arithmetic.number(0)), nothing, total)
+        return total
+
+    def padded(self, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
+        offsets, sizes = sizes_of(node.src[1]) or (), self.shape(node.src[0])
+        inside: list[UOp] = []
+        own: UOp | None = None
+        for c, offset, size, old, new in zip(
+            at, offsets, sizes, node.src[0].shape or (), node.shape or (), strict=True
+        ):
+            place = c if offset == 0 else Op.Sub(c, self.size(offset))
+            inside.append(place)
+            if difference(new, old) != 0:
+                low = None if offset == 0 else Op.CmpLe(arithmetic.number(0), place)
+                own = arithmetic.both(own, arithmetic.both(low, Op.CmpLt(place, size)))
+        value = self.scalar(node.src[0], tuple(inside), arithmetic.both(gate, own))
+        return value if own is None else Op.Where(own, value, zero(node.dtype))
+
+    def indexed(self, node: UOp, at: Coordinates, gate: UOp | None) -> Coordinates:
+        """Where an Index reads its source: each index stands for its axis."""
+        rest = list(at)
+        found = [self.scalar(i, (rest.pop(0),) if i.shape else (), gate) for i in node.src[1:]]
+        return (*found, *rest)
+
+    def moved(self, node: UOp, at: Coordinates) -> Coordinates:
+        """Where a movement op reads its source."""
+        source = node.src[0]
+        match node.op:
+            case Op.Permute:
+                found = dict(zip(node.arg, at, strict=True))
+                return tuple(found[axis] for axis in range(len(at)))
+            case Op.Flip:
+                rows = zip(at, self.shape(node), node.arg, strict=True)
+                return tuple(
+                    Op.Sub(Op.Sub(s, arithmetic.number(1)), c) if flagged else c for c, s, flagged in rows
+                )
+            case Op.Expand:
+                rows_of = zip(at, self.shape(source), strict=True)
+                return tuple(arithmetic.number(0) if arithmetic.is_number(s, 1) else c for c, s in rows_of)
+            case Op.Shrink:
+                offsets = sizes_of(node.src[1]) or ()
+                return tuple(arithmetic.add(c, self.size(o)) for c, o in zip(at, offsets, strict=True))
+            case Op.Reshape:
+                return self.reshaped(node, at)
+        raise CompileError(f"{node.op.name} is not lowered at symbolic sizes", where=node.op.name)
+
+    def reshaped(self, node: UOp, at: Coordinates) -> Coordinates:
+        """Axes are matched in the shortest groups that hold equally many elements at every size."""
+        old, new = node.src[0].shape or (), node.shape or ()
+        found: list[UOp] = []
+        i = k = 0
+        while i < len(old) or k < len(new):
+            ends = (
+                (p, q)
+                for total in range(1, len(old) - i + len(new) - k + 1)
+                for p in range(i, len(old) + 1)
+                for q in range(k, len(new) + 1)
+                if (p - i) + (q - k) == total and difference(product(old[i:p]), product(new[k:q])) == 0
+            )
+            p, q = next(ends, (len(old), len(new)))
+            flat = _flattened(at[k:q], [self.size(s) for s in new[k:q]])
+            found += _unflattened(flat, [self.size(s) for s in old[i:p]])
+            i, k = p, q
+        return tuple(found)
+
+
+def _as(dtype: DType, value: UOp) -> UOp:
+    return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
+
+
+def _flattened(coordinates: Sequence[UOp], sizes: Sequence[UOp]) -> UOp:
+    total = arithmetic.number(0)
+    for c, size in zip(coordinates, sizes, strict=True):
+        total = arithmetic.add(arithmetic.mul(total, size), c)
+    return total
+
+
+def _unflattened(flat: UOp, sizes: Sequence[UOp]) -> list[UOp]:
+    first = next((k for k, s in enumerate(sizes) if not arithmetic.is_number(s, 1)), None)
+    found: list[UOp] = []
+    for k, size in reversed(list(enumerate(sizes))):
+        if arithmetic.is_number(size, 1):
+            found.append(arithmetic.number(0))
+        elif k == first:
+            found.append(flat)
+        else:
+            found.append(Op.Mod(flat, size))
+            flat = Op.Idiv(flat, size)
+    return found[::-1]

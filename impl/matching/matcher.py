@@ -1,0 +1,250 @@
+"""
+Matching
+========
+
+A rule's left side, compiled to closures that compare it with a node and bind the rule's variables. What is matched is
+an instance for which the rule is proved, and nothing else:
+
+- A rule without tensors is about single elements, so it applies elementwise at any shape. A rule with tensors applies
+  at the ranks for which it has instances.
+- A Const is a constant or a view that repeats one; a number is that number of the node's dtype. In a rule with
+  tensors, a Value is a scalar or a view that repeats one.
+- A variable that occurs twice is one node. Operands of commutative ops are tried in both orders, which the rules of
+  `rules.commutativity` justify.
+- Bounds come from `Facts.bounds`, conditions are decided by `conditions.holds`, and what is not known does not match.
+- A variable that the right side may use where the left does not must be valid; one that it drops must have no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from soundline.impl.analysis.facts import REPEATING, Facts
+from soundline.impl.matching.conditions import holds
+from soundline.impl.matching.demands import extra_demands
+from soundline.impl.matching.reductions import close_scopes
+from soundline.impl.matching.steps import PatternCompiler, possible_ops
+from soundline.impl.matching.straight_line import Direct, direct
+from soundline.impl.matching.strides import is_strided, root_of
+from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, node_at
+from soundline.impl.rules.scalars import commutativity
+from soundline.spec.dtypes import DType, all_dtypes
+from soundline.spec.errors import RuleError
+from soundline.spec.ops.node import UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.building import Abstraction, Env
+from soundline.spec.rules.instances import dtypes_of
+from soundline.spec.rules.language import Rule, variables_in
+from soundline.spec.rules.spellings import is_truth
+from soundline.spec.rules.terms import Term, Value, show, subterms
+
+COMMUTATIVE: dict[Op, Rule] = {
+    Op.Add: commutativity.add_commutative,
+    Op.Mul: commutativity.mul_commutative,
+    Op.Max: commutativity.max_commutative,
+    Op.And: commutativity.and_commutative,
+    Op.Or: commutativity.or_commutative,
+    Op.Xor: commutativity.xor_commutative,
+    Op.CmpEq: commutativity.eq_commutative,
+    Op.CmpNe: commutativity.ne_commutative,
+}
+"""The ops whose operands are tried in both orders, each with the rule that justifies it."""
+
+_VALUED = ("Value", "Const", "Interval", "Bool", "Size", "Tensor", "Body")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pattern:
+    """A rule's left side in one order of the operands of its commutative ops, ready to be matched."""
+
+    rule: Rule
+    left: Term
+    """The left side in this order."""
+    ops: tuple[frozenset[Op] | None, ...]
+    """The ops that the root of a match and each of its sources can have; None for any."""
+    step: Step
+    late: tuple[Late, ...]
+    exchanged: tuple[str, ...]
+    """The commutativity rules that lead from the rule's left side to this order."""
+    demanding: frozenset[str]
+    """The variables that must be valid."""
+    demanding_if_full: frozenset[str]
+    """Those that must be valid even if no fold of the left side is empty."""
+    folds: tuple[Path, ...]
+    """Where the folds of the left side stand."""
+    dropped: tuple[str, ...]
+    """The variables that must have no effect."""
+    default_dtype: DType
+    new_loops: int = 0
+    """How many fresh ranges the right side makes."""
+
+    def direct(self) -> Direct | None:
+        """The pattern as one function, if the rule says no more than which ops stand where."""
+        demanded = self.demanding if self.demanding == self.demanding_if_full else None
+        return None if self.late or self.new_loops else direct(self.rule, self.left, self.dropped, demanded)
+
+    def may_match(self, ops: tuple[Op, ...]) -> bool:
+        """Whether a node whose own op and sources' ops are these can be a match."""
+        return all(admitted is None or op in admitted for op, admitted in zip(ops, self.ops, strict=False))
+
+    def match(self, node: UOp, facts: Facts) -> Env | None:
+        """What the variables are bound to, where a node is the left side and the conditions hold."""
+        bound: Binding = {}
+        if not self.step(node, bound):
+            return None
+        env = Env(bound.pop(DTYPE, self.default_dtype), bound)
+        admitted = all(late(node, env, facts) for late in self.late) and self._admits(node, env, facts)
+        if admitted and self.new_loops:
+            return replace(env, loops=facts.new_loops(node, self.new_loops))
+        return env if admitted else None
+
+    def _admits(self, node: UOp, env: Env, facts: Facts) -> bool:
+        return (
+            not any(facts.has_effect(_expression(env, name)) for name in self.dropped)
+            and all(holds(condition, env, facts) for condition in self.rule.given)
+            and all(facts.always_valid(_expression(env, name)) for name in self._demands(node, facts))
+        )
+
+    def _demands(self, node: UOp, facts: Facts) -> frozenset[str]:
+        if self.demanding == self.demanding_if_full:
+            return self.demanding
+        full = all(facts.folds_something(node_at(node, path)) for path in self.folds)
+        return self.demanding_if_full if full else self.demanding
+
+
+def _expression(env: Env, name: str) -> UOp:
+    """The node that a variable is bound to; of a Body, its expression."""
+    bound = env.bound[name]
+    node = bound.expression if isinstance(bound, Abstraction) else bound
+    assert isinstance(node, UOp)
+    return node
+
+
+@cache
+def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
+    """A rule compiled for matching. Raises ``RuleError`` where a match would leave a variable unbound.
+
+    A claim has no patterns: it says what holds, and rewrites nothing.
+    """
+    if stated.claimed:
+        return ()
+    valued = {name for name, kind in stated.kinds.items() if kind.kind in _VALUED}
+    lost = valued & variables_in(stated.left) - variables_in(stated.right)
+    demanding, demanding_if_full = extra_demands(stated), extra_demands(stated, folds_something=True)
+    patterns = []
+    for left, exchanged in _orders(stated.left, stated):
+        compiler = PatternCompiler(stated)
+        step = compiler.value(left, (), typed=False)
+        close_scopes(compiler)
+        _check_bound(stated, compiler.binds)
+        patterns.append(
+            Pattern(
+                stated,
+                left,
+                _ops_of(left, stated),
+                step,
+                tuple(compiler.late),
+                exchanged,
+                demanding,
+                demanding_if_full,
+                tuple(compiler.folds),
+                tuple(name for name in stated.kinds if name in lost),
+                dtypes_of(stated)[0],
+                _fresh_ranges(stated),
+            )
+        )
+    return tuple(patterns)
+
+
+@cache
+def roots_of(stated: Rule) -> frozenset[Op] | None:
+    """The ops that the root of a match can have; None for any. It is known without compiling the rule."""
+    return frozenset() if stated.claimed else _possible(stated.left, stated)
+
+
+def _fresh_ranges(stated: Rule) -> int:
+    return max((t.args[1] for t in subterms(stated.right) if t.head == "fresh"), default=0)
+
+
+def _check_bound(stated: Rule, binds: set[str]) -> None:
+    needed = set().union(*(variables_in(t) for t in (stated.left, stated.right, *stated.given)))
+    unbound = sorted(needed - binds)
+    if unbound:
+        raise RuleError(
+            f"a match of {show(stated.left)} does not say what {', '.join(unbound)} is",
+            file=stated.file,
+            line=stated.line,
+            rule=stated.id,
+            hint="let every variable stand in the left side, not only inside an expression that is computed",
+        )
+
+
+def _ops_of(left: Term, stated: Rule) -> tuple[frozenset[Op] | None, ...]:
+    """The ops that a node must have to be this term, and those that its sources must have."""
+    return (_possible(left, stated), *(_possible(a, stated) for a in _sources(left)))
+
+
+def _sources(term: Term) -> tuple[Any, ...]:
+    """The parts of a term that are sources of its node, in their order."""
+    if is_strided(term):
+        return ()
+    match term.head:
+        case "op" | "over":
+            return term.args[1:]
+        case "body":
+            return ()
+        case Op.Reduce:
+            return term.args[:1]
+    return term.args
+
+
+def _possible(term: Any, stated: Rule) -> frozenset[Op] | None:
+    if not isinstance(term, Value) or term.head == "every axis":
+        return None
+    if term.head is Op.Not and not is_truth(term, stated.kinds):
+        return None
+    if is_strided(term):
+        return frozenset((root_of(term),))
+    if isinstance(term.head, Op) or term.head == "over":
+        return frozenset((term.head if isinstance(term.head, Op) else Op.Reduce,))
+    if term.head == "op":
+        kind = stated.kinds[term.args[0].args[0]].kind
+        return frozenset(op for dtype in all_dtypes for op in possible_ops(kind, dtype))
+    if term.head in ("literal", "identity") or (
+        term.head == "var" and stated.kinds[term.args[0]].kind == "Const"
+    ):
+        return frozenset((Op.Const, *REPEATING))
+    return None
+
+
+def _orders(term: Term, stated: Rule) -> list[tuple[Term, tuple[str, ...]]]:
+    """A term with the operands of its commutative ops in every order, and the rules that each order uses."""
+    if not isinstance(term, Value) or term.head in ("literal", "var"):
+        return [(term, ())]
+    found: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [((), ())]
+    for arg in term.args:
+        inside = _orders(arg, stated) if isinstance(arg, Term) else [(arg, ())]
+        found = [((*args, a), (*used, *more)) for args, used in found for a, more in inside]
+    orders: list[tuple[Term, tuple[str, ...]]] = [(type(term)(term.head, args), used) for args, used in found]
+    why = _why_commutative(term, stated)
+    if why is not None:
+        known = {show(t) for t, _ in orders}
+        swapped = [(_turned(t), (*used, why.id)) for t, used in orders]
+        orders += [(t, used) for t, used in swapped if show(t) not in known]
+    return orders
+
+
+def _why_commutative(term: Value, stated: Rule) -> Rule | None:
+    """The rule that lets the two operands of a term be exchanged; None where they may not."""
+    if term.head == "op":
+        is_monoid = stated.kinds[term.args[0].args[0]].kind == "Monoid"
+        return commutativity.monoid_commutative if is_monoid else None
+    return COMMUTATIVE.get(term.head) if isinstance(term.head, Op) else None
+
+
+def _turned(term: Term) -> Term:
+    """A term with its two operands exchanged; an op that is a variable stays before them."""
+    *op, a, b = term.args
+    return type(term)(term.head, (*op, b, a))

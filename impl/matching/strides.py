@@ -1,0 +1,130 @@
+"""
+Patterns of strides
+===================
+
+The steps for a Pad and a Shrink with a stride. There is no op for them, but five movement ops
+(`spec.evaluation.strides`). What may be such a place is taken apart into the value, the offset, the shape and the
+stride, and put together again: it is one where that gives the same node.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from soundline.impl.analysis.facts import Facts
+from soundline.impl.matching.types import Binding, Path, Step, anything, node_at
+from soundline.spec.dtypes import index
+from soundline.spec.errors import IllFormed
+from soundline.spec.ops.node import Shape, UOp
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import as_size, equal, same_shape, sizes_of
+from soundline.spec.rules.building import Env, build, build_vector, strided
+from soundline.spec.rules.terms import Term
+from soundline.spec.uop import const
+
+if TYPE_CHECKING:
+    from soundline.impl.matching.steps import PatternCompiler
+
+CHAINS: dict[Op, tuple[Op, ...]] = {
+    Op.Pad: (Op.Pad, Op.Shrink, Op.Reshape, Op.Pad, Op.Reshape),
+    Op.Shrink: (Op.Reshape, Op.Shrink, Op.Reshape, Op.Shrink, Op.Pad),
+}
+"""The ops that a Pad and a Shrink with a stride are, the outermost first."""
+
+Parts = tuple[UOp, Shape, Shape, Shape]
+"""A value, and the offset, the shape and the stride with which it is placed, or taken."""
+
+
+def is_strided(term: Term) -> bool:
+    """Whether a term is a Pad or a Shrink with a stride."""
+    return term.head in CHAINS and len(term.args) == 4
+
+
+def root_of(term: Term) -> Op:
+    """The op of the node that such a term is."""
+    return CHAINS[term.head][0]  # type: ignore[index]  # the head of a strided term is one of two ops
+
+
+def step_of(compiler: PatternCompiler, term: Term, path: Path) -> Step:
+    """The step for such a term at a path below the root."""
+    op = term.head
+    assert isinstance(op, Op)
+    inner = compiler.whole(term.args[0], (*path, *(0 for _ in CHAINS[op])))
+    vectors = [_vector(compiler, op, v, path, k) for k, v in enumerate(term.args[1:], 1)]
+
+    def step(node: UOp, bound: Binding) -> bool:
+        parts = parts_of(op, node)
+        if parts is None or not inner(parts[0], bound):
+            return False
+        return all(vector(part, bound) for vector, part in zip(vectors, parts[1:], strict=True))
+
+    return step
+
+
+def parts_of(op: Op, node: UOp) -> Parts | None:
+    """What a node places, or takes, with a stride; None where it is no such chain of ops."""
+    nodes = [node]
+    for expected in CHAINS[op]:
+        if nodes[-1].op is not expected:
+            return None
+        nodes.append(nodes[-1].src[0])
+    x = nodes[-1]
+    placed = nodes[0] if op is Op.Pad else nodes[3]
+    offset = sizes_of(placed.src[1])
+    shape = sizes_of(node.src[2] if op is Op.Pad else node.src[1])
+    pairs = sizes_of(nodes[3].src[2] if op is Op.Pad else nodes[2].src[1])
+    if x.shape is None or offset is None or shape is None or pairs is None:
+        return None
+    stride = pairs[1::2]
+    if not len(x.shape) == len(offset) == len(shape) == len(stride):
+        return None
+    try:
+        again = strided(op, x, offset, shape, stride)
+    except IllFormed:
+        return None
+    return (x, offset, shape, stride) if again is node else None
+
+
+def _vector(compiler: PatternCompiler, op: Op, term: Term, path: Path, position: int) -> Step:
+    """The step for the offset, the shape or the stride."""
+
+    def found(root: UOp) -> Shape:
+        parts = parts_of(op, node_at(root, path))
+        assert parts is not None
+        vector = parts[position]
+        assert isinstance(vector, tuple)
+        return vector
+
+    if term.head == "var":
+        name = term.args[0]
+        compiler.binds.add(name)
+        return lambda sizes, bound: (
+            len(sizes) <= compiler.most
+            and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
+        )
+    if term.head != "entries":
+        compiler.late.append(
+            lambda root, env, facts: (
+                same_shape(build_vector(term, env, len(found(root))), found(root)) is True
+            )
+        )
+        return lambda sizes, bound: len(sizes) <= compiler.most
+    steps = [_entry(compiler, e, found, k) for k, e in enumerate(term.args)]
+    return lambda sizes, bound: (
+        len(sizes) == len(steps) and all(s(size, bound) for s, size in zip(steps, sizes, strict=True))
+    )
+
+
+def _entry(compiler: PatternCompiler, term: Term, found: object, axis: int) -> Step:
+    """The step for one number of a vector: known, bound, or compared late where it is computed."""
+    if term.head == "literal":
+        return compiler.size(int(term.args[0]))
+    if term.head == "var":
+        return compiler.size(term.args[0])
+    assert callable(found)
+
+    def late(root: UOp, env: Env, facts: Facts) -> bool:
+        return equal(as_size(build(term, env, const(0, index))), found(root)[axis]) is True
+
+    compiler.late.append(late)
+    return anything

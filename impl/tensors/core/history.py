@@ -1,0 +1,211 @@
+"""
+Histories
+=========
+
+What gradients need to know of lazy tensors. A tensor that asks for gradients is a *leaf*: its graph begins with a
+``Detach`` that carries the number of the leaf as its tag, so that two leaves of equal value are two nodes and what made
+the value is left behind. A value that was computed and stored keeps, if it depends on a leaf, the graph that made it:
+it is used like any stored value, and a derivative passes through the graph. One that depends on no leaf forgets its
+graph, and knows only from which values it came: a derivative by one of those is refused, since it would be 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary, WeakSet
+
+from soundline.impl.tensors.numerics.derivatives import stated
+from soundline.spec.errors import UsageError
+from soundline.spec.gradients import backward as law
+from soundline.spec.uop import Op, UOp, substitute, toposort
+
+_MADE_BY: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
+_CAME_FROM: WeakKeyDictionary[UOp, WeakSet[UOp]] = WeakKeyDictionary()
+"""The stored values that one came from whose graph was forgotten."""
+_TRACKED: WeakKeyDictionary[UOp, bool] = WeakKeyDictionary()
+_NOT_CONSTANT = frozenset((Op.Buffer, Op.Param, Op.Threefry, Op.Call, Op.Function, Op.CustomFunction))
+_NUMBERS = itertools.count()
+_PAUSED: ContextVar[bool] = ContextVar("paused", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The tag of a leaf."""
+
+    number: int
+
+
+def leaf(value: UOp) -> UOp:
+    """A fresh leaf of this value."""
+    return Op.Detach(value, tag=Leaf(next(_NUMBERS)))
+
+
+def is_leaf(node: UOp) -> bool:
+    """Whether this is the node of a leaf."""
+    return node.op is Op.Detach and isinstance(node.tag, Leaf)
+
+
+def is_result(node: UOp) -> bool:
+    """Whether this is a stored value that remembers the graph that made it."""
+    return node in _MADE_BY
+
+
+def without_marks(node: UOp) -> UOp:
+    """The node below those that only say that no gradient passes."""
+    while node.op is Op.Detach:
+        node = node.src[0]
+    return node
+
+
+def tracked(root: UOp) -> bool:
+    """Whether a value depends on a leaf in a way that a derivative may follow."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in _TRACKED:
+            stack.pop()
+            continue
+        before = () if node.op is Op.Detach else node.src
+        waiting = [s for s in before if s not in _TRACKED]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        _TRACKED[node] = is_leaf(node) or node in _MADE_BY or any(_TRACKED[s] for s in before)
+    return _TRACKED[root]
+
+
+def kept(value: UOp, graph: UOp) -> UOp:
+    """A stored value, which remembers the graph that made it if a derivative may pass there.
+
+    A leaf is left what it is, under its number; nothing need remember how its value was made.
+    """
+    if is_leaf(graph):
+        return Op.Detach(value, tag=graph.tag)
+    if tracked(graph):
+        _MADE_BY[value] = graph
+        _TRACKED.pop(value, None)
+    else:
+        beginnings = _beginnings(graph)
+        for node in _beginnings(value):
+            _CAME_FROM[node] = WeakSet(beginnings)
+    return value
+
+
+def _beginnings(graph: UOp) -> set[UOp]:
+    """The stored values that a value depends on, and those that they came from."""
+    own = {n for n in toposort(graph) if n.op is Op.Buffer}
+    return own.union(*(_CAME_FROM[n] for n in own if n in _CAME_FROM))
+
+
+def whole(roots: Sequence[UOp]) -> tuple[list[UOp], dict[UOp, UOp]]:
+    """Graphs with every stored value replaced by the graph that made it; and the stored values by those graphs."""
+    new: dict[UOp, UOp] = {}
+    stored: dict[UOp, UOp] = {}
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        below = (_MADE_BY[node],) if node in _MADE_BY else node.src
+        waiting = [s for s in below if s not in new]
+        if node not in new and waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if node in new:
+            continue
+        if node in _MADE_BY:
+            new[node] = new[below[0]]
+            stored[new[node]] = node
+        elif any(new[s] is not s for s in below):
+            new[node] = UOp(node.op, tuple(new[s] for s in below), node.arg, node.tag)
+        else:
+            new[node] = node
+    return [new[r] for r in roots], stored
+
+
+def leaves(root: UOp) -> dict[int, list[UOp]]:
+    """The leaves that a whole graph depends on, by number; a derivative passes no mark above them.
+
+    A leaf has two nodes where some graphs are older than its computed value.
+    """
+    found: dict[int, list[UOp]] = {}
+    seen: set[UOp] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if is_leaf(node):
+            found.setdefault(node.tag.number, []).append(node)
+        elif node.op is not Op.Detach:
+            stack.extend(node.src)
+    return dict(sorted(found.items()))
+
+
+def gradients(y: UOp, xs: Sequence[UOp], seed: UOp | None) -> list[UOp]:
+    """The law's gradients of y, or of the sum of seed·y, with respect to xs; stored values are used where they are."""
+    from soundline.impl.program.custom import adjoints
+
+    _require_own_nodes(xs)
+    (target, *sources), stored = whole([y, *xs])
+    known = leaves(target)
+    nodes = [known.get(x.tag.number, [x]) if is_leaf(x) else [x] for x in sources]
+    _require_graph(target, [n for some in nodes for n in some])
+    parts = iter(law.gradient(target, [n for some in nodes for n in some], seed, adjoints(), stated))
+    found = [functools.reduce(Op.Add, [next(parts) for _ in some]) for some in nodes]
+    together = substitute(Op.Tuple(*found), stored) if stored else Op.Tuple(*found)
+    return list(together.src)
+
+
+def _require_own_nodes(xs: Sequence[UOp]) -> None:
+    """Refuse a derivative by a constant, whose node is that of every equal constant of the program."""
+    for x in xs:
+        if not any(n.op in _NOT_CONSTANT or is_leaf(n) for n in toposort(x)):
+            raise UsageError(
+                "wants targets that are values of their own; given one made of constants, which is the same node "
+                "as every equal constant of the program. Write `Tensor(…, requires_grad=True)`",
+                where="gradient",
+            )
+
+
+def _require_graph(y: UOp, xs: Sequence[UOp]) -> None:
+    """Refuse a derivative by a value that y came from, where the graph between them was forgotten."""
+    reached = set(toposort(y))
+    ended = [_CAME_FROM[n] for n in reached if n in _CAME_FROM]
+    if ended and any(x not in reached and any(b in e for b in _beginnings(x) for e in ended) for x in xs):
+        raise UsageError(
+            "wants a tensor that still has the graph from the targets to it; given one whose value was computed "
+            "from them and stored. Take the gradient before the value (`numpy`, `item`, `realize`), or "
+            "let the target ask for gradients from the beginning: `Tensor(…, requires_grad=True)`",
+            where="gradient",
+        )
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """In this context tensors are used as if each were detached.
+
+    >>> from soundline.impl.tensors.tensor import Tensor
+    >>> w = Tensor([1.0, 2.0], requires_grad=True)
+    >>> with no_grad():
+    ...     (w * 2.0).requires_grad
+    False
+    """
+    token = _PAUSED.set(True)
+    try:
+        yield
+    finally:
+        _PAUSED.reset(token)
+
+
+def seen(node: UOp) -> UOp:
+    """A graph as an operation is to use it: detached, where gradients are paused."""
+    if _PAUSED.get() and tracked(node):
+        return node.src[0] if is_leaf(node) else Op.Detach(node)
+    return node

@@ -1,0 +1,36 @@
+"""
+Convolutions
+============
+
+What every convolution is computed as, however many axes of space it has and whoever asks for it: one fold over channels
+and window of the products of every window with the weights. The fold ascends in row-major order and is never cut into
+blocks, as that of a matrix product is not (U-10); so its axes stay apart, and the lowering tiles it like a product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from soundline.impl.analysis import sums
+from soundline.impl.tensors.methods.reductions import Reductions
+from soundline.impl.tensors.methods.windows import Window, bordered, unfolded
+from soundline.spec.uop import Op
+
+T = TypeVar("T", bound=Reductions)
+
+
+def convolved(x: T, weights: T, windows: Sequence[Window], groups: int) -> T:
+    """Σ over channels and window of x[N, C, S…] · W[M, C/groups, K…], as [N, M, S'…], in the dtype of both.
+
+    The windows lie along the axes of space. C must be the channels of the weights times the groups, which divide M.
+    """
+    n, (m, per_group) = x.shape[0], weights.shape[:2]
+    rank = len(windows)
+    views = unfolded(bordered(x, windows, 0), windows)
+    space, kernel = views.shape[2 : 2 + rank], views.shape[2 + rank :]
+    views = views.reshape(n, groups, 1, per_group, *space, *kernel)
+    filters = weights.reshape(1, groups, m // groups, per_group, *([1] * rank), *kernel)
+    products = views * filters
+    axes = [3, *range(4 + rank, 4 + 2 * rank)]
+    return x.of(sums.fold(products.uop, Op.Add, axes)).reshape(n, m, *space)

@@ -1,0 +1,92 @@
+"""
+Groups in shared memory
+=======================
+
+What a Reduce over GROUP_REDUCE axes is on a machine: every member of the group stores what it has folded to a LOCAL
+Buffer, the members meet at a Barrier, and what the Buffer then holds is folded in the order of the members.
+`with_local_buffers` writes a kernel so, with the same value bit for bit; the stage Optimize may do it.
+
+In the meaning of a Sink an End is over when all its iterations are. On a machine the iterations of a LOCAL, WARP or
+GROUP_REDUCE axis are threads, and none of them knows when the others have come so far: what threads have stored to a
+LOCAL Buffer may only be read after a Barrier (U-51). `unsynchronized` finds the reads that are not. A Linear needs no
+such condition: there `workgroups` runs the threads from Barrier to Barrier, and refuses what meets in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from soundline.spec.evaluation.frames import base_of
+from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axis, size_of
+from soundline.spec.kernels.warps import total
+from soundline.spec.ops import bodies
+from soundline.spec.ops.axes import is_thread_axis
+from soundline.spec.ops.node import AxisType, BufferArg, UOp, substitute, toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.ops.sizes import as_node
+
+
+def is_grouped(node: UOp) -> bool:
+    """Whether a node folds what the members of a group have folded."""
+    return node.op is Op.Reduce and any(r.arg.type is AxisType.GROUP_REDUCE for r in node.src[1:])
+
+
+def with_local_buffers(kernel: Kernel) -> UOp:
+    """The Sink of a kernel whose groups store what they fold to LOCAL Buffers."""
+    sink = kernel.sink
+    while True:
+        fold = next((n for n in toposort(sink) if is_grouped(n)), None)
+        if fold is None:
+            return sink
+        sink = substitute(sink, {fold: _shared(sink, fold)})
+
+
+def _shared(sink: UOp, fold: UOp) -> UOp:
+    """A Reduce over a group as a LOCAL Buffer, a Barrier, and a Reduce in the order of the members."""
+    value, members = fold.src[0], fold.src[1:]
+    around = sorted((r for r in bodies.free_ranges(fold) if is_thread_axis(r)), key=lambda r: int(r.arg.id))
+    count = math.prod(size_of(r) for r in (*around, *members))
+    local = UOp(Op.Buffer, (), BufferArg(_next_slot(sink), count, fold.dtype, _device(sink), "LOCAL"))
+    put: UOp = Op.Store(Op.Index(local, _position([*around, *members])), value)
+    for member in reversed(members):
+        put = Op.End(put, member)
+    readers = [fresh_axis(sink, size_of(r), AxisType.REDUCE, skip) for skip, r in enumerate(members)]
+    held = Op.After(local, Op.Barrier(put))
+    read = Op.Load(Op.Index(held, _position([*around, *readers])))
+    return UOp(Op.Reduce, (read, *readers), fold.arg)
+
+
+def _position(ranges: Sequence[UOp]) -> UOp:
+    """The row-major number of an iteration."""
+    found = ranges[0]
+    for r in ranges[1:]:
+        found = total([Op.Mul(found, as_node(size_of(r))), r])
+    return found
+
+
+def _next_slot(sink: UOp) -> int:
+    return 1 + max((n.arg.slot for n in toposort(sink) if n.op is Op.Buffer), default=-1)
+
+
+def _device(sink: UOp) -> str:
+    return sink.device if isinstance(sink.device, str) else "CPU"
+
+
+def unsynchronized(sink: UOp) -> list[UOp]:
+    """The reads of LOCAL Buffers after what threads have stored, without a Barrier after the threads."""
+    return [
+        node
+        for node in toposort(sink)
+        if node.op is Op.After
+        and base_of(node).op is Op.Buffer
+        and base_of(node).arg.addrspace == "LOCAL"
+        and any(_ends_threads(dep) for dep in node.src[1:])
+    ]
+
+
+def _ends_threads(effect: UOp) -> bool:
+    """Whether an effect comes after all threads of an axis only because a loop over them is closed."""
+    if effect.op is Op.End:
+        return is_thread_axis(effect.src[1]) or _ends_threads(effect.src[0])
+    return effect.op is Op.Group and any(_ends_threads(member) for member in effect.src)

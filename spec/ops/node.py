@@ -1,0 +1,313 @@
+"""
+The node
+========
+
+A UOp is the tuple (op, src, arg, tag). Equal tuples are one object: nodes are interned by structure, and constants by
+dtype and bit pattern, so that ``1``, ``1.0``, ``True``, ``-0.0`` and NaN are five things (U-21). A node is immutable,
+is checked against the op table when it is made, and carries the properties that its construction had to know.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Union
+
+from soundline.spec.dtypes import DType, Element
+from soundline.spec.errors import IllFormed
+from soundline.spec.ops.schema import Op
+
+Device = str | tuple[str, ...] | None
+Size = Union[int, "UOp"]
+"""A size: a number, or an ``index`` expression that is not yet one."""
+Shape = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstArg:
+    """A constant's value and dtype; equal when the dtype and the bit pattern are."""
+
+    value: Element
+    dtype: DType
+    key: tuple[object, ...] = field(init=False, repr=False)
+    """What tells constants apart: the dtype, and of the value its type and what its bits tell."""
+
+    def __post_init__(self) -> None:
+        kind = type(self.value)
+        told: object = self.value
+        if kind is float and (self.value != self.value or self.value == 0):
+            told = str(self.value)  # every NaN is one constant, and the zeros are two
+        object.__setattr__(self, "key", (self.dtype, kind, told))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstArg) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class ParamArg:
+    """Slot, dtype, and what a binding must have besides: device, address space, shard axis, bounds."""
+
+    slot: int
+    dtype: DType
+    device: Device = None
+    addrspace: str = "GLOBAL"
+    axis: int | None = None
+    bounds: tuple[ConstArg, ConstArg] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArg:
+    """Slot (the identity), number of elements, dtype, device and address space."""
+
+    slot: int
+    size: int
+    dtype: DType
+    device: Device = "CPU"
+    addrspace: str = "GLOBAL"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceArg:
+    """Number of elements and dtype of a Slice."""
+
+    size: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceArg:
+    """The operator of a Reduce and the axes it folds."""
+
+    op: Op
+    axes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadArg:
+    """Where a Load puts the value; None keeps the device or address space of its source."""
+
+    device: Device = None
+    addrspace: str | None = None
+
+
+class AxisType(Enum):
+    """The kind of a Range; the letter is the source's."""
+
+    GLOBAL = "g"
+    LOCAL = "l"
+    WARP = "w"
+    THREAD = "t"
+    LOOP = "L"
+    REDUCE = "R"
+    GROUP_REDUCE = "G"
+    UPCAST = "u"
+    UNROLL = "r"
+
+    __hash__ = object.__hash__  # a member is one object
+
+
+@dataclass(frozen=True, slots=True)
+class RangeArg:
+    """The identity of a loop and its AxisType."""
+
+    id: int
+    type: AxisType = AxisType.LOOP
+
+
+@dataclass(frozen=True, slots=True)
+class WmmaArg:
+    """Dims (N, M, K), input dtype and accumulator dtype of a tensor core, and the device that has it."""
+
+    dims: tuple[int, int, int]
+    input: DType
+    accumulator: DType
+    device: str = "CUDA"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Properties:
+    """The four derived properties that construction computes; min_max is computed on demand."""
+
+    dtype: DType
+    shape: Shape | None
+    device: Device
+    axis: int | None
+
+
+def _types(arg: object) -> object:
+    """The types inside an arg: Python takes True and 1 for equal, but one is no arg where the other is."""
+    if isinstance(arg, tuple):
+        return tuple(_types(a) for a in arg)
+    if isinstance(arg, ParamArg | BufferArg | SliceArg | ReduceArg | LoadArg | RangeArg | WmmaArg):
+        return type(arg), *(type(getattr(arg, name)) for name in arg.__slots__)
+    return type(arg)
+
+
+def is_hashable(value: object) -> bool:
+    """Whether an arg or a tag can take part in the identity of a node."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+_UNTYPED = (DType, str, bytes)
+"""The types whose values equal no value of another type."""
+
+
+def _identity(op: Op, src: tuple[UOp, ...], arg: Any, tag: object) -> tuple[object, ...]:
+    """What a tuple is interned by: sources are themselves, a constant is its key, any other arg has its types."""
+    kind = type(arg)
+    if kind is ConstArg:
+        arg = arg.key
+    elif kind not in _UNTYPED:
+        return op, src, _types(arg), arg, tag
+    return op, src, kind, arg, tag
+
+
+class _Fields:
+    """What a node consists of; a node is one of these until it is complete."""
+
+    __slots__ = ("__weakref__", "arg", "axis", "device", "dtype", "op", "properties", "shape", "src", "tag")
+    op: Op
+    src: tuple[UOp, ...]
+    arg: Any
+    tag: Any
+    dtype: DType
+    shape: Shape | None
+    device: Device
+    axis: int | None
+    properties: Properties
+    """The last four, as the laws gave them."""
+
+
+class UOp(_Fields):
+    """One node of a program; see the op table for what each op means.
+
+    Raises ``IllFormed``, with the id of the broken constraint, where the op table does not admit the tuple.
+    """
+
+    __slots__ = ()
+    laws: ClassVar[Callable[[Op, tuple[UOp, ...], Any], Properties]]
+    """Checks a tuple and derives its properties; set by `uop`, which joins constraints and laws."""
+
+    def __new__(cls, op: Op, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
+        """The one node of this tuple."""
+        identity = (op, src, None, tag) if arg is None else _identity(op, src, arg, tag)
+        try:
+            entry = _INTERNED.get(identity)
+        except TypeError:  # an arg that cannot be hashed is no arg of any op: let the laws say so
+            entry = None
+        known = entry() if entry is not None else None
+        if known is not None:
+            return known
+        properties = cls.laws(op, src, arg)
+        if tag is not None and not is_hashable(tag):
+            raise IllFormed(op.name, "U-21", given=f"tag {tag!r}", wants="a tag that can be hashed")
+        node: Any = object.__new__(_Fields)
+        node.op, node.src, node.arg, node.tag = op, src, arg, tag
+        node.dtype, node.shape = properties.dtype, properties.shape
+        node.device, node.axis, node.properties = properties.device, properties.axis, properties
+        node.__class__ = cls  # complete, and from now on immutable
+        entry = _Entry(node, _forget)
+        entry.identity = identity
+        present = _INTERNED.setdefault(identity, entry)
+        return node if present is entry else _entered(entry, node)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Nodes are immutable."""
+        raise AttributeError(f"a UOp is immutable: {name} cannot be set")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the tuple, so that a loaded node is interned again."""
+        return UOp, (self.op, self.src, self.arg, self.tag)
+
+    def __repr__(self) -> str:
+        return _text(self, depth=4)
+
+
+class _Entry(weakref.ref[UOp]):
+    """A node in the table of nodes, which keeps none alive."""
+
+    __slots__ = ("identity",)
+    identity: tuple[object, ...]
+
+
+_INTERNED: dict[tuple[object, ...], _Entry] = {}
+_LOCK = threading.RLock()
+"""Held while an entry is replaced or removed, so that threads that make one tuple get one node."""
+
+
+def _entered(entry: _Entry, node: UOp) -> UOp:
+    """Put a node in the place of one that is gone, or find the one that another thread has entered meanwhile."""
+    with _LOCK:
+        present = _INTERNED.setdefault(entry.identity, entry)
+        known = present()
+        if known is None:
+            _INTERNED[entry.identity] = entry
+    return node if known is None else known
+
+
+def _forget(entry: _Entry) -> None:
+    """Take a node that is gone out of the table, where no other has its place by now."""
+    with _LOCK:
+        if _INTERNED.get(entry.identity) is entry:
+            del _INTERNED[entry.identity]
+
+
+def _text(node: UOp, depth: int) -> str:
+    """The node as the calls that build it, cut where it gets deep."""
+    if node.op is Op.Const:
+        return f"const({node.arg.value!r}, {node.dtype})"
+    if node.op is Op.Param and depth:
+        sizes = ", ".join(_size_text(s, depth - 1) for s in node.shape or ())
+        shape = f", ({sizes}{',' if len(node.shape or ()) == 1 else ''})" if sizes else ""
+        return f"param({node.arg.slot}, {node.dtype}{shape})"
+    inside = [_text(s, depth - 1) if depth else "…" for s in node.src]
+    if node.arg is not None:
+        inside.append(f"arg={node.arg!r}")
+    return f"Op.{node.op.name}({', '.join(inside)})"
+
+
+def _size_text(size: Size, depth: int) -> str:
+    return _text(size, depth) if isinstance(size, UOp) else str(size)
+
+
+def toposort(*roots: UOp) -> Iterator[UOp]:
+    """Every node that the roots reach, once each, sources before users."""
+    met: set[UOp] = set()
+    order: list[UOp] = []
+    stack: list[Any] = [*reversed(roots)]
+    while stack:
+        node = stack.pop()
+        if node is None:  # what lies below this mark is a node whose sources are in order
+            order.append(stack.pop())
+        elif node not in met:
+            met.add(node)
+            src = node.src
+            if src:
+                stack.append(node)
+                stack.append(None)
+                stack += src[::-1]
+            else:
+                order.append(node)
+    return iter(order)
+
+
+def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
+    """`root` with nodes replaced; every node above a replacement is made, and so checked, anew."""
+    new: dict[UOp, UOp] = {}
+    for node in toposort(root):
+        if node in replacements:
+            new[node] = replacements[node]
+        else:
+            src = tuple([new[s] for s in node.src])
+            new[node] = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+    return new[root]

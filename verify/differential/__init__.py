@@ -1,1 +1,0 @@
-"""The law against what others wrote: the same programs, given to both."""

@@ -1,0 +1,76 @@
+"""
+First inputs
+============
+
+Before anything is proved of sides that fold, a few small inputs: a wrong rule often fails at the first of them, while
+an attempt to prove it may go through many ways to take folds apart. What agrees here says nothing; what differs is
+evaluated again, and made small, as every counterexample is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from soundline.spec.errors import IllFormed, SoundlineError
+from soundline.spec.ops.node import toposort
+from soundline.spec.ops.schema import Op
+from soundline.spec.rules.instances import Goal
+from soundline.spec.values.arrays import Array
+from soundline.verify.smt.counterexamples.replays import Inputs, concrete, licences_of, number, replay, sizes
+from soundline.verify.smt.goals.order import counted
+from soundline.verify.verdicts.layers import ROUNDING
+
+MOST_ELEMENTS = 60
+"""Inputs with more elements than this are left for later."""
+
+MOST_SIZES = 4
+"""Of so many sizes each is tried alone; of more, all together."""
+
+
+def is_worth_trying(goal: Goal) -> bool:
+    """Whether there are sizes to choose, and a side folds, exactly: licensed rounding may be all that differs."""
+    if not sizes(goal) or not licences_of(goal).isdisjoint(ROUNDING):
+        return False
+    sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
+    return any(node.op is Op.Reduce for side in sides for node in toposort(side))
+
+
+def differing_sizes(goal: Goal) -> dict[str, int] | None:
+    """Small sizes at which inputs that count 1, 2, 3 … show a difference; None where these show none."""
+    names = sizes(goal)
+    for chosen in _choices(len(names)):
+        found = dict(zip(names, chosen, strict=True))
+        inputs = counted_inputs(goal, found)
+        shown = replay(goal, inputs) if inputs is not None else None
+        if shown is not None and shown.differs:
+            return found
+    return None
+
+
+def _choices(count: int) -> Iterator[tuple[int, ...]]:
+    """Numbers for so many sizes, the smallest first: one of them 2, then 2 and 3 in turn."""
+    if count <= MOST_SIZES:
+        for k in range(count - 1, -1, -1):
+            yield tuple(2 if n == k else 1 for n in range(count))
+    if count > 1:
+        yield tuple(2 + n % 2 for n in range(count))
+        yield tuple(3 - n % 2 for n in range(count))
+
+
+def counted_inputs(goal: Goal, chosen: dict[str, int]) -> Inputs | None:
+    """Inputs of these sizes that count 1, 2, 3 …; None where there are none, or too many elements."""
+    given = {name: number(n) for name, n in chosen.items()}
+    others = {name: node for name, node in goal.variables.items() if name not in given}
+    try:
+        shapes = {name: concrete(node.shape, goal, given) for name, node in others.items()}
+    except SoundlineError:
+        return None
+    if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
+        return None
+    count, inputs = iter(range(1, MOST_ELEMENTS + 1)), dict(given)
+    for name, shape in shapes.items():
+        dtype = others[name].dtype
+        elements = tuple(counted(dtype, next(count)) for _ in range(math.prod(shape)))
+        inputs[name] = Array(dtype, shape, elements)
+    return inputs
