@@ -16,8 +16,7 @@ from soundline.spec.dtypes import DType, bool_, index, uint8, void
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops import bodies
 from soundline.spec.ops.bounds import Bounds, min_max
-from soundline.spec.ops.node import Device, Properties, Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Device, Op, Properties, Shape, Size, UOp
 from soundline.spec.ops.shards import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
 from soundline.spec.ops.sizes import as_size, multiply, product, sizes_of
 from soundline.spec.ops.table import TABLE, group_of

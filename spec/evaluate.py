@@ -19,10 +19,8 @@ from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame, Functions, Program, base_of
 from soundline.spec.evaluation.linear import run_linear
 from soundline.spec.evaluation.loops import launched, repeated
+from soundline.spec.evaluation.memory import Addresses, Bytes, Write
 from soundline.spec.evaluation.memory_effects import (
-    Addresses,
-    Bytes,
-    Write,
     buffer_length,
     contents,
     in_memory,
@@ -40,8 +38,7 @@ from soundline.spec.evaluation.values import (
     param_value,
 )
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.arrays import Array, Invalid, same_cell
 
 __all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]

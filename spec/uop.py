@@ -14,7 +14,6 @@ from typing import Any
 from soundline.spec.derived_props import derive
 from soundline.spec.dtypes import DType, Element, bool_, int32, round_to, wrap
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops import schema
 from soundline.spec.ops.constraints import ARGS, CHECKS, has_field_types
 from soundline.spec.ops.node import (
     AxisType,
@@ -22,6 +21,7 @@ from soundline.spec.ops.node import (
     ConstArg,
     Device,
     LoadArg,
+    Op,
     ParamArg,
     Properties,
     RangeArg,
@@ -35,7 +35,7 @@ from soundline.spec.ops.node import (
     substitute,
     toposort,
 )
-from soundline.spec.ops.schema import Entry, Op
+from soundline.spec.ops.schema import Entry
 from soundline.spec.ops.sizes import Condition, as_node
 from soundline.spec.ops.table import TABLE
 
@@ -143,12 +143,7 @@ def _given(src: tuple[UOp, ...], arg: Any) -> str:
     return "; ".join([*parts, *([f"arg {arg!r}"] if arg is not None else [])]) or "nothing"
 
 
-def _construct(op: Op, src: tuple[Any, ...], arg: Any, tag: Any) -> UOp:
-    return UOp(op, src, arg, tag)
-
-
 UOp.laws = staticmethod(laws)
-schema.constructor.make = _construct
 
 
 def obligations(root: UOp) -> list[tuple[str, UOp]]:

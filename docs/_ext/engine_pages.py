@@ -10,7 +10,7 @@ from rst import block, code, escape, table, title
 
 from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.dtypes import index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import given, rule
 from soundline.spec.rules.terms import Const, Value
 from soundline.spec.uop import const, loop

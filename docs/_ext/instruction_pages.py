@@ -7,7 +7,7 @@ import re
 from rst import block, code, escape, fields, label, table, title
 from spork_pages import rich
 
-from soundline.spec.spork.language.types import SPELLING
+from soundline.spec.spork.language.nodes import SPELLING
 from soundline.spec.spork.library.memories import examples
 from soundline.spec.spork.library.schema import Instruction, Operand
 from soundline.spec.spork.library.table import CHAPTERS

@@ -18,7 +18,7 @@ from soundline.spec.spork.constructs import device, programs, synchronization
 from soundline.spec.spork.constructs.schema import Construct
 from soundline.spec.spork.constructs.table import CONSTRUCTS
 from soundline.spec.spork.language.expressions import BINARY, FUNCTIONS
-from soundline.spec.spork.language.types import DTYPES
+from soundline.spec.spork.language.nodes import DTYPES
 
 GROUPS = {
     "program": "Programs and expressions",

@@ -14,8 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from soundline.spec.ops.node import _INTERNED, Properties, UOp, _entered, _Entry, _Fields, _forget, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import (
+    _INTERNED,
+    Op,
+    Properties,
+    UOp,
+    _entered,
+    _Entry,
+    _Fields,
+    _forget,
+    toposort,
+)
 from soundline.spec.ops.table import group_of
 from soundline.spec.uop import laws
 

@@ -10,8 +10,7 @@ constant, as `x + (c1 + c2)`: the operation on constants is built, and folds.
 from __future__ import annotations
 
 from soundline.impl.analysis.facts import REPEATING, repeated_constant
-from soundline.spec.ops.node import Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.uop import const, expand, reshape
 from soundline.spec.values import elementwise
 from soundline.spec.values.elementwise import ELEMENTWISE, operand_dtype, scalar

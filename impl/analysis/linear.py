@@ -22,8 +22,7 @@ from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.analysis.folding import repeat
 from soundline.spec.dtypes import DType, index, wrap
 from soundline.spec.ops.bounds import Known
-from soundline.spec.ops.node import Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.rules.procedures import Knowledge
 from soundline.spec.uop import const
 

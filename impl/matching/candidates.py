@@ -14,8 +14,7 @@ from soundline.impl.analysis.facts import REPEATING, Facts
 from soundline.impl.matching.matcher import Pattern, patterns_of, roots_of
 from soundline.impl.matching.straight_line import UNSURE, AtSources, Direct
 from soundline.spec.errors import IllFormed, SoundlineError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import same_shape
 from soundline.spec.rules.building import Env, build
 from soundline.spec.rules.language import Rule

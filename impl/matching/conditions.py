@@ -16,8 +16,7 @@ from soundline.spec.dtypes import DType, Element, bool_, index, zero_of
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import sizes
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import Env, build, decide, has_dtype
 from soundline.spec.rules.spellings import SPELLED
 from soundline.spec.rules.terms import Static, Term

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from soundline.spec.dtypes import DType, all_dtypes
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.language import Rule, variables_in

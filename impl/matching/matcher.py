@@ -32,8 +32,7 @@ from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, node
 from soundline.impl.rules.scalars import commutativity
 from soundline.spec.dtypes import DType, all_dtypes
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import Abstraction, Env
 from soundline.spec.rules.instances import dtypes_of
 from soundline.spec.rules.language import Rule, variables_in

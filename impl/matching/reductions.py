@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_scalar
 from soundline.impl.matching.types import Binding, Path, Step, node_at
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import as_size
 from soundline.spec.rules.building import Abstraction, Env, build, build_flags
 from soundline.spec.rules.kinds import ranges_of

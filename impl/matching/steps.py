@@ -18,8 +18,7 @@ from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_sca
 from soundline.impl.matching import reductions, strides
 from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, anything, node_at
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
-from soundline.spec.ops.node import Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node, as_size, equal, same_shape, sizes_of
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.building import (

@@ -19,8 +19,7 @@ from soundline.impl.analysis.facts import Facts, repeated_constant
 from soundline.impl.matching.steps import number_at
 from soundline.spec.dtypes import DType, all_dtypes, bool_
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import Properties, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Properties, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.building import has_dtype
 from soundline.spec.rules.instances import dtypes_of, is_about_shapes

@@ -15,8 +15,7 @@ from soundline.impl.analysis.facts import Facts
 from soundline.impl.matching.types import Binding, Path, Step, anything, node_at
 from soundline.spec.dtypes import index
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_size, equal, same_shape, sizes_of
 from soundline.spec.rules.building import Env, build, build_vector, strided
 from soundline.spec.rules.terms import Term

@@ -18,8 +18,7 @@ from soundline.impl import evidence
 from soundline.impl.analysis.facts import Facts
 from soundline.impl.evidence import Ruling
 from soundline.spec.errors import IllFormed, SoundlineError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import same_shape
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.procedures import Procedure

@@ -36,8 +36,7 @@ from soundline.impl.matching.straight_line import OPS
 from soundline.impl.rewriting.applications import Application, attempt
 from soundline.impl.rewriting.shortcuts import settle_all
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.procedures import Procedure

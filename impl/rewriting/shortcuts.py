@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from soundline.impl.analysis.checks import KNOWN, made_of
 from soundline.impl.matching.straight_line import OPS, UNSURE
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 
 if TYPE_CHECKING:
     from soundline.impl.matching.candidates import Candidate

@@ -15,8 +15,7 @@ from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.analysis.folding import repeat
 from soundline.impl.analysis.linear import Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 from soundline.spec.rules.procedures import Knowledge, procedure
 from soundline.spec.uop import const
 

@@ -5,9 +5,9 @@ from soundline.impl.spork.front_end import proc, proc_from_text
 from soundline.impl.spork.names import NAMES
 from soundline.impl.spork.program import SporkProc
 from soundline.impl.spork.read_instructions import instr, instr_from_text
-from soundline.spec.spork.language.programs import Proc, references
-from soundline.spec.spork.language.text import text
-from soundline.spec.spork.language.types import CudaWarpConfig, Named, named
+from soundline.spec.spork.language.nodes import Named, named
+from soundline.spec.spork.language.programs import Proc, references, text
+from soundline.spec.spork.language.types import CudaWarpConfig
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.library.schema import Instruction, Operand

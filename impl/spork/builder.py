@@ -22,7 +22,7 @@ from typing import Any
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import UsageError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     BINARY,
     FUNCTIONS,
@@ -35,7 +35,9 @@ from soundline.spec.spork.language.expressions import (
     Span,
     Unary,
 )
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref, ref
+from soundline.spec.spork.language.programs import constant
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -58,9 +60,8 @@ from soundline.spec.spork.language.programs import (
     Reduce,
     Statement,
     WindowOf,
-    constant,
 )
-from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data, Ref, Type, ref
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data, Type
 from soundline.spec.spork.language.well_formedness import check
 
 

@@ -20,9 +20,9 @@ from soundline.impl.collecting import collection_paused
 from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.errors import EvaluationError, ProgramError
 from soundline.spec.spork.language.expressions import Name
-from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.language.text import text
-from soundline.spec.spork.language.types import SPELLING, Argument, Control, Data
+from soundline.spec.spork.language.nodes import SPELLING
+from soundline.spec.spork.language.programs import Proc, text
+from soundline.spec.spork.language.types import Argument, Control, Data
 from soundline.spec.spork.machine.conditions import run_failed
 from soundline.spec.spork.machine.events import Event
 from soundline.spec.spork.machine.unfolding import unfold

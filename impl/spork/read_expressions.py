@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 
 from soundline.impl.spork.reading import Context, shown
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     BINARY,
     FUNCTIONS,
@@ -26,7 +26,7 @@ from soundline.spec.spork.language.expressions import (
     Unary,
     number,
 )
-from soundline.spec.spork.language.types import DTYPES, Position
+from soundline.spec.spork.language.nodes import DTYPES, Position
 
 _OPERATORS: dict[type[ast.operator | ast.cmpop | ast.boolop], Op] = {
     ast.Add: BINARY["+"],

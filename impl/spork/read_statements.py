@@ -14,7 +14,8 @@ from soundline.impl.spork.namespace import Unknown
 from soundline.impl.spork.read_expressions import read_expression, read_indices, read_integer, read_sizes
 from soundline.impl.spork.reading import Context, shown
 from soundline.spec.spork.language.expressions import Expr, Index, Name
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import DTYPES, Ref
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -37,7 +38,7 @@ from soundline.spec.spork.language.programs import (
     Statement,
     WindowOf,
 )
-from soundline.spec.spork.language.types import DTYPES, Argument, Control, CudaWarpConfig, Data, Ref
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data
 
 _MODES = {"seq": SEQ, "par": PAR, "cuda_tasks": CUDA_TASKS}
 _CONTROL: dict[str, Control] = {"size": Control("size"), "index": Control("index"), "bool": Control("bool")}

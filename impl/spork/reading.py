@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from soundline.impl.spork.namespace import Namespace, Unknown
 from soundline.spec.errors import ProgramError
 from soundline.spec.spork.language.conditions import refusal
-from soundline.spec.spork.language.types import Position, Ref
+from soundline.spec.spork.language.nodes import Position, Ref
 from soundline.spec.spork.static.conditions import placed
 
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 from soundline.spec.compositions.tensors import folded
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import LoadArg, ReduceArg, Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import LoadArg, Op, ReduceArg, Shape, UOp
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.sizes import Condition, divides
 from soundline.spec.uop import expand, reshape

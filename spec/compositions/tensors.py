@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from soundline.spec.dtypes import DType, bool_, index, int64, zero_of
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import ReduceArg, Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import Condition, add, as_node, equal, multiply
 from soundline.spec.uop import broadcast_to, const, element_of, expand, pad, reshape, shrink
 

@@ -34,8 +34,7 @@ from soundline.spec.evaluation.frames import Frame, Functions
 from soundline.spec.evaluation.functions import inlined
 from soundline.spec.evaluation.values import Bindings, bind_sizes, param_value
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import Device, LoadArg, SliceArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Device, LoadArg, Op, SliceArg, UOp
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.table import group_of
 from soundline.spec.uop import const, param, shrink

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.node import Device
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Device, Op
 from soundline.spec.values import movement
 from soundline.spec.values.arrays import INVALID, Array, Cell, Position, positions, same_cell
 

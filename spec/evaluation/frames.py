@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from soundline.spec.errors import EvaluationError, IllFormed
+from soundline.spec.evaluation.memory import Addresses, Bytes, Storage, Write
 from soundline.spec.ops import bodies as closed
 from soundline.spec.ops.constraints import CHECKS
-from soundline.spec.ops.node import Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.ops.table import TABLE
 from soundline.spec.values.arrays import INVALID, Array
-
-if TYPE_CHECKING:
-    from soundline.spec.evaluation.memory_effects import Addresses, Bytes, Storage, Write
 
 Functions = Mapping[str, Callable[..., object]]
 """What the CustomFunctions of a program compute, by name: arrays to an array, or to a tuple of them."""

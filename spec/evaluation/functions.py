@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluation.frames import is_effect
 from soundline.spec.ops import bodies as closed
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 
 # Substitution -----------------------------------------------------------------------------------------------------
 

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame
-from soundline.spec.evaluation.memory_effects import Bytes
+from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import axis_type, is_private
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 from soundline.spec.values.arrays import INVALID, Array, Cell
 from soundline.spec.values.tensor_cores import LANES, TensorCore, core_of, fragment_map, warp_product
 

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame, is_effect
 from soundline.spec.evaluation.loops import grid
-from soundline.spec.evaluation.memory_effects import Bytes, in_memory, writes
+from soundline.spec.evaluation.memory import Bytes
+from soundline.spec.evaluation.memory_effects import in_memory, writes
 from soundline.spec.evaluation.workgroups import Running, run_alone, run_threads
 from soundline.spec.ops.axes import ORDERED, axis_type
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 
 Steps = Sequence[UOp]
 

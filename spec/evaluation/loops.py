@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from soundline.spec.evaluation.frames import Frame, Program
-from soundline.spec.evaluation.memory_effects import Bytes, Write, conflict, happen, not_yet, version, writes
+from soundline.spec.evaluation.memory import Bytes, Write
+from soundline.spec.evaluation.memory_effects import conflict, happen, not_yet, version, writes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED, axis_type, is_private, is_thread_axis
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 
 Step = tuple[set[int], list[Write]]
 """One iteration: the addresses it read, and what it wrote."""

@@ -13,8 +13,7 @@ from typing import Any
 
 from soundline.spec.dtypes import index
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.node import Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, as_node, as_size, multiply
 from soundline.spec.values.elementwise import scalar
 

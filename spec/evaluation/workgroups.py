@@ -21,10 +21,9 @@ from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame
 from soundline.spec.evaluation.lanes import lane_axis, product
 from soundline.spec.evaluation.loops import Step, check_unordered, recorded
-from soundline.spec.evaluation.memory_effects import Bytes
+from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops.axes import THREADS, axis_type, is_private
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 
 Waiting = tuple[UOp, Frame]
 """A step that threads take together, a Barrier or a Wmma, and the frame in which a thread has come to it."""

@@ -37,8 +37,7 @@ from soundline.spec.gradients.schema import (
 )
 from soundline.spec.gradients.table import ADJOINTS
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import LoadArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import LoadArg, Op, UOp
 from soundline.spec.ops.sizes import same_shape
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import expand, param, reshape

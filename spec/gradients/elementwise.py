@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from soundline.spec.dtypes import bool_, largest_finite, round_to
 from soundline.spec.gradients.schema import Passes, always, dropped, filled, guarded, kept, routes, zeros
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.decompositions import LN2
 
 Parts = Sequence[UOp | None]

@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, Element, bool_, zero_of
-from soundline.spec.ops.node import ReduceArg, Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, Shape, UOp
 from soundline.spec.uop import broadcast_to, const, element_of
 
 Law = Callable[[UOp, UOp], Sequence[UOp | None]]

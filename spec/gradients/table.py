@@ -11,7 +11,7 @@ from __future__ import annotations
 from soundline.spec.gradients.elementwise import ELEMENTWISE
 from soundline.spec.gradients.schema import Adjoint, Nothing, Passes, Refused, Through
 from soundline.spec.gradients.tensor import TENSOR
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 
 __all__ = ["ADJOINTS", "Adjoint", "Nothing", "Passes", "Refused", "Through"]
 

@@ -16,8 +16,7 @@ from soundline.spec.errors import GradientError
 from soundline.spec.evaluation.frames import base_of
 from soundline.spec.gradients.schema import Passes, always, dropped, filled, kept, routes, sizes, total
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import ReduceArg, Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, equal, multiply, product
 from soundline.spec.uop import broadcast_to, const, expand, pad, reshape, shape_source, shrink
 

@@ -20,10 +20,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.evaluation.frames import Frame, Program, base_of
-from soundline.spec.evaluation.memory_effects import Bytes
+from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.sizes import polynomial
 from soundline.spec.values.arrays import INVALID
 

@@ -28,8 +28,7 @@ from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import carries, directions
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED
-from soundline.spec.ops.node import AxisType, RangeArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.values.arrays import Array
 

@@ -35,8 +35,7 @@ from soundline.spec.kernels.iteration_spaces import (
 )
 from soundline.spec.kernels.schema import OptEntry, OptOp, Refusal, opt_entry
 from soundline.spec.ops.axes import THREADS, is_private
-from soundline.spec.ops.node import AxisType, RangeArg, ReduceArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node
 
 __all__ = ["OPTOPS", "OptEntry", "OptOp", "apply", "schedule"]

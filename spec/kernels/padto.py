@@ -18,8 +18,7 @@ from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axis, size_of
 from soundline.spec.kernels.schema import OptOp, Refusal
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import AxisType, ConstArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, ConstArg, Op, UOp, toposort
 from soundline.spec.ops.sizes import as_node
 
 

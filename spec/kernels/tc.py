@@ -29,8 +29,7 @@ from soundline.spec.kernels.padto import neutral
 from soundline.spec.kernels.schema import OptOp, Refusal
 from soundline.spec.kernels.warps import spelled
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import AxisType, UOp, substitute, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp, substitute, toposort
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.values.tensor_cores import CORES, LANES, Digits, TensorCore, core_named
 

@@ -8,8 +8,7 @@ of one workgroup, and which storage each of them has for itself.
 
 from __future__ import annotations
 
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 
 ORDERED = (AxisType.LOOP, AxisType.REDUCE, AxisType.UNROLL, AxisType.UPCAST)
 """The axes whose iterations run one after the other, in ascending order."""

@@ -12,8 +12,7 @@ from itertools import count
 
 from soundline.spec.dtypes import order
 from soundline.spec.ops.axes import is_thread_axis
-from soundline.spec.ops.node import ParamArg, RangeArg, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ParamArg, RangeArg, Size, UOp
 from soundline.spec.ops.shards import is_alone
 from soundline.spec.ops.sizes import Condition, as_node, as_size, every, same_shape
 

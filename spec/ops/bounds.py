@@ -17,8 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index, order, round_to, to_bits, zero_of
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 
 
 @dataclass(frozen=True, slots=True)

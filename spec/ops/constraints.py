@@ -28,6 +28,7 @@ from soundline.spec.ops.node import (
     BufferArg,
     ConstArg,
     LoadArg,
+    Op,
     ParamArg,
     RangeArg,
     ReduceArg,
@@ -37,7 +38,6 @@ from soundline.spec.ops.node import (
     UOp,
     WmmaArg,
 )
-from soundline.spec.ops.schema import Op
 from soundline.spec.ops.shards import admits_axis, bitcast_keeps_parts, reshaped_axis, slice_keeps_parts
 from soundline.spec.ops.sizes import (
     Condition,

@@ -8,7 +8,8 @@ is that of the result. The semantics column is the law; a decomposition is a rew
 
 from __future__ import annotations
 
-from soundline.spec.ops.schema import Entry, Op, alu_laws, entry, source
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.schema import Entry, alu_laws, entry, source
 
 _X = source("x", "the operand")
 _A, _B, _C = source("a", "left operand"), source("b", "right operand"), source("c", "addend")

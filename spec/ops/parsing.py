@@ -31,8 +31,7 @@ from typing import Any, NoReturn
 from soundline.spec.dtypes import BY_NAME, DType, is_element
 from soundline.spec.errors import IllFormed, TextError
 from soundline.spec.ops.constraints import ARGS
-from soundline.spec.ops.node import AxisType, ConstArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, ConstArg, Op, UOp
 from soundline.spec.ops.sizes import as_node
 
 TOKEN = re.compile(

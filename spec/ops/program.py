@@ -8,7 +8,8 @@ of the language and may change.
 
 from __future__ import annotations
 
-from soundline.spec.ops.schema import Entry, Op, alu_laws, entry, inherited_laws, source, void_laws
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.schema import Entry, alu_laws, entry, inherited_laws, source, void_laws
 
 _DEPS = source("dep", "what must have happened", variadic=True)
 _STORED_AXIS = "none; what is written has the axis of src[0], or null"

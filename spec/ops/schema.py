@@ -2,8 +2,8 @@
 What an entry of the op table says
 ==================================
 
-The names of the ops and the shape of their entries. The entries themselves stand in `ops_tensor`, `ops_elementwise`
-and `ops_program`; `ops` collects them.
+The shape of the entries of the op table. The entries themselves stand in `tensor`, `elementwise` and `program`; `table`
+collects them.
 
 Ids are stable: ``uop-reshape-c1`` is the first constraint of Reshape, ``uop-reshape-shape`` its shape law,
 ``uop-reshape-sem`` its meaning. The same id is in error objects, tests and documentation anchors.
@@ -11,13 +11,10 @@ Ids are stable: ``uop-reshape-c1`` is the first constraint of Reshape, ``uop-res
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from soundline.spec.ops.node import UOp
+from soundline.spec.ops.node import Op
 
 Group = Literal[
     "source",
@@ -33,102 +30,6 @@ Group = Literal[
     "codegen",
 ]
 PROPERTIES = ("dtype", "shape", "device", "min_max", "axis")
-
-
-class Op(Enum):
-    """The ops. Calling one builds a node: ``Op.Add(a, b)``, ``Op.Cast(x, arg=int8)``."""
-
-    Param = "Param"
-    Buffer = "Buffer"
-    Const = "Const"
-    Binary = "Binary"
-    Permute = "Permute"
-    Flip = "Flip"
-    Reshape = "Reshape"
-    Expand = "Expand"
-    Pad = "Pad"
-    Shrink = "Shrink"
-    Index = "Index"
-    Stack = "Stack"
-    Replicated = "Replicated"
-    Slice = "Slice"
-    Bitcast = "Bitcast"
-    Reduce = "Reduce"
-    Function = "Function"
-    Call = "Call"
-    Tuple = "Tuple"
-    GetTuple = "GetTuple"
-    Load = "Load"
-    Store = "Store"
-    Range = "Range"
-    End = "End"
-    After = "After"
-    Group = "Group"
-    Sink = "Sink"
-    Linear = "Linear"
-    Recip = "Recip"
-    Trunc = "Trunc"
-    Cast = "Cast"
-    Add = "Add"
-    Mul = "Mul"
-    Max = "Max"
-    Mod = "Mod"
-    Idiv = "Idiv"
-    CmpLt = "CmpLt"
-    CmpNe = "CmpNe"
-    Xor = "Xor"
-    Or = "Or"
-    And = "And"
-    Shr = "Shr"
-    Shl = "Shl"
-    Where = "Where"
-    Neg = "Neg"
-    Sub = "Sub"
-    Div = "Div"
-    CmpGt = "CmpGt"
-    CmpGe = "CmpGe"
-    CmpLe = "CmpLe"
-    CmpEq = "CmpEq"
-    Not = "Not"
-    Exp2 = "Exp2"
-    Log2 = "Log2"
-    Sin = "Sin"
-    Sqrt = "Sqrt"
-    Pow = "Pow"
-    Mulacc = "Mulacc"
-    Threefry = "Threefry"
-    Contiguous = "Contiguous"
-    ContiguousBackward = "ContiguousBackward"
-    Detach = "Detach"
-    Barrier = "Barrier"
-    Ins = "Ins"
-    Special = "Special"
-    If = "If"
-    Endif = "Endif"
-    Wmma = "Wmma"
-    Custom = "Custom"
-    AtomicAdd = "AtomicAdd"
-    CustomFunction = "CustomFunction"
-    Program = "Program"
-    Source = "Source"
-    BinaryCode = "BinaryCode"
-    CDiv = "CDiv"
-    CMod = "CMod"
-
-    __hash__ = object.__hash__  # a member is one object, and is hashed wherever a node is made
-
-    def __call__(self, *src: Any, arg: Any = None, tag: Any = None) -> UOp:
-        """Build the node of this op with these sources; raises ``IllFormed`` where a constraint is broken."""
-        return constructor.make(self, src, arg, tag)
-
-
-class Constructor:
-    """Makes the node of an op. `uop`, which defines nodes, sets it; it stands here so that an op can be called."""
-
-    make: Callable[[Op, tuple[Any, ...], Any, Any], UOp]
-
-
-constructor = Constructor()
 
 
 @dataclass(frozen=True, slots=True)

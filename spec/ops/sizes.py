@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.ops.node import ConstArg, Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import ConstArg, Op, Shape, Size, UOp
 
 Condition = bool | UOp
 """Decided, or a bool scalar node that says what must hold."""

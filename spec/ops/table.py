@@ -10,7 +10,8 @@ its page in the documentation and its row in the status matrix.
 from __future__ import annotations
 
 from soundline.spec.ops import elementwise, program, tensor
-from soundline.spec.ops.schema import PROPERTIES, Constraint, Entry, Group, Op, Source
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.schema import PROPERTIES, Constraint, Entry, Group, Source
 
 __all__ = [
     "PROPERTIES",

@@ -8,7 +8,8 @@ offset source is a Stack of ``index`` scalars; the empty Stack is the shape ``()
 
 from __future__ import annotations
 
-from soundline.spec.ops.schema import Entry, Op, entry, inherited_laws, source, void_laws
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.schema import Entry, entry, inherited_laws, source, void_laws
 
 _T = source("T", "any value")
 _NEW_SHAPE = source("s'", "the new shape: a Stack of index scalars")

@@ -22,8 +22,7 @@ from enum import Enum
 
 from soundline.spec.dtypes import DType, index
 from soundline.spec.errors import TextError
-from soundline.spec.ops.node import ConstArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import ConstArg, Op, UOp, toposort
 
 Names = dict[UOp, str]
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.pipeline.programs import shown
 from soundline.spec.pipeline.schema import Lowering
 

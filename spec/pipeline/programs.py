@@ -18,8 +18,7 @@ from soundline.spec.kernels.iteration_spaces import nests, problems
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED, is_private
 from soundline.spec.ops.bounds import MIN_MAX, Bounds
-from soundline.spec.ops.node import AxisType, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp, toposort
 from soundline.spec.pipeline.schema import Lowering
 
 _STATE = (Op.Buffer, Op.Load, Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Function, Op.Call, Op.After)

@@ -20,8 +20,7 @@ from typing import Any
 
 from soundline.spec.errors import EvaluationError, StageError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.pipeline import instructions as sequences
 from soundline.spec.pipeline import programs
 from soundline.spec.pipeline.schema import Invariant, Lowering, Stage, Target, Violation, stage

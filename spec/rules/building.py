@@ -19,8 +19,7 @@ from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.evaluation.strides import of_sizes, strided_steps
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.bodies import bind
-from soundline.spec.ops.node import AxisType, ReduceArg, Shape, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.spellings import CAST_TO, SPELLED, sort_of, times_of

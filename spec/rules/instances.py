@@ -20,8 +20,7 @@ from typing import Any
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
-from soundline.spec.ops.node import AxisType, Shape, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules import ranks

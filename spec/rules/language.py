@@ -27,7 +27,7 @@ from typing import Any, overload
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.licences import LICENCES
 from soundline.spec.rules.mistakes import body_error

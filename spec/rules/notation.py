@@ -16,7 +16,7 @@ import numpy as np
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -24,8 +24,7 @@ from typing import Protocol
 
 from soundline.spec.errors import RuleError
 from soundline.spec.ops.bounds import Known
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.language import collection
 from soundline.spec.rules.licences import LICENCES
 

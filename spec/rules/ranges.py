@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import Term, Variable, show, shown
 from soundline.spec.rules.terms import Monoid, Value, fold_op, subterms, value
 

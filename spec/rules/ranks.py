@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.choices import Static
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.notation import Term, named_sizes, show

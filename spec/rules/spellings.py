@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from soundline.spec.dtypes import DType, bool_, index, int64, uints
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import Variable
 
 Sort = Literal["bool", "unsigned", "signed", "index", "float"]

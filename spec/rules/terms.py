@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.choices import (
     Axes,
     DTypeTerm,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, bfloat16, float16, float32, float64
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 
 
 @dataclass(frozen=True, slots=True)

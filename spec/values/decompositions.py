@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp
 from soundline.spec.values.exponentials import EXP2, LN2, LOG2, exp2, log2
 from soundline.spec.values.power import POW, power

@@ -18,8 +18,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, round_to, to_bits, wrap
 from soundline.spec.errors import EvaluationError
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.values.decompositions import PROGRAMS
 
 Law = Callable[..., Any]

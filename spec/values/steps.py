@@ -12,7 +12,7 @@ import builtins
 from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, Element, exponent_range, float32, float64, int32, int64, to_bits
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp, broadcast_to, const, element_of
 
 Operand = UOp | bool | int | float

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from soundline.impl.arrays import storage
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import DType, bool_, float32, float64, int32, int64, to_numpy, uint32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import ReduceArg, UOp, expand, reshape
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -28,7 +28,7 @@ from soundline.impl.runtime import cpu
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.pipeline.schema import Target as Instructions
 from soundline.spec.pipeline.stages import Lowering, Violation, meaning, structure
 from soundline.spec.uop import UOp, buffer, toposort

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from soundline.impl.spork import NAMES
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     Apply,
     Binary,
@@ -22,7 +22,8 @@ from soundline.spec.spork.language.expressions import (
     Span,
     Unary,
 )
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import DTYPES, Named, Ref
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     SEQ,
@@ -45,7 +46,7 @@ from soundline.spec.spork.language.programs import (
     Statement,
     WindowOf,
 )
-from soundline.spec.spork.language.types import DTYPES, Argument, Control, CudaWarpConfig, Data, Named, Ref
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data
 from soundline.spec.spork.library.memories import Sm90_SmemSwizzled, Sm90_tensorMap
 from soundline.spec.spork.library.table import STANDARD
 

@@ -35,8 +35,7 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bounds import order
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.language import Rule, Sides, rule
 from soundline.spec.rules.terms import Flags, Tensor, Value
 from soundline.spec.uop import broadcast_to, const, element_of, expand, loop, pad, param, reshape, shrink

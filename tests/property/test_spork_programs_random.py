@@ -13,9 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from spork_programs import program, programs
 
 from soundline.impl.spork import proc_from_text
-from soundline.spec.spork.language.programs import Call, Proc, references, statements
-from soundline.spec.spork.language.text import text
-from soundline.spec.spork.language.types import Named
+from soundline.spec.spork.language.nodes import Named
+from soundline.spec.spork.language.programs import Proc, references, text
+from soundline.spec.spork.language.statements import Call, statements
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.library.schema import Instruction
 

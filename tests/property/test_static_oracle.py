@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CollectiveError, StaticError
 from soundline.spec.spork.language.expressions import Const, Expr, Index, Name, Span
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     Alloc,
     Assign,
@@ -23,10 +25,9 @@ from soundline.spec.spork.language.programs import (
     CudaWarps,
     Fence,
     For,
-    Proc,
     Statement,
 )
-from soundline.spec.spork.language.types import Argument, Data, Ref
+from soundline.spec.spork.language.types import Argument, Data
 from soundline.spec.spork.library.memories import IN_ORDER, CudaGmemLinear, Memory
 from soundline.spec.spork.library.schema import Instruction, Operand
 from soundline.spec.spork.static.law import Facts, static_law

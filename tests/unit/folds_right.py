@@ -8,7 +8,7 @@ be proved.
 
 # ruff: noqa: F821, E741  (the strings in brackets name sizes and ranges)
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify import (
     Axes,
     Body,

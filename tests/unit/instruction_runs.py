@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 
 from soundline.spec.dtypes import DType, bfloat16
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Apply, Binary, Cast, Const, Expr, Index, Name, Unary
-from soundline.spec.spork.language.programs import Assign, For, If, Reduce, Statement
+from soundline.spec.spork.language.statements import Assign, For, If, Reduce, Statement
 from soundline.spec.spork.language.types import Control, Data
 from soundline.spec.spork.library.schema import Instruction
 

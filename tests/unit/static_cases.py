@@ -10,7 +10,7 @@ import pytest
 
 from soundline.impl.spork import instr_from_text, proc_from_text
 from soundline.spec.errors import ProgramError, StaticError
-from soundline.spec.spork.language.types import named
+from soundline.spec.spork.language.nodes import named
 from soundline.spec.spork.library.memories import (
     DRAM,
     CudaGmemLinear,

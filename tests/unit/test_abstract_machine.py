@@ -16,8 +16,8 @@ from soundline.spec.abstract_machine import Verdict, check, judge, queue_text
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.diagnosis.reports import SHORT, statement_text
-from soundline.spec.spork.language.programs import Pass
-from soundline.spec.spork.language.types import Position
+from soundline.spec.spork.language.nodes import Position
+from soundline.spec.spork.language.statements import Pass
 from soundline.spec.spork.library.memories import (
     DRAM,
     CudaGmemLinear,

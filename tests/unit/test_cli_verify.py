@@ -598,7 +598,7 @@ def test_procedures_alone_prove_nothing_and_the_report_says_who_checks_them(
 ) -> None:
     file = tmp_path / "own.py"
     file.write_text(
-        "from soundline.spec.ops.schema import Op\nfrom soundline.verify import procedure\n"
+        "from soundline.spec.ops.node import Op\nfrom soundline.verify import procedure\n"
         "@procedure(Op.Add)\ndef idle(node, known):\n    return None\n"
     )
     assert main(["verify", str(file)]) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.kinds import KINDS
 from soundline.spec.rules.terms import Term, Value, Vector
 

@@ -9,8 +9,7 @@ import z3
 
 from soundline.spec.dtypes import index, int8
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const, param
 from soundline.verify.smt.goals.obligations import Obligation
 from soundline.verify.smt.integers.congruences import congruent

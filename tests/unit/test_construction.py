@@ -13,8 +13,7 @@ import pytest
 from soundline.impl.analysis import checks
 from soundline.spec.dtypes import bool_, float32, index, int32, void
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import Properties, RangeArg, ReduceArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Properties, RangeArg, ReduceArg, UOp
 from soundline.spec.uop import buffer, const, laws, loop, param, shape_source
 
 N = param(9, index, bounds=(0, 8))

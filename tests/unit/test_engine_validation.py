@@ -19,8 +19,7 @@ from soundline.impl.rules.procedural import PROCEDURES
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, ints, uint8
 from soundline.spec.errors import EvaluationError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import ReduceArg, UOp, substitute, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, UOp, substitute, toposort
 from soundline.spec.rules.language import Rule, Sides, given, rule
 from soundline.spec.rules.procedures import Knowledge, Procedure, procedure
 from soundline.spec.rules.terms import Const, Flags, Interval, Tensor, Value
@@ -612,7 +611,7 @@ def test_the_page_shows_a_blame_that_is_real() -> None:
 
 OWN_PROCEDURE = """
 from soundline.spec.dtypes import bool_
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify import procedure
 
 @procedure(Op.Add)

@@ -85,7 +85,7 @@ def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:
     assert "looks at: Add, Mul, Neg, Sub" in text
     file = tmp_path / "p.py"
     file.write_text(
-        "from soundline.spec.ops.schema import Op\nfrom soundline.verify import procedure\n"
+        "from soundline.spec.ops.node import Op\nfrom soundline.verify import procedure\n"
         "@procedure(Op.Add)\ndef idle(node, known):\n    return None\n"
     )
     assert "idle    a procedure" in explanation(f"{file}::idle")

@@ -27,7 +27,7 @@ from soundline.spec.spork.diagnosis.reports import (
     threads_text,
 )
 from soundline.spec.spork.language.expressions import Const, Index
-from soundline.spec.spork.language.programs import PAR, Assign, For
+from soundline.spec.spork.language.statements import PAR, Assign, For
 from soundline.spec.spork.language.types import Argument, Data
 from soundline.spec.spork.synchronization.barriers import QueueId, Stamp
 from soundline.spec.spork.synchronization.timelines import (

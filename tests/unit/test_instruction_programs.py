@@ -13,7 +13,7 @@ import pytest
 
 import soundline as sl
 from soundline.spec.errors import ProgramError
-from soundline.spec.spork.language.programs import Call, statements
+from soundline.spec.spork.language.statements import Call, statements
 from soundline.spec.spork.library.table import STANDARD
 from soundline.spec.spork.static.law import static_law
 

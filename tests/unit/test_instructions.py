@@ -18,8 +18,9 @@ from instruction_runs import allowed, execute, numpy_dtype, run, shapes
 from soundline.spec.dtypes import bfloat16, float16, float32, int32
 from soundline.spec.errors import ProgramError, SoundlineError, SynchronizationError, UsageError
 from soundline.spec.spork.language.expressions import Const, Name
-from soundline.spec.spork.language.programs import PAR, SEQ, Alloc, Assign, For, If, Pass, Reduce
-from soundline.spec.spork.language.types import Argument, Position, Ref
+from soundline.spec.spork.language.nodes import Position, Ref
+from soundline.spec.spork.language.statements import PAR, SEQ, Alloc, Assign, For, If, Pass, Reduce
+from soundline.spec.spork.language.types import Argument
 from soundline.spec.spork.library import copies, tma
 from soundline.spec.spork.library.fragments import ptx_place
 from soundline.spec.spork.library.memories import (

@@ -380,7 +380,7 @@ def test_installed_packages_may_publish_rules(tmp_path: Path, monkeypatch: pytes
 
 
 PROCEDURE = """
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify import procedure
 
 @procedure(Op.Add)

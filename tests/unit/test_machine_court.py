@@ -31,7 +31,7 @@ from trials.machine.witnesses import WITNESSES, witness
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.errors import SoundlineError
-from soundline.spec.spork.language.programs import Fence, statements
+from soundline.spec.spork.language.statements import Fence, statements
 from soundline.spec.spork.language.well_formedness import check
 from soundline.verify.findings.instructions import NAMES
 

@@ -15,8 +15,7 @@ from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import bool_, float16, float32, index, int8, int16, int32, ints, uint8
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import Env, build
 from soundline.spec.rules.language import (
     Rule,

@@ -11,8 +11,7 @@ from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import bool_, index, int32, ints
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import ReduceArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, UOp, toposort
 from soundline.spec.rules.building import Abstraction
 from soundline.spec.rules.language import (
     Rule,

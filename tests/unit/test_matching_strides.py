@@ -7,8 +7,7 @@ from soundline.impl.matching.strides import parts_of
 from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import strided
 from soundline.spec.rules.language import Rule, given, rule
 from soundline.spec.rules.terms import Offset, Shape, Size, Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from soundline.spec.errors import StaticError
-from soundline.spec.spork.language.types import Ref, ref
+from soundline.spec.spork.language.nodes import Ref, ref
 from soundline.spec.spork.library.memories import (
     CPU_ONLY,
     DRAM,

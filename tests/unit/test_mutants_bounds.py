@@ -8,7 +8,7 @@ import pytest
 
 from soundline.spec.dtypes import bool_, float32, index, int8, int32
 from soundline.spec.ops.bounds import Bounds, min_max
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp, const, param
 
 INF = math.inf

@@ -6,7 +6,7 @@ import pytest
 
 from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16, int32
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules import ranks
 from soundline.spec.rules.building import Env, build, build_vector
 from soundline.spec.rules.instances import dtypes_of, goals

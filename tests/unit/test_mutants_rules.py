@@ -19,7 +19,7 @@ from soundline.spec.dtypes import (
     uint8,
 )
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules import notation, ranks, terms
 from soundline.spec.rules.building import (
     Env,

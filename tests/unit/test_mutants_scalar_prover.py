@@ -28,8 +28,7 @@ from soundline.spec.dtypes import (
     uint16,
 )
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.instances import goals
 from soundline.spec.rules.language import fits, rule, where
 from soundline.spec.rules.terms import Const, Size, Value

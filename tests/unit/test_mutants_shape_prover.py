@@ -9,8 +9,7 @@ import pytest
 
 from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16, uint8
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp, substitute
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule, fits, given, is_identity, rule, where
 from soundline.spec.rules.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value

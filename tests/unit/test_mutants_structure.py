@@ -7,7 +7,8 @@ import pytest
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.ops import schema, sizes
-from soundline.spec.ops.schema import Op, Source
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.schema import Source
 from soundline.spec.ops.shards import Disagreement, agreed, reshaped_axis
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import (

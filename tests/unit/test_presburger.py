@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from soundline.spec.dtypes import bool_, index, int8, int32, uint8, uint64, wrap
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import add, as_node, multiply
 from soundline.spec.uop import const, param
 from soundline.spec.values.tensor_cores import CORES, fragment_map

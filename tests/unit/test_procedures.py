@@ -26,8 +26,7 @@ from soundline.impl.rules.procedural import (
 from soundline.spec.dtypes import DType, bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 from soundline.spec.rules.procedures import Knowledge, Procedure, procedure
 from soundline.spec.uop import broadcast_to, buffer, const, loop, param
 from soundline.verify.engine.applications import ruled

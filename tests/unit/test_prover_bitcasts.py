@@ -19,8 +19,7 @@ from soundline.spec.dtypes import (
     uint32,
 )
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.language import Rule, given, rule
 from soundline.spec.rules.terms import Perm, Size, Tensor, Value
 from soundline.spec.uop import param

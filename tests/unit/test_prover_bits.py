@@ -6,8 +6,7 @@ import pytest
 import z3
 
 from soundline.spec.dtypes import int8, int16, int32, uint8, uint32, uint64
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const, param
 from soundline.verify import Const, Value, cdiv, cmod, fits, given, rule
 from soundline.verify.judging.judge import prove, prove_layer

@@ -8,7 +8,7 @@ import pytest
 import z3
 
 from soundline.spec.dtypes import index, int32, int64, uint8, wrap
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals
 from soundline.verify import Const, Value, cmod, fits, given, int8, rule
 from soundline.verify.judging.judge import prove

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import const, param
 from soundline.verify import (
     Bool,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.terms import apply
 from soundline.verify import (
     Bool,

@@ -12,7 +12,7 @@ import pytest
 
 from soundline.impl.rules import premises
 from soundline.spec.dtypes import bool_, float16, float32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Apply, Bottom, Constant, Element, Fold, Read, choice

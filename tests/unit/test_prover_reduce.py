@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, same_value
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals
 from soundline.spec.rules.language import Rule, collecting, rule
 from soundline.spec.rules.terms import Tensor

@@ -23,7 +23,7 @@ from soundline.spec.dtypes import (
     from_bits,
     round_to,
 )
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp, const, param
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify import Value, rule

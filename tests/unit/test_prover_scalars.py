@@ -6,7 +6,7 @@ import pytest
 
 from soundline.spec.errors import RuleError, UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import const, loop, param
 from soundline.verify import (
     Bool,

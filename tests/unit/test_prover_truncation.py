@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from soundline.spec.dtypes import index, int8, int32, uint8
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import const, param
 from soundline.verify import Const, Value, cdiv, cmod, ediv, emod, given, rule, where
 from soundline.verify.judging.judge import equivalent, prove

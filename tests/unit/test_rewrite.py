@@ -10,8 +10,7 @@ from soundline.impl.rules import LIBRARY, SIMPLIFY
 from soundline.spec.dtypes import DType, bool_, float32, index, int8, int32, ints
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops.node import AxisType, ReduceArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, ReduceArg, UOp, toposort
 from soundline.spec.rules.instances import goals
 from soundline.spec.rules.language import Rule, Sides, given, rule
 from soundline.spec.rules.terms import Const, Tensor, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.choices import axes
 from soundline.spec.rules.notation import show
 from soundline.spec.rules.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over

@@ -8,8 +8,7 @@ import pytest
 
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, ints
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.node import AxisType, RangeArg, ReduceArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp
 from soundline.spec.rules.building import Abstraction, Env, build_flags
 from soundline.spec.rules.choices import axes
 from soundline.spec.rules.instances import Goal, dtypes_of, goals, is_about_shapes

@@ -38,8 +38,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import AxisType, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import AxisType, Op, UOp
 from soundline.spec.rules.building import Abstraction, Env, build, decide
 from soundline.spec.rules.instances import declared_dtype, goals, is_about_shapes
 from soundline.spec.rules.kinds import ranges_of

@@ -9,7 +9,7 @@ from soundline.impl.matching.matcher import patterns_of
 from soundline.spec.dtypes import bool_, float32, index, int8, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.building import Env, build
 from soundline.spec.uop import const, param, tensor
 from soundline.verify import (

@@ -7,9 +7,9 @@ from collections import defaultdict
 import pytest
 
 from soundline.spec.dtypes import float16, float32, float64
-from soundline.spec.spork.language.programs import Alloc, CudaDeviceFunction
+from soundline.spec.spork.language.nodes import ref
 from soundline.spec.spork.language.scopes import Scope
-from soundline.spec.spork.language.types import ref
+from soundline.spec.spork.language.statements import Alloc, CudaDeviceFunction
 from soundline.spec.spork.library.memories import CudaRmem, CudaSmemLinear
 from soundline.spec.spork.machine.addresses import (
     Shard,

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from soundline.spec.dtypes import bool_, float8_e4m3fn, float8_e5m2, from_bits, round_to
 from soundline.spec.errors import UsageError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import param
 from soundline.verify import (

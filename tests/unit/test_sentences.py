@@ -36,8 +36,7 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bounds import min_max
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import ReduceArg, const, loop, pad, param, tensor
 

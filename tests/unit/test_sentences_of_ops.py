@@ -36,8 +36,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bounds import Bounds, dtype_range, greatest, hull, least, min_max
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import param
 from soundline.spec.values.elementwise import scalar

@@ -23,7 +23,7 @@ from soundline.spec.dtypes import (
     uint8,
 )
 from soundline.spec.errors import ProgramError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.algebras import Numbers, Tokens, ValueToken, evaluated
 from soundline.spec.spork.machine.events import Action, Computed, Converted, Event, Load, Number

@@ -37,7 +37,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp, const, param
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, scalar
 from soundline.verify.judging.judge import equivalent

@@ -13,7 +13,8 @@ import soundline as sl
 from soundline.impl.spork import CudaWarpConfig, Named, Proc, proc_from_text, references, text
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.spork.language.expressions import Const, Name
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.statements import (
     Arrive,
     Await,
     Call,
@@ -26,7 +27,6 @@ from soundline.spec.spork.language.programs import (
     WindowOf,
     statements,
 )
-from soundline.spec.spork.language.types import Ref
 from soundline.spec.spork.library.memories import Sm90_tensorMap
 from soundline.spec.spork.library.table import STANDARD as INSTRUCTIONS
 from soundline.spec.spork.threads.units import cuda_thread

@@ -15,9 +15,9 @@ import pytest
 import soundline as sl
 from soundline.spec.errors import ProgramError, SoundlineError, UsageError
 from soundline.spec.spork.language.expressions import Const, Index
-from soundline.spec.spork.language.programs import Assign, Call, statements
 from soundline.spec.spork.language.programs import references as program_references
-from soundline.spec.spork.language.text import text as program_text
+from soundline.spec.spork.language.programs import text as program_text
+from soundline.spec.spork.language.statements import Assign, Call, statements
 from soundline.spec.spork.library.copies import CpAsync
 from soundline.spec.spork.library.memories import (
     CudaGmemLinear,

@@ -10,11 +10,12 @@ from soundline.impl.spork import Builder, Named, check, named, proc_from_text, r
 from soundline.impl.spork.builder import apply, binary, cast
 from soundline.spec.dtypes import float32, int32, uint8
 from soundline.spec.errors import ProgramError, UsageError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.conditions import CONDITIONS
 from soundline.spec.spork.language.expressions import Binary, Const, Name, Unary, number, walk
-from soundline.spec.spork.language.programs import Assign, Pass, Proc, constant, statements
-from soundline.spec.spork.language.types import SORTS, Position, Ref, ref
+from soundline.spec.spork.language.nodes import SORTS, Position, Ref, ref
+from soundline.spec.spork.language.programs import Proc, constant
+from soundline.spec.spork.language.statements import Assign, Pass, statements
 
 NAMES = {**named("instruction", "instr"), "TILE": 16, "NEGATIVE": -2}
 NAMES["callee"] = proc_from_text("def callee(n: size, on: bool, x: f32[n], s: f32):\n    x[0] = s")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from soundline.impl.spork import proc_from_text
 from soundline.spec.dtypes import float32, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Index, Name, Span, Unary
-from soundline.spec.spork.language.programs import Assign, If
+from soundline.spec.spork.language.statements import Assign, If
 from soundline.spec.spork.language.text import expression as text_of
 from soundline.spec.spork.library.memories import DRAM, MEMORY_CONSTRAINTS
 from soundline.spec.spork.static.conditions import SENTENCES, STATIC_CONSTRAINTS

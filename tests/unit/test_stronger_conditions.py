@@ -13,7 +13,7 @@ from soundline.impl.rules import LIBRARY
 from soundline.spec.dtypes import DType, index, int8, int32
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals
 from soundline.spec.rules.language import Rule, fresh
 from soundline.spec.rules.notation import show

@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 
 from soundline.spec.dtypes import DType, float16, float32, float64, round_to
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const, param
 from soundline.verify.smt.goals.obligations import Obligation
 from soundline.verify.smt.goals.points import FAILS, HOLDS, Points

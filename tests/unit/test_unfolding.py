@@ -12,9 +12,10 @@ import pytest
 from soundline.impl.spork import Builder, instr_from_text, proc_from_text
 from soundline.spec.dtypes import bool_, float32, index
 from soundline.spec.errors import ProgramError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Name
-from soundline.spec.spork.language.programs import BarrierAt, Proc
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import BarrierAt
 from soundline.spec.spork.library import memories
 from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS
 from soundline.spec.spork.machine.events import (

@@ -31,8 +31,7 @@ from soundline.spec.dtypes import (
     largest_finite,
     to_numpy,
 )
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.values.accuracy import ACCURACY
 from soundline.spec.values.decompositions import PROGRAMS
 from soundline.verify.accuracy.points import Points, binade, directed, drawn, exhaustive, pieces

@@ -28,7 +28,7 @@ from soundline.spec.dtypes import (
     to_bits,
     to_numpy,
 )
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.sine import scaled_turns
 
 Vector = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import dtypes_of
 from soundline.spec.rules.language import Rule, cdiv, cmod, ediv, emod, variables_in
 from soundline.spec.rules.terms import Term, Value, show, subterms

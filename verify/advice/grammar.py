@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import is_about_shapes
 from soundline.spec.rules.language import (
     Rule,

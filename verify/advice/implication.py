@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import Env, build, decide
 from soundline.spec.rules.instances import Goal, conjunction, is_about_shapes
 from soundline.spec.rules.terms import Static, Term

@@ -16,8 +16,7 @@ from typing import Any
 from soundline.impl.rewriting.engine import RewriteError, Step, rewrite
 from soundline.spec.dtypes import DType, bool_, float32, index, int32
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.node import UOp, substitute
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.instances import Goal, dtypes_of, goals
 from soundline.spec.rules.language import Rule

@@ -22,7 +22,7 @@ from typing import Any
 import z3
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import ops_for
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Tensor, Term, Value, show

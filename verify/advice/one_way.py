@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from soundline.impl.matching.matcher import COMMUTATIVE
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Term, Value, Vector, show
 

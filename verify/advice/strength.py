@@ -15,8 +15,7 @@ from itertools import islice
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.node import toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal, dtypes_of, goals, shape_dtypes
 from soundline.spec.rules.language import Rule, bits_at_most, fits
 from soundline.spec.rules.terms import Static, Term, Value

@@ -18,8 +18,7 @@ from typing import Any
 from soundline.impl.matching.matcher import COMMUTATIVE
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import Env, build, build_dtype, build_flags, build_perm, build_vector
 from soundline.spec.rules.instances import Goal, declared_dtype, dtypes_of, goals, is_about_shapes
 from soundline.spec.rules.language import Rule

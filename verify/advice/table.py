@@ -18,8 +18,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import EvaluationError, RuleError, SoundlineError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.building import build, decide
 from soundline.spec.rules.instances import Goal, is_about_shapes
 from soundline.spec.rules.terms import Static, Term

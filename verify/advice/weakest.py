@@ -16,7 +16,7 @@ from functools import reduce
 
 from soundline.spec.dtypes import DType, bool_, float16, index, int8, uint8
 from soundline.spec.errors import RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import Goal, dtypes_of, goals, is_about_shapes, shape_dtypes
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Static, Term, Value, show

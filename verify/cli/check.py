@@ -18,7 +18,8 @@ from typing import Any
 
 from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.errors import ProgramError, SoundlineError, UsageError
-from soundline.spec.spork.language.programs import CudaDeviceFunction, Proc, statements
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import CudaDeviceFunction, statements
 from soundline.spec.spork.language.types import Control
 from soundline.spec.spork.synchronization.visibility import Policy
 from soundline.verify.files.loader import surroundings

@@ -25,8 +25,7 @@ from soundline.impl.evidence import Ruling
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import const, param
 from soundline.verify.engine.elements import Elements, Numbers, Outside, Row, TooLarge

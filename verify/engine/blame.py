@@ -21,8 +21,7 @@ from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rewriting.engine import Folding, Step
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.node import ConstArg, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import ConstArg, Op, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import build
 from soundline.spec.rules.procedures import Procedure

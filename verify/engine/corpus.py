@@ -25,8 +25,7 @@ from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import DType, float16, float32, float64, index, int8, int32, int64, uint8
 from soundline.spec.errors import SoundlineError
 from soundline.spec.gradients.backward import gradient
-from soundline.spec.ops.node import UOp, substitute, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, substitute, toposort
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import param
 from soundline.spec.values.arrays import Array

@@ -24,8 +24,7 @@ import numpy.typing as npt
 from soundline.spec.dtypes import DType, zero_of
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.bodies import free_ranges
-from soundline.spec.ops.node import ConstArg, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import ConstArg, Op, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.table import group_of
 from soundline.spec.values.arrays import Invalid

@@ -18,8 +18,7 @@ from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, order
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bodies import free_by_node, free_ranges, own_nodes
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.values.arrays import INVALID, Array, Cell
 from soundline.verify.smt.goals.sampling import directed

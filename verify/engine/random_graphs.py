@@ -29,8 +29,7 @@ from soundline.spec.dtypes import (
     round_to,
 )
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import ReduceArg, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, UOp, toposort
 from soundline.spec.rules.building import Env, build
 from soundline.spec.rules.instances import dtypes_of, ops_for
 from soundline.spec.rules.language import Rule, variables_in

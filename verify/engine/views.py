@@ -20,8 +20,7 @@ from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bodies import free_ranges
 from soundline.spec.ops.bounds import MIN_MAX, Known
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.uop import param
 from soundline.verify.engine.elements import COMPUTED, MOVES, SAME, repeated_constant

@@ -19,8 +19,7 @@ from soundline.impl.rewriting.engine import FOLDING, RewriteError, Step, rewrite
 from soundline.spec.dtypes import Element
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import execute
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.procedures import Procedure

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import build, goals
 from soundline.spec.rules.language import Rule, fits
 from soundline.spec.rules.terms import Term, Value, show, subterms

@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import islice
 
 from soundline.spec.dtypes import DType, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.notation import Term, show
 from soundline.spec.rules.terms import Value, apply, value

@@ -31,7 +31,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops import bounds
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import UOp, param
 from soundline.spec.values.elementwise import ELEMENTWISE

@@ -13,7 +13,7 @@ from functools import partial
 
 from soundline.spec.dtypes import DType, all_dtypes
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import UOp, param
 from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT

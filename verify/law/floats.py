@@ -23,7 +23,7 @@ import z3
 
 from soundline.spec.dtypes import DType, float8_e4m3fn, float8_e5m2, float16, order
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, contains, refutation
 from soundline.verify.law.schema import Outcome

@@ -19,8 +19,7 @@ from soundline.spec.dtypes import DType, all_dtypes, bool_, float16, float32, in
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import bounds
-from soundline.spec.ops.node import toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, toposort
 from soundline.spec.uop import (
     ReduceArg,
     SliceArg,

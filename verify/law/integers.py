@@ -22,8 +22,7 @@ import z3
 from soundline.spec.dtypes import DType, bool_, index, int8, uint8
 from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import loop, param
 from soundline.spec.values.elementwise import ELEMENTWISE

@@ -19,8 +19,7 @@ from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds, Known
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const, pad, param, reshape
 from soundline.verify.verdicts.verdict import Counterexample
 

@@ -37,7 +37,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds, Known
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, contains, interval, refutation
 from soundline.verify.law.schema import Outcome, Tightness

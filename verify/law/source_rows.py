@@ -18,7 +18,7 @@ from typing import Any
 from soundline.spec.dtypes import DType, Element, bool_, float32, index, int8, int32, order
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bounds import Bounds, greatest, least, min_max
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.uop import const, loop, pad, param
 from soundline.spec.values.elementwise import ELEMENTWISE

@@ -17,7 +17,7 @@ import z3
 from soundline.spec.dtypes import DType
 from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.law.replays import Operand, refutation
 from soundline.verify.law.schema import Outcome

@@ -201,7 +201,7 @@ def blamed(path: str) -> Iterator[None]:
 def _hint(error: BaseException) -> str:
     """What to do about a mistake in a file: names of Spork in annotations are no names of Python."""
     from soundline.impl.spork import NAMES
-    from soundline.spec.spork.language.types import DTYPES
+    from soundline.spec.spork.language.nodes import DTYPES
 
     if isinstance(error, NameError) and error.name in (*NAMES, *DTYPES, "size", "index"):
         return (

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.node import Size, UOp, substitute
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Size, UOp, substitute
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.uop import const, param
 from soundline.verify.second.isl_planes import isl

@@ -24,9 +24,8 @@ from soundline.impl.toolchain import find_compiler
 from soundline.spec.dtypes import BY_NAME, DType, from_bits
 from soundline.spec.errors import SoundlineError, ToolchainError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp, substitute, toposort
+from soundline.spec.ops.node import Op, UOp, substitute, toposort
 from soundline.spec.ops.parsing import parse
-from soundline.spec.ops.schema import Op
 from soundline.spec.values.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.verify.verdicts.as_json import case_from_json
 from soundline.verify.verdicts.verdict import COMPILED, Case, Replay

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.second.isl_planes import Outside, Plane, differ, isl
 from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import CHOSEN, MAX_RANK, Goal, goals
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Term, Vector, show, subterms

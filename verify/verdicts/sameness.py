@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Term, Variable
 

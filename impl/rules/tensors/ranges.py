@@ -10,7 +10,7 @@ they become loads and arithmetic again.
 """
 
 from soundline.spec.dtypes import bool_, floats, index, ints
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Sides, given, identity, maximum, rule, where
 from soundline.spec.rules.ranges import Body, Range, max_over, reduce_over, sum_over
 from soundline.spec.rules.terms import Monoid, Size, Value

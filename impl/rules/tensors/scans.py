@@ -17,7 +17,7 @@ Lowering asks for these rules one by one, where it wants them; beside the rules 
 
 from soundline.impl.rules.tensors.ranges import nearest
 from soundline.spec.dtypes import bool_, floats, index, ints
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Sides, fresh, given, identity, maximum, rule, where
 from soundline.spec.rules.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
 from soundline.spec.rules.terms import Bool, Const, Monoid, Size, Value

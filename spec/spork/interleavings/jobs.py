@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from soundline.spec.dtypes import int32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.machine.algebras import ValueToken
 from soundline.spec.spork.machine.events import (
     Action,

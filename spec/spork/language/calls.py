@@ -12,7 +12,8 @@ from soundline.spec.dtypes import DType, bool_
 from soundline.spec.spork.language.conditions import WORDS, refusal
 from soundline.spec.spork.language.expressions import Expr, Index, Name, Span
 from soundline.spec.spork.language.names import Barriers, DataName, Scope, array, check_index, look_up, typed
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import SPELLING, Ref, Sort
+from soundline.spec.spork.language.statements import (
     Arrive,
     Assign,
     Await,
@@ -22,7 +23,7 @@ from soundline.spec.spork.language.programs import (
     Statement,
     statements,
 )
-from soundline.spec.spork.language.types import SPELLING, Argument, Data, Ref, Sort
+from soundline.spec.spork.language.types import Argument, Data
 
 
 def check_reference(reference: Ref, *sorts: Sort) -> None:

@@ -12,7 +12,7 @@ from keyword import iskeyword
 
 from soundline.spec.errors import ProgramError
 from soundline.spec.spork.language.expressions import FUNCTIONS
-from soundline.spec.spork.language.types import DTYPES, Node, Position
+from soundline.spec.spork.language.nodes import DTYPES, Node, Position
 
 CONDITIONS: dict[str, str] = {
     "prog-syntax": "a statement or expression is one of the constructs of the language",

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
-from soundline.spec.spork.language.types import Node, Ref
+from soundline.spec.ops.node import Op
+from soundline.spec.spork.language.nodes import Node, Ref
 
 
 @dataclass(frozen=True, slots=True, eq=False)

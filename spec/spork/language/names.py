@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.conditions import is_identifier, refusal
 from soundline.spec.spork.language.expressions import (
     COMPARISONS,
@@ -29,7 +29,8 @@ from soundline.spec.spork.language.expressions import (
     Unary,
     number,
 )
-from soundline.spec.spork.language.types import SPELLING, Control, Data, Node, Type
+from soundline.spec.spork.language.nodes import SPELLING, Node
+from soundline.spec.spork.language.types import Control, Data, Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from soundline.spec.spork.language.expressions import number
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     CudaAsync,
     CudaDeviceFunction,
@@ -23,7 +24,6 @@ from soundline.spec.spork.language.programs import (
     If,
     Statement,
 )
-from soundline.spec.spork.language.types import Ref
 from soundline.spec.spork.synchronization.fences import Collective
 from soundline.spec.spork.synchronization.timelines import InstrTl, block_instr_tl
 from soundline.spec.spork.threads.tilings import Tiling, threads, tile

@@ -2,16 +2,16 @@
 Programs as text
 ================
 
-`text` writes a proc in the syntax that programs are read in: that of Python, with a decorator. Reading the text again
-in the namespace of `programs.references` gives the same proc. Parentheses stand only where the order of operations
-needs them.
+Statements and expressions in the syntax that programs are read in: that of Python. `programs.text` writes a whole proc.
+Reading the text again in the namespace of `programs.references` gives the same proc. Parentheses stand only where the
+order of operations needs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     BINARY,
     COMPARISONS,
@@ -26,7 +26,8 @@ from soundline.spec.spork.language.expressions import (
     Span,
     Unary,
 )
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import SPELLING, Ref
+from soundline.spec.spork.language.statements import (
     Alloc,
     AllocBarrier,
     Arrive,
@@ -43,12 +44,11 @@ from soundline.spec.spork.language.programs import (
     If,
     Mode,
     Pass,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
 )
-from soundline.spec.spork.language.types import SPELLING, Argument, Control, CudaWarpConfig, Ref
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig
 from soundline.spec.spork.synchronization.barriers import n_text
 
 _OPERATORS = {op: spelling for spelling, op in BINARY.items()}
@@ -66,15 +66,8 @@ _LEVELS = {
 _TIGHT = 9
 
 
-def text(proc: Proc) -> str:
-    """The text of a proc."""
-    arguments = ", ".join(_argument(a) for a in proc.arguments)
-    lines = ["@proc", f"def {proc.name}({arguments}):"]
-    lines += [f"    assert {expression(c)}" for c in proc.preconditions]
-    return "\n".join([*lines, *_block(proc.body)]) + "\n"
-
-
-def _argument(argument: Argument) -> str:
+def argument_text(argument: Argument) -> str:
+    """An argument of a proc or instruction."""
     if isinstance(argument.type, Control):
         spelled: str = argument.type.name
     else:
@@ -93,7 +86,8 @@ def _at(memory: Ref | None) -> str:
     return f" @ {memory.name}" if memory is not None else ""
 
 
-def _block(body: tuple[Statement, ...]) -> list[str]:
+def block(body: tuple[Statement, ...]) -> list[str]:
+    """The lines of a block, indented."""
     return [f"    {line}" for statement in body for line in lines(statement)]
 
 
@@ -101,14 +95,14 @@ def lines(statement: Statement) -> list[str]:
     """The lines of a statement."""
     match statement:
         case If():
-            found = [f"if {expression(statement.condition)}:", *_block(statement.body)]
-            return [*found, "else:", *_block(statement.orelse)] if statement.orelse else found
+            found = [f"if {expression(statement.condition)}:", *block(statement.body)]
+            return [*found, "else:", *block(statement.orelse)] if statement.orelse else found
         case For():
             bounds = f"{expression(statement.lo)}, {expression(statement.hi)}"
             head = f"for {statement.iterator} in {_mode(statement.mode, bounds)}:"
-            return [head, *_block(statement.body)]
+            return [head, *block(statement.body)]
         case CudaDeviceFunction() | CudaAsync() | CudaWarps():
-            return [f"with {_with(statement)}:", *_block(statement.body)]
+            return [f"with {_with(statement)}:", *block(statement.body)]
         case _:
             return [_simple(statement)]
 

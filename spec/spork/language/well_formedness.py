@@ -26,7 +26,9 @@ from soundline.spec.spork.language.names import (
     check_size,
     check_written,
 )
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Node
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     Alloc,
@@ -42,12 +44,11 @@ from soundline.spec.spork.language.programs import (
     Fence,
     For,
     If,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
 )
-from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data, Node
+from soundline.spec.spork.language.types import Argument, Control, CudaWarpConfig, Data
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from soundline.spec.dtypes import (
     uint64,
 )
 from soundline.spec.spork.language.expressions import Name
-from soundline.spec.spork.language.programs import Reduce
+from soundline.spec.spork.language.statements import Reduce
 from soundline.spec.spork.library.memories import (
     DRAM,
     CudaGmemLinear,

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Binary, Const, Expr, Index, Name
-from soundline.spec.spork.language.programs import SEQ, Assign, For, Reduce, Statement
-from soundline.spec.spork.language.types import SPELLING, Argument, Control, Data
+from soundline.spec.spork.language.nodes import SPELLING
+from soundline.spec.spork.language.statements import SEQ, Assign, For, Reduce, Statement
+from soundline.spec.spork.language.types import Argument, Control, Data
 
 Part = Expr | str | int
 """An expression, the name of one, or a number."""

@@ -22,8 +22,10 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.spork.language.expressions import Expr, Index, Name, walk
-from soundline.spec.spork.language.programs import SEQ, Assign, For, If, Proc, Reduce, Statement, statements
-from soundline.spec.spork.language.types import Argument, Data, Node
+from soundline.spec.spork.language.nodes import Node
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import SEQ, Assign, For, If, Reduce, Statement, statements
+from soundline.spec.spork.language.types import Argument, Data
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.library.memories import Memory, examples
 from soundline.spec.spork.synchronization.barriers import BarrierType

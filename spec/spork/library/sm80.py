@@ -16,7 +16,7 @@ from typing import Final
 
 from soundline.spec.dtypes import DType, bfloat16, float16, float32
 from soundline.spec.spork.language.expressions import Cast, Const, Expr
-from soundline.spec.spork.language.programs import Assign, Reduce, Statement
+from soundline.spec.spork.language.statements import Assign, Reduce, Statement
 from soundline.spec.spork.language.types import Argument
 from soundline.spec.spork.library.copies import SHARED
 from soundline.spec.spork.library.memories import (

@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import Final
 
 from soundline.spec.dtypes import DType, float32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Expr
-from soundline.spec.spork.language.programs import Assign, Reduce
+from soundline.spec.spork.language.statements import Assign, Reduce
 from soundline.spec.spork.library.copies import SHARED
 from soundline.spec.spork.library.memories import (
     CudaGmemLinear,

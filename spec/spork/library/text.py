@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from soundline.spec.spork.language import text as program_text
+from soundline.spec.spork.language import programs
 from soundline.spec.spork.language.expressions import walk
+from soundline.spec.spork.language.nodes import Ref
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.language.types import Ref
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.library.schema import Instruction, Operand
 
@@ -29,7 +29,7 @@ def proc_of(instruction: Instruction) -> Proc:
 
 def text(instruction: Instruction) -> str:
     """The text of an instruction."""
-    head, *rest = program_text.text(proc_of(instruction)).splitlines()[1:]
+    head, *rest = programs.text(proc_of(instruction)).splitlines()[1:]
     described = [f"    {_string(instruction.doc)}"] if instruction.doc else []
     return "\n".join(["@instr(", *_head(instruction), ")", head, *described, *rest]) + "\n"
 

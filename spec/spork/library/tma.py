@@ -22,7 +22,7 @@ from typing import Final
 
 from soundline.spec.dtypes import DType, bfloat16, float16, float32, int32, uint32
 from soundline.spec.spork.language.expressions import Expr
-from soundline.spec.spork.language.programs import Assign
+from soundline.spec.spork.language.statements import Assign
 from soundline.spec.spork.library.copies import SHARED
 from soundline.spec.spork.library.memories import CudaGmemLinear, CudaSmemLinear, Memory, Sm90_tensorMap
 from soundline.spec.spork.library.parts import (

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from soundline.spec.dtypes import DType, float32, int32, uint32
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Apply, Binary, Expr
-from soundline.spec.spork.language.programs import Assign, If, Statement
+from soundline.spec.spork.language.statements import Assign, If, Statement
 from soundline.spec.spork.language.types import Argument
 from soundline.spec.spork.library.memories import CudaRmem
 from soundline.spec.spork.library.parts import (

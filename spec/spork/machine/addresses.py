@@ -21,8 +21,8 @@ from math import gcd, prod
 from typing import Final
 
 from soundline.spec.dtypes import DType
-from soundline.spec.spork.language.programs import Alloc, CudaDeviceFunction, statements
 from soundline.spec.spork.language.scopes import Scope
+from soundline.spec.spork.language.statements import Alloc, CudaDeviceFunction, statements
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.machine.events import Cell, Element
 from soundline.spec.spork.threads.distributed_memory import Deduction

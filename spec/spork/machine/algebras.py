@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from soundline.spec.dtypes import DType, to_bits
 from soundline.spec.dtypes import Element as Scalar
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.machine.events import Computed, Converted, Element, Load, Number, Step, Value
 from soundline.spec.values.elementwise import add, cast, scalar
 

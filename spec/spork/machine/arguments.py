@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from soundline.spec.spork.language.expressions import Expr, Index, Name
-from soundline.spec.spork.language.programs import Alloc, Call, Proc
+from soundline.spec.spork.language.nodes import Node
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import Alloc, Call
 from soundline.spec.spork.language.text import expression as text_of
-from soundline.spec.spork.language.types import Argument, Control, Data, Node
+from soundline.spec.spork.language.types import Argument, Control, Data
 from soundline.spec.spork.library.schema import INSTRUCTION_CONSTRAINTS, Instruction
 from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS, Iteration, failed, run_failed
 from soundline.spec.spork.machine.names import Bound, Given, Names, View

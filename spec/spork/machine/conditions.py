@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from soundline.spec.errors import ProgramError
-from soundline.spec.spork.language.types import Node
+from soundline.spec.spork.language.nodes import Node
 
 RUN_CONSTRAINTS: Final[dict[str, str]] = {
     "seq-argument": "what is given for the arguments of a proc fits their types and sizes",

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
-from soundline.spec.spork.language.programs import Statement
+from soundline.spec.ops.node import Op
+from soundline.spec.spork.language.statements import Statement
 from soundline.spec.spork.library.memories import Memory, Space
 from soundline.spec.spork.synchronization.barriers import BarrierType, QueueId
 from soundline.spec.spork.synchronization.timelines import InstrTl, Pair, SyncTl

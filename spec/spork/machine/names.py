@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 from soundline.spec.dtypes import DType, index
 from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Index, Name, Span, Unary
 from soundline.spec.spork.language.names import Barriers, Binding, DataName
-from soundline.spec.spork.language.programs import BarrierAt
+from soundline.spec.spork.language.nodes import Node
+from soundline.spec.spork.language.statements import BarrierAt
 from soundline.spec.spork.language.text import expression as text_of
-from soundline.spec.spork.language.types import Control, Node
+from soundline.spec.spork.language.types import Control
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.machine.conditions import run_failed
 from soundline.spec.spork.machine.events import Element, Value

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from soundline.spec.spork.language.expressions import Name
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.scopes import HOST, Scope
+from soundline.spec.spork.language.statements import (
     Arrive,
     Assign,
     Await,
@@ -23,7 +24,6 @@ from soundline.spec.spork.language.programs import (
     Reduce,
     Statement,
 )
-from soundline.spec.spork.language.scopes import HOST, Scope
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.machine.addresses import SharedStacks
 from soundline.spec.spork.machine.arguments import instruction_arguments

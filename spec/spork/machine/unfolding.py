@@ -17,7 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.scopes import inside, is_task_nest
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     Alloc,
@@ -33,12 +35,10 @@ from soundline.spec.spork.language.programs import (
     Fence,
     For,
     If,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
 )
-from soundline.spec.spork.language.scopes import inside, is_task_nest
 from soundline.spec.spork.language.types import Data
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.library.schema import Instruction

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from soundline.spec.dtypes import DType, bool_, float64, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     COMPARISONS,
     Apply,
@@ -28,7 +28,7 @@ from soundline.spec.spork.language.expressions import (
     Unary,
 )
 from soundline.spec.spork.language.names import typed
-from soundline.spec.spork.language.programs import Assign, For, If, Reduce, Statement
+from soundline.spec.spork.language.statements import Assign, For, If, Reduce, Statement
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.machine.events import (

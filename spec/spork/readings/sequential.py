@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
+from soundline.spec.spork.language.nodes import SPELLING
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.language.types import SPELLING, Data
+from soundline.spec.spork.language.types import Data
 from soundline.spec.spork.machine.algebras import Algebra, Numbers, V, stepped
 from soundline.spec.spork.machine.arguments import Sizes
 from soundline.spec.spork.machine.conditions import run_failed

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from soundline.spec.spork.language.expressions import Span
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Node, Ref
+from soundline.spec.spork.language.scopes import Scope
+from soundline.spec.spork.language.statements import (
     AllocBarrier,
     Arrive,
     Await,
@@ -22,10 +24,8 @@ from soundline.spec.spork.language.programs import (
     Fence,
     Statement,
 )
-from soundline.spec.spork.language.scopes import Scope
 from soundline.spec.spork.language.text import barrier_text
 from soundline.spec.spork.language.text import expression as text_of
-from soundline.spec.spork.language.types import Node, Ref
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.static.conditions import placed, static_refusal
 from soundline.spec.spork.static.scope import DeclaredBarrier, Standing

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from soundline.spec.errors import CollectiveError
 from soundline.spec.spork.language.expressions import Expr, Index, Name
-from soundline.spec.spork.language.programs import Call, Proc
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import Call
 from soundline.spec.spork.language.text import expression as text_of
 from soundline.spec.spork.language.types import Argument, Control, Data
 from soundline.spec.spork.library.memories import Memory

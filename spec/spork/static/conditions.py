@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from soundline.spec.errors import CollectiveError, StaticError, SynchronizationError
-from soundline.spec.spork.language.types import Node
+from soundline.spec.spork.language.nodes import Node
 from soundline.spec.spork.library.memories import MEMORY_CONSTRAINTS
 from soundline.spec.spork.library.schema import INSTRUCTION_CONSTRAINTS
 from soundline.spec.spork.synchronization.barriers import BARRIER_CONSTRAINTS

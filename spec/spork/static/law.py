@@ -16,7 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from soundline.spec.spork.language.expressions import Expr, Index, Name, walk
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.scopes import HOST, Scope, inside
+from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
     PAR,
     Alloc,
@@ -31,14 +34,12 @@ from soundline.spec.spork.language.programs import (
     Fence,
     For,
     If,
-    Proc,
     Reduce,
     Statement,
     WindowOf,
     bodies,
 )
-from soundline.spec.spork.language.scopes import HOST, Scope, inside
-from soundline.spec.spork.language.types import Data, Ref
+from soundline.spec.spork.language.types import Data
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.static.barriers import (

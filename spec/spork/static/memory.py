@@ -11,8 +11,9 @@ from __future__ import annotations
 from math import prod
 
 from soundline.spec.spork.language.expressions import Expr, Index, Name, walk
-from soundline.spec.spork.language.programs import Alloc, Assign, Reduce, WindowOf
-from soundline.spec.spork.language.types import Argument, Data, Node, Ref
+from soundline.spec.spork.language.nodes import Node, Ref
+from soundline.spec.spork.language.statements import Alloc, Assign, Reduce, WindowOf
+from soundline.spec.spork.language.types import Argument, Data
 from soundline.spec.spork.library.memories import DRAM, Memory
 from soundline.spec.spork.static.conditions import static_refusal
 from soundline.spec.spork.static.scope import Standing

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.errors import StaticError
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.statements import (
     Arrive,
     Await,
     CudaAsync,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby, product
 
 from soundline.spec.errors import CollectiveError
-from soundline.spec.spork.language.programs import Arrive, Await
+from soundline.spec.spork.language.statements import Arrive, Await
 from soundline.spec.spork.static.barriers import (
     Queues,
     QueueUse,

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from soundline.spec.spork.language.expressions import Index, Name
-from soundline.spec.spork.language.programs import AllocBarrier, CudaAsync, Statement
 from soundline.spec.spork.language.scopes import HOST, Scope
+from soundline.spec.spork.language.statements import AllocBarrier, CudaAsync, Statement
 from soundline.spec.spork.static.windows import Path, Window
 from soundline.spec.spork.threads.tilings import Tiling
 

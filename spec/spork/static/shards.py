@@ -18,8 +18,8 @@ from itertools import product
 
 from soundline.spec.errors import CollectiveError
 from soundline.spec.spork.language.expressions import Span
-from soundline.spec.spork.language.programs import Statement
-from soundline.spec.spork.language.types import Node
+from soundline.spec.spork.language.nodes import Node
+from soundline.spec.spork.language.statements import Statement
 from soundline.spec.spork.static.conditions import placed, static_refusal
 from soundline.spec.spork.static.memory import check_shard
 from soundline.spec.spork.static.windows import Declared, Path, Window, constants

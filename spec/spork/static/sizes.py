@@ -6,7 +6,7 @@ An integer of control as a polynomial over whatever is not a sum, a difference o
 is 16 whatever i is. A condition is true, false, or not decided before the sizes are known.
 
 >>> from soundline.spec.spork.language.expressions import Binary, Const, Name
->>> from soundline.spec.ops.schema import Op
+>>> from soundline.spec.ops.node import Op
 >>> i = Binary(Op.Mul, Const(16), Name("i"))
 >>> difference(Binary(Op.Add, i, Const(4)), i)
 4
@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Name, Unary
 from soundline.spec.spork.language.text import expression as text_of
 

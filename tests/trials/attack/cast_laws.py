@@ -24,7 +24,7 @@ from soundline.spec.dtypes import (
     uint16,
     uint32,
 )
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import forall, given, is_float, maximum, preserves_zero, where
 from soundline.spec.rules.terms import BinaryOp, Flags, Tensor, UnaryOp
 from trials.attack.drawing import Draw, Link, applied

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import forall, given, inverse, maximum
 from soundline.spec.rules.terms import Axes, Monoid, Perm, Tensor
 

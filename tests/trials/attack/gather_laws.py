@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import forall, maximum, stack, where
 from soundline.spec.rules.terms import Size, Tensor
 from trials.attack.drawing import Draw, Link, applied

@@ -19,8 +19,7 @@ from soundline.spec.dtypes import DType, Element, bool_, index, largest_finite, 
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule
 from soundline.spec.values.arrays import Array, Cell

@@ -14,7 +14,7 @@ from typing import Any
 from soundline.spec.dtypes import (
     index,
 )
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import (
     forall,
     fresh,

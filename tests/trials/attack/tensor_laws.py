@@ -20,7 +20,7 @@ from soundline.spec.dtypes import (
     int32,
     uint8,
 )
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import (
     compose,
     disjoint,

@@ -15,9 +15,11 @@ from random import Random
 from typing import Final
 
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Binary, Const, Expr, Index, Name, Span
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import (
     Alloc,
     AllocBarrier,
     Arrive,
@@ -31,12 +33,10 @@ from soundline.spec.spork.language.programs import (
     Fence,
     For,
     If,
-    Proc,
     Reduce,
     Statement,
     statements,
 )
-from soundline.spec.spork.language.types import Ref
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.synchronization.barriers import BarrierType
 from soundline.spec.spork.synchronization.timelines import SYNC_TLS

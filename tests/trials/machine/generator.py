@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from soundline.spec.errors import SoundlineError
-from soundline.spec.spork.language.programs import Arrive, Await, Fence, Proc, statements
-from soundline.spec.spork.language.types import Ref
+from soundline.spec.spork.language.nodes import Ref
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import Arrive, Await, Fence, statements
 from soundline.spec.spork.language.well_formedness import check
 from soundline.spec.spork.synchronization.timelines import SYNC_TLS
 from trials.machine.changes import changed, fresh, substituted, without_barrier

@@ -14,7 +14,8 @@ from functools import partial
 
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.language.expressions import Const
-from soundline.spec.spork.language.programs import (
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.statements import (
     SEQ,
     Alloc,
     AllocBarrier,
@@ -23,7 +24,6 @@ from soundline.spec.spork.language.programs import (
     CudaDeviceFunction,
     For,
     If,
-    Proc,
     Statement,
     statements,
 )

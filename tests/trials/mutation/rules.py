@@ -17,7 +17,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int16, int32, uint8
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import dtypes_of
 from soundline.spec.rules.language import Rule, is_boolean
 from soundline.spec.rules.terms import FOLDS, Static, Term, Value, show

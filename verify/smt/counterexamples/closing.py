@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from soundline.spec.dtypes import index, to_bits
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import const, param
 from soundline.spec.values.arrays import Array

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, to_bits
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
 from soundline.verify.smt.goals.order import simplicity

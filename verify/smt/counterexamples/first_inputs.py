@@ -13,8 +13,7 @@ import math
 from collections.abc import Iterator
 
 from soundline.spec.errors import IllFormed, SoundlineError
-from soundline.spec.ops.node import toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.values.arrays import Array
 from soundline.verify.smt.counterexamples.replays import Inputs, concrete, licences_of, number, replay, sizes

@@ -14,8 +14,7 @@ import random
 from collections.abc import Iterator, Mapping
 
 from soundline.spec.dtypes import DType, index
-from soundline.spec.ops.node import toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
 from soundline.spec.values.arrays import Array

@@ -16,8 +16,7 @@ from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.evaluation.strides import strided_steps
-from soundline.spec.ops.node import ConstArg, ParamArg, RangeArg, ReduceArg, Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import ConstArg, Op, ParamArg, RangeArg, ReduceArg, Size, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import (
     Env,

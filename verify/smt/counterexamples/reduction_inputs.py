@@ -15,8 +15,7 @@ from itertools import cycle, islice
 
 from soundline.spec.dtypes import DType, Element, bool_, exponent_range, index
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
 from soundline.spec.values.arrays import Array

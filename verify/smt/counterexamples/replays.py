@@ -17,8 +17,7 @@ from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bodies import free_ranges
-from soundline.spec.ops.node import ReduceArg, Size, UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, ReduceArg, Size, UOp, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.values.arrays import Array, Cell, same_cell
 from soundline.spec.values.elementwise import ELEMENTWISE

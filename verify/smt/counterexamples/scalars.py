@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from soundline.spec.dtypes import DType, Element, bool_, same_value
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp, substitute
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.uop import const
 from soundline.spec.values.arrays import Array
 from soundline.verify.smt.counterexamples.closing import case_of

@@ -14,8 +14,7 @@ from itertools import islice, product
 
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.notation import named_sizes
 from soundline.verify.smt.counterexamples.replays import concrete, number, sizes

@@ -18,8 +18,7 @@ from itertools import islice, product
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
 from soundline.spec.values.arrays import Array, Cell, Invalid, positions, same_cell

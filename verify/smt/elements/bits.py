@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import DType, index, uints
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.verify.smt.elements.elements import Element, choice, constant
 from soundline.verify.smt.elements.indexing import Index, Path
 from soundline.verify.smt.elements.numbers import quotient

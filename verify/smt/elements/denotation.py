@@ -16,8 +16,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.values import identity
-from soundline.spec.ops.node import Size, UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, Size, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.table import group_of
 from soundline.spec.values.arrays import Invalid

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.dtypes import Element as Value
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, scalar
 from soundline.verify.smt.integers.formulas import (
     FALSE,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import zero_of
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.elements.elements import Bottom, Element, choice, constant
 from soundline.verify.smt.elements.indexing import Index, Path
 from soundline.verify.smt.integers.formulas import at_least_zero, conjunction, equal, less

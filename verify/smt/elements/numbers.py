@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.atoms import made_of
 from soundline.verify.smt.elements.elements import Element, Number
 from soundline.verify.smt.elements.indexing import ALWAYS, Path

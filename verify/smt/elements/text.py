@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import INFIX
 from soundline.verify.smt.elements.elements import (
     Apply,

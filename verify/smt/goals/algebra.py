@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 import z3
 
 from soundline.spec.dtypes import DType, Element, bool_
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes, wrapping_nodes
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import obligations

@@ -16,8 +16,7 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, Element, index, same_value
 from soundline.spec.errors import EvaluationError
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
 

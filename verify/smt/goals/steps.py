@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.building import build
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.terms import Term, Value, show, subterms

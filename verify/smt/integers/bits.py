@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from soundline.spec.dtypes import DType, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.algebra import Outside
 from soundline.verify.smt.integers.divisibility import mask_of
 from soundline.verify.smt.integers.terms import Residue

@@ -14,8 +14,7 @@ from typing import Any
 
 import z3
 
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.obligations import is_whole
 from soundline.verify.smt.integers.polynomials import ZERO, Poly
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.algebra import Law, Outside
 from soundline.verify.smt.goals.obligations import is_whole
 from soundline.verify.smt.integers import bits

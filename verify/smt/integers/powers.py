@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import polynomial
 from soundline.verify.smt.integers.divisibility import conjuncts
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly

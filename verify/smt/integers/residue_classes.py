@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 import z3
 
 from soundline.spec.dtypes import DType, Element, bool_, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.algebra import Algebra, Law, Outside
 from soundline.verify.smt.goals.obligations import Obligation, is_whole, wrapping_nodes
 from soundline.verify.smt.integers.divisibility import (

@@ -14,8 +14,7 @@ from math import lcm
 from typing import Any, ClassVar
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.obligations import Obligation, is_whole
 from soundline.verify.smt.integers.residue_classes import Integers
 from soundline.verify.smt.integers.terms import Residue

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import obligations
 from soundline.verify.smt.counterexamples.first_inputs import differing_sizes, is_worth_trying

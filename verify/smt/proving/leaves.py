@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import add, as_node, multiply
 from soundline.spec.uop import const, param
 from soundline.verify.smt.elements.denotation import Denotation

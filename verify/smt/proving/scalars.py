@@ -16,8 +16,7 @@ from typing import Any
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import UsageError
 from soundline.spec.ops.bounds import min_max
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.licences import LICENCES
 from soundline.spec.uop import const

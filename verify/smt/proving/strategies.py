@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.goals.algebra import Algebra, Outside
 from soundline.verify.smt.goals.obligations import Obligation, is_whole, scalar_nodes
 from soundline.verify.smt.goals.solving import Budget, Search, check

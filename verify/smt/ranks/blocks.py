@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Flags, Term, Value, Vector, show, subterms

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Perm, Term, show, subterms
 

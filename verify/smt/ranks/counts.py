@@ -38,7 +38,7 @@ from itertools import combinations
 from typing import Any
 
 from soundline.spec.dtypes import DType, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.building import build, build_flags, build_vector
 from soundline.spec.rules.instances import ARRANGEMENTS, Goal, goals

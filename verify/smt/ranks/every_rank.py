@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.ranks import rank_classes
 from soundline.spec.rules.terms import Term, Value, Vector, show, subterms, value

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Flags, Perm, Term, show, subterms
 from soundline.verify.smt.ranks.conditions import Uniform, compares_permutations, stated

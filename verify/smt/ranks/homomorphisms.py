@@ -32,7 +32,7 @@ from typing import Any
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluation.values import identity
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals, is_about_shapes
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.terms import Term, UnaryOp, Value, Variable, Vector, show, subterms, value

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Term, show, subterms
 from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Tensor, Value, Variable, Vector, show, subterms

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Flags, Perm, Term, show

@@ -49,7 +49,7 @@ from itertools import product
 
 from soundline.spec.dtypes import DType, bool_, index, zero_of
 from soundline.spec.evaluation.values import identity
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.building import has_dtype
 from soundline.spec.rules.language import Rule

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.spellings import SPELLED

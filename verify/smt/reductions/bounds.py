@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Bottom, Choice, Element, Fold, Number
 from soundline.verify.smt.elements.indexing import Path

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from soundline.spec.dtypes import index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Apply, Element, Fold, Number
 from soundline.verify.smt.elements.indexing import Path

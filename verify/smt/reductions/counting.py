@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from soundline.spec.dtypes import bool_
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import scalar
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (
     Apply,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.values import identity
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from soundline.spec.dtypes import same_value
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Fold, choice, constant
 from soundline.verify.smt.elements.indexing import Path, Space

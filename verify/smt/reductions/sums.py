@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (
     Apply,

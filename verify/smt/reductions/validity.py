@@ -17,8 +17,7 @@ from collections.abc import Iterator
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import UOp, toposort
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.table import group_of
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Apply, Bottom, Choice, Element, Fold, may_be_invalid

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from soundline.spec.dtypes import bool_, same_value
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Fold, choice
 

@@ -7,7 +7,7 @@ The registry that the status matrix reads: for each op, the algebras that have a
 
 from __future__ import annotations
 
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.goals.algebra import BOOL_LAWS
 from soundline.verify.smt.integers.laws import INTEGER_LAWS
 from soundline.verify.smt.values.bit_vectors import BIT_LAWS

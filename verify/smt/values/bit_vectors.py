@@ -15,8 +15,7 @@ from typing import Any
 import z3
 
 from soundline.spec.dtypes import DType, bool_
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.smt.goals.algebra import Algebra, Law, Outside
 

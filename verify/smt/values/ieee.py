@@ -17,8 +17,7 @@ from typing import Any
 import z3
 
 from soundline.spec.dtypes import DType, Element, bool_, float8_e4m3fn, float32, from_bits, to_bits
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.algebra import Algebra, Law, Outside
 
 _FLOAT32_BIAS = (1 << (float32.exponent_bits - 1)) - 1

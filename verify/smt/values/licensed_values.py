@@ -20,8 +20,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from soundline.spec.dtypes import DType, exponent_range, round_to, same_value
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.verify.smt.goals.obligations import SCALAR_OPS, scalar_nodes
 from soundline.verify.smt.goals.points import Points, Values

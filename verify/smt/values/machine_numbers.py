@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import z3
 
 from soundline.spec.dtypes import DType, Element, index
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.smt.goals.algebra import Law
 from soundline.verify.smt.goals.points import not_nan

@@ -8,8 +8,7 @@ An operation of a narrow float format that is done in a much finer one, and roun
 from __future__ import annotations
 
 from soundline.spec.dtypes import DType, exponent_range, round_to
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const
 
 ONCE = (Op.Add, Op.Sub, Op.Mul, Op.Div, Op.Recip, Op.Sqrt)

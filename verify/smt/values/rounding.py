@@ -29,8 +29,7 @@ from typing import Any, ClassVar
 import z3
 
 from soundline.spec.dtypes import DType, exponent_range, int32, int64
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.goals.algebra import Law
 from soundline.verify.smt.goals.obligations import Obligation
 from soundline.verify.smt.values import ieee

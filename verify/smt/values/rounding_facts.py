@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from soundline.spec.dtypes import DType, exponent_range, round_to
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 from soundline.verify.smt.values import ieee
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op
 
 if TYPE_CHECKING:
     from soundline.verify.smt.values.rounding import Rounded

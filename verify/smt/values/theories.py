@@ -26,8 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from soundline.spec.dtypes import same_value, to_bits
-from soundline.spec.ops.node import UOp
-from soundline.spec.ops.schema import Op
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.uop import const
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes
