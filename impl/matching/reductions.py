@@ -23,10 +23,10 @@ from soundline.spec.rules.ranges import folded_ranges
 from soundline.spec.rules.terms import Term
 
 if TYPE_CHECKING:
-    from soundline.impl.matching.steps import PatternCompiler
+    from soundline.impl.matching.types import Compiler
 
 
-def _fold_op(compiler: PatternCompiler, op: Any) -> Step:
+def _fold_op(compiler: Compiler, op: Any) -> Step:
     if not isinstance(op, Term):
         return lambda found, bound: found is op
     name = op.args[0]
@@ -34,7 +34,7 @@ def _fold_op(compiler: PatternCompiler, op: Any) -> Step:
     return lambda found, bound: bound.setdefault(name, found) is found
 
 
-def _reduce(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> Step:
+def _reduce(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     """Reduce along axes; in which order they are named plays no part."""
     source, op, over = term.args
     inner, same_op = compiler.whole(source, (*path, 0)), _fold_op(compiler, op)
@@ -54,7 +54,7 @@ def _folded(node: UOp) -> tuple[bool, ...]:
     return tuple(k in node.arg.axes for k in range(len(node.shape or ())))
 
 
-def _axes(compiler: PatternCompiler, over: Term, path: Path) -> Step:
+def _axes(compiler: Compiler, over: Term, path: Path) -> Step:
     if over.head == "var":
         name = over.args[0]
         compiler.binds.add(name)
@@ -68,7 +68,7 @@ def _axes(compiler: PatternCompiler, over: Term, path: Path) -> Step:
     return lambda flags, bound: len(flags) <= compiler.most
 
 
-def _index(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> Step:
+def _index(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     steps = [compiler.whole(a, (*path, k), typed=k > 0) for k, a in enumerate(term.args)]
     return lambda node, bound: (
         node.op is Op.Index
@@ -77,7 +77,7 @@ def _index(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) ->
     )
 
 
-def _identity(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> Step:
+def _identity(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     """A constant that must be what its op makes of nothing."""
 
     def late(root: UOp, env: Env, facts: Facts) -> bool:
@@ -96,7 +96,7 @@ def _identity(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool)
 # ranges -----------------------------------------------------------------------------------------------------------
 
 
-def _over(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> Step:
+def _over(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     op, expression, *ranges = term.args
     same_op = _fold_op(compiler, op)
     loops = [compiler.value(r, (*path, k), typed=True) for k, r in enumerate(ranges, 1)]
@@ -111,7 +111,7 @@ def _over(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> 
     )
 
 
-def range_variable(compiler: PatternCompiler, name: str) -> Step:
+def range_variable(compiler: Compiler, name: str) -> Step:
     """The step for a Range: a loop index whose end is the size that its brackets say."""
     size = compiler.size(compiler.stated.kinds[name].inside[0])
     return lambda node, bound: (
@@ -121,7 +121,7 @@ def range_variable(compiler: PatternCompiler, name: str) -> Step:
     )
 
 
-def _body(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> Step:
+def _body(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     """A Body at its own ranges is any expression; at other indices, it is compared when the expression is known."""
     body, *indices = term.args
     name, kinds = body.args[0], compiler.stated.kinds
@@ -139,7 +139,7 @@ def _body(compiler: PatternCompiler, term: Term, path: Path, *, typed: bool) -> 
     return step
 
 
-def close_scopes(compiler: PatternCompiler) -> None:
+def close_scopes(compiler: Compiler) -> None:
     """Make abstractions of the bodies, before anything else that is late, and keep every range where it belongs."""
     folded = sorted(str(r) for r in folded_ranges(compiler.stated.left))
     if not folded and not compiler.bodies:

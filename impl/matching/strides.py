@@ -22,7 +22,7 @@ from soundline.spec.rules.terms import Term
 from soundline.spec.uop import const
 
 if TYPE_CHECKING:
-    from soundline.impl.matching.steps import PatternCompiler
+    from soundline.impl.matching.types import Compiler
 
 CHAINS: dict[Op, tuple[Op, ...]] = {
     Op.Pad: (Op.Pad, Op.Shrink, Op.Reshape, Op.Pad, Op.Reshape),
@@ -44,7 +44,7 @@ def root_of(term: Term) -> Op:
     return CHAINS[term.head][0]  # type: ignore[index]  # the head of a strided term is one of two ops
 
 
-def step_of(compiler: PatternCompiler, term: Term, path: Path) -> Step:
+def step_of(compiler: Compiler, term: Term, path: Path) -> Step:
     """The step for such a term at a path below the root."""
     op = term.head
     assert isinstance(op, Op)
@@ -84,7 +84,7 @@ def parts_of(op: Op, node: UOp) -> Parts | None:
     return (x, offset, shape, stride) if again is node else None
 
 
-def _vector(compiler: PatternCompiler, op: Op, term: Term, path: Path, position: int) -> Step:
+def _vector(compiler: Compiler, op: Op, term: Term, path: Path, position: int) -> Step:
     """The step for the offset, the shape or the stride."""
 
     def found(root: UOp) -> Shape:
@@ -114,7 +114,7 @@ def _vector(compiler: PatternCompiler, op: Op, term: Term, path: Path, position:
     )
 
 
-def _entry(compiler: PatternCompiler, term: Term, found: object, axis: int) -> Step:
+def _entry(compiler: Compiler, term: Term, found: object, axis: int) -> Step:
     """The step for one number of a vector: known, bound, or compared late where it is computed."""
     if term.head == "literal":
         return compiler.size(int(term.args[0]))

@@ -8,11 +8,14 @@ What the steps of a pattern hand to each other, and how they find their way from
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from soundline.impl.analysis.facts import Facts
+from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import UOp
 from soundline.spec.rules.building import Env
+from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import Term
 
 Binding = dict[str, Any]
 """What the variables are bound to so far, and under `DTYPE` the rule's dtype."""
@@ -39,3 +42,35 @@ def node_at(root: UOp, path: Path) -> UOp:
 def anything(part: Any, bound: Binding) -> bool:
     """The step that compares nothing: what it stands for is compared late."""
     return True
+
+
+class Compiler(Protocol):
+    """What compiles a left side into steps, as the parts that know special forms see it."""
+
+    stated: Rule
+    most: float
+    """The highest rank at which the rule is applied."""
+    late: list[Late]
+    binds: set[str]
+    bodies: dict[str, tuple[str, ...]]
+    """The bodies that are bound, each with its ranges."""
+    folds: list[Path]
+    """Where folds stand."""
+
+    def value(self, term: Term, path: Path, *, typed: bool) -> Step:
+        """The step for a value term at `path` below the root; `typed` if an operand beside it has a dtype."""
+
+    def whole(self, term: Term, path: Path, *, typed: bool = False) -> Step:
+        """The step for what is moved or folded as a whole; where it is a scalar, no view may repeat it."""
+
+    def dtype_of_variable(self, name: str) -> Step:
+        """The step that compares a node's dtype with that of a variable."""
+
+    def is_dtype_of_rule(self, dtype: DType, bound: Binding) -> bool:
+        """Whether this is the rule's dtype, which it becomes if that is not bound yet."""
+
+    def computed(self, term: Term, path: Path) -> Step:
+        """The step for a scalar that the other variables determine: compared when they are bound."""
+
+    def size(self, name: object) -> Step:
+        """The step for a size: a number, or a variable."""

@@ -11,15 +11,15 @@ the steps that lead to them, their order, and their number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from soundline.impl.analysis.checks import KNOWN, made_of
 from soundline.impl.matching.straight_line import OPS, UNSURE
 from soundline.spec.ops.node import Op, UOp
 
 if TYPE_CHECKING:
-    from soundline.impl.matching.candidates import Candidate
-    from soundline.impl.rewriting.engine import Rewriting
+    from soundline.impl.analysis.facts import Facts
+    from soundline.impl.matching.candidates import Candidate, Candidates
 
 _HOPS = 8
 """So many steps may follow each other here; more may be a circle, which `rewrite` tells."""
@@ -29,7 +29,26 @@ _UNKNOWN: Any = object()
 Sources = tuple[UOp, ...]
 
 
-def settle_all(run: Rewriting, order: Sequence[UOp]) -> None:
+class Work(Protocol):
+    """A rewriting in progress (`engine.Rewriting`)."""
+
+    done: dict[UOp, UOp | None]
+    """The normal form of every node that is finished; None while it is being computed."""
+
+    def settle(self, node: UOp) -> None:
+        """Find the normal form of a node whose operands are finished."""
+
+    index: Candidates
+    facts: Facts
+
+    def count_once(self, candidate: Candidate, op: Op, src: tuple[UOp, ...]) -> None:
+        """Count a step at a node of this op, arg None and these operands, if it is the first."""
+
+    def settle_as(self, node: UOp, step: tuple[UOp, UOp, str]) -> None:
+        """Find the normal form of a node of which this has been made."""
+
+
+def settle_all(run: Work, order: Sequence[UOp]) -> None:
     """Find the normal form of every node of a list in which operands come before their users."""
     done: dict[UOp, Any] = run.done
     for node in order:
@@ -45,7 +64,7 @@ def settle_all(run: Rewriting, order: Sequence[UOp]) -> None:
             _settle(run, node, (done[src[0]],), _HOPS)
 
 
-def _settle(run: Rewriting, node: UOp, now: Sources, hops: int) -> None:
+def _settle(run: Work, node: UOp, now: Sources, hops: int) -> None:
     """Find the normal form of a node that has these finished operands."""
     op, done, index, same = node.op, run.done, run.index, now == node.src
     if len(now) == 2:
@@ -78,7 +97,7 @@ def _settle(run: Rewriting, node: UOp, now: Sources, hops: int) -> None:
     done[node] = final
 
 
-def _replace(run: Rewriting, node: UOp, now: Sources, right: UOp, by: Candidate, hops: int) -> None:
+def _replace(run: Work, node: UOp, now: Sources, right: UOp, by: Candidate, hops: int) -> None:
     """Finish a node that has these finished operands, and that a rule replaces."""
     done = run.done
     run.count_once(by, node.op, now)

@@ -39,7 +39,7 @@ from soundline.impl.search.steps import fresh, neighbours, seeds, under
 from soundline.impl.search.trials import Clock, Trial, a_worker, apart
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels.optops import OptOp
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import Op, UOp, toposort
 

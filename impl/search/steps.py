@@ -22,7 +22,7 @@ from soundline.impl.lower.schedule.schedules import Schedule
 from soundline.impl.lower.schedule.target import Target
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import nests
-from soundline.spec.kernels.optops import OptOp
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 TILES = ((4, 4), (8, 2), (8, 3), (12, 2), (14, 1), (14, 2), (4, 2), (6, 2), (2, 4), (1, 4))

@@ -33,7 +33,7 @@ from soundline.spec.ops.sizes import as_node
 from soundline.spec.values.arrays import Array
 
 if TYPE_CHECKING:
-    from soundline.spec.kernels.optops import OptOp
+    from soundline.spec.kernels.opt import OptOp
 
 # Axis types -------------------------------------------------------------------------------------------------------
 

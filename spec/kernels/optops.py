@@ -33,7 +33,8 @@ from soundline.spec.kernels.iteration_spaces import (
     replace_axis,
     size_of,
 )
-from soundline.spec.kernels.schema import OptEntry, OptOp, Refusal, opt_entry
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.schema import OptEntry, Refusal, opt_entry
 from soundline.spec.ops.axes import THREADS, is_private
 from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node

@@ -2,7 +2,7 @@
 What is said of an OptOp
 ========================
 
-The form of an optimization, of its entry in the table of `optops`, and of its refusals. The conditions of an OptOp are
+The form of an entry in the table of `optops`, and of a refusal. The conditions of an OptOp are
 numbered like the constraints of an op: ``opt-split-c1`` is the first of Split.
 """
 
@@ -14,36 +14,9 @@ from typing import Any
 
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import Kernel
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.ops.node import UOp
 from soundline.spec.ops.schema import Constraint
-
-
-@dataclass(frozen=True, slots=True)
-class OptOp:
-    """An optimization: its name, the axis or axes by position, and its arg.
-
-    >>> from soundline.spec.ops.node import AxisType
-    >>> OptOp("Split", 0, (4, AxisType.LOCAL))
-    OptOp(op='Split', axis=0, arg=(4, <AxisType.LOCAL: 'l'>))
-    """
-
-    op: str
-    axis: Any = None
-    arg: Any = None
-
-    def __str__(self) -> str:
-        """The step as text: its name, its axis and its arg.
-
-        >>> from soundline.spec.ops.node import AxisType
-        >>> print(OptOp("Split", 0, (4, AxisType.THREAD, True)))
-        Split 0 4 THREAD top
-        """
-        words: list[object] = [self.op]
-        if self.axis is not None:
-            words += self.axis if isinstance(self.axis, tuple) else (self.axis,)
-        for part in self.arg if isinstance(self.arg, tuple) else () if self.arg is None else (self.arg,):
-            words += ["top"] if part is True else [] if part is False else [getattr(part, "name", part)]
-        return " ".join(map(str, words))
 
 
 @dataclass(frozen=True, slots=True)

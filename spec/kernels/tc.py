@@ -25,8 +25,9 @@ from soundline.spec.kernels.iteration_spaces import (
     rebuilt,
     size_of,
 )
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.padto import neutral
-from soundline.spec.kernels.schema import OptOp, Refusal
+from soundline.spec.kernels.schema import Refusal
 from soundline.spec.kernels.warps import spelled
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import AxisType, Op, UOp, substitute, toposort

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int32
 from soundline.spec.kernels.iteration_spaces import AXES, Kernel, size_of
-from soundline.spec.kernels.optops import OptOp
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop
 
 L, G, R = AxisType.LOOP, AxisType.GLOBAL, AxisType.REDUCE

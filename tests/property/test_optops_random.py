@@ -13,7 +13,8 @@ from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import rangeify
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import Kernel, run
-from soundline.spec.kernels.optops import OPTOPS, OptOp, apply
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import OPTOPS, apply
 from soundline.spec.uop import Op, UOp, buffer
 
 sys.path.insert(0, str(Path(__file__).parent))

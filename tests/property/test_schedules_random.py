@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from soundline.impl.lower.schedule.applying import Scheduling, launched
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import Kernel, axes, run, size_of
-from soundline.spec.kernels.optops import OptOp, apply
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import apply
 from soundline.spec.pipeline.stages import meaning
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 

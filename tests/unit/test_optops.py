@@ -30,7 +30,8 @@ from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.kernels.groups import is_grouped, unsynchronized, with_local_buffers
 from soundline.spec.kernels.iteration_spaces import AXES, Kernel, fresh_axis, replace_axis, run
-from soundline.spec.kernels.optops import OPTOPS, OptOp, apply, schedule
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import OPTOPS, apply, schedule
 from soundline.spec.kernels.padto import neutral
 from soundline.spec.kernels.warps import spelled
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort

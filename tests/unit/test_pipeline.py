@@ -21,7 +21,8 @@ from soundline.spec.dtypes import DType, bool_, float32, index, int32, uint8
 from soundline.spec.errors import StageError
 from soundline.spec.kernels.groups import with_local_buffers
 from soundline.spec.kernels.iteration_spaces import Kernel
-from soundline.spec.kernels.optops import OptOp, apply
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import apply
 from soundline.spec.pipeline.instructions import places, replaced_storage
 from soundline.spec.pipeline.stages import (
     STAGES,

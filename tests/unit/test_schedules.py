@@ -30,7 +30,8 @@ from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import Kernel, run
-from soundline.spec.kernels.optops import OPTOPS, OptOp
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import OPTOPS
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
 from .processors import WIDE

@@ -21,12 +21,12 @@ from soundline.impl.lower.schedule.vectors import steps_of
 from soundline.spec.uop import Op, UOp, const
 
 if TYPE_CHECKING:
-    from soundline.impl.codegen.c.renderer import Rendering
+    from soundline.impl.codegen.c.kernel import Kernel
 
 _Axes = frozenset[int]
 
 
-def store(kernel: Rendering, node: UOp) -> None:
+def store(kernel: Kernel, node: UOp) -> None:
     """Write every lane of a value."""
     moved = transposed(node)
     if moved is not None:
@@ -50,7 +50,7 @@ def store(kernel: Rendering, node: UOp) -> None:
     _loops(kernel, axes, [value, *at, *gate], finish, rolled=apart)
 
 
-def _transpose(kernel: Rendering, node: UOp, moved: Transposed) -> None:
+def _transpose(kernel: Kernel, node: UOp, moved: Transposed) -> None:
     """Move blocks of lanes; their first places are those of the lanes 0."""
     load = node.src[1]
     while load.op is Op.Reshape:
@@ -73,7 +73,7 @@ def _in_order(axes: list[int], at: list[UOp]) -> list[int]:
     return [k for k in axes if k not in beside] + beside
 
 
-def fold(kernel: Rendering, node: UOp) -> None:
+def fold(kernel: Kernel, node: UOp) -> None:
     """Fold lanes, ascending, into one value per remaining lane."""
     name = kernel.named(node)
     body = node.src[0]
@@ -90,7 +90,7 @@ def fold(kernel: Rendering, node: UOp) -> None:
 
 
 def _loops(
-    kernel: Rendering,
+    kernel: Kernel,
     axes: Sequence[int],
     wanted: list[UOp],
     finish: Callable[[], None],
@@ -120,14 +120,14 @@ def _loops(
     kernel.texts = {n: t for n, t in kernel.texts.items() if n in outside}
 
 
-def _compute(kernel: Rendering, wanted: list[UOp], opened: _Axes) -> None:
+def _compute(kernel: Kernel, wanted: list[UOp], opened: _Axes) -> None:
     """Compute what `wanted` needs and the open loops determine."""
     for node in _needed(kernel, wanted):
         if _depends(node, kernel.axes) <= opened:
             _element(kernel, node)
 
 
-def _needed(kernel: Rendering, wanted: list[UOp]) -> Iterator[UOp]:
+def _needed(kernel: Kernel, wanted: list[UOp]) -> Iterator[UOp]:
     """The values with axes that are not computed yet, sources first; what a fold of lanes reads is its own affair."""
     done: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]
@@ -174,7 +174,7 @@ def _loaded(node: UOp) -> UOp:
     return node.src[0] if node.op is Op.Reshape else node
 
 
-def _element(kernel: Rendering, node: UOp) -> None:
+def _element(kernel: Kernel, node: UOp) -> None:
     """Compute a value at the present lanes."""
     if node.op is Op.Reduce:
         fold(kernel, node)
@@ -232,7 +232,7 @@ def _unflattened(node: UOp) -> UOp:
     return node.src[0] if node.op is Op.Reshape and node.src[0].shape and not _is_leaf(node) else node
 
 
-def _register_cell(kernel: Rendering, place: UOp, shape: Sequence[int]) -> str:
+def _register_cell(kernel: Kernel, place: UOp, shape: Sequence[int]) -> str:
     """The cell of a register for the present lanes, row-major over the axes of its value."""
     at = ""
     for axis, size in enumerate(shape):

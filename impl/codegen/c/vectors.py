@@ -23,7 +23,7 @@ from soundline.spec.dtypes import DType, bool_, float32
 from soundline.spec.uop import Op, UOp
 
 if TYPE_CHECKING:
-    from soundline.impl.codegen.c.renderer import Rendering
+    from soundline.impl.codegen.c.kernel import Kernel
 
 _TYPE = re.compile(r"(?:\b|_)(f32|f64|u32|u64|i32|i64)x(\d+)(u?)\b")
 _MASK = re.compile(r"(?:\b|_)m(32|64)x(\d+)\b")
@@ -240,12 +240,12 @@ def _looks_on(user: UOp) -> bool:
 # text -------------------------------------------------------------------------------------------------------------
 
 
-def register(kernel: Rendering, node: UOp) -> None:
+def register(kernel: Kernel, node: UOp) -> None:
     """Declare a register that holds one vector."""
     kernel.line(f"{type_of(node)} acc{node.arg.slot};")
 
 
-def store(kernel: Rendering, node: UOp) -> None:
+def store(kernel: Kernel, node: UOp) -> None:
     """Write a vector to a register or to memory."""
     place, value = node.src
     if place.op is Op.Index and storage_of(place) in kernel.streamed:
@@ -255,7 +255,7 @@ def store(kernel: Rendering, node: UOp) -> None:
     kernel.line(f"{_place(kernel, place, value, to_write=True)} = {operand(kernel, value)};")
 
 
-def value(kernel: Rendering, node: UOp) -> None:
+def value(kernel: Kernel, node: UOp) -> None:
     """Compute a vector at its place in the sequence."""
     if is_fill(node):
         return
@@ -332,7 +332,7 @@ def _signed(text: str, node: UOp) -> str:
     return f"(({_type_signed(node)}){text})" if node.dtype.is_int and node.dtype.signed else text
 
 
-def operand(kernel: Rendering, node: UOp, lane: int = 0) -> str:
+def operand(kernel: Kernel, node: UOp, lane: int = 0) -> str:
     """A vector that was computed, or a scalar repeated; bools are as many bytes wide as the other lanes."""
     if is_fill(node) and node.dtype is bool_:
         return _repeated_bool(kernel, node.src[0].src[0], lane, shape_of(node)[0])
@@ -342,7 +342,7 @@ def operand(kernel: Rendering, node: UOp, lane: int = 0) -> str:
     return kernel.texts[node]
 
 
-def _repeated_bool(kernel: Rendering, scalar: UOp, lane: int, width: int) -> str:
+def _repeated_bool(kernel: Kernel, scalar: UOp, lane: int, width: int) -> str:
     """A scalar as a mask. One that compares floats is better compared in all lanes: that is one instruction."""
     mask = f"m{8 * lane}x{width}"
     if mask in NUMBERS and scalar.op in COMPARISONS:
@@ -354,7 +354,7 @@ def _repeated_bool(kernel: Rendering, scalar: UOp, lane: int, width: int) -> str
     return f"SL_EVERY_{mask}({kernel.operand(scalar)})"
 
 
-def _place(kernel: Rendering, place: UOp, moved: UOp, *, to_write: bool) -> str:
+def _place(kernel: Kernel, place: UOp, moved: UOp, *, to_write: bool) -> str:
     while place.op is Op.After:
         place = place.src[0]
     if place.op is Op.Buffer and not is_global(place):
@@ -363,7 +363,7 @@ def _place(kernel: Rendering, place: UOp, moved: UOp, *, to_write: bool) -> str:
     return f"*({qualifier}{type_of(moved, unaligned=True)} *)({_address(kernel, place)})"
 
 
-def _address(kernel: Rendering, place: UOp) -> str:
+def _address(kernel: Kernel, place: UOp) -> str:
     """Where the first of neighbours lies."""
     first = first_of(place.src[1])
     assert first is not None

@@ -29,7 +29,7 @@ from soundline.impl.lower.schedule.legality import judged_as, refused, require_l
 from soundline.impl.lower.schedule.schedules import Schedule
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels import iteration_spaces
-from soundline.spec.kernels.optops import OptOp
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.padto import neutral, zero
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, substitute, toposort
 

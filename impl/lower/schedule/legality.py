@@ -10,7 +10,8 @@ of every step, whether heuristics, a search or a user chose it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final, Protocol
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, walked_as_one
@@ -21,14 +22,12 @@ from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import directions
 from soundline.spec.kernels.iteration_spaces import Kernel, axes, carried_by, nests
-from soundline.spec.kernels.optops import OPTOPS, OptOp
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import OPTOPS
 from soundline.spec.kernels.optops import apply as apply_law
 from soundline.spec.kernels.padto import zero
 from soundline.spec.ops.schema import Constraint
 from soundline.spec.uop import AxisType, Op, UOp, buffer, substitute, toposort
-
-if TYPE_CHECKING:
-    from soundline.impl.lower.schedule.applying import Scheduling
 
 LANE_TYPES: Final = (AxisType.UPCAST, AxisType.UNROLL, AxisType.GROUP_REDUCE)
 """The axes whose iterations a core computes at once."""
@@ -52,7 +51,24 @@ CPU: Final = tuple(
 """What a CPU asks of a step besides, by id."""
 
 
-def require_lawful(kernel: Scheduling, step: OptOp) -> None:
+class Schedule(Protocol):
+    """A kernel under scheduling (`applying.Scheduling`)."""
+
+    checked: bool
+    """Whether each step is held to the law before it is done."""
+
+    @property
+    def axes(self) -> tuple[UOp, ...]:
+        """The axes, as the law counts them."""
+
+    bare: UOp
+    """The kernel without packing, or one in its place, which the law judges (`lawful.judged_as`)."""
+    licences: Collection[str]
+    sink: UOp
+    steps: list[OptOp]
+
+
+def require_lawful(kernel: Schedule, step: OptOp) -> None:
     """Raise a `ScheduleError` where a step may not be done to a kernel; nothing where none is to be checked."""
     if not kernel.checked:
         return
@@ -66,14 +82,14 @@ def require_lawful(kernel: Scheduling, step: OptOp) -> None:
 
 
 def refused(
-    kernel: Scheduling, step: OptOp, condition: int, given: str, axis: UOp | None = None
+    kernel: Schedule, step: OptOp, condition: int, given: str, axis: UOp | None = None
 ) -> ScheduleError:
     """The refusal of one of the extensions."""
     return _refusal(kernel, step, EXTENSIONS[step.op].constraints[condition - 1], given, axis)
 
 
 def _refusal(
-    kernel: Scheduling, step: OptOp, of: Constraint, given: str, axis: UOp | None = None
+    kernel: Schedule, step: OptOp, of: Constraint, given: str, axis: UOp | None = None
 ) -> ScheduleError:
     named = (
         None if axis is None else f"axis {kernel.axes.index(axis)} ({axis.arg.type.value}{trip_count(axis)})"
@@ -109,7 +125,7 @@ def _apart(nest: UOp, slot: int, loads: dict[UOp, UOp]) -> UOp:
 # The law's steps --------------------------------------------------------------------------------------------------
 
 
-def _require_of_the_law(kernel: Scheduling, step: OptOp) -> None:
+def _require_of_the_law(kernel: Schedule, step: OptOp) -> None:
     """What the law says of the step to the kernel without packing; its positions are those of the kernel."""
     found, judged = kernel.axes, kernel.bare
     positions = [p for p in (step.axis, step.arg if step.op == "Swap" else None) if type(p) is int]
@@ -136,7 +152,7 @@ def _copy_with(sink: UOp, axis: UOp) -> UOp:
     return sink
 
 
-def _require_of_the_cpu(kernel: Scheduling, step: OptOp) -> None:
+def _require_of_the_cpu(kernel: Schedule, step: OptOp) -> None:
     if step.op == "TC":
         raise _refusal(kernel, step, CPU[0], "TC")
     if step.op != "Split":
@@ -163,7 +179,7 @@ def _require_of_the_cpu(kernel: Scheduling, step: OptOp) -> None:
             raise _refusal(kernel, step, CPU[4], f"{lanes} lanes", axis)
 
 
-def _has_own_storage(kernel: Scheduling) -> bool:
+def _has_own_storage(kernel: Schedule) -> bool:
     """Whether the kernel has storage that its loops do not share. Rows outlive the loops of their parts."""
     return any(n.op is Op.Buffer and n.arg.addrspace != "GLOBAL" for n in toposort(kernel.bare))
 
@@ -185,7 +201,7 @@ def _lanes_with(sink: UOp, axis: UOp) -> list[int]:
 # The extensions ---------------------------------------------------------------------------------------------------
 
 
-def _axis(kernel: Scheduling, step: OptOp, position: object) -> UOp:
+def _axis(kernel: Schedule, step: OptOp, position: object) -> UOp:
     if type(position) is not int or not 0 <= position < len(kernel.axes):
         entry = STEPS[step.op]
         wants = f"axis: {entry.axis}; arg: {entry.arg}"
@@ -194,13 +210,13 @@ def _axis(kernel: Scheduling, step: OptOp, position: object) -> UOp:
     return kernel.axes[position]
 
 
-def _number(kernel: Scheduling, step: OptOp) -> int:
+def _number(kernel: Schedule, step: OptOp) -> int:
     if type(step.arg) is not int:
         _axis(kernel, step, None)
     return int(step.arg)
 
 
-def _check_cut(kernel: Scheduling, step: OptOp) -> None:
+def _check_cut(kernel: Schedule, step: OptOp) -> None:
     axis, at = _axis(kernel, step, step.axis), _number(kernel, step)
     if not 0 < at < trip_count(axis):
         raise refused(kernel, step, 1, f"{at} of {trip_count(axis)}", axis)
@@ -220,7 +236,7 @@ def _check_cut(kernel: Scheduling, step: OptOp) -> None:
                     raise refused(kernel, step, 3, "a dependence, or what may be one", r)
 
 
-def _check_order(kernel: Scheduling, step: OptOp, axis: UOp) -> None:
+def _check_order(kernel: Schedule, step: OptOp, axis: UOp) -> None:
     for fold in toposort(kernel.sink):
         if fold.op is Op.Reduce and axis in fold.src[1:]:
             changes = fold.dtype.is_float and fold.arg.op is not Op.Max
@@ -228,7 +244,7 @@ def _check_order(kernel: Scheduling, step: OptOp, axis: UOp) -> None:
                 raise refused(kernel, step, 4, f"a {fold.dtype} {fold.arg.op.name} without it", axis)
 
 
-def _check_merge(kernel: Scheduling, step: OptOp) -> None:
+def _check_merge(kernel: Schedule, step: OptOp) -> None:
     outer, inner = (_axis(kernel, step, p) for p in (step.axis, step.arg))
     around = [ranges for ranges, _ in nests(kernel.sink) if {outer, inner} & set(ranges)]
     kinds = {outer.arg.type, inner.arg.type}
@@ -245,7 +261,7 @@ def _check_merge(kernel: Scheduling, step: OptOp) -> None:
         raise refused(kernel, step, 2, "another index", outer)
 
 
-def _check_pack(kernel: Scheduling, step: OptOp) -> None:
+def _check_pack(kernel: Schedule, step: OptOp) -> None:
     lanes, slot = _axis(kernel, step, step.axis), _number(kernel, step)
     if lanes.arg.type is not AxisType.UPCAST:
         raise refused(kernel, step, 1, lanes.arg.type.name, lanes)

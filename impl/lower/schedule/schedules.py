@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels.optops import OPTOPS, OptEntry, OptOp
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import OPTOPS, OptEntry
 from soundline.spec.kernels.schema import opt_entry
 from soundline.spec.uop import AxisType, Op, UOp
 

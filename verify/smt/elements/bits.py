@@ -22,13 +22,13 @@ from soundline.verify.smt.integers.formulas import equal
 from soundline.verify.smt.integers.polynomials import Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.elements.denotation import Denotation
+    from soundline.verify.smt.elements.reader import Reader
 
 BITS = {dtype.itemsize: dtype for dtype in uints}
 """The integers without a sign, by their size in bytes."""
 
 
-def _bitcast(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _bitcast(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     """How the axes change depends on the dtype, so nothing is said of other dtypes."""
     reader.by_law = True
     source = _stored(node.src[0])
@@ -52,7 +52,7 @@ def _stored(node: UOp) -> UOp:
     return node
 
 
-def _cut(reader: Denotation, source: UOp, target: DType, at: Index, path: Path) -> Element:
+def _cut(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -> Element:
     """An item of fewer bytes than the element in which it lies."""
     ratio = source.dtype.itemsize // target.itemsize
     whole = quotient(reader, at[-1], Poly.of(ratio), path)
@@ -64,7 +64,7 @@ def _cut(reader: Denotation, source: UOp, target: DType, at: Index, path: Path) 
 
 
 def _item(
-    reader: Denotation, target: DType, place: Poly, ratio: int, operands: tuple[Element, ...], path: Path
+    reader: Reader, target: DType, place: Poly, ratio: int, operands: tuple[Element, ...], path: Path
 ) -> Element:
     """The item at a place, from 0 up to the ratio, in the bits of an element."""
     (element,) = operands
@@ -84,7 +84,7 @@ def _item(
     return found
 
 
-def _joined(reader: Denotation, source: UOp, target: DType, at: Index, path: Path) -> Element:
+def _joined(reader: Reader, source: UOp, target: DType, at: Index, path: Path) -> Element:
     """An item of the bytes of several neighbouring elements."""
     ratio = target.itemsize // source.dtype.itemsize
     places = [(*at[:-1], at[-1] * ratio + k) for k in range(ratio)]
@@ -94,7 +94,7 @@ def _joined(reader: Denotation, source: UOp, target: DType, at: Index, path: Pat
     return reader.strict(target, operands, path, lambda valid, _: _join(reader, target, valid))
 
 
-def _join(reader: Denotation, target: DType, elements: tuple[Element, ...]) -> Element:
+def _join(reader: Reader, target: DType, elements: tuple[Element, ...]) -> Element:
     """The bits of elements as one element, the first one lowest."""
     held = BITS[target.itemsize]
     found: Element | None = None
@@ -108,7 +108,7 @@ def _join(reader: Denotation, target: DType, elements: tuple[Element, ...]) -> E
     return _as(reader, target, found)
 
 
-def _as(reader: Denotation, dtype: DType, element: Element) -> Element:
+def _as(reader: Reader, dtype: DType, element: Element) -> Element:
     """The bits of an element as another dtype of its size."""
     return element if element.dtype is dtype else reader.operation(Op.Bitcast, dtype, (element,))
 

@@ -18,25 +18,25 @@ from soundline.verify.smt.integers.formulas import at_least_zero, conjunction, e
 from soundline.verify.smt.integers.polynomials import Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.elements.denotation import Denotation
+    from soundline.verify.smt.elements.reader import Reader
 
 
-def _permute(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _permute(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     return reader.element(node.src[0], tuple(at[node.arg.index(k)] for k in range(len(at))), path)
 
 
-def _flip(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _flip(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     rows = zip(at, reader.shape(node), node.arg, strict=True)
     return reader.element(node.src[0], tuple(size - 1 - i if flag else i for i, size, flag in rows), path)
 
 
-def _reshape(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _reshape(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = reader.space.unflatten(at, reader.shape(node), reader.shape(source), path)
     return reader.element(source, moved, path)
 
 
-def _expand(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     sizes = reader.shape(source)
     rows = zip(at, sizes, reader.shape(node), strict=True)
@@ -45,7 +45,7 @@ def _expand(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return reader.element(source, moved, path)
 
 
-def _pad(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = tuple(i - o for i, o in zip(at, reader.named(node.src[1]), strict=True))
     rows = zip(moved, reader.shape(source), strict=True)
@@ -54,14 +54,14 @@ def _pad(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return choice(condition, reader.element(source, moved, within), constant(node.dtype, zero_of(node.dtype)))
 
 
-def _shrink(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source = node.src[0]
     moved = tuple(i + o for i, o in zip(at, reader.named(node.src[1]), strict=True))
     reader.space.inside(path, moved, reader.shape(source))
     return reader.element(source, moved, path)
 
 
-def _index(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     source, indices = node.src[0], node.src[1:]
     sizes = reader.shape(source)
     elements: list[Element] = []
@@ -80,7 +80,7 @@ def _index(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return reader.strict(node.dtype, tuple(elements), path, chosen)
 
 
-def _stack(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     first = reader.space.equations.reduce(at[0])
     if first.constant is not None and 0 <= first.constant < len(node.src):
         return reader.element(node.src[first.constant], at[1:], path)

@@ -31,10 +31,10 @@ from soundline.verify.smt.integers.formulas import (
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly, divide
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.elements.denotation import Denotation
+    from soundline.verify.smt.elements.reader import Reader
 
 
-def _defined(reader: Denotation, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
+def _defined(reader: Reader, name: str, parts: tuple[Poly, Poly], law: Callable[..., Poly]) -> Poly:
     """An atom that a law defines; made again, a quotient is a polynomial where that is shown along the path."""
 
     def again(a: Poly, b: Poly, path: Path) -> Poly:
@@ -44,7 +44,7 @@ def _defined(reader: Denotation, name: str, parts: tuple[Poly, Poly], law: Calla
     return Poly.of(name)
 
 
-def quotient(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
+def quotient(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
     """⌊a/b⌋: a polynomial where one is shown along the path to be it, else an atom and what is a multiple of b in a."""
     found = reader.space.division(a, b, path)[0]
     if found is not None:
@@ -55,7 +55,7 @@ def quotient(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
     return often + rounded_down(reader, rest, b, path)
 
 
-def rounded_down(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
+def rounded_down(reader: Reader, a: Poly, b: Poly, path: Path) -> Poly:
     """⌊a/b⌋ as an atom; where b is plainly positive, the remainder is plainly below it along the path."""
     found = _quotient(reader, a, b)
     if b.constant is None and reader.space.plainly(path, less(ZERO, b)):
@@ -64,7 +64,7 @@ def rounded_down(reader: Denotation, a: Poly, b: Poly, path: Path) -> Poly:
     return found
 
 
-def _quotient(reader: Denotation, a: Poly, b: Poly) -> Poly:
+def _quotient(reader: Reader, a: Poly, b: Poly) -> Poly:
     """⌊a/b⌋, and 0 where b is 0 (U-03): an atom with what defines it, but where a number divides a polynomial."""
     if b.constant:
         exact, rest = divide(a, b)
@@ -80,7 +80,7 @@ def _quotient(reader: Denotation, a: Poly, b: Poly) -> Poly:
     return q
 
 
-def _truncated(reader: Denotation, a: Poly, b: Poly) -> Poly:
+def _truncated(reader: Reader, a: Poly, b: Poly) -> Poly:
     """a/b rounded toward zero, and 0 where b is 0: an atom with what defines it."""
     q = _defined(reader, f"({a} ÷ {b})", (a, b), _truncated)
     rest = a - b * q
@@ -99,7 +99,7 @@ def _truncated(reader: Denotation, a: Poly, b: Poly) -> Poly:
     return q
 
 
-def maximum(reader: Denotation, a: Poly, b: Poly) -> Poly:
+def maximum(reader: Reader, a: Poly, b: Poly) -> Poly:
     """The greater of two numbers: an atom with what defines it."""
     m = _defined(reader, f"max({a}, {b})", (a, b), maximum)
     reader.maxima[f"max({a}, {b})"] = a, b
@@ -109,7 +109,7 @@ def maximum(reader: Denotation, a: Poly, b: Poly) -> Poly:
     return m
 
 
-def _power(reader: Denotation, e: Poly, _: Poly = ZERO) -> Poly:
+def _power(reader: Reader, e: Poly, _: Poly = ZERO) -> Poly:
     """2^e: a number, a product of powers where e is a sum of numbers that are plainly not negative, or an atom.
 
     Of an atom it is known that it is 1 where e is 0, and greater than e where that is greater, and how it is made of

@@ -16,10 +16,10 @@ from soundline.verify.smt.elements.indexing import Index, Path
 from soundline.verify.smt.integers.polynomials import ZERO, Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.elements.denotation import Denotation
+    from soundline.verify.smt.elements.reader import Reader
 
 
-def _reduce(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     """A fold over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
     with reader.inside_fold():
         indices, sizes, inside = (_bound_ranges if len(node.src) > 1 else _bound_axes)(reader, node, path)
@@ -31,7 +31,7 @@ def _reduce(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
     return reader.folded(node.arg.op, node.dtype, indices, sizes, body, path)
 
 
-def _bound_axes(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
     """Indices along the folded axes, their sizes, and the path on which they lie inside."""
     shape = reader.shape(node.src[0])
     sizes = tuple(shape[k] for k in sorted(node.arg.axes))
@@ -42,7 +42,7 @@ def _bound_axes(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Index
     return tuple(indices), sizes, path
 
 
-def _bound_ranges(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Index, Path]:
+def _bound_ranges(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
     """The same of ranges; the bound of one may depend on those before it."""
     indices: list[Poly] = []
     sizes: list[Poly] = []
@@ -53,7 +53,7 @@ def _bound_ranges(reader: Denotation, node: UOp, path: Path) -> tuple[Index, Ind
     return tuple(indices), tuple(sizes), path
 
 
-def _range(reader: Denotation, node: UOp, at: Index, path: Path) -> Element:
+def _range(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     if node not in reader.ranges:
         raise Unsupported("a Range that no Reduce closes has no meaning for the prover")
     return Number(index, reader.ranges[node])

@@ -19,7 +19,7 @@ from soundline.verify.smt.integers.divisibility import mask_of
 from soundline.verify.smt.integers.terms import Residue
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.integers.residue_classes import Integers
+    from soundline.verify.smt.integers.algebra import IntegerAlgebra
 
 
 def _shift_count(node: UOp) -> int:
@@ -31,7 +31,7 @@ def _shift_count(node: UOp) -> int:
     return n if node.dtype is index else min(n % (1 << node.dtype.bits), node.dtype.bits)
 
 
-def shl(algebra: Integers, node: UOp) -> Residue:
+def shl(algebra: IntegerAlgebra, node: UOp) -> Residue:
     """A product with a power of two."""
     if node.src[1].op is not Op.Const:
         if node.dtype is index:
@@ -43,7 +43,7 @@ def shl(algebra: Integers, node: UOp) -> Residue:
     return Residue(algebra.residue(node.src[0]) * scale, False)
 
 
-def _power(algebra: Integers, node: UOp) -> Any:
+def _power(algebra: IntegerAlgebra, node: UOp) -> Any:
     """By what a shift of a variable count multiplies: a number that depends on the count alone, 0 from the width on.
 
     That it is a power of two is not said, so that a model of this may have one that is none.
@@ -55,12 +55,12 @@ def _power(algebra: Integers, node: UOp) -> Any:
     return power
 
 
-def exact_shl(algebra: Integers, node: UOp) -> Any:
+def exact_shl(algebra: IntegerAlgebra, node: UOp) -> Any:
     """The same, not reduced."""
     return algebra.value(node.src[0]) * algebra.int(1 << _shift_count(node))
 
 
-def shr(algebra: Integers, node: UOp) -> Residue:
+def shr(algebra: IntegerAlgebra, node: UOp) -> Residue:
     """A quotient by a power of two, rounded down."""
     if node.dtype is index and node.src[1].op is not Op.Const:
         scale = algebra.two_to(node.src[1])
@@ -69,7 +69,7 @@ def shr(algebra: Integers, node: UOp) -> Residue:
     return Residue(algebra.divide(algebra.value(node.src[0]), scale).q, True)
 
 
-def conjunction(algebra: Integers, node: UOp) -> Residue:
+def conjunction(algebra: IntegerAlgebra, node: UOp) -> Residue:
     """A mask of low bits is a remainder; also of a power of two that is not known, less one.
 
     What the hypotheses say to be 0 is so, and that is all that is said of its operands here.
@@ -89,7 +89,7 @@ def conjunction(algebra: Integers, node: UOp) -> Residue:
     raise Outside("And of variables among the integers")
 
 
-def _masked(algebra: Integers, x: Any, dtype: DType, power: UOp, is_low: bool) -> Residue:
+def _masked(algebra: IntegerAlgebra, x: Any, dtype: DType, power: UOp, is_low: bool) -> Residue:
     """x under p - 1, or under -p, for a p that the hypotheses say to be 0, a power of two, or the least value.
 
     Nothing else is said of p here, so that a model of this may have a p that is none.

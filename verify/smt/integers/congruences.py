@@ -21,16 +21,14 @@ holds of all integers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import z3
 
+from soundline.verify.smt.integers.algebra import IntegerAlgebra
 from soundline.verify.smt.integers.divisibility import name_of
 from soundline.verify.smt.integers.polynomials import ZERO, Poly, divide, product, substituted
 from soundline.verify.smt.integers.terms import Quotient
-
-if TYPE_CHECKING:
-    from soundline.verify.smt.integers.division import Lemmas
 
 MOST_STEPS = 24
 """So many atoms of one dividend are replaced."""
@@ -39,10 +37,27 @@ _DIVISOR = "the divisor"
 """Stands for b while multiples of it are collected; no Int has this name."""
 
 
+class Terms(Protocol):
+    """Terms as polynomials and back (`division.Lemmas`)."""
+
+    atoms: dict[str, Any]
+    """The parts that are no sums or products, by name."""
+
+    @property
+    def algebra(self) -> IntegerAlgebra:
+        """The algebra that the terms are of."""
+
+    def poly(self, term: Any) -> Poly:
+        """An Int term as a polynomial over its parts that are no sums or products."""
+
+    def term(self, poly: Poly) -> Any:
+        """A polynomial as an Int term."""
+
+
 class Congruence:
     """What is congruent modulo one divisor, by the quotients of one translation."""
 
-    def __init__(self, lemmas: Lemmas, divisor: Any, given: Sequence[Quotient]) -> None:
+    def __init__(self, lemmas: Terms, divisor: Any, given: Sequence[Quotient]) -> None:
         self.lemmas, self.divisor = lemmas, lemmas.poly(divisor)
         self.replaced = 0
         """How many atoms were replaced so far."""
@@ -105,7 +120,7 @@ class Congruence:
         return kept, multiples
 
 
-def congruent(lemmas: Lemmas, quotient: Quotient, given: Sequence[Quotient]) -> Iterator[Any]:
+def congruent(lemmas: Terms, quotient: Quotient, given: Sequence[Quotient]) -> Iterator[Any]:
     """C for the dividend of a quotient, where replacing remainders and choices in it comes to anything."""
     steps = Congruence(lemmas, quotient.b, [q for q in given if q is not quotient])
     rest, k = steps.reduce(lemmas.poly(quotient.a))
@@ -117,7 +132,7 @@ def congruent(lemmas: Lemmas, quotient: Quotient, given: Sequence[Quotient]) -> 
     yield z3.Implies(z3.And(*steps.premises, quotient.b != 0), quotient.q == small.q + lemmas.term(k))
 
 
-def _quotient(lemmas: Lemmas, rest: Poly, by: Quotient, given: Sequence[Quotient]) -> Quotient:
+def _quotient(lemmas: Terms, rest: Poly, by: Quotient, given: Sequence[Quotient]) -> Quotient:
     """The quotient of what is left over by the same divisor: one that occurs, if any does."""
     for one in given:
         if z3.eq(one.b, by.b) and lemmas.poly(one.a) == rest:

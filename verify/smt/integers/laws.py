@@ -21,13 +21,13 @@ from soundline.verify.smt.integers import bits
 from soundline.verify.smt.integers.terms import Residue
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.integers.residue_classes import Integers
+    from soundline.verify.smt.integers.algebra import IntegerAlgebra
 
 
 def _ring(function: Callable[..., Any]) -> Law:
     """A sum or product: of residues where the dtype wraps."""
 
-    def law(algebra: Integers, node: UOp) -> Residue:
+    def law(algebra: IntegerAlgebra, node: UOp) -> Residue:
         if node.dtype is index:
             return Residue(function(*(algebra.value(s) for s in node.src)), True)
         return Residue(function(*(algebra.residue(s) for s in node.src)), False)
@@ -35,7 +35,7 @@ def _ring(function: Callable[..., Any]) -> Law:
     return law
 
 
-def _exactly(function: Callable[..., Any]) -> Callable[[Integers, UOp], Any]:
+def _exactly(function: Callable[..., Any]) -> Callable[[IntegerAlgebra, UOp], Any]:
     """The exact result, from the elements of the operands."""
     return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
 
@@ -44,24 +44,24 @@ def _comparison(function: Callable[..., Any]) -> Law:
     return lambda algebra, node: function(*(algebra.value(s) for s in node.src))
 
 
-def _maximum(algebra: Integers, node: UOp) -> Residue:
+def _maximum(algebra: IntegerAlgebra, node: UOp) -> Residue:
     a, b = (algebra.value(s) for s in node.src)
     return Residue(z3.If(a > b, a, b), True)
 
 
-def _where(algebra: Integers, node: UOp) -> Any:
+def _where(algebra: IntegerAlgebra, node: UOp) -> Any:
     return algebra.choice(algebra.value(node.src[0]), *(algebra.found(s) for s in node.src[1:]))
 
 
-def _idiv(algebra: Integers, node: UOp) -> Residue:
+def _idiv(algebra: IntegerAlgebra, node: UOp) -> Residue:
     return _quotient(algebra, node, algebra.divide(*(algebra.value(s) for s in node.src)).q)
 
 
-def _cdiv(algebra: Integers, node: UOp) -> Residue:
+def _cdiv(algebra: IntegerAlgebra, node: UOp) -> Residue:
     return _quotient(algebra, node, _truncated(algebra, node)[0])
 
 
-def _truncated(algebra: Integers, node: UOp) -> tuple[Any, Any]:
+def _truncated(algebra: IntegerAlgebra, node: UOp) -> tuple[Any, Any]:
     """The truncating quotient of the sources of a node, and its remainder."""
     for source in node.src:
         if algebra.least(source) >= 0:
@@ -69,28 +69,28 @@ def _truncated(algebra: Integers, node: UOp) -> tuple[Any, Any]:
     return algebra.truncated(*(algebra.value(s) for s in node.src))
 
 
-def _quotient(algebra: Integers, node: UOp, q: Any) -> Residue:
+def _quotient(algebra: IntegerAlgebra, node: UOp, q: Any) -> Residue:
     """A quotient leaves the range only as the least value by -1."""
     divisor = node.src[1]
     literal = divisor.op is Op.Const and divisor.arg.value != -1
     return Residue(q, not node.dtype.signed or node.dtype is index or literal or algebra.least(divisor) >= 0)
 
 
-def _mod(algebra: Integers, node: UOp) -> Residue:
+def _mod(algebra: IntegerAlgebra, node: UOp) -> Residue:
     a, b = (algebra.value(s) for s in node.src)
     if node in algebra.divisible:
         algebra.divide_exactly(a, b)
     return Residue(algebra.divide(a, b).r, True)
 
 
-def _cmod(algebra: Integers, node: UOp) -> Residue:
+def _cmod(algebra: IntegerAlgebra, node: UOp) -> Residue:
     a, b = (algebra.value(s) for s in node.src)
     if node in algebra.divisible:
         algebra.divide_exactly(a, b)
     return Residue(_truncated(algebra, node)[1], True)
 
 
-def _cast(algebra: Integers, node: UOp) -> Any:
+def _cast(algebra: IntegerAlgebra, node: UOp) -> Any:
     (source,) = node.src
     if node.arg is bool_:
         return algebra.value(source) != 0
@@ -109,7 +109,7 @@ def _contains(target: DType, source: DType) -> bool:
     return source is not index and target.min <= source.min and source.max <= target.max
 
 
-def _bitcast(algebra: Integers, node: UOp) -> Residue:
+def _bitcast(algebra: IntegerAlgebra, node: UOp) -> Residue:
     (source,) = node.src
     if not (source.dtype.is_int and node.arg.is_int):
         raise Outside("bitcasts of floats among the integers")
@@ -145,7 +145,7 @@ INTEGER_LAWS: dict[Op, Law] = {
     Op.Bitcast: _bitcast,
 }
 
-EXACT: dict[Op, Callable[[Integers, UOp], Any]] = {
+EXACT: dict[Op, Callable[[IntegerAlgebra, UOp], Any]] = {
     Op.Add: _exactly(lambda a, b: a + b),
     Op.Sub: _exactly(lambda a, b: a - b),
     Op.Mul: _exactly(lambda a, b: a * b),

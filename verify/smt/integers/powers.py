@@ -26,7 +26,7 @@ from soundline.verify.smt.integers.divisibility import conjuncts
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.integers.residue_classes import Integers
+    from soundline.verify.smt.integers.algebra import IntegerAlgebra
 
 MOST_PARTS = 4
 """So many numbers are taken from an exponent at most."""
@@ -35,7 +35,7 @@ MOST_PARTS = 4
 class Powers:
     """The powers of two of one translation."""
 
-    def __init__(self, algebra: Integers) -> None:
+    def __init__(self, algebra: IntegerAlgebra) -> None:
         self.algebra = algebra
         self._atoms: dict[str, UOp] = {}
         self._bases: dict[Poly, tuple[Any, Any]] = {}

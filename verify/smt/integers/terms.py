@@ -31,6 +31,17 @@ class Quotient:
     r: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """a = q·b + r, rounded toward zero, and the floor quotient of the magnitudes."""
+
+    a: Any
+    b: Any
+    q: Any
+    r: Any
+    sizes: Quotient
+
+
 def number_of(term: Any) -> int | None:
     """The number that an Int term is."""
     return int(term.as_long()) if z3.is_int_value(term) else None

@@ -12,13 +12,12 @@ negative, as far as is known, is its own magnitude.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import z3
 
-if TYPE_CHECKING:
-    from soundline.verify.smt.integers.residue_classes import Integers
-    from soundline.verify.smt.integers.terms import Quotient
+from soundline.verify.smt.integers.algebra import IntegerAlgebra
+from soundline.verify.smt.integers.terms import Quotient, Truncated
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +29,10 @@ class Signed:
     below: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Truncated:
-    """a = q·b + r, rounded toward zero, and the floor quotient of the magnitudes."""
-
-    a: Any
-    b: Any
-    q: Any
-    r: Any
-    sizes: Quotient
-
-
 class Truncations:
     """The truncating quotients of one translation."""
 
-    def __init__(self, algebra: Integers) -> None:
+    def __init__(self, algebra: IntegerAlgebra) -> None:
         self.algebra = algebra
         self.found: list[Truncated] = []
         """The quotients of operands that are not both natural."""

@@ -19,15 +19,15 @@ from soundline.spec.ops.node import Op
 from soundline.verify.smt.values import ieee
 
 if TYPE_CHECKING:
-    from soundline.verify.smt.values.rounding import Rounded
+    from soundline.verify.smt.values.rounded import RoundedArithmetic
 
 
-def _spoilt(algebra: Rounded, dtype: DType, invalid: Any, result: Any) -> Any:
+def _spoilt(algebra: RoundedArithmetic, dtype: DType, invalid: Any, result: Any) -> Any:
     """NaN where the operation is invalid; only there, unless overflow makes NaN too."""
     return algebra.nan(result) == invalid if dtype.has_infinity else z3.Implies(invalid, algebra.nan(result))
 
 
-def of_sum(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
+def of_sum(a: RoundedArithmetic, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     """What is known of r = x + y. A sum that is not zero never rounds to zero."""
     opposed = z3.And(a.infinite(x), a.infinite(y), a.minus(x) != a.minus(y))
     nothing = a.number(dtype, 0.0)
@@ -53,7 +53,7 @@ def of_sum(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     return facts
 
 
-def of_product(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
+def of_product(a: RoundedArithmetic, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     """What is known of r = x·y."""
     one, real = a.number(dtype, 1.0), a.numbers(r)
     crossed = z3.Or(z3.And(a.infinite(x), a.zero(y)), z3.And(a.zero(x), a.infinite(y)))
@@ -72,7 +72,7 @@ def of_product(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     return facts + _by_literal(a, dtype, x, y, r) + _by_literal(a, dtype, y, x, r)
 
 
-def _moderate(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
+def _moderate(a: RoundedArithmetic, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     """Products of numbers of moderate size are finite, and not subnormal."""
     low, high = exponent_range(dtype)
     great, small = 2.0 ** (high // 2), 2.0 ** -(-low // 2)
@@ -88,7 +88,7 @@ def _moderate(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     ]
 
 
-def _by_literal(a: Rounded, dtype: DType, x: Any, c: Any, r: Any) -> list[Any]:
+def _by_literal(a: RoundedArithmetic, dtype: DType, x: Any, c: Any, r: Any) -> list[Any]:
     """Products by small literals as sums: doubling is exact or overflows, so a sum of it is rounded once.
 
     Half of a number is exact unless it is so small that it has no more bits to lose.
@@ -107,12 +107,12 @@ def _by_literal(a: Rounded, dtype: DType, x: Any, c: Any, r: Any) -> list[Any]:
     return []
 
 
-def tiny(a: Rounded, dtype: DType, x: Any) -> Any:
+def tiny(a: RoundedArithmetic, dtype: DType, x: Any) -> Any:
     """That x is a multiple of the least subnormal, and so small that every smaller multiple is a number too."""
     return a.le(a.size(x), a.number(dtype, 2.0 ** (exponent_range(dtype)[0] + 1)))
 
 
-def of_quotient(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
+def of_quotient(a: RoundedArithmetic, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     """What is known of r = x/y."""
     one, real = a.number(dtype, 1.0), a.numbers(r)
     invalid = z3.Or(a.nan(x), a.nan(y), z3.And(a.zero(x), a.zero(y)), z3.And(a.infinite(x), a.infinite(y)))
@@ -141,7 +141,7 @@ def of_quotient(a: Rounded, dtype: DType, x: Any, y: Any, r: Any) -> list[Any]:
     return facts
 
 
-def of_root(a: Rounded, dtype: DType, x: Any, _: Any, r: Any) -> list[Any]:
+def of_root(a: RoundedArithmetic, dtype: DType, x: Any, _: Any, r: Any) -> list[Any]:
     """What is known of r = √x."""
     one, nothing = a.number(dtype, 1.0), a.number(dtype, 0.0)
     kept = z3.Or(a.zero(x), z3.And(a.infinite(x), z3.Not(a.minus(x))), a.same(x, one))
@@ -156,13 +156,13 @@ def of_root(a: Rounded, dtype: DType, x: Any, _: Any, r: Any) -> list[Any]:
     ]
 
 
-def of_square(a: Rounded, dtype: DType, x: Any, square: Any, root: Any) -> Any:
+def of_square(a: RoundedArithmetic, dtype: DType, x: Any, square: Any, root: Any) -> Any:
     """√(x·x) = |x| where the rounded square is finite and normal: in radix two the root undoes the rounding."""
     normal = a.le(a.number(dtype, math.ldexp(1.0, exponent_range(dtype)[0])), square)
     return z3.Implies(z3.And(normal, z3.Not(a.infinite(square))), a.same(root, a.size(x)))
 
 
-FACTS: dict[Op, Callable[[Rounded, DType, Any, Any, Any], list[Any]]] = {
+FACTS: dict[Op, Callable[[RoundedArithmetic, DType, Any, Any, Any], list[Any]]] = {
     Op.Add: of_sum,
     Op.Mul: of_product,
     Op.Div: of_quotient,
@@ -183,7 +183,7 @@ def is_power_of_two(dtype: DType, value: float) -> bool:
     return whole and round_to(dtype, 1.0 / value) == 1.0 / value
 
 
-def power_of_two(a: Rounded, dtype: DType, x: Any) -> Any:
+def power_of_two(a: RoundedArithmetic, dtype: DType, x: Any) -> Any:
     """That x is ± a power of two, and normal, and its reciprocal a number of the dtype."""
     least, most = exponent_range(dtype)
     low, high = a.number(dtype, 2.0 ** max(least, -most)), a.number(dtype, 2.0**most)

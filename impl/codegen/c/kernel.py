@@ -1,0 +1,46 @@
+"""
+A kernel being written
+======================
+
+What the parts of the renderer, which know vectors and lanes, ask of the kernel that is written: the names and texts of
+its values, and a place for its lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+from soundline.spec.ops.node import UOp
+
+
+class Kernel(Protocol):
+    """A kernel under rendering (`renderer.Rendering`)."""
+
+    depth: int
+    lines: list[str]
+    texts: dict[UOp, str]
+    lanes: set[int]
+    """The axes over which a loop is open."""
+    axes: dict[UOp, frozenset[int]]
+    """The axes on which values are known to depend."""
+    streamed: frozenset[UOp]
+    """The storage that is written past the caches."""
+    ahead: dict[UOp, int]
+    """The loads with which the next row is fetched, and how many bytes further it is."""
+    uses: Counter[UOp]
+
+    def operand(self, node: UOp) -> str:
+        """An operand: a constant or what an earlier instruction computed."""
+
+    def line(self, text: str) -> None:
+        """Add a line at the present depth."""
+
+    def storage_name(self, place: UOp) -> str:
+        """The C name of the storage of a place."""
+
+    def named(self, node: UOp) -> str:
+        """A fresh variable for a value."""
+
+    def value(self, node: UOp) -> None:
+        """Give a value a name, or keep its text where it is short and used once."""
