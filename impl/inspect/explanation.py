@@ -16,7 +16,7 @@ from typing import Any
 
 from soundline.impl.compilation.certificate import Certificate
 from soundline.impl.compilation.linking import Linked
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.inspect.kernels import KernelStory, kernel_stories
 from soundline.spec.uop import Op, UOp, toposort
 

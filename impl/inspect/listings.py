@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from soundline.impl.inspect.graphs import CHARACTER, COLOURS, LINE, MARGIN, cut, whole
+from soundline.impl.inspect.texts import expression, loop_text, place_text, storage_name
+from soundline.spec.dtypes import index
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import Op, UOp
 
@@ -98,9 +100,6 @@ def _limited(lines: list[Line], what: str) -> list[Line]:
 
 def _instructions(kernel: UOp) -> Iterator[tuple[Line, object]]:
     """Each instruction as a line, with what it has in common with those that are alike."""
-    from soundline.impl.inspect.stages import expression, loop_text, place_text, storage_name
-    from soundline.spec.dtypes import index
-
     names: dict[UOp, str] = {}
     depth = 0
 

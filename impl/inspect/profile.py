@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.compilation.assembly import pieces
 from soundline.impl.compilation.linking import Linked
+from soundline.impl.executables.assembly import pieces
 from soundline.impl.inspect import peaks as machine
 from soundline.impl.inspect.kernels import kernel_stories
 from soundline.impl.inspect.peaks import Peaks

@@ -8,45 +8,22 @@ lowering pipeline, and the C text of all kernels is compiled and loaded. Every s
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
-
-import numpy.typing as npt
+from typing import Any
 
 from soundline.impl.arrays import storage
-from soundline.impl.arrays.memory import in_words
-from soundline.impl.arrays.sizes import capacity
-from soundline.impl.compilation.assembly import Loaded, assembled
-from soundline.impl.compilation.linking import linked
-from soundline.impl.compilation.signatures import Signature, signature_of
 from soundline.impl.compilation.stages import PROFILES, STAGES, Lowered, lower
-from soundline.impl.lower.callify import callify, inlined
-from soundline.impl.lower.graphs.calls import called_bodies
-from soundline.impl.lower.graphs.placement import is_placed, placed
-from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule.schedules import Numbered, Wanted, given_by
-from soundline.impl.lower.steps import Place, Run, Steps, numbered, steps_of
-from soundline.impl.program.custom import CustomFunction, registered
+from soundline.impl.executables import building
+from soundline.impl.executables.pytrees import Form, form_of, parameters_of
+from soundline.impl.executables.signatures import Signature
+from soundline.impl.lower.callify import callify
+from soundline.impl.lower.schedule.schedules import Wanted, given_by
+from soundline.impl.program.arguments import results_of, signature_of
 from soundline.impl.program.every_size import SizedProgram, is_sized, traced
-from soundline.impl.program.program import Program, Recipe, stage_text
-from soundline.impl.program.pytrees import (
-    NO_ARGUMENTS,
-    Form,
-    Tree,
-    form_of,
-    parameters_of,
-    results_of,
-    several,
-)
-from soundline.impl.runtime import cpu
-from soundline.impl.runtime.callbacks import callback
+from soundline.impl.program.program import Program, stage_text
 from soundline.impl.search.enabling import width_of
 from soundline.impl.tensors.tensor import Tensor
-from soundline.spec.dtypes import to_numpy
-from soundline.spec.errors import OutOfMemoryError, UsageError, WrongType
-from soundline.spec.uop import UOp
+from soundline.spec.errors import UsageError, WrongType
 
 __all__ = [
     "PROFILES",
@@ -55,20 +32,9 @@ __all__ = [
     "Program",
     "Signature",
     "compile",
-    "computed",
     "lower",
     "stage_text",
 ]
-
-Arrays = npt.NDArray[Any]
-
-ADDRESSABLE: Final = 1 << 56
-"""A result of more bytes is refused at once: processors address less."""
-
-
-@functools.lru_cache(maxsize=512)
-def _library(source: str) -> cpu.Library:
-    return cpu.build(source)
 
 
 def compile(  # noqa: A001  # the name of the public function
@@ -116,7 +82,7 @@ def compile(  # noqa: A001  # the name of the public function
     places = [storage.placeholder_on(s.device, s.axis, s.dtype, s.shape) for s in inputs]
     outputs, gives = results_of(form.applied(fn, [Tensor.of(value) for _, value in places]))
     name = getattr(fn, "__name__", "program")
-    return _compiled(
+    made = building.build(
         name,
         [o.uop for o in outputs],
         [b for b, _ in places],
@@ -128,53 +94,7 @@ def compile(  # noqa: A001  # the name of the public function
         given_by(schedule),
         width_of(beam),
     )
-
-
-def _compiled(
-    name: str,
-    outputs: Sequence[UOp],
-    arguments: Sequence[UOp],
-    inputs: Sequence[Signature],
-    device: str,
-    profile: str,
-    form: Form,
-    gives: Tree,
-    given: Numbered = (),
-    beam: int = 0,
-) -> Program:
-    _check_room(outputs)
-    called = called_bodies(outputs)
-    takes = [part for b in arguments for part in storage.parts_of(b)]
-    function = callify(_on_devices(outputs, called), takes, called)
-    captured = tuple(_contents_of(b) for b in function.src[1 + len(takes) :])
-    steps = steps_of(function, called)
-    if beam:
-        from soundline.impl.search.beam import schedules_for  # only who searches needs it
-
-        given = (*given, *schedules_for(steps.units, profile, beam, {k for k, _ in given}))
-    made = tuple(Signature(o.dtype, shape_of(o), o.device or "CPU", o.axis) for o in outputs)
-    recipe = Recipe(
-        name, function, called, captured, tuple(inputs), made, device, profile, form, gives, given
-    )
-    return _built(recipe, steps)
-
-
-def _built(recipe: Recipe, steps: Steps) -> Program:
-    """The program of a recipe: lowered, linked and loaded."""
-    profile, captured = recipe.profile, recipe.captured
-    program = linked(steps, profile, recipe.given, lambda name: registered(name).kernel)
-    _check_embedded(program.embedded, profile)
-    called_back = [registered(n) for n, kernel in program.foreign.items() if kernel is None]
-    pointers = {f.name: _pointer(f) for f in called_back}
-    loaded = Loaded(program, _library(program.source).commands, pointers, profile)
-    gives = [array for s in recipe.outputs for array in s.arrays]
-    plain = all(s.device == "CPU" for s in (*recipe.inputs, *recipe.outputs))
-    return Program(
-        recipe=recipe,
-        loaded=loaded,
-        _plain=plain,
-        _commands=assembled(loaded, [array for s in recipe.inputs for array in s.arrays], captured, gives),
-    )
+    return Program.of(made)
 
 
 def _at_sizes(
@@ -184,100 +104,11 @@ def _at_sizes(
     found = traced(lambda *values: form.applied(fn, values), inputs)
     takes = [*found.arguments, *found.sizes.values()]
     function = callify(found.outputs, takes)
-    captured = tuple(_contents_of(b) for b in function.src[1 + len(takes) :])
+    captured = tuple(building.contents_of(b) for b in function.src[1 + len(takes) :])
     made = tuple(Signature(o.dtype, s) for s, o in zip(found.shapes, found.outputs, strict=True))
     name = getattr(fn, "__name__", "program")
-    recipe = Recipe(
+    recipe = building.Recipe(
         name, function, frozenset(), captured, tuple(inputs), made, device, profile, form, found.gives, (),
         tuple(found.sizes),
     )  # fmt: skip
-    return _built_at_sizes(recipe)
-
-
-def _built_at_sizes(recipe: Recipe) -> Program:
-    """The program of a recipe with symbolic sizes."""
-    function, captured, profile = recipe.function, recipe.captured, recipe.profile
-    takes = function.src[1 : len(function.src) - len(captured)]
-    places = [Place(b.arg.size, b.dtype) for b in function.src[1:]]
-    results = [Place(capacity(s.shape), s.dtype) for s in recipe.outputs]
-    ids = tuple(range(len(places) + len(results)))
-    run = Run(numbered(function), ids[: len(places)], ids[len(places) :])
-    program = linked(Steps(len(places), len(results), (*places, *results), (run,)), profile)
-    loaded = Loaded(program, _library(program.source).commands, {}, profile)
-    return SizedProgram(
-        recipe=recipe,
-        loaded=loaded,
-        _plain=False,
-        _commands=assembled(
-            loaded,
-            [(to_numpy(p.dtype), (p.size,)) for p in places[: len(takes)]],
-            captured,
-            [(to_numpy(p.dtype), (p.size,)) for p in results],
-        ),
-    )
-
-
-def built(recipe: Recipe) -> Program:
-    """The program of a recipe, in this process or another than the one that traced it: its kernels are taken from the
-    compile cache, or compiled.
-    """
-    return (
-        _built_at_sizes(recipe) if recipe.sizes else _built(recipe, steps_of(recipe.function, recipe.called))
-    )
-
-
-def _check_room(outputs: Sequence[UOp]) -> None:
-    """Refuse results that no machine can address, before anything is compiled for them."""
-    for o in outputs:
-        nbytes = math.prod(shape_of(o)) * o.dtype.itemsize
-        if nbytes > ADDRESSABLE:
-            shape = f"{o.dtype}[{', '.join(map(str, shape_of(o)))}]"
-            raise OutOfMemoryError(
-                f"{in_words(nbytes)} of memory are wanted for a result {shape}, and no machine has them",
-                hint="compute it in parts, or fold it before it is a result",
-            )
-
-
-def _on_devices(outputs: Sequence[UOp], called: frozenset[UOp]) -> list[UOp]:
-    """Results as the values of single devices, in order."""
-    if not is_placed(outputs):
-        return list(outputs)
-    return [own for parts in placed(inlined(outputs, called=called)) for own in parts]
-
-
-def _pointer(function: CustomFunction) -> Any:
-    """A custom function in Python as C calls it."""
-    takes, gives = ([(s.storage, s.shape) for s in some] for some in (function.takes, function.gives))
-    return callback(function.name, function.result, takes, gives)
-
-
-def _check_embedded(programs: Sequence[Program], profile: str) -> None:
-    """What a program calls must keep the promise of its profile."""
-    for p in programs:
-        more = set(PROFILES[p.loaded.profile]) - set(PROFILES[profile])
-        if more:
-            raise UsageError(
-                f"{p.name} was compiled under {p.loaded.profile}, and this program is to be {profile}",
-                hint=f"compile it under {profile}",
-            )
-
-
-def _contents_of(captured: UOp) -> Arrays:
-    if not storage.holds(captured):
-        raise UsageError(
-            "the function uses a tensor of another trace",
-            hint="return it from there, or pass it as an argument",
-        )
-    return storage.contents(captured)
-
-
-def computed(outputs: Sequence[UOp]) -> list[Arrays]:
-    """The values of graphs over stored tensors, by one program under the profile ``exact``."""
-    program = _compiled("value", outputs, [], [], "CPU", "exact", NO_ARGUMENTS, several(len(outputs)))
-    return list(program())
-
-
-def stored(outputs: Sequence[UOp]) -> list[UOp]:
-    """The same, as stored values, each on the devices of its graph."""
-    program = _compiled("value", outputs, [], [], "CPU", "exact", NO_ARGUMENTS, several(len(outputs)))
-    return program.stored()
+    return SizedProgram.of(building.built(recipe))

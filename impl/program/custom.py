@@ -14,24 +14,23 @@ gradients pass; without one the Call is opaque (U-31).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from soundline.impl.arrays import storage
-from soundline.impl.compilation.signatures import Signature
-from soundline.impl.program import functions
+from soundline.impl.executables import building, foreign
+from soundline.impl.executables.signatures import Signature
+from soundline.impl.tensors.core import functions
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.gradients.backward import GivenAdjoint
 from soundline.spec.uop import Op, UOp, buffer, param
 from soundline.spec.values.arrays import Array
 
 Arrays = npt.NDArray[Any]
-_REGISTERED: Final[dict[str, CustomFunction]] = {}
 _RESERVED: Final = ("kernel_", "sl_", "soundline_")
 """How names of the generated C begin."""
 
@@ -68,7 +67,7 @@ class CustomFunction:
             raise UsageError(f"{name} wants either a text in C or a function in Python")
         if c is not None and not re.search(rf"\bvoid\s+{name}\s*\(", c):
             raise UsageError(f"the C text does not define void {name}(…)", where=name)
-        if name in _REGISTERED:
+        if foreign.is_registered(name):
             raise UsageError(f"there is a custom function {name!r} already", hint="choose another name")
         self.name = name
         self.takes, self.gives = tuple(takes), tuple(gives)
@@ -76,7 +75,7 @@ class CustomFunction:
             raise UsageError("wants Signatures, and at least one of a result", where=name)
         self.c, self.call = c, call
         self.reference, self.adjoint = reference, adjoint
-        _REGISTERED[name] = self
+        foreign.register(self)
 
     def __repr__(self) -> str:
         takes, gives = (", ".join(map(str, s)) for s in (self.takes, self.gives))
@@ -145,18 +144,16 @@ class CustomFunction:
         if outside:
             raise UsageError("the reference uses a stored tensor from outside", where=self.name)
         bound = dict(enumerate(arguments))
-        return tuple(evaluate(b, bound, functions=references()) for b in body)
+        return tuple(evaluate(b, bound, functions=foreign.references()) for b in body)
 
     def check(self, *arguments: Any) -> None:
         """Compare what the function computes with its reference, bit for bit; raises `UsageError` where they differ.
 
         NaNs are one value (U-05).
         """
-        from soundline.impl.program.compile import computed
-
         tensors = self._taken(arguments)
         found = self(*(Tensor(t.numpy()) for t in tensors))
-        values = computed([t.uop for t in (found if isinstance(found, tuple) else (found,))])
+        values = building.computed([t.uop for t in (found if isinstance(found, tuple) else (found,))])
         wanted = self.evaluated(*(Array.from_numpy(t.numpy()) for t in tensors))
         for k, (value, law) in enumerate(zip(values, wanted, strict=True)):
             got = Array.from_numpy(value)
@@ -180,20 +177,3 @@ class CustomFunction:
         found = self.adjoint(*arguments, *results, *gradients)
         parts = list(found) if isinstance(found, tuple | list) else [found]
         return [p.uop if isinstance(p, Tensor) else None for p in parts]
-
-
-def registered(name: str) -> CustomFunction:
-    """The custom function of a name."""
-    if name not in _REGISTERED:
-        raise UsageError(f"there is no custom function {name!r}", hint="make a CustomFunction of this name")
-    return _REGISTERED[name]
-
-
-def references() -> Mapping[str, Callable[..., tuple[Array, ...]]]:
-    """The references of all custom functions that have one: what `evaluate` takes as `functions`."""
-    return {name: f.evaluated for name, f in _REGISTERED.items() if f.reference is not None}
-
-
-def adjoints() -> Mapping[str, GivenAdjoint]:
-    """The adjoints of all custom functions that have one: what `gradient` takes as `adjoints`."""
-    return {name: f.passes for name, f in _REGISTERED.items() if f.adjoint is not None}

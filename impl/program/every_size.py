@@ -20,9 +20,10 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays import storage
 from soundline.impl.arrays.operands import array_of, shape_of
 from soundline.impl.arrays.sizes import as_node, bound, capacity, is_size, is_variable, name_of, variables
-from soundline.impl.compilation.signatures import Signature, checked
+from soundline.impl.executables.pytrees import Tree
+from soundline.impl.executables.signatures import Signature
+from soundline.impl.program.arguments import checked, results_of
 from soundline.impl.program.program import Program
-from soundline.impl.program.pytrees import Tree, results_of
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import UsageError

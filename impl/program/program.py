@@ -7,31 +7,33 @@ A compiled program: what it takes and gives, every stage that it went through, a
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.arrays import storage
-from soundline.impl.compilation.assembly import Loaded
 from soundline.impl.compilation.certificate import Certificate
 from soundline.impl.compilation.derivation import derivation, measured, rules_of
 from soundline.impl.compilation.linking import Linked
-from soundline.impl.compilation.signatures import Signature, parts_of
 from soundline.impl.compilation.stages import PROFILES, Lowered, stage_named
+from soundline.impl.executables import pickling
+from soundline.impl.executables.assembly import Loaded
+from soundline.impl.executables.building import Executable, Recipe, built, kept
+from soundline.impl.executables.command_buffer import command_buffer
+from soundline.impl.executables.pytrees import rebuilt
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.inspect.explanation import Explanation, explained
 from soundline.impl.inspect.listings import text_picture
 from soundline.impl.inspect.profile import Profile, profiled
 from soundline.impl.inspect.stages import stage_picture
 from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule.schedules import Numbered, Scheduled
+from soundline.impl.lower.schedule.schedules import Scheduled
 from soundline.impl.lower.steps import Compiled
+from soundline.impl.program.arguments import parts_of
 from soundline.impl.program.promises import promises
-from soundline.impl.program.pytrees import Form, Tree, rebuilt
 from soundline.impl.runtime.commands import CommandBuffer
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
@@ -39,30 +41,6 @@ from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import Op, UOp, reshape
 
 Arrays = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Recipe:
-    """What a program is made from: all that another process needs to make it again."""
-
-    name: str
-    function: UOp
-    """What was compiled: a Function over flat Buffers, those of the arguments and then the captured ones."""
-    called: frozenset[UOp]
-    """The bodies in it that are compiled apart."""
-    captured: tuple[Arrays, ...]
-    inputs: tuple[Signature, ...]
-    outputs: tuple[Signature, ...]
-    device: str
-    profile: str
-    takes: Form
-    """How it is called."""
-    gives: Tree
-    """The structure of its results."""
-    given: Numbered = ()
-    """The schedules that were given, or found by a search."""
-    sizes: tuple[UOp, ...] = ()
-    """The Variables whose values are arguments too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,9 +54,9 @@ class Program:
     recipe: Recipe
     loaded: Loaded
     """The program as it is linked and loaded."""
-    _plain: bool
-    """Whether every argument and result is one array, in the memory that has no name."""
     _commands: CommandBuffer
+    _plain: bool = field(init=False)
+    """Whether every argument and result is one array, in the memory that has no name."""
     _count: int = field(init=False)
     """The number of arguments by place that are one leaf each; -1 where some are not."""
     _single: bool = field(init=False)
@@ -86,13 +64,22 @@ class Program:
 
     def __post_init__(self) -> None:
         takes = self.recipe.takes
+        object.__setattr__(self, "_plain", self.recipe.is_plain)
         object.__setattr__(self, "_count", len(takes.placed) if takes.is_flat else -1)
         object.__setattr__(self, "_single", self.recipe.gives.is_single)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from soundline.impl.program.pickling import loaded, packed
+    @classmethod
+    def of(cls, executable: Executable) -> Self:
+        """The program that runs this."""
+        return cls(executable.recipe, executable.loaded, executable.commands)
 
-        return loaded, (packed(self.recipe),)
+    @classmethod
+    def unpickled(cls, packed: dict[str, Any]) -> Self:
+        """The program of a pickled recipe: its kernels are taken from the compile cache, or compiled."""
+        return cls.of(built(pickling.unpacked(packed)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).unpickled, (pickling.packed(self.recipe),)
 
     @property
     def name(self) -> str:
@@ -164,8 +151,6 @@ class Program:
     @property
     def command_buffer(self) -> UOp:
         """The commands as UOps: a Linear of Calls of compiled Programs over storage, which the evaluator can run."""
-        from soundline.impl.program.command_buffer import command_buffer
-
         return command_buffer(self._linked)
 
     @property
@@ -283,16 +268,11 @@ class Program:
     def stored(self, *arguments: Any, **named: Any) -> list[UOp]:
         """Run the program; its results as stored values, each where it is."""
         arguments = self._leaves(arguments, named)
-        return self._kept(self._commands.run_checked(self._given(arguments)))
-
-    def _kept(self, arrays: Sequence[Arrays]) -> list[UOp]:
-        rest = iter(arrays)
-        rows = ((s, list(itertools.islice(rest, len(s.arrays)))) for s in self.outputs)
-        return [storage.keep_on(s.device, s.axis, s.shape, own) for s, own in rows]
+        return kept(self.outputs, self._commands.run_checked(self._given(arguments)))
 
     def _together(self, arrays: Sequence[Arrays]) -> tuple[Any, ...]:
         """The results: an array, or of what is on several devices a Tensor of the arrays there."""
-        rows = zip(self.outputs, self._kept(arrays), strict=True)
+        rows = zip(self.outputs, kept(self.outputs, arrays), strict=True)
         found = ((s, Tensor.of(value)) for s, value in rows)
         return tuple(t if isinstance(s.device, tuple) else np.asarray(t) for s, t in found)
 

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from soundline.impl.tensors.core import history
 from soundline.impl.tensors.core.values import Operand, Values, as_graph
 from soundline.impl.tensors.methods.movement import refuse
+from soundline.impl.tensors.numerics.gradients import gradients
 from soundline.spec.errors import UsageError
 from soundline.spec.uop import Op, UOp
 
@@ -84,7 +85,7 @@ class Differentiation(Values):
                 hint="make one with requires_grad=True",
             )
         seed = self._seed("backward", gradient)
-        found = history.gradients(self._uop, [t._uop for t in owners.values()], seed)
+        found = gradients(self._uop, [t._uop for t in owners.values()], seed)
         for tensor, part in zip(owners.values(), found, strict=True):
             total = part if tensor.grad is None else Op.Add(tensor.grad.uop, part)
             tensor.grad = self.of(total).detach()
@@ -105,7 +106,7 @@ class Differentiation(Values):
             if not t.dtype.is_float:
                 raise refuse("gradient", "tensors of floats as targets", t.dtype)
         seed = self._seed("gradient", gradient)
-        found = history.gradients(self._uop, [t._uop for t in targets], seed)
+        found = gradients(self._uop, [t._uop for t in targets], seed)
         return tuple(self.of(g) for g in found)
 
     def _seed(self, where: str, given: Operand | None) -> UOp | None:

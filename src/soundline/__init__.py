@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from soundline.impl import spork as spork
     from soundline.impl.arrays.sizes import Variable as Variable
     from soundline.impl.compilation.certificate import Certificate as Certificate
-    from soundline.impl.compilation.signatures import Signature as Signature
+    from soundline.impl.executables.signatures import Signature as Signature
     from soundline.impl.importers.onnx import ImportedModel as ImportedModel
     from soundline.impl.importers.onnx import from_onnx as from_onnx
     from soundline.impl.importers.reading.errors import ExtraMissing as ExtraMissing
     from soundline.impl.importers.reading.errors import UnsupportedModel as UnsupportedModel
     from soundline.impl.program.compile import compile as compile  # noqa: A004  # the public name
     from soundline.impl.program.custom import CustomFunction as CustomFunction
-    from soundline.impl.program.functions import function as function
     from soundline.impl.program.program import Program as Program
+    from soundline.impl.tensors.core.functions import function as function
     from soundline.impl.tensors.core.history import no_grad as no_grad
     from soundline.impl.tensors.methods.randomness import manual_seed as manual_seed
     from soundline.impl.tensors.tensor import Tensor as Tensor
@@ -72,11 +72,11 @@ _HOMES = {
     "soundline.impl.compilation.certificate": ("Certificate",),
     "soundline.impl.program.compile": ("compile",),
     "soundline.impl.program.custom": ("CustomFunction",),
-    "soundline.impl.program.functions": ("function",),
+    "soundline.impl.tensors.core.functions": ("function",),
     "soundline.impl.importers.reading.errors": ("ExtraMissing", "UnsupportedModel"),
     "soundline.impl.importers.onnx": ("ImportedModel", "from_onnx"),
     "soundline.impl.program.program": ("Program",),
-    "soundline.impl.compilation.signatures": ("Signature",),
+    "soundline.impl.executables.signatures": ("Signature",),
     "soundline.impl.arrays.sizes": ("Variable",),
     "soundline.impl.tensors.tensor": ("Tensor",),
     "soundline.impl.tensors.core.history": ("no_grad",),

@@ -20,8 +20,8 @@ from soundline.impl.lower.graphs.calls import called_bodies, size_of
 from soundline.impl.lower.linear.plan import layout
 from soundline.impl.program import compile as compiling
 from soundline.impl.program.compile import Program, compile  # noqa: A004
-from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import GradientError, IllFormed
 from soundline.spec.evaluate import evaluate

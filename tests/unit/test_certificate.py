@@ -14,8 +14,8 @@ import pytest
 import soundline as sl
 from soundline.impl import evidence
 from soundline.impl.compilation.certificate import AppliedRule, Certificate, Derived
-from soundline.impl.compilation.signatures import Signature
 from soundline.impl.compilation.stages import lower
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.lower import optimize
 from soundline.impl.lower.schedule import heuristics, rows
 from soundline.impl.lower.schedule.applying import Scheduling, scheduled

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from soundline.impl.compilation import linking
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.program import custom
 from soundline.impl.program.compile import Program, compile  # noqa: A004
 from soundline.impl.program.custom import CustomFunction
-from soundline.impl.program.functions import function
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import EvaluationError

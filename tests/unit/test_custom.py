@@ -13,12 +13,12 @@ import pytest
 
 from soundline.impl import toolchain
 from soundline.impl.arrays import storage
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.program import custom
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.program.custom import CustomFunction
-from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bfloat16, bool_, float32, float64, int32
 from soundline.spec.errors import EvaluationError, GradientError, ToolchainError, UsageError

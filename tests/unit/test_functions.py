@@ -9,7 +9,7 @@ import pytest
 
 from soundline.impl.arrays import storage
 from soundline.impl.program.compile import compile  # noqa: A004
-from soundline.impl.program.functions import function
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from soundline.impl.arrays import storage
-from soundline.impl.compilation import assembly
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables import assembly
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.lower.graphs.placement import agrees, placed
 from soundline.impl.program.compile import Program, compile  # noqa: A004
-from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.devices.evaluation import OnDevices, evaluate_on_devices
 from soundline.spec.dtypes import float32

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.program import pickling
-from soundline.impl.program.pytrees import flattened, rebuilt
+from soundline.impl.executables import pickling
+from soundline.impl.executables.pytrees import flattened, rebuilt
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.ones((3, 2), np.float32)

@@ -12,11 +12,11 @@ import pytest
 
 from soundline.impl.arrays.sizes import Variable, bound
 from soundline.impl.codegen.c.renderer import ENTRY
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.program.compile import Program, compile  # noqa: A004
 from soundline.impl.program.every_size import SizedProgram
-from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import ffi, host
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 

@@ -14,7 +14,7 @@ from soundline.impl import toolchain
 from soundline.impl.arrays import storage
 from soundline.impl.arrays.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
 from soundline.impl.codegen.c.target import TARGET
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.lower import size_obligations
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.steps import numbered
@@ -22,8 +22,8 @@ from soundline.impl.lower.symbolic_rangeify import rangeify_sizes
 from soundline.impl.program import every_size
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.program.every_size import SizedProgram
-from soundline.impl.program.functions import function
 from soundline.impl.runtime.host import host
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int8, int32, int64
 from soundline.spec.errors import CompileError, UsageError

@@ -25,7 +25,7 @@ from soundline.spec.kernels.optops import OptEntry
 from soundline.spec.ops.table import PROPERTIES, TABLE, Entry
 from soundline.spec.pipeline.stages import STAGES, Stage
 from soundline.spec.rules.licences import LICENCES
-from soundline.verify.cli.results import explained, is_result
+from soundline.verify.cli.results import VERDICTS, explained, is_result
 from soundline.verify.cli.spork import names, namesake, spork
 from soundline.verify.cli.spork_tables import SPORK_TABLES
 from soundline.verify.files.problems import KINDS
@@ -58,17 +58,6 @@ Say what an id means, in the words of the law, or what a report says. The id may
                            soundline explain report.json::my_rule
                            soundline explain "bench.json::kernel 0"
 """
-
-VERDICTS = {
-    "proved": "The rule is right at every layer, for everything that the layer covers: for all values of its "
-    "variables that meet its conditions, if the left side is valid, the right side is, and they are equal.",
-    "refuted": "The rule is wrong at some layer. The counterexample is the smallest that was found, and the law's own "
-    "evaluator has computed both sides of it before it is shown.",
-    "unknown": "Neither proved nor refuted within the budget. The report says what was covered and which goal "
-    "resisted; a larger --budget may decide it.",
-    "vacuous": "The rule says nothing: its conditions exclude every input, both sides are the same term, no dtype "
-    "admits it, or only empty tensors match. It does not count as proved.",
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

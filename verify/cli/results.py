@@ -19,6 +19,18 @@ Report = Mapping[str, Any]
 Lines = Iterator[tuple[str, Sequence[str]]]
 """Of each thing that a report speaks of, its id and what is said of it."""
 
+VERDICTS = {
+    "proved": "The rule is right at every layer, for everything that the layer covers: for all values of its "
+    "variables that meet its conditions, if the left side is valid, the right side is, and they are equal.",
+    "refuted": "The rule is wrong at some layer. The counterexample is the smallest that was found, and the law's own "
+    "evaluator has computed both sides of it before it is shown.",
+    "unknown": "Neither proved nor refuted within the budget. The report says what was covered and which goal "
+    "resisted; a larger --budget may decide it.",
+    "vacuous": "The rule says nothing: its conditions exclude every input, both sides are the same term, no dtype "
+    "admits it, or only empty tensors match. It does not count as proved.",
+}
+"""What each verdict says."""
+
 
 def is_result(wanted: str) -> bool:
     """Whether a text names a file of results."""
@@ -159,8 +171,6 @@ _BOUNDS = {
 
 
 def _verified(report: Report) -> Lines:
-    from soundline.verify.cli.explain import VERDICTS
-
     summary = report["summary"]
     counts = ", ".join(f"{summary[v]} {v}" for v in VERDICTS if summary.get(v))
     yield "", [f"{len(report['rules'])} rules were judged: {counts or 'none'}"]

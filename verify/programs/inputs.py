@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.spec.dtypes import DType, all_dtypes, index, to_numpy
 from soundline.spec.errors import UsageError
 

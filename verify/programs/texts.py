@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from soundline.impl.compilation.signatures import Signature
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import TextError, UsageError
 from soundline.spec.ops.bodies import own_nodes

@@ -11,7 +11,6 @@ graph, and knows only from which values it came: a derivative by one of those is
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,16 +18,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary, WeakSet
 
-from soundline.impl.tensors.numerics.derivatives import stated
-from soundline.spec.errors import UsageError
-from soundline.spec.gradients import backward as law
-from soundline.spec.uop import Op, UOp, substitute, toposort
+from soundline.spec.uop import Op, UOp, toposort
 
 _MADE_BY: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
 _CAME_FROM: WeakKeyDictionary[UOp, WeakSet[UOp]] = WeakKeyDictionary()
 """The stored values that one came from whose graph was forgotten."""
 _TRACKED: WeakKeyDictionary[UOp, bool] = WeakKeyDictionary()
-_NOT_CONSTANT = frozenset((Op.Buffer, Op.Param, Op.Threefry, Op.Call, Op.Function, Op.CustomFunction))
 _NUMBERS = itertools.count()
 _PAUSED: ContextVar[bool] = ContextVar("paused", default=False)
 
@@ -91,13 +86,13 @@ def kept(value: UOp, graph: UOp) -> UOp:
         _MADE_BY[value] = graph
         _TRACKED.pop(value, None)
     else:
-        beginnings = _beginnings(graph)
-        for node in _beginnings(value):
-            _CAME_FROM[node] = WeakSet(beginnings)
+        sources = beginnings(graph)
+        for node in beginnings(value):
+            _CAME_FROM[node] = WeakSet(sources)
     return value
 
 
-def _beginnings(graph: UOp) -> set[UOp]:
+def beginnings(graph: UOp) -> set[UOp]:
     """The stored values that a value depends on, and those that they came from."""
     own = {n for n in toposort(graph) if n.op is Op.Buffer}
     return own.union(*(_CAME_FROM[n] for n in own if n in _CAME_FROM))
@@ -148,43 +143,9 @@ def leaves(root: UOp) -> dict[int, list[UOp]]:
     return dict(sorted(found.items()))
 
 
-def gradients(y: UOp, xs: Sequence[UOp], seed: UOp | None) -> list[UOp]:
-    """The law's gradients of y, or of the sum of seed·y, with respect to xs; stored values are used where they are."""
-    from soundline.impl.program.custom import adjoints
-
-    _require_own_nodes(xs)
-    (target, *sources), stored = whole([y, *xs])
-    known = leaves(target)
-    nodes = [known.get(x.tag.number, [x]) if is_leaf(x) else [x] for x in sources]
-    _require_graph(target, [n for some in nodes for n in some])
-    parts = iter(law.gradient(target, [n for some in nodes for n in some], seed, adjoints(), stated))
-    found = [functools.reduce(Op.Add, [next(parts) for _ in some]) for some in nodes]
-    together = substitute(Op.Tuple(*found), stored) if stored else Op.Tuple(*found)
-    return list(together.src)
-
-
-def _require_own_nodes(xs: Sequence[UOp]) -> None:
-    """Refuse a derivative by a constant, whose node is that of every equal constant of the program."""
-    for x in xs:
-        if not any(n.op in _NOT_CONSTANT or is_leaf(n) for n in toposort(x)):
-            raise UsageError(
-                "wants targets that are values of their own; given one made of constants, which is the same node "
-                "as every equal constant of the program. Write `Tensor(…, requires_grad=True)`",
-                where="gradient",
-            )
-
-
-def _require_graph(y: UOp, xs: Sequence[UOp]) -> None:
-    """Refuse a derivative by a value that y came from, where the graph between them was forgotten."""
-    reached = set(toposort(y))
-    ended = [_CAME_FROM[n] for n in reached if n in _CAME_FROM]
-    if ended and any(x not in reached and any(b in e for b in _beginnings(x) for e in ended) for x in xs):
-        raise UsageError(
-            "wants a tensor that still has the graph from the targets to it; given one whose value was computed "
-            "from them and stored. Take the gradient before the value (`numpy`, `item`, `realize`), or "
-            "let the target ask for gradients from the beginning: `Tensor(…, requires_grad=True)`",
-            where="gradient",
-        )
+def came_from(node: UOp) -> WeakSet[UOp] | None:
+    """The stored values that one came from whose graph was forgotten; None where it was not."""
+    return _CAME_FROM.get(node)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def _stored(node: UOp) -> Arrays | None:
     value = _COMPUTED.get(node, node)
     buffer = storage.buffer_of(value)
     if buffer is None and node in _GONE_ALONG:
-        from soundline.impl.program.compile import stored
+        from soundline.impl.executables.building import stored
 
         (value,) = stored([node])
         remember(node, value)

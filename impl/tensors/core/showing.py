@@ -9,23 +9,52 @@ fails: where there is no value to show, its shape stands, and why.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from soundline.impl.arrays.sizes import is_size
 from soundline.impl.tensors.core import history, parts
-
-if TYPE_CHECKING:
-    from soundline.impl.tensors.core.values import Values
+from soundline.spec.dtypes import DType
+from soundline.spec.uop import UOp
 
 MOST: Final = 1 << 20
 """A tensor of more elements is not computed to be shown."""
 _WIDTH: Final = 88
 
 
-def shown(tensor: Values) -> str:
+class Showable(Protocol):
+    """A tensor, as far as it is shown."""
+
+    _uop: UOp
+
+    @classmethod
+    def of(cls, uop: UOp) -> Self:
+        """A tensor over a graph."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+
+    @property
+    def dtype(self) -> DType:
+        """Its dtype."""
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its value is in memory."""
+
+    @property
+    def is_computable(self) -> bool:
+        """Whether it has a value, or can have one."""
+
+
+def shown(tensor: Showable) -> str:
     """The text of a tensor.
 
     >>> from soundline.impl.tensors.tensor import Tensor
@@ -47,7 +76,7 @@ def shown(tensor: Values) -> str:
     return f"Tensor({', '.join([*parts, *more])})"
 
 
-def _held(tensor: Values) -> npt.NDArray[Any]:
+def _held(tensor: Showable) -> npt.NDArray[Any]:
     """The value, of a tensor that stays what it was: gradients pass a graph, and would not pass its value."""
     twin = tensor.of(tensor._uop)
     found = np.asarray(twin)
@@ -56,7 +85,7 @@ def _held(tensor: Values) -> npt.NDArray[Any]:
     return found
 
 
-def _values(tensor: Values) -> tuple[str, list[str]]:
+def _values(tensor: Showable) -> tuple[str, list[str]]:
     """The values as text, or none and why."""
     try:
         if any(is_size(s) for s in tensor.shape) or not tensor.is_computable:

@@ -241,7 +241,7 @@ class Values:
         if not all(t.is_computable for t in waiting):
             raise _no_value(where)
         if waiting:
-            from soundline.impl.program.compile import stored
+            from soundline.impl.executables.building import stored
 
             graphs = [t._uop for t in waiting]
             for tensor, graph, value in zip(waiting, graphs, stored(graphs), strict=True):

@@ -22,6 +22,7 @@ from typing import Any, Self
 from soundline.impl.arrays.operands import Axes, common_shape
 from soundline.impl.arrays.promotion import accumulated, floating
 from soundline.impl.arrays.sizes import is_size
+from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.core.values import Operand
 from soundline.impl.tensors.methods.creation import Creation
 from soundline.impl.tensors.methods.divisions import Divisions
@@ -173,10 +174,6 @@ def _number(like: Solving, k: int) -> Any:
 @functools.cache
 def _step(body: Callable[..., Any]) -> Callable[..., Any]:
     """A step as a Function, compiled once for all numbers."""
-    from soundline.impl.program.functions import (
-        function,  # it works on Tensors, which are made of this chapter
-    )
-
     found: Callable[..., Any] = function(inline=False)(body)
     return found
 

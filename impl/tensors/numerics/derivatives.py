@@ -13,7 +13,6 @@ value in that place.
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from typing import Any
 
 from soundline.impl.analysis import elementary
 from soundline.impl.analysis.elementary import like
+from soundline.impl.tensors.core.arithmetic import Arithmetic
+from soundline.impl.tensors.numerics import gates, normal, pairs, special
 from soundline.spec.dtypes import DType, float32, float64
 from soundline.spec.gradients.schema import Stated
 from soundline.spec.uop import Op, UOp, param
@@ -40,32 +41,25 @@ class _Function:
     operands: int = 1
 
 
-def _of(module: str, name: str) -> Callable[..., UOp]:
+def _of(made: Callable[..., Any]) -> Callable[..., UOp]:
     """A function of Tensors on UOps."""
-
-    def program(*xs: UOp) -> UOp:
-        return _of_several(module, name)(*xs)[0]
-
-    return program
+    return lambda *xs: _of_several(made)(*xs)[0]
 
 
-def _of_several(module: str, name: str) -> Callable[..., tuple[UOp, ...]]:
+def _of_several(made: Callable[..., Any]) -> Callable[..., tuple[UOp, ...]]:
     """A function of Tensors on UOps that gives several, or one."""
 
     def program(*xs: UOp) -> tuple[UOp, ...]:
-        from soundline.impl.tensors.tensor import Tensor
-
-        made: Any = getattr(importlib.import_module(f"soundline.impl.{module}"), name)
-        found: Any = made(*map(Tensor.of, xs))
+        found: Any = made(*map(Arithmetic.of, xs))
         return tuple(t.uop for t in (found if isinstance(found, tuple) else (found,)))
 
     return program
 
 
-def _with(module: str, name: str, slope: str, operands: int = 1) -> _Function:
+def _with(made: Callable[..., Any], slope: Callable[..., Any], operands: int = 1) -> _Function:
     """A function of Tensors, and one that gives its derivatives."""
-    made = _of_several(module, slope)
-    return _Function(_of(module, name), lambda xs, value, g: tuple(Op.Mul(g, d) for d in made(*xs)), operands)
+    slopes = _of_several(slope)
+    return _Function(_of(made), lambda xs, value, g: tuple(Op.Mul(g, d) for d in slopes(*xs)), operands)
 
 
 def _one(slope: Callable[[UOp, UOp, UOp], UOp]) -> Callable[..., tuple[UOp, ...]]:
@@ -85,29 +79,29 @@ def _of_log1p(x: UOp, value: UOp, g: UOp) -> UOp:
 _FUNCTIONS = (
     _Function(elementary.exp, _one(lambda x, value, g: Op.Mul(g, value))),
     _Function(elementary.log, _one(_of_log)),
-    _Function(
-        _of("tensors.numerics.special", "expm1"), _one(lambda x, value, g: Op.Mul(g, elementary.exp(x)))
-    ),
-    _Function(_of("tensors.numerics.special", "log1p"), _one(_of_log1p)),
-    _with("tensors.numerics.special", "logistic", "logistic_slope"),
-    _with("tensors.numerics.special", "tanh", "tanh_slope"),
-    _with("tensors.numerics.special", "sinh", "cosh"),
-    _with("tensors.numerics.special", "cosh", "sinh"),
+    _Function(_of(special.expm1), _one(lambda x, value, g: Op.Mul(g, elementary.exp(x)))),
+    _Function(_of(special.log1p), _one(_of_log1p)),
+    _with(special.logistic, special.logistic_slope),
+    _with(special.tanh, special.tanh_slope),
+    _with(special.sinh, special.cosh),
+    _with(special.cosh, special.sinh),
     # asin and acos before atan, by which they are computed
-    *(
-        _with("tensors.numerics.special", name, f"{name}_slope")
-        for name in ("asinh", "acosh", "atanh", "asin", "acos", "atan")
-    ),
-    _with("tensors.numerics.normal", "erf", "erf_slope"),
-    _with("tensors.numerics.normal", "gelu", "gelu_slope"),
-    _with("tensors.numerics.gates", "silu", "silu_slope"),
-    _with("tensors.numerics.gates", "gelu_by_tanh", "gelu_by_tanh_slope"),
-    _with("tensors.numerics.gates", "mish", "mish_slope"),
-    _with("tensors.numerics.gates", "softsign", "softsign_slope"),
-    _with("tensors.numerics.gates", "tanhshrink", "tanhshrink_slope"),
-    _with("tensors.numerics.pairs", "atan2", "atan2_slopes", 2),
-    _with("tensors.numerics.pairs", "hypot", "hypot_slopes", 2),
-    _with("tensors.numerics.pairs", "logaddexp", "logaddexp_slopes", 2),
+    _with(special.asinh, special.asinh_slope),
+    _with(special.acosh, special.acosh_slope),
+    _with(special.atanh, special.atanh_slope),
+    _with(special.asin, special.asin_slope),
+    _with(special.acos, special.acos_slope),
+    _with(special.atan, special.atan_slope),
+    _with(normal.erf, normal.erf_slope),
+    _with(normal.gelu, normal.gelu_slope),
+    _with(gates.silu, gates.silu_slope),
+    _with(gates.gelu_by_tanh, gates.gelu_by_tanh_slope),
+    _with(gates.mish, gates.mish_slope),
+    _with(gates.softsign, gates.softsign_slope),
+    _with(gates.tanhshrink, gates.tanhshrink_slope),
+    _with(pairs.atan2, pairs.atan2_slopes, 2),
+    _with(pairs.hypot, pairs.hypot_slopes, 2),
+    _with(pairs.logaddexp, pairs.logaddexp_slopes, 2),
 )
 
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from soundline.impl.arrays import storage
 from soundline.impl.arrays.sizes import Size, Variable, is_variable, name_of, size_of
-from soundline.impl.compilation.signatures import Signature
-from soundline.impl.program.program import Program, Recipe
+from soundline.impl.executables.building import Recipe
+from soundline.impl.executables.signatures import Signature
 from soundline.spec.errors import UsageError
 from soundline.spec.ops.node import BufferArg
 from soundline.spec.uop import Op, UOp, toposort
@@ -66,16 +66,16 @@ def _packed_signature(signature: Signature, numbers: dict[UOp, int]) -> tuple[An
     return signature.dtype, shape, signature.device, signature.axis
 
 
-def loaded(packed: dict[str, Any]) -> Program:
-    """The program of a packed recipe. Raises `UsageError` where it was packed by another version."""
-    from soundline.impl.program.compile import built
-
+def unpacked(packed: dict[str, Any]) -> Recipe:
+    """The recipe, with buffers and Variables of this process. Raises `UsageError` where it was packed by another
+    version.
+    """
     if packed.get("form") != FORM:
         raise UsageError("the program was pickled by another version of soundline", hint="compile it again")
     nodes = _nodes(packed["rows"], packed["variables"])
     name, captured, device, profile, takes, gives, given = packed["rest"]
     buffers = _buffers(packed["buffers"], captured)
-    recipe = Recipe(
+    return Recipe(
         name=name,
         function=Op.Function(nodes[packed["body"]], *buffers),
         called=frozenset(nodes[k] for k in packed["called"]),
@@ -89,7 +89,6 @@ def loaded(packed: dict[str, Any]) -> Program:
         given=given,
         sizes=tuple(nodes[k] for k in packed["sizes"]),
     )
-    return built(recipe)
 
 
 def _nodes(rows: Sequence[Row], variables: dict[int, tuple[str, tuple[int, int]]]) -> list[UOp]:

@@ -1,65 +1,25 @@
 """
-Signatures
-==========
+Arguments and results
+=====================
 
-The dtypes and shapes of what goes into a program and comes out of it, and arguments that are held to them.
+What a program is called with, held to the signatures that it was compiled for; and what a traced function returned.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from soundline.impl.arrays import storage
-from soundline.impl.arrays.operands import array_of, sizes_of
-from soundline.impl.arrays.promotion import check_dtype
+from soundline.impl.arrays.operands import array_of
+from soundline.impl.executables.pytrees import Tree, flattened
+from soundline.impl.executables.signatures import Signature
 from soundline.impl.tensors.tensor import Tensor
-from soundline.spec.dtypes import DType, to_numpy
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import UsageError, WrongType
 
 Arrays = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The dtype and shape of a value that goes in or comes out."""
-
-    dtype: DType
-    shape: tuple[int, ...]
-    device: str | tuple[str, ...] = "CPU"
-    axis: int | None = None
-    """The shard axis, where there are several devices; None for replicas."""
-    size: int = field(init=False, repr=False)
-    storage: np.dtype[Any] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", check_dtype(self.dtype))
-        object.__setattr__(self, "shape", sizes_of((self.shape,)))
-        object.__setattr__(self, "size", math.prod(self.shape))
-        object.__setattr__(self, "storage", to_numpy(self.dtype))
-
-    def __str__(self) -> str:
-        text = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
-        if self.device == "CPU":
-            return text
-        where = self.device if isinstance(self.device, str) else "+".join(self.device)
-        return f"{text} on {where}" + (f" along axis {self.axis}" if self.axis is not None else "")
-
-    @property
-    def own_shape(self) -> tuple[int, ...]:
-        """The shape of what each device holds."""
-        n = len(self.device) if isinstance(self.device, tuple) else 1
-        return tuple(s // n if k == self.axis else s for k, s in enumerate(self.shape))
-
-    @property
-    def arrays(self) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
-        """The dtypes and shapes of the arrays that make up the value: one for each device."""
-        n = len(self.device) if isinstance(self.device, tuple) else 1
-        return [(self.storage, self.own_shape)] * n
 
 
 def signature_of(example: Any, label: str) -> Signature:
@@ -113,3 +73,13 @@ def checked(argument: Any, wanted: Signature, label: str) -> Arrays:
     if flags.c_contiguous and flags.aligned and array.dtype.isnative:
         return array
     return np.require(array, wanted.storage, ("C", "A"))
+
+
+def results_of(result: Any) -> tuple[list[Tensor], Tree]:
+    """The Tensors that a function returned, and their structure; raises `UsageError` where there is anything else."""
+    leaves, tree = flattened(result)
+    if not leaves or not all(isinstance(leaf, Tensor) for leaf in leaves):
+        wrong = next((leaf for leaf in leaves if not isinstance(leaf, Tensor)), result)
+        inside = "" if wrong is result else f" of {type(wrong).__name__}"
+        raise WrongType(f"the function must return Tensors, not {type(result).__name__}{inside}")
+    return leaves, tree

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.compilation.linking import Linked, Site
+from soundline.impl.executables.foreign import registered
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.impl.lower.steps import Copy, Embedded, Foreign
-from soundline.impl.program.custom import registered
 from soundline.spec.dtypes import bool_, uint8
 from soundline.spec.uop import Op, SliceArg, UOp, buffer, loop, param, reshape, substitute, toposort
 

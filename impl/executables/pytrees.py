@@ -22,7 +22,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError, WrongType
 
 
@@ -229,13 +228,3 @@ def parameters_of(fn: Callable[..., Any]) -> list[str]:
     except (TypeError, ValueError):  # a function that does not tell
         return []
     return [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
-
-
-def results_of(result: Any) -> tuple[list[Tensor], Tree]:
-    """The Tensors that a function returned, and their structure; raises `UsageError` where there is anything else."""
-    leaves, tree = flattened(result)
-    if not leaves or not all(isinstance(leaf, Tensor) for leaf in leaves):
-        wrong = next((leaf for leaf in leaves if not isinstance(leaf, Tensor)), result)
-        inside = "" if wrong is result else f" of {type(wrong).__name__}"
-        raise WrongType(f"the function must return Tensors, not {type(result).__name__}{inside}")
-    return leaves, tree

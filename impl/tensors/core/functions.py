@@ -29,7 +29,7 @@ from soundline.impl.arrays.sizes import capacity, is_size, is_variable
 from soundline.impl.lower.graphs.calls import Choice
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.tensors.core import history
-from soundline.impl.tensors.tensor import Tensor
+from soundline.impl.tensors.core.values import Values
 from soundline.spec.errors import UsageError
 from soundline.spec.ops.bodies import own_nodes
 from soundline.spec.uop import Op, UOp, param, reshape, shrink, substitute
@@ -42,7 +42,7 @@ _R = TypeVar("_R")
 class Steps:
     """What the five steps made of one call."""
 
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[Values, ...]
     """Step 1: the Tensors among the arguments, each once."""
     placeholders: tuple[UOp, ...]
     """What stood for them while the function ran."""
@@ -73,6 +73,7 @@ class Traced(Generic[_P, _R]):
     def steps(self, *args: _P.args, **kwargs: _P.kwargs) -> Steps:
         """A call, step by step.
 
+        >>> from soundline import Tensor
         >>> @function
         ... def double(x):
         ...     return x + x
@@ -107,6 +108,7 @@ def function(fn: Callable[..., Any] | None = None, /, *, inline: bool | None = N
     With ``inline=False`` a program that applies the function compiles it once, apart, and runs it at every site; with
     ``inline=True`` it is compiled with what is around each site. Otherwise its size and the number of sites decide.
 
+    >>> from soundline import Tensor
     >>> @function
     ... def double(x):
     ...     return x + x
@@ -121,20 +123,20 @@ def function(fn: Callable[..., Any] | None = None, /, *, inline: bool | None = N
 # The five steps ---------------------------------------------------------------------------------------------------
 
 
-def extracted(arguments: Any) -> list[Tensor]:
+def extracted(arguments: Any) -> list[Values]:
     """Step 1: every Tensor in nested tuples, lists and dicts, each once."""
     return list({id(t): t for t in _tensors(arguments)}.values())
 
 
 def traced(
-    fn: Callable[..., Any], args: Any, kwargs: Any, inputs: Sequence[Tensor], values: Sequence[UOp]
+    fn: Callable[..., Any], args: Any, kwargs: Any, inputs: Sequence[Values], values: Sequence[UOp]
 ) -> Any:
     """Step 2: what the function returns for other values of its inputs; nothing is computed."""
-    stand_ins = {id(t): Tensor.of(value) for t, value in zip(inputs, values, strict=True)}
+    stand_ins = {id(t): t.of(value) for t, value in zip(inputs, values, strict=True)}
     own_args, own_kwargs = _replaced((args, kwargs), stand_ins)
     result = fn(*own_args, **own_kwargs)
     outputs = list(result) if isinstance(result, tuple | list) else [result]
-    if not outputs or not all(isinstance(o, Tensor) for o in outputs):
+    if not outputs or not all(isinstance(o, Values) for o in outputs):
         raise UsageError(f"a function must return Tensors, not {type(result).__name__}")
     return result
 
@@ -169,7 +171,8 @@ def wrapped(body: Sequence[UOp], arguments: Sequence[UOp], inline: bool | None =
 
 def returned(node: UOp, result: Any) -> Any:
     """Step 5: the elements of a Function as Tensors, in a container like that of the function's result."""
-    found = [Tensor.of(Op.GetTuple(node, arg=k)) for k in range(len(node.src[0].src))]
+    like = result[0] if isinstance(result, tuple | list) else result
+    found = [like.of(Op.GetTuple(node, arg=k)) for k in range(len(node.src[0].src))]
     if not isinstance(result, tuple | list):
         return found[0]
     container: Any = type(result)
@@ -179,10 +182,11 @@ def returned(node: UOp, result: Any) -> Any:
 # Inside -----------------------------------------------------------------------------------------------------------
 
 
-def _placeholder(tensor: Tensor) -> tuple[UOp, UOp]:
+def _placeholder(tensor: Values) -> tuple[UOp, UOp]:
     """Fresh storage, and the value that stands for a tensor while a function is traced."""
     if not any(map(is_size, tensor.shape)):
-        return storage.placeholder_on(tensor.device, tensor.axis, tensor.dtype, tensor.shape)
+        graph = tensor.uop
+        return storage.placeholder_on(graph.device or "CPU", graph.axis, tensor.dtype, tensor.shape)
     buffer, value = storage.placeholder(tensor.dtype, (capacity(tensor.shape),))
     return buffer, reshape(shrink(value, (0,), (tensor.size,)), tensor.shape)
 
@@ -198,9 +202,9 @@ def _is_stored(node: UOp) -> bool:
     return node.op is Op.Load and node.src[0].op is Op.Buffer
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: Any) -> Iterator[Values]:
     """The tensors in nested tuples, lists and dicts."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Values):
         yield value
     elif isinstance(value, tuple | list):
         for v in value:
@@ -209,8 +213,8 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _replaced(value: Any, stand_ins: dict[int, Tensor]) -> Any:
-    if isinstance(value, Tensor):
+def _replaced(value: Any, stand_ins: dict[int, Values]) -> Any:
+    if isinstance(value, Values):
         return stand_ins[id(value)]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_replaced(v, stand_ins) for v in value))
