@@ -23,12 +23,11 @@ import numpy as np
 
 from soundline.impl.codegen.c.interruption import CHECK
 from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY
+from soundline.impl.cores import cores
 from soundline.impl.runtime import cache
 from soundline.impl.toolchain import find_compiler
-from soundline.spec.errors import ToolchainError, UsageError
+from soundline.spec.errors import ToolchainError
 
-VARIABLE: Final = "SOUNDLINE_THREADS"
-MOST: Final = 256
 _Made = TypeVar("_Made")
 
 PROGRAM: Final = f"""
@@ -76,17 +75,6 @@ def declarations() -> str:
     """What the host declares for Python: the part of its text between two remarks."""
     first, last = "to the line that says so. */", "/* Python reads no further. */"
     return text().partition(first)[2].partition(last)[0]
-
-
-def cores() -> int:
-    """How many cores programs may use: ``$SOUNDLINE_THREADS``, or else as many as this process may run on."""
-    named = os.environ.get(VARIABLE, "").strip()
-    if not named:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return min(len(affinity(0)) if affinity else os.cpu_count() or 1, MOST)
-    if not named.isdecimal() or not 1 <= int(named) <= MOST:
-        raise UsageError(f"{VARIABLE} is {named!r}, which is no number of threads from 1 to {MOST}")
-    return int(named)
 
 
 def _ask() -> int:

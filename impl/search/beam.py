@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from soundline.impl.compilation.stages import PROFILES, lower
+from soundline.impl.cores import cores
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.simplify import Applied, simplified
 from soundline.impl.lower.optimize import prepared_nest
@@ -34,7 +35,6 @@ from soundline.impl.lower.schedule.schedules import Given, Numbered, Schedule, p
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.tiles import this_machine
 from soundline.impl.runtime import cache
-from soundline.impl.runtime.host import cores
 from soundline.impl.search.steps import fresh, neighbours, seeds, under
 from soundline.impl.search.trials import Clock, Trial, a_worker, apart
 from soundline.impl.toolchain import find_compiler

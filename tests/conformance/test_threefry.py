@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soundline.impl.arrays.storage import keep
-from soundline.impl.program.compile import computed
+from soundline.impl.executables.building import computed
 from soundline.spec.dtypes import uint64
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op

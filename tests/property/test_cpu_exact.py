@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soundline.impl.arrays import storage
-from soundline.impl.program.compile import compile, computed  # noqa: A004
+from soundline.impl.executables.building import computed
+from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import floats, to_numpy
 from soundline.spec.evaluate import evaluate

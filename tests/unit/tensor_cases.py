@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soundline.impl.arrays import storage
-from soundline.impl.program.compile import computed
+from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate

@@ -19,9 +19,10 @@ from soundline.impl.arrays import storage
 from soundline.impl.codegen.c import helpers
 from soundline.impl.codegen.c.expressions import RENDER, literal
 from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY, render
+from soundline.impl.executables.building import computed
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.schedule import common_subexpressions
-from soundline.impl.program.compile import computed, lower
+from soundline.impl.program.compile import lower
 from soundline.impl.runtime import cpu
 from soundline.impl.tensors.tensor import Tensor
 from soundline.impl.toolchain import find_compiler

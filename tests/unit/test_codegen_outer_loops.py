@@ -7,7 +7,8 @@ import pytest
 
 from soundline.impl.arrays import storage
 from soundline.impl.codegen.c import renderer
-from soundline.impl.program.compile import compile, computed, lower  # noqa: A004
+from soundline.impl.executables.building import computed
+from soundline.impl.program.compile import compile, lower  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
 from soundline.spec.evaluate import evaluate

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from soundline.impl.compilation import linking
+from soundline.impl.executables import foreign
 from soundline.impl.executables.signatures import Signature
-from soundline.impl.program import custom
 from soundline.impl.program.compile import Program, compile  # noqa: A004
 from soundline.impl.program.custom import CustomFunction
 from soundline.impl.tensors.core.functions import function
@@ -40,7 +40,7 @@ def check(program: Program, *given: Any) -> None:
     held = {k: a.reshape(-1) for k, a in enumerate(takes)}
     commands = program.command_buffer
     assert len(commands.src) == program.command_count
-    left = execute(commands, buffers=held, functions=custom.references())
+    left = execute(commands, buffers=held, functions=foreign.references())
     for k, wanted in enumerate(gives):
         assert left[len(takes) + k].to_numpy().tobytes() == wanted.reshape(-1).tobytes()
 

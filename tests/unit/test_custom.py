@@ -13,8 +13,8 @@ import pytest
 
 from soundline.impl import toolchain
 from soundline.impl.arrays import storage
+from soundline.impl.executables import foreign
 from soundline.impl.executables.signatures import Signature
-from soundline.impl.program import custom
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.program.custom import CustomFunction
 from soundline.impl.runtime.host import host
@@ -51,7 +51,7 @@ def in_python(compute: Any, takes: Any = (F4,), gives: Any = (F4,), **more: Any)
 def law(x: Tensor) -> np.ndarray:
     """The evaluator's value: custom functions by their references."""
     held = {n.arg.slot: storage.contents(n) for n in toposort(x.uop) if n.op is Op.Buffer}
-    return evaluate(x.uop, buffers=held, functions=custom.references()).to_numpy()
+    return evaluate(x.uop, buffers=held, functions=foreign.references()).to_numpy()
 
 
 def same(a: Any, b: Any) -> None:
@@ -211,7 +211,7 @@ def test_failures_belong_to_the_thread_that_ran() -> None:
 def test_wrong_declarations_are_refused(name: str, more: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         CustomFunction(name, **{"takes": [F4], "gives": [F4], **more})
-    assert name not in custom._REGISTERED
+    assert name not in foreign._REGISTERED
 
 
 def test_names_are_taken_once() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soundline.impl.compilation.stages import lower
+from soundline.impl.executables.building import computed
 from soundline.impl.lower.graphs.costs import costs_of
 from soundline.impl.lower.graphs.repeated import repeated_axes
 from soundline.impl.lower.graphs.views import View
@@ -24,7 +25,6 @@ from soundline.impl.lower.reductions.costs import (
     lanes_inside,
     lanes_of_nest,
 )
-from soundline.impl.program.compile import computed
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, const, expand, loop, param, reshape, toposort

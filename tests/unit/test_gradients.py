@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soundline.impl.arrays import storage
-from soundline.impl.program.compile import computed
+from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.compositions.tensors import gather, gemm, prefix_sum, scatter_add
 from soundline.spec.dtypes import DType, bfloat16, bool_, float16, float32, float64, index, largest_finite

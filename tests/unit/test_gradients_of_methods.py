@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.program.compile import computed
+from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.values.arrays import Array
 

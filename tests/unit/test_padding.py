@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
+from soundline.impl.executables.building import computed
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import realized
-from soundline.impl.program.compile import computed
 from soundline.spec.uop import Op
 from soundline.spec.values.arrays import Array
 

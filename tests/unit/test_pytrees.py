@@ -249,7 +249,7 @@ def test_a_program_of_another_version_is_refused() -> None:
 
 
 def test_a_custom_function_must_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from soundline.impl.program import custom
+    from soundline.impl.executables import foreign
 
     half = sl.CustomFunction(
         "pickled_half",
@@ -259,6 +259,6 @@ def test_a_custom_function_must_be_known(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     text = pickle.dumps(sl.compile(lambda x: half(x) + 1, X))
     np.testing.assert_array_equal(pickle.loads(text)(X), X / 2 + 1)
-    monkeypatch.delitem(custom._REGISTERED, "pickled_half")
+    monkeypatch.delitem(foreign._REGISTERED, "pickled_half")
     with pytest.raises(sl.UsageError, match="no custom function"):
         pickle.loads(text)

@@ -13,7 +13,8 @@ import pytest
 import soundline as sl
 from soundline.impl.analysis import sums
 from soundline.impl.arrays.promotion import promoted
-from soundline.impl.program.compile import compile, computed  # noqa: A004
+from soundline.impl.executables.building import computed
+from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.decisions.table import DECISIONS
 from soundline.spec.dtypes import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soundline.impl.arrays.storage import keep
-from soundline.impl.program.compile import computed
+from soundline.impl.executables.building import computed
 from soundline.spec.dtypes import DType, exponent_range, ieee_floats, largest_finite, to_numpy, uint64
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op

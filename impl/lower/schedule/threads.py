@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.cores import cores
 from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.lower.linear.loop_nests import opened
-from soundline.impl.runtime.host import cores
 from soundline.spec.uop import AxisType, Op, UOp
 
 WORTH = 1 << 22
