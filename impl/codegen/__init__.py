@@ -1,1 +1,6 @@
-"""Renderers: linear UOps to source text."""
+"""
+Renderers
+=========
+
+Linear UOps to source text.
+"""

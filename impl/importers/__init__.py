@@ -1,1 +1,9 @@
-"""Programs from elsewhere, as tensor programs of our own."""
+"""
+Importers
+=========
+
+Programs from elsewhere, as tensor programs.
+
+In order: `tinygrad_nodes`, `tinygrad`, `onnx`.
+Doors: `onnx`.
+"""

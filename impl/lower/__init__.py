@@ -1,1 +1,12 @@
-"""The stages of the lowering pipeline, one module per stage of the source, under its name."""
+"""
+Lowering
+========
+
+One module for each stage of the pipeline, under its name. The tools of the stages stand in `graphs`, `reductions`,
+`linear` and `schedule`.
+
+In order: `obligations`, `size_obligations`, `symbolic_rangeify`, `callify`, `steps`, `premises`, `rangeify`, `select`,
+`optimize`.
+Doors: `callify`, `obligations`, `optimize`, `premises`, `rangeify`, `select`, `size_obligations`, `steps`,
+`symbolic_rangeify`.
+"""

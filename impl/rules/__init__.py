@@ -10,6 +10,9 @@ may be given together: they have a direction, and rewriting with them ends. The 
 the matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has,
 nor those of `SCANS`, which lowering applies where a fold runs along a loop, nor those of `PREMISES`, which it applies
 where it is worth deciding one.
+
+In order: `premises`, `procedural`.
+Doors: `premises`, `procedural`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Spork programs: reading them from Python and from text, building them, and writing them."""
+"""
+Spork programs
+==============
+
+Spork programs: reading them from Python and from text, building them, and writing them.
+
+In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `program`, `builder`, `front_end`,
+`read_instructions`.
+Doors: `builder`, `front_end`, `names`, `program`, `read_instructions`.
+"""
 
 from soundline.impl.spork.builder import Builder
 from soundline.impl.spork.front_end import proc, proc_from_text

@@ -1,1 +1,9 @@
-"""The parts of `Tensor`, by subject: each is a class of thin methods over graphs."""
+"""
+Tensors
+=======
+
+`Tensor`, made of the chapters in `core` and `methods`; the formulas of its functions stand in `numerics`.
+
+In order: `arguments`, `eager`, `differentiation`, `spaces`, `tensor`.
+Doors: `tensor`.
+"""

@@ -494,7 +494,7 @@ def test_version_by_both_doors() -> None:
 # the process ------------------------------------------------------------------------------------------------------
 
 DOORWAY = (
-    "import sys; sys.path.insert(0, {here!r}); from soundline.verify import campaign; "
+    "import sys; sys.path.insert(0, {here!r}); from soundline.verify.campaigns import campaign; "
     "campaign.PROVER = 'prover_double'; from soundline.__main__ import main; sys.exit(main())"
 )
 

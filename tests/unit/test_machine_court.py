@@ -615,7 +615,7 @@ def test_make_verify_deep_takes_all_stages() -> None:
     ]
     for found in deep.STAGES:
         module, *_ = found.command(0, 1.0)
-        place = ROOT / module.removeprefix("soundline.").replace(".", "/")
+        place = ROOT / "tests" / module.replace(".", "/")
         assert place.with_suffix(".py").exists() or (place / "__main__.py").exists()
 
 

@@ -16,7 +16,7 @@ HEAD = "from soundline.verify import *\n\n"
 CONFTEST = f"""
 import sys
 sys.path.insert(0, {str(HERE)!r})
-from soundline.verify import campaign
+from soundline.verify.campaigns import campaign
 campaign.PROVER = "prover_double"
 """
 

@@ -245,7 +245,7 @@ def test_a_program_of_another_version_is_refused() -> None:
     program = sl.compile(lambda x: x + 1, X)
     packed = pickling.packed(program.recipe) | {"form": 0}
     with pytest.raises(sl.UsageError, match="another version"):
-        pickling.loaded(packed)
+        pickling.unpacked(packed)
 
 
 def test_a_custom_function_must_be_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from soundline.impl.tensors.tensor import Tensor
 
 from .tensor_cases import all_same, law
 
-compiling = importlib.import_module("soundline.impl.program.compile")
+compiling = importlib.import_module("soundline.impl.executables.building")
 X = np.arange(6.0, dtype=np.float32).reshape(2, 3)
 
 

@@ -1,1 +1,9 @@
-"""accuracy"""
+"""
+Accuracy
+========
+
+Errors of functions, measured in units in the last place.
+
+In order: `points`, `decompositions`, `functions`.
+Doors: `decompositions`.
+"""

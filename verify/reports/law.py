@@ -111,7 +111,7 @@ def place(subject: str) -> tuple[str, int]:
             "finding": "verify/findings/tensors.py",
             "decomposition": "spec/values/decompositions.py",
         }.get(kind, "verify/law/catalogue.py"), 1
-    lines = (Path(soundline.spec.__path__[0]) / "bounds.py").read_text(encoding="utf-8").splitlines()
+    lines = (Path(soundline.spec.__path__[0]) / "ops/bounds.py").read_text(encoding="utf-8").splitlines()
     table = next(n for n, line in enumerate(lines) if line.startswith("MIN_MAX"))
     row = next((n for n in range(table, len(lines)) if _names(lines[n], name)), table)
     return "spec/ops/bounds.py", row + 1

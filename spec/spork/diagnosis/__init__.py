@@ -1,1 +1,9 @@
-"""diagnosis"""
+"""
+Diagnosis
+=========
+
+Hazard reports: what lies behind a hazard, and the smallest change that orders the two accesses.
+
+In order: `reports`, `causes`, `same_code`, `fixes`.
+Doors: `causes`, `fixes`, `reports`.
+"""

@@ -1,1 +1,9 @@
-"""synchronization"""
+"""
+Synchronization
+===============
+
+Timelines, fences, split barriers, and when a write becomes visible.
+
+In order: `timelines`, `fences`, `barriers`, `visibility`, `rings`.
+Doors: `barriers`, `fences`, `rings`, `timelines`, `visibility`.
+"""
