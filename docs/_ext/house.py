@@ -44,7 +44,9 @@ def imported(source: str) -> Iterable[str]:
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            names = [a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            names = [
+                a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            ]
         yield from (name.removeprefix("soundline.") for name in names if name.startswith("soundline."))
 
 
@@ -58,7 +60,9 @@ def graph_of(sources: Mapping[str, str]) -> Graph:
     """For every source, by the name of its module, which of the others it imports."""
     found = {}
     for name, source in sources.items():
-        targets = {next((n for n in (t, t.rpartition(".")[0]) if n in sources), None) for t in imported(source)}
+        targets = {
+            next((n for n in (t, t.rpartition(".")[0]) if n in sources), None) for t in imported(source)
+        }
         found[name] = frozenset(t for t in targets if t is not None and t != name)
     return found
 
@@ -114,7 +118,9 @@ def drawn(layer: str) -> Graph:
     """The parts of a layer and what they import, without the arrows that others imply."""
     if layer == "root":
         graph = {
-            head: frozenset(t.split(".")[0] for m, ts in imports().items() if m.split(".")[0] == head for t in ts)
+            head: frozenset(
+                t.split(".")[0] for m, ts in imports().items() if m.split(".")[0] == head for t in ts
+            )
             for head in LAYERS
         }
     else:
@@ -126,7 +132,9 @@ def drawn(layer: str) -> Graph:
                 found.setdefault(part, set()).update(p for p in others if p is not None)
         graph = {part: frozenset(targets) for part, targets in found.items()}
     graph = {part: targets - {part} for part, targets in graph.items()}
-    return {part: frozenset(t for t in targets if not _implied(graph, part, t)) for part, targets in graph.items()}
+    return {
+        part: frozenset(t for t in targets if not _implied(graph, part, t)) for part, targets in graph.items()
+    }
 
 
 def _implied(graph: Graph, part: str, target: str) -> bool:

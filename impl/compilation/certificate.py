@@ -16,7 +16,7 @@ from html import escape
 from typing import Any
 
 from soundline.impl.compilation.derivation import CERTAIN, SAMPLED, AppliedRule, Derived
-from soundline.impl.lower.obligations import Obligation
+from soundline.impl.lower.graphs.obligations import Obligation
 
 __all__ = ["AppliedRule", "Certificate", "Derived"]
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from soundline.impl.compilation.stages import STAGES, Lowered, lower, rendered
 from soundline.impl.logs import Stopwatch
+from soundline.impl.lower.graphs.obligations import Obligation
 from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.linear.plan import layout
-from soundline.impl.lower.obligations import Obligation
 from soundline.impl.lower.schedule.schedules import Numbered, Scheduled
 from soundline.impl.lower.steps import Copy, Embedded, Foreign, Run, Step, Steps
 from soundline.spec.errors import ScheduleError

@@ -15,11 +15,11 @@ from typing import Final
 from soundline.impl.codegen.c.renderer import render
 from soundline.impl.collecting import collection_paused
 from soundline.impl.logs import Stopwatch, logger
+from soundline.impl.lower.graphs.obligations import Obligation, obligations
 from soundline.impl.lower.graphs.simplify import Applied, simplified
 from soundline.impl.lower.linear.expand import expand
 from soundline.impl.lower.linear.linearize import linearize
 from soundline.impl.lower.linear.plan import plan
-from soundline.impl.lower.obligations import Obligation, obligations
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.premises import with_premises
 from soundline.impl.lower.rangeify import rangeify

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays.sizes import interval
-from soundline.impl.lower.obligations import Obligation, accesses, conjuncts
+from soundline.impl.lower.graphs.obligations import Obligation, accesses, conjuncts
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.sizes import polynomial

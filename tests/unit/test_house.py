@@ -58,7 +58,9 @@ def test_a_planted_cycle_is_found(one: str, other: str) -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_says_what_it_holds_in_which_order_and_by_which_doors(room: str) -> None:
     text = house.modules()[room].read_text()
-    own = {m.rpartition(".")[2] for m in house.modules() if m not in house.rooms() and house.room_of(m) == room}
+    own = {
+        m.rpartition(".")[2] for m in house.modules() if m not in house.rooms() and house.room_of(m) == room
+    }
     assert len(own) <= MOST
     order = re.search(r"In order: (.*?)\n(?:Doors|\n)", text, re.DOTALL)
     assert (set(re.findall(r"`(\w+)`", order[1])) if order else set()) == own
@@ -79,12 +81,18 @@ def test_the_order_in_which_to_read_a_room_is_that_of_its_imports() -> None:
         names = re.findall(r"`(\w+)`", order[1]) if order else []
         for k, name in enumerate(names):
             later = {f"{room}.{n}" for n in names[k:]}
-            assert not house.imports()[f"{room}.{name}"] & later, f"{room}.{name} is read before what it imports"
+            assert not house.imports()[f"{room}.{name}"] & later, (
+                f"{room}.{name} is read before what it imports"
+            )
 
 
 def test_no_prefix_does_the_work_of_a_folder() -> None:
     for room in ROOMS:
-        own = [m.rpartition(".")[2] for m in house.modules() if m not in house.rooms() and house.room_of(m) == room]
+        own = [
+            m.rpartition(".")[2]
+            for m in house.modules()
+            if m not in house.rooms() and house.room_of(m) == room
+        ]
         prefixes = [name.partition("_")[0] for name in own if "_" in name]
         assert all(prefixes.count(p) < 4 for p in prefixes), room
 

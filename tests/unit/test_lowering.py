@@ -15,11 +15,11 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays import storage
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.graphs.loops import stride
+from soundline.impl.lower.graphs.obligations import assuming, obligations
 from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.linear.expand import expand
 from soundline.impl.lower.linear.linearize import linearize
 from soundline.impl.lower.linear.plan import placements
-from soundline.impl.lower.obligations import assuming, obligations
 from soundline.impl.lower.optimize import optimize
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import tiles

@@ -4,8 +4,8 @@ Graphs
 
 What several stages do to a graph: views, scalars, loops, calls, placement, costs, simplification.
 
-In order: `calls`, `effects`, `rebuilding`, `scalars`, `views`, `costs`, `loops`, `repeated`, `placement`, `simplify`,
-`approximate`, `single_rule`.
-Doors: `approximate`, `calls`, `costs`, `effects`, `loops`, `placement`, `rebuilding`, `repeated`, `scalars`,
-`simplify`, `single_rule`, `views`.
+In order: `calls`, `effects`, `rebuilding`, `obligations`, `scalars`, `views`, `costs`, `loops`, `repeated`,
+`placement`, `simplify`, `approximate`, `single_rule`.
+Doors: `approximate`, `calls`, `costs`, `effects`, `loops`, `obligations`, `placement`, `rebuilding`, `repeated`,
+`scalars`, `simplify`, `single_rule`, `views`.
 """

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field, replace
 from soundline.impl.analysis import arithmetic
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.loops import closed, stride
+from soundline.impl.lower.graphs.obligations import assuming
 from soundline.impl.lower.graphs.rebuilding import over, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.linear.loop_nests import assembled, is_row
-from soundline.impl.lower.obligations import assuming
 from soundline.impl.lower.schedule import tiles
 from soundline.impl.lower.schedule.applying import Scheduling, without_single
 from soundline.impl.lower.schedule.heuristics import deal, nests_of
