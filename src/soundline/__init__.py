@@ -15,7 +15,11 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from soundline.impl import evidence
+from soundline import former_names
+
+former_names.install()
+
+from soundline.impl import evidence  # noqa: E402  # the names must be found first
 
 if TYPE_CHECKING:
     from soundline.impl import spork as spork
