@@ -10,6 +10,7 @@ in disagreement raises ``IllFormed`` under the law's own id, for example ``uop-a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from soundline.spec.dtypes import DType, bool_, index, uint8, void
@@ -20,6 +21,7 @@ from soundline.spec.ops.node import Device, Op, Properties, Shape, Size, UOp
 from soundline.spec.ops.shards import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
 from soundline.spec.ops.sizes import as_size, multiply, product, sizes_of
 from soundline.spec.ops.table import TABLE, group_of
+from soundline.spec.values.movement import LAWS, MOVES, Given
 
 __all__ = ["AXIS", "DEVICE", "DTYPE", "SHAPE", "Bounds", "derive", "min_max"]
 
@@ -68,9 +70,9 @@ DTYPE: dict[Op, Callable[[Sources, Any], DType]] = {
 # shape ------------------------------------------------------------------------------------------------------------
 
 
-def _index_shape(src: Sources, arg: Any) -> Shape:
-    kept = tuple(size for i in src[1:] for size in _shape(i))
-    return kept + _shape(src[0])[len(src) - 1 :]
+def _moved_shape(op: Op, src: Sources, arg: Any) -> Shape:
+    """By the law of movement, which asks for the last of the sources that hold numbers: the new shape."""
+    return MOVES[op].shape(Given((_shape(src[0]),), arg, tuple(map(_sizes, src[1:][-1:]))))
 
 
 def _bitcast_shape(src: Sources, arg: DType) -> Shape:
@@ -105,16 +107,14 @@ def _first_shape(src: Sources, arg: Any) -> Shape | None:
 
 SHAPE: dict[Op, Callable[[Sources, Any], Shape | None]] = {
     **dict.fromkeys(_VOID, lambda src, arg: None),
-    **dict.fromkeys((*_ALU, *_MARKERS, Op.Flip, Op.Load, Op.After), _first_shape),
+    **dict.fromkeys((*_ALU, *_MARKERS, Op.Load, Op.After), _first_shape),
     **dict.fromkeys((Op.Const, Op.Range, Op.Special), lambda src, arg: ()),
     **dict.fromkeys((Op.Binary, Op.BinaryCode), lambda src, arg: (len(arg),)),
-    **dict.fromkeys((Op.Reshape, Op.Expand), lambda src, arg: _sizes(src[1])),
-    **dict.fromkeys((Op.Pad, Op.Shrink), lambda src, arg: _sizes(src[2])),
+    **{op: partial(_moved_shape, op) for op in MOVES},
     Op.Param: lambda src, arg: _sizes(src[0]),
     Op.Buffer: lambda src, arg: (arg.size * (len(arg.device) if isinstance(arg.device, tuple) else 1),),
-    Op.Permute: lambda src, arg: tuple(_shape(src[0])[k] for k in arg),
-    Op.Index: _index_shape,
-    Op.Stack: lambda src, arg: (len(src), *(_shape(src[0]) if src else ())),
+    Op.Index: lambda src, arg: LAWS[Op.Index].shape(Given(tuple(map(_shape, src)))),
+    Op.Stack: lambda src, arg: LAWS[Op.Stack].shape(Given(tuple(_shape(s) for s in src[:1]) * len(src))),
     Op.Replicated: lambda src, arg: tuple(1 if k in arg else s for k, s in enumerate(_shape(src[0]))),
     Op.Slice: lambda src, arg: (arg.size,),
     Op.Bitcast: _bitcast_shape,

@@ -6,6 +6,7 @@ import composition_pages
 import conformance_pages
 import graphs
 import inference
+import movement_formulas
 import optop_pages
 import special_cases
 import spork_laws
@@ -50,6 +51,7 @@ def page(entry: Entry) -> str:
         f"*{GROUPS[entry.group]}* · {conformance_pages.link(entry)} · source: {escape(entry.section)}\n",
         title("Semantics", "-"),
         f":anchor:`{entry.law_id('sem')}`\n\n{_sentence(entry.semantics)}\n",
+        movement_formulas.section(entry.op),
         title("Special cases", "-"),
         special_cases.section(entry.op),
         title("Inputs", "-"),

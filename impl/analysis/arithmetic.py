@@ -3,13 +3,14 @@ Index arithmetic
 ================
 
 Builders for the coordinates that lowering computes, and cached intervals of their values. A builder folds constants
-and drops the neutral element, nothing more: every other simplification is a rule of the library.
+and drops the neutral element, nothing more: every other simplification is a rule of the library. A `Coordinate`
+computes with the builders as with numbers, so that a law can be read on it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable
 from weakref import ref
 
 from soundline.impl.analysis.cached import Remembered
@@ -17,6 +18,7 @@ from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.bounds import MIN_MAX, Bounds
 from soundline.spec.uop import Op, UOp, const
 from soundline.spec.values.elementwise import scalar
+from soundline.spec.values.movement import flat
 
 _KNOWN: Remembered[Bounds | None] = Remembered()
 
@@ -76,22 +78,64 @@ def mod(a: UOp, b: int) -> UOp:
     return number(0) if b == 1 else _folded(Op.Mod, a, number(b))
 
 
-def flatten(coordinates: Sequence[UOp], shape: Sequence[int]) -> UOp:
+class Coordinate:
+    """An index expression as a number that laws compute with."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: UOp) -> None:
+        self.node = node
+
+    def __add__(self, other: Term) -> Coordinate:
+        return Coordinate(add(self.node, node_of(other)))
+
+    def __radd__(self, other: int) -> Coordinate:
+        return Coordinate(add(number(other), self.node))
+
+    def __sub__(self, other: Term) -> Coordinate:
+        if isinstance(other, int):
+            return Coordinate(sub(self.node, other))
+        return Coordinate(Op.Sub(self.node, other.node))
+
+    def __rsub__(self, other: int) -> Coordinate:
+        return Coordinate(add(mul(self.node, number(-1)), number(other)))
+
+    def __mul__(self, other: Term) -> Coordinate:
+        return Coordinate(mul(self.node, node_of(other)))
+
+    def __rmul__(self, other: int) -> Coordinate:
+        return Coordinate(mul(number(other), self.node))
+
+    def __floordiv__(self, other: Term) -> Coordinate:
+        return Coordinate(div(self.node, other) if isinstance(other, int) else Op.Idiv(self.node, other.node))
+
+    def __rfloordiv__(self, other: int) -> Coordinate:
+        return Coordinate(number(other)) // self
+
+    def __mod__(self, other: Term) -> Coordinate:
+        return Coordinate(mod(self.node, other) if isinstance(other, int) else Op.Mod(self.node, other.node))
+
+    def __rmod__(self, other: int) -> Coordinate:
+        return Coordinate(number(other)) % self
+
+
+Term = int | Coordinate
+"""What coordinates, sizes and offsets are in lowering: a number that is known, or an expression."""
+
+
+def term_of(node: UOp) -> Term:
+    """An index expression as a term: the number that it is, if it is one."""
+    return int(node.arg.value) if node.op is Op.Const else Coordinate(node)
+
+
+def node_of(term: Term) -> UOp:
+    """A term as an index expression."""
+    return number(term) if isinstance(term, int) else term.node
+
+
+def flatten(coordinates: Iterable[UOp], shape: Iterable[Term]) -> UOp:
     """The row-major number of a position."""
-    total = number(0)
-    for coordinate, size in zip(coordinates, shape, strict=True):
-        total = add(mul(total, number(size)), coordinate)
-    return total
-
-
-def unflatten(flat: UOp, shape: Sequence[int]) -> tuple[UOp, ...]:
-    """The position whose row-major number is `flat`."""
-    first = next((k for k, size in enumerate(shape) if size != 1), None)
-    found: list[UOp] = []
-    for k, size in reversed(list(enumerate(shape))):
-        found.append(flat if k == first else mod(flat, size))
-        flat = div(flat, size)
-    return tuple(reversed(found))
+    return node_of(flat(int, tuple(map(term_of, coordinates)), tuple(shape)))
 
 
 def both(a: UOp | None, b: UOp | None) -> UOp | None:
@@ -101,15 +145,22 @@ def both(a: UOp | None, b: UOp | None) -> UOp | None:
     return Op.And(a, b)
 
 
-def inside(coordinate: UOp, size: int) -> UOp | None:
+def inside(coordinate: UOp, size: Term) -> UOp | None:
     """The gate 0 ≤ coordinate < size, without the halves that the bounds already decide."""
-    known = bounds(coordinate)
+    known, least = bounds(coordinate), _least(size)
     low = known is not None and known.lo >= 0
-    high = known is not None and known.hi < size
+    high = known is not None and least is not None and known.hi < least
     return both(
         None if low else Op.CmpLe(number(0), coordinate),
-        None if high else Op.CmpLt(coordinate, number(size)),
+        None if high else Op.CmpLt(coordinate, node_of(size)),
     )
+
+
+def _least(size: Term) -> float | None:
+    if isinstance(size, int):
+        return size
+    known = bounds(size.node)
+    return None if known is None else known.lo
 
 
 def closed_gate() -> UOp:

@@ -39,7 +39,17 @@ from soundline.impl.lower.graphs.costs import (
 from soundline.impl.lower.graphs.repeated import repeated_axes
 from soundline.impl.lower.graphs.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.graphs.simplify import Applied
-from soundline.impl.lower.graphs.views import MOVEMENT, View, pad_gate, shape_of, source_view, trip_count
+from soundline.impl.lower.graphs.views import (
+    MOVEMENT,
+    View,
+    indexed,
+    pad_gate,
+    selected,
+    shape_of,
+    source_view,
+    stacked,
+    trip_count,
+)
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one, names_a_place
 from soundline.impl.lower.reductions.costs import (
     FoldCost,
@@ -363,13 +373,8 @@ class _Rangeifier:
         return view.at(found)
 
     def indexed_view(self, node: UOp, view: View) -> View:
-        """The source of an Index: each index is computed on the spot, and stands for its axis."""
-        coordinates = list(view.coordinates)
-        found: list[UOp] = []
-        for i in node.src[1:]:
-            taken = [coordinates.pop(0)] if i.shape else []
-            found.append(self.inline(i, view.at(taken)))
-        return view.at([*found, *coordinates])
+        """The source of an Index: each index is computed on the spot."""
+        return view.at(indexed(node, view.coordinates, lambda i, part: self.inline(i, view.at(part))))
 
     def inline(self, node: UOp, view: View) -> UOp:
         """The scalar of a value that is not realized at all, such as an index."""
@@ -392,7 +397,7 @@ class _Rangeifier:
             form = None if self.closed.get(node) is None else closed_form(fold, self.applied)
             return fold if form is None else form
         if node.op is Op.Stack:
-            return _on_a_line(node, view.coordinates[0]) or _selected(view.coordinates[0], values)
+            return _on_a_line(node, view.coordinates[0]) or selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
             if len(values) > 1:
                 return joined_bitcast(values, node.dtype)
@@ -441,18 +446,10 @@ def _as(dtype: DType, value: UOp) -> UOp:
 
 
 def _stack_sources(node: UOp, view: View) -> list[_Reading]:
-    first, rest = view.coordinates[0], view.at(view.coordinates[1:])
+    first, rest = view.coordinates[0], view.at(stacked(view.coordinates))
     if first.op is Op.Const:
         return [(node.src[first.arg.value], rest)]
     return [(s, rest) for s in node.src]
-
-
-def _selected(position: UOp, values: Sequence[UOp]) -> UOp:
-    """The value whose number is `position`, which is one of them."""
-    chosen = values[-1]
-    for k in reversed(range(len(values) - 1)):
-        chosen = Op.Where(Op.CmpEq(position, arithmetic.number(k)), values[k], chosen)
-    return chosen
 
 
 def _on_a_line(node: UOp, position: UOp) -> UOp | None:

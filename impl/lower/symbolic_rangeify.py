@@ -18,13 +18,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.arithmetic import Term
 from soundline.impl.arrays.sizes import capacity
 from soundline.impl.lower.graphs.costs import ELEMENTWISE
 from soundline.impl.lower.graphs.scalars import identity_of, zero
+from soundline.impl.lower.graphs.views import MOVEMENT, indexed, read, selected, stacked
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.sizes import as_node, difference, product, sizes_of
-from soundline.spec.uop import AxisType, Op, ReduceArg, Size, UOp, buffer, loop, toposort
+from soundline.spec.ops.sizes import as_node, product, sizes_of
+from soundline.spec.uop import AxisType, Op, ReduceArg, Shape, Size, UOp, buffer, loop, toposort
+from soundline.spec.values.movement import Given
 
 _COSTLY: Final = (Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry)
 Coordinates = tuple[UOp, ...]
@@ -136,7 +139,7 @@ class _Symbolic:
 
     def flat(self, coordinates: Sequence[UOp], node: UOp) -> UOp:
         """The row-major number of a position."""
-        return _flattened(coordinates, self.shape(node))
+        return arithmetic.flatten(coordinates, self.terms(node.shape))
 
     def scalar(self, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
         """An element of a value: loaded where it is stored, and computed otherwise; needed where the gate is open."""
@@ -170,18 +173,15 @@ class _Symbolic:
         if node.op is Op.Reduce:
             return self.reduced(node, at)
         if node.op is Op.Stack and arithmetic.is_number(at[0]):
-            return self.scalar(node.src[at[0].arg.value], at[1:], gate)
+            return self.scalar(node.src[at[0].arg.value], stacked(at), gate)
         if node.op is Op.Stack:
-            chosen = self.scalar(node.src[-1], at[1:], gate)
-            for k in reversed(range(len(node.src) - 1)):
-                here = Op.CmpEq(at[0], arithmetic.number(k))
-                chosen = Op.Where(here, self.scalar(node.src[k], at[1:], gate), chosen)
-            return chosen
+            return selected(at[0], [self.scalar(s, stacked(at), gate) for s in node.src])
         if node.op is Op.Pad:
             return self.padded(node, at, gate)
         if node.op is Op.Index:
-            return self.scalar(node.src[0], self.indexed(node, at, gate), gate)
-        return self.scalar(node.src[0], self.moved(node, at), gate)
+            place = indexed(node, at, lambda i, part: self.scalar(i, part, gate))
+            return self.scalar(node.src[0], place, gate)
+        return self.scalar(node.src[0], self.moved(node, at)[0], gate)
 
     def reduced(self, node: UOp, at: Coordinates) -> UOp:
         """A fold; of an axis that may be empty, with the value of the fold of nothing (U-10)."""
@@ -205,88 +205,21 @@ class _Symbolic:
         return total
 
     def padded(self, node: UOp, at: Coordinates, gate: UOp | None) -> UOp:
-        offsets, sizes = sizes_of(node.src[1]) or (), self.shape(node.src[0])
-        inside: list[UOp] = []
-        own: UOp | None = None
-        for c, offset, size, old, new in zip(
-            at, offsets, sizes, node.src[0].shape or (), node.shape or (), strict=True
-        ):
-            place = c if offset == 0 else Op.Sub(c, self.size(offset))
-            inside.append(place)
-            if difference(new, old) != 0:
-                low = None if offset == 0 else Op.CmpLe(arithmetic.number(0), place)
-                own = arithmetic.both(own, arithmetic.both(low, Op.CmpLt(place, size)))
-        value = self.scalar(node.src[0], tuple(inside), arithmetic.both(gate, own))
+        index, own = self.moved(node, at)
+        value = self.scalar(node.src[0], index, arithmetic.both(gate, own))
         return value if own is None else Op.Where(own, value, zero(node.dtype))
 
-    def indexed(self, node: UOp, at: Coordinates, gate: UOp | None) -> Coordinates:
-        """Where an Index reads its source: each index stands for its axis."""
-        rest = list(at)
-        found = [self.scalar(i, (rest.pop(0),) if i.shape else (), gate) for i in node.src[1:]]
-        return (*found, *rest)
+    def moved(self, node: UOp, at: Coordinates) -> tuple[Coordinates, UOp | None]:
+        """Where a movement op reads its source, and the gate outside which it does not."""
+        if node.op not in MOVEMENT:
+            raise CompileError(f"{node.op.name} is not lowered at symbolic sizes", where=node.op.name)
+        numbers = tuple(self.terms(sizes_of(s)) for s in node.src[1:])
+        return read(node.op, Given((self.terms(node.src[0].shape),), node.arg, numbers), at)
 
-    def moved(self, node: UOp, at: Coordinates) -> Coordinates:
-        """Where a movement op reads its source."""
-        source = node.src[0]
-        match node.op:
-            case Op.Permute:
-                found = dict(zip(node.arg, at, strict=True))
-                return tuple(found[axis] for axis in range(len(at)))
-            case Op.Flip:
-                rows = zip(at, self.shape(node), node.arg, strict=True)
-                return tuple(
-                    Op.Sub(Op.Sub(s, arithmetic.number(1)), c) if flagged else c for c, s, flagged in rows
-                )
-            case Op.Expand:
-                rows_of = zip(at, self.shape(source), strict=True)
-                return tuple(arithmetic.number(0) if arithmetic.is_number(s, 1) else c for c, s in rows_of)
-            case Op.Shrink:
-                offsets = sizes_of(node.src[1]) or ()
-                return tuple(arithmetic.add(c, self.size(o)) for c, o in zip(at, offsets, strict=True))
-            case Op.Reshape:
-                return self.reshaped(node, at)
-        raise CompileError(f"{node.op.name} is not lowered at symbolic sizes", where=node.op.name)
-
-    def reshaped(self, node: UOp, at: Coordinates) -> Coordinates:
-        """Axes are matched in the shortest groups that hold equally many elements at every size."""
-        old, new = node.src[0].shape or (), node.shape or ()
-        found: list[UOp] = []
-        i = k = 0
-        while i < len(old) or k < len(new):
-            ends = (
-                (p, q)
-                for total in range(1, len(old) - i + len(new) - k + 1)
-                for p in range(i, len(old) + 1)
-                for q in range(k, len(new) + 1)
-                if (p - i) + (q - k) == total and difference(product(old[i:p]), product(new[k:q])) == 0
-            )
-            p, q = next(ends, (len(old), len(new)))
-            flat = _flattened(at[k:q], [self.size(s) for s in new[k:q]])
-            found += _unflattened(flat, [self.size(s) for s in old[i:p]])
-            i, k = p, q
-        return tuple(found)
+    def terms(self, sizes: Shape | None) -> tuple[Term, ...]:
+        """Sizes as terms of a kernel."""
+        return tuple(s if isinstance(s, int) else arithmetic.term_of(self.size(s)) for s in sizes or ())
 
 
 def _as(dtype: DType, value: UOp) -> UOp:
     return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
-
-
-def _flattened(coordinates: Sequence[UOp], sizes: Sequence[UOp]) -> UOp:
-    total = arithmetic.number(0)
-    for c, size in zip(coordinates, sizes, strict=True):
-        total = arithmetic.add(arithmetic.mul(total, size), c)
-    return total
-
-
-def _unflattened(flat: UOp, sizes: Sequence[UOp]) -> list[UOp]:
-    first = next((k for k, s in enumerate(sizes) if not arithmetic.is_number(s, 1)), None)
-    found: list[UOp] = []
-    for k, size in reversed(list(enumerate(sizes))):
-        if arithmetic.is_number(size, 1):
-            found.append(arithmetic.number(0))
-        elif k == first:
-            found.append(flat)
-        else:
-            found.append(Op.Mod(flat, size))
-            flat = Op.Idiv(flat, size)
-    return found[::-1]

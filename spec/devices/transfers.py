@@ -65,7 +65,7 @@ def part(whole: Array, axis: int, count: int, at: int) -> Array:
     """Part `at` of `count` equal parts along an axis."""
     size = whole.shape[axis] // count
     offset = tuple(at * size if k == axis else 0 for k in range(len(whole.shape)))
-    return movement.shrink(whole, offset, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
+    return movement.moved(Op.Shrink, whole, offset, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
 
 def concatenated(shards: Sequence[Array], axis: int) -> Array:

@@ -109,17 +109,12 @@ def _slice(frame: Frame, node: UOp, source: Array) -> Array:
     return movement.sliced(source, frame.number(node.src[1]), node.arg.size, node.arg.dtype)
 
 
+def _view(frame: Frame, node: UOp, source: Array) -> Array:
+    return movement.moved(node.op, source, *(_numbers(frame, s) for s in node.src[1:]), arg=node.arg)
+
+
 MOVEMENT: dict[Op, Callable[[Frame, UOp, Array], Array]] = {
-    Op.Permute: lambda frame, node, source: movement.permute(source, node.arg),
-    Op.Flip: lambda frame, node, source: movement.flip(source, node.arg),
-    Op.Reshape: lambda frame, node, source: movement.reshape(source, _numbers(frame, node.src[1])),
-    Op.Expand: lambda frame, node, source: movement.expand(source, _numbers(frame, node.src[1])),
-    Op.Pad: lambda frame, node, source: movement.pad(
-        source, _numbers(frame, node.src[1]), _numbers(frame, node.src[2])
-    ),
-    Op.Shrink: lambda frame, node, source: movement.shrink(
-        source, _numbers(frame, node.src[1]), _numbers(frame, node.src[2])
-    ),
+    **dict.fromkeys(movement.MOVES, _view),
     Op.Index: lambda frame, node, source: movement.indexed(source, [frame.value(i) for i in node.src[1:]]),
     Op.Replicated: lambda frame, node, source: movement.replicated(source, node.arg),
     Op.Slice: _slice,

@@ -113,16 +113,19 @@ def _known_shape(node: UOp) -> tuple[int, ...]:
     return tuple(n for n in node.shape or () if isinstance(n, int))
 
 
+def _moved(node: UOp, known: dict[UOp, Array]) -> Array:
+    return movement.moved(node.op, known[node.src[0]], *map(_numbers, node.src[1:]), arg=node.arg)
+
+
 MOVES: dict[Op, Callable[[UOp, dict[UOp, Array]], Array]] = {
-    Op.Permute: lambda n, k: movement.permute(k[n.src[0]], n.arg),
-    Op.Flip: lambda n, k: movement.flip(k[n.src[0]], n.arg),
-    Op.Reshape: lambda n, k: movement.reshape(k[n.src[0]], _numbers(n.src[1])),
-    Op.Expand: lambda n, k: movement.expand(k[n.src[0]], _numbers(n.src[1])),
-    Op.Pad: lambda n, k: movement.pad(k[n.src[0]], _numbers(n.src[1]), _numbers(n.src[2])),
-    Op.Shrink: lambda n, k: movement.shrink(k[n.src[0]], _numbers(n.src[1]), _numbers(n.src[2])),
+    **dict.fromkeys(movement.MOVES, _moved),
     Op.Index: lambda n, k: movement.indexed(k[n.src[0]], [k[i] for i in n.src[1:]]),
-    Op.Slice: lambda n, k: movement.shrink(k[n.src[0]], (int(k[n.src[1]].item()),), _known_shape(n)),
-    Op.Replicated: lambda n, k: movement.shrink(k[n.src[0]], (0,) * len(_known_shape(n)), _known_shape(n)),
+    Op.Slice: lambda n, k: movement.moved(
+        Op.Shrink, k[n.src[0]], (int(k[n.src[1]].item()),), _known_shape(n)
+    ),
+    Op.Replicated: lambda n, k: movement.moved(
+        Op.Shrink, k[n.src[0]], (0,) * len(_known_shape(n)), _known_shape(n)
+    ),
     Op.Bitcast: lambda n, k: k[n.src[0]],
 }
 """Movement, of any elements; Slice and Bitcast to the same dtype, Replicated of equal slices."""

@@ -17,6 +17,7 @@ from soundline.spec.ops.schema import Entry
 from soundline.spec.ops.table import PROPERTIES, TABLE, Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import UOp
+from soundline.spec.values.movement import LAWS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -41,6 +42,8 @@ def generator(name: str) -> ModuleType:
 
 inference, formal, conformance = map(generator, ("inference", "formal", "conformance_pages"))
 grammar, history, rule_index = map(generator, ("grammar_pages", "history_pages", "rule_index"))
+
+movement_formulas, op_pages, mathml = map(generator, ("movement_formulas", "op_pages", "mathml"))
 
 # Inference rules --------------------------------------------------------------------------------------------------
 
@@ -342,3 +345,34 @@ def test_structural_answers_are_those_of_the_evaluator() -> None:
     assert structural.answer("reshape(tensor([1, 2]), (3,))") == "refused: :law:`uop-reshape-c2`"
     assert structural.answer("Op.Flip(Op.Load(filled), arg=(True,))") == "``4, 3`` of shape (2,)"
     assert structural.answer("shrink(tensor([1]), (0,), (0,))") == "nothing of shape (0,)"
+
+
+# Formulas of movement ---------------------------------------------------------------------------------------------
+
+FORMULAS = {
+    Op.Permute: "x[p[0], p[1], p[2]] = T[p[2], p[0], p[1]]",
+    Op.Flip: "x[p[0], p[1]] = T[s_T[0] - 1 - p[0], p[1]]",
+    Op.Reshape: r"x[p[0], p[1]] = T[\lfloor (p[0] \cdot s'[1] + p[1]) / s_T[1] \rfloor, "
+    r"(p[0] \cdot s'[1] + p[1]) \bmod s_T[1]]",
+    Op.Expand: r"x[p[0]] = T[\begin{cases} {}0 & \text{if } s_T[0] = 1 \\ "
+    r"{}p[0] & \text{if } s_T[0] = s'[0] \end{cases}]",
+    Op.Pad: r"x[p[0]] = \begin{cases} {}T[p[0] - o[0]] & \text{if } 0 \le p[0] - o[0] < s_T[0] \\ "
+    r"{}0 & \text{else} \end{cases}",
+    Op.Shrink: "x[p[0], p[1]] = T[p[0] + o[0], p[1] + o[1]]",
+    Op.Index: r"x[p[0], p[1]] = \begin{cases} {}T[i_0[p[0]], p[1]] & \text{if } 0 \le i_0[p[0]] < s_T[0] \\ "
+    r"{}\bot & \text{else} \end{cases}",
+    Op.Stack: "x[p[0], p[1]] = T_{p[0]}[p[1]]",
+}
+
+
+@pytest.mark.parametrize("op", FORMULAS, ids=lambda op: op.name)
+def test_the_formula_of_a_movement_op_is_its_law_read_on_names(op: Op) -> None:
+    assert movement_formulas.formula(op) == FORMULAS[op]
+    page = op_pages.page(TABLE[op])
+    for shown in (movement_formulas.formula(op), movement_formulas.shape(op)):
+        assert f".. math::\n\n   {shown}\n" in page
+        assert mathml.mathml(shown, "block").startswith("<math")
+
+
+def test_every_law_of_movement_has_a_formula() -> None:
+    assert set(movement_formulas.SHOWN) == set(LAWS) == set(FORMULAS)

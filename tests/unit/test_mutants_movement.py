@@ -43,19 +43,19 @@ def same(ours: Array, theirs: np.ndarray) -> bool:
 def test_permute_flip_reshape(shape: tuple[int, ...]) -> None:
     theirs, ours = counted(*shape)
     for order in permutations(range(len(shape))):
-        assert same(movement.permute(ours, order), theirs.transpose(order))
+        assert same(movement.moved(Op.Permute, ours, arg=order), theirs.transpose(order))
     for flags in product((False, True), repeat=len(shape)):
         flipped = np.flip(theirs, [k for k, flag in enumerate(flags) if flag])
-        assert same(movement.flip(ours, flags), flipped)
-    assert same(movement.reshape(ours, (theirs.size,)), theirs.ravel())
+        assert same(movement.moved(Op.Flip, ours, arg=flags), flipped)
+    assert same(movement.moved(Op.Reshape, ours, (theirs.size,)), theirs.ravel())
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_expand(shape: tuple[int, ...]) -> None:
     theirs, ours = counted(*shape)
     wider = tuple(4 if size == 1 else size for size in shape)
-    assert same(movement.expand(ours, wider), np.broadcast_to(theirs, wider))
-    assert same(movement.expand(ours, shape), theirs)
+    assert same(movement.moved(Op.Expand, ours, wider), np.broadcast_to(theirs, wider))
+    assert same(movement.moved(Op.Expand, ours, shape), theirs)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -64,15 +64,15 @@ def test_pad_and_shrink(shape: tuple[int, ...]) -> None:
     for offset in product((0, 2), repeat=len(shape)):
         wide = tuple(o + size + 1 for o, size in zip(offset, shape, strict=True))
         padded = np.pad(theirs + 1, [(o, 1) for o in offset]) if shape else theirs + 1
-        assert same(movement.pad(Array.from_numpy(theirs + 1), offset, wide), padded)
-        back = movement.shrink(Array.from_numpy(padded), offset, shape)
+        assert same(movement.moved(Op.Pad, Array.from_numpy(theirs + 1), offset, wide), padded)
+        back = movement.moved(Op.Shrink, Array.from_numpy(padded), offset, shape)
         assert same(back, theirs + 1)
-    assert same(movement.pad(ours, (0,) * len(shape), shape), theirs)
+    assert same(movement.moved(Op.Pad, ours, (0,) * len(shape), shape), theirs)
 
 
 @pytest.mark.parametrize("dtype", all_dtypes, ids=str)
 def test_what_pad_fills_with(dtype) -> None:
-    zero = movement.zero_of(dtype)
+    (zero,) = movement.moved(Op.Pad, Array(dtype, (0,), ()), (0,), (1,)).elements
     assert same_cell(dtype, zero, zero_of(dtype))
     assert type(zero) is {"b": bool, "f": float}.get(
         "b" if dtype is bool_ else "f" if dtype.is_float else "", int

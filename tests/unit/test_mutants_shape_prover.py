@@ -14,6 +14,7 @@ from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule, fits, given, is_identity, rule, where
 from soundline.spec.rules.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
 from soundline.spec.uop import ReduceArg, const, expand, loop, pad, param, reshape, shrink
+from soundline.spec.values import movement
 from soundline.spec.values.arrays import Array, positions
 from soundline.spec.values.elementwise import scalar
 from soundline.verify.judging.judge import prove
@@ -45,7 +46,7 @@ from soundline.verify.smt.elements.elements import (
     operation,
     reads,
 )
-from soundline.verify.smt.elements.indexing import ALWAYS, Space, matched
+from soundline.verify.smt.elements.indexing import ALWAYS, Index, Positions, Space
 from soundline.verify.smt.elements.numbers import INDEX_LAWS
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.integers.arithmetic import Arithmetic, Question, Solution
@@ -72,14 +73,16 @@ N, M, K = Poly.of("n"), Poly.of("m"), Poly.of("k")
 I, J = Poly.of("i"), Poly.of("j")  # noqa: E741
 
 
-def plain(poly: Poly) -> Poly:
-    return poly
-
-
 def a_space(*facts: Formula) -> Space:
     space = Space(Arithmetic(Budget()))
     space.assume(facts)
     return space
+
+
+def read_by(space: Space, op: Op, at: Index, source: Index, new: Index) -> Index:
+    """The position of a source that the law of an op reads for a position of its result."""
+    given = movement.Given((source,), numbers=(new,))
+    return movement.MOVES[op].index(Positions(space, ALWAYS), given, at)
 
 
 def a_reader(*facts: Formula) -> Denotation:
@@ -98,7 +101,8 @@ def opaque_bool(name: str) -> Read:
 
 
 def groups(old: list[Poly], new: list[Poly]) -> list[tuple[list[int], list[int]]]:
-    return [(list(a), list(b)) for a, b in matched(old, new, plain)]
+    found = movement.groups(old, new, ONE, lambda a, b: a * b, lambda size: size.key)
+    return [(list(a), list(b)) for a, b in found]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +121,10 @@ def groups(old: list[Poly], new: list[Poly]) -> list[tuple[list[int], list[int]]
         ([N], [K, N], [([], [0]), ([0], [1])]),
         ([K, N], [N], [([0], []), ([1], [0])]),
         ([N, M], [K], [([0, 1], [0])]),
+        ([N], [N, M], [([0], [0, 1])]),
+        ([N, M], [N], [([0, 1], [0])]),
+        ([N, M, M], [N, K], [([0], [0]), ([1, 2], [1])]),
+        ([N, M, K, K], [N, M, Poly.of("j")], [([0], [0]), ([1], [1]), ([2, 3], [2])]),
         ([], [N], [([], [0])]),
         ([Poly.of(6), K, N], [Poly.of(2), Poly.of(3), N, K], [([0], [0, 1]), ([1, 2], [2, 3])]),
     ],
@@ -191,9 +199,9 @@ def test_equations_rewrite_what_is_known() -> None:
 
 def test_an_expanded_axis_is_read_at_zero_or_at_its_own_position() -> None:
     space = a_space()
-    assert space.chosen(I, ONE, N, ALWAYS) == ZERO
-    assert space.chosen(I, N, N, ALWAYS) == I
-    chosen = space.chosen(I, N, M, ALWAYS)
+    assert read_by(space, Op.Expand, (I,), (ONE,), (N,)) == (ZERO,)
+    assert read_by(space, Op.Expand, (I,), (N,), (N,)) == (I,)
+    (chosen,) = read_by(space, Op.Expand, (I,), (N,), (M,))
     one, other = frozenset((equal(N, ONE),)), frozenset((negation(equal(N, ONE)),))
     assert space.shows(one, is_zero(chosen))
     assert space.shows(other, equal(chosen, I))
@@ -216,13 +224,20 @@ def test_a_reshaped_position_has_the_same_row_major_number(shape: Any, new: Any)
     space = a_space(*(at_least_zero(s - 1) for s in (N, M, K)))
     at = tuple(ZERO if size == ONE else Poly.of(f"@{k}") for k, size in enumerate(shape))
     space.inside(ALWAYS, at, shape)
-    moved = space.unflatten(at, shape, new, ALWAYS)
+    moved = read_by(space, Op.Reshape, at, new, shape)
+    space.inside(ALWAYS, moved, new)
     assert space.flat(moved, new) == space.flat(at, shape)
     for position, size in zip(moved, new, strict=True):
         assert space.shows(ALWAYS, at_least_zero(position))
         assert space.shows(ALWAYS, less(position, size))
-    back = space.unflatten(moved, new, shape, ALWAYS)
+    back = read_by(space, Op.Reshape, moved, shape, new)
     assert space.plainly(ALWAYS, space.same(back, at, shape, ALWAYS))
+
+
+def test_the_empty_stack_has_no_element_at_any_position() -> None:
+    reader = a_reader()
+    assert isinstance(reader.element(UOp(Op.Stack, ()), (I,), ALWAYS), Bottom)
+    assert isinstance(reader.element(UOp(Op.Stack, ()), (ZERO,), ALWAYS), Bottom)
 
 
 # elements ---------------------------------------------------------------------------------------------------------

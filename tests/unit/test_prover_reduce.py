@@ -178,7 +178,7 @@ def test_the_maximum_of_indices_is_invalid_where_there_are_none() -> None:
 def test_an_index_is_replaced_in_all_that_was_made_of_it() -> None:
     reader = a_reader()
     r = Poly.of("r")
-    at = [*reader.space.unflatten((r,), (N * M,), (N, M), frozenset((less(r, N * M), at_least_zero(r))))]
+    at = [*reader.space.digits(r, (N, M), frozenset((less(r, N * M), at_least_zero(r))))]
     assert all(p.key.startswith(("#", "-#")) for p in at)
     number = reader.number(Read(index, "i", (r,), (N,)))
     element = choice(less(number, K), Apply(int32, Op.Max, (read(*at), read(r, name="y"))), read(r))
@@ -193,7 +193,7 @@ def test_an_index_is_replaced_in_all_that_was_made_of_it() -> None:
 def test_digits_outside_their_shape_are_not_said_to_lie_in_it() -> None:
     reader = a_reader()
     r = Poly.of("r")
-    at = reader.space.unflatten((r,), (N * M,), (N, M), frozenset((less(r, N * M), at_least_zero(r))))
+    at = reader.space.digits(r, (N, M), frozenset((less(r, N * M), at_least_zero(r))))
     anywhere = Poly.of("t")
     moved = [Replacement(reader, {"r": anywhere}).poly(p, ALWAYS) for p in at]
     assert not reader.space.shows(ALWAYS, at_least_zero(moved[0]))

@@ -7,7 +7,8 @@ there, over the elements of the *leaves*, of which nothing is known. Movement is
 expressions, folds are the list of what they fold, in its order. Expressions are interned: the same number is the same
 expression, so two nodes that hold the same numbers have the same values, whatever the leaves are.
 
-This is a second reading of the law's movement and folds, with numpy; a test holds it to the evaluator.
+This is a second opinion of the law's movement and folds: it states them anew, with numpy, and reads nothing of
+`spec.values.movement`. Tests hold it to the law and to the evaluator.
 """
 
 from __future__ import annotations

@@ -4,19 +4,28 @@ Views
 
 A view says where in a value one scalar of a kernel is read: one coordinate per axis, index expressions over the
 kernel's ranges, and the gate outside which the scalar is not wanted. Every movement op maps a view of its result to a
-view of its source; that is all that lowering does with movement ops.
+view of its source; that is all that lowering does with movement ops. How it maps them is the law of the op
+(`spec.values.movement`), read on index expressions.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
+from typing import Any
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.arithmetic import Coordinate, Term
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.ops.node import Shape
+from soundline.spec.ops.sizes import difference, multiply, polynomial, sizes_of
 from soundline.spec.uop import Op, UOp
+from soundline.spec.values import movement
+from soundline.spec.values.movement import LAWS, MOVES, Axes, Given, digits, index_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,101 +73,127 @@ def shape_of(node: UOp) -> tuple[int, ...]:
     return concrete(node.shape, node)
 
 
-def _numbers(source: UOp) -> tuple[int, ...]:
-    return concrete(sizes_of(source), source)
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """The algebra in which lowering reads the laws of movement: index expressions, and gates for conditions."""
+
+    gate: UOp | None = None
+    """A condition that every other one is joined to; None is the condition that always holds."""
+
+    def number(self, value: int) -> Term:
+        """A number that is known."""
+        return value
+
+    def same(self, a: Term, b: Term) -> bool:
+        """Whether two sizes are equal whatever the symbols in them are."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a == b
+        return difference(_size(a), _size(b)) == 0
+
+    def equal(self, a: Term, b: Term) -> UOp | None:
+        """The gate a = b."""
+        gap = difference(_size(a), _size(b))
+        if gap is None:
+            return Op.CmpEq(arithmetic.node_of(a), arithmetic.node_of(b))
+        return arithmetic.closed_gate() if gap else None
+
+    def inside(self, i: Term, size: Term) -> UOp | None:
+        """The gate 0 ≤ i < size."""
+        return arithmetic.inside(arithmetic.node_of(i), size)
+
+    def every(self, conditions: Iterable[UOp | None]) -> UOp | None:
+        """All gates, and that of the algebra."""
+        return reduce(arithmetic.both, conditions, self.gate)
+
+    def one_of(self, *cases: tuple[UOp | None, Term]) -> Term:
+        """The first number whose gate is open; a choice where that is not known."""
+        for gate, found in cases:
+            if gate is None:
+                return found
+        (_, chosen), *others = reversed(cases)
+        for gate, found in others:
+            chosen = Coordinate(Op.Where(gate, arithmetic.node_of(found), arithmetic.node_of(chosen)))
+        return chosen
+
+    def groups(self, old: tuple[Term, ...], new: tuple[Term, ...]) -> Iterable[tuple[Axes, Axes]]:
+        """The smallest groups, so that an axis that stays as it is keeps its coordinate."""
+        if all(isinstance(size, int) for size in (*old, *new)):
+            return groups(old, new)
+        return _symbolic_groups(tuple(map(_size, old)), tuple(map(_size, new)))
+
+    def digits(self, number: Term, sizes: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The position with a row-major number, by division."""
+        return digits(number, sizes)
 
 
-def _permute(node: UOp, view: View) -> View:
-    found = dict(zip(node.arg, view.coordinates, strict=True))
-    return view.at([found[axis] for axis in range(len(node.arg))])
+def _size(term: Term) -> int | UOp:
+    return term if isinstance(term, int) else term.node
 
 
-def _flip(node: UOp, view: View) -> View:
-    rows = zip(view.coordinates, shape_of(node), node.arg, strict=True)
-    return view.at([_mirrored(c, size) if flagged else c for c, size, flagged in rows])
+@functools.lru_cache(maxsize=1 << 10)
+def groups(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[tuple[Axes, Axes], ...]:
+    """The smallest groups of axes of two shapes that hold equally many elements."""
+    return tuple(movement.groups(old, new, 1, mul, int))
 
 
-def _mirrored(coordinate: UOp, size: int) -> UOp:
-    return arithmetic.add(arithmetic.mul(coordinate, arithmetic.number(-1)), arithmetic.number(size - 1))
+def _symbolic_groups(old: Shape, new: Shape) -> Iterable[tuple[Axes, Axes]]:
+    """The smallest groups that do so whatever the symbols in the sizes are."""
+    return movement.groups(old, new, 1, multiply, lambda size: frozenset(polynomial(size).items()))
 
 
-def _reshape(node: UOp, view: View) -> View:
-    """Axes are matched in groups of equal size, so that a group of one axis on both sides keeps its coordinate."""
-    old, new = shape_of(node.src[0]), shape_of(node)
-    found: list[UOp] = []
-    for before, after in groups(old, new):
-        flat = arithmetic.flatten([view.coordinates[k] for k in after], [new[k] for k in after])
-        found.extend(arithmetic.unflatten(flat, [old[i] for i in before]))
-    return view.at(found)
-
-
-def groups(old: tuple[int, ...], new: tuple[int, ...]) -> Iterator[tuple[range, range]]:
-    """The shortest runs of axes of two shapes that hold equally many elements."""
-    i = k = 0
-    while i < len(old) or k < len(new):
-        i_end, k_end = _next_group(old, new, i, k)
-        yield range(i, i_end), range(k, k_end)
-        i, k = i_end, k_end
-
-
-def _next_group(old: tuple[int, ...], new: tuple[int, ...], i: int, k: int) -> tuple[int, int]:
-    """The ends of the shortest runs of old and new axes, from i and k on, that hold equally many elements."""
-    if i == len(old) or k == len(new):
-        return len(old), len(new)
-    a, b, i, k = old[i], new[k], i + 1, k + 1
-    while a != b:
-        if a < b and i < len(old):
-            a, i = a * old[i], i + 1
-        elif b < a and k < len(new):
-            b, k = b * new[k], k + 1
-        else:
-            return len(old), len(new)
-    return i, k
-
-
-def _expand(node: UOp, view: View) -> View:
-    rows = zip(view.coordinates, shape_of(node.src[0]), strict=True)
-    return view.at([arithmetic.number(0) if size == 1 else c for c, size in rows])
-
-
-def _pad(node: UOp, view: View) -> View:
-    coordinates: list[UOp] = []
-    gate = view.gate
-    for c, o, size, new in zip(
-        view.coordinates, _numbers(node.src[1]), shape_of(node.src[0]), shape_of(node), strict=True
-    ):
-        coordinates.append(arithmetic.sub(c, o))
-        if size != new:
-            gate = arithmetic.both(gate, arithmetic.inside(coordinates[-1], size))
-    return replace(view, coordinates=tuple(coordinates), gate=gate)
-
-
-def _shrink(node: UOp, view: View) -> View:
-    return view.at(
-        [
-            arithmetic.add(c, arithmetic.number(o))
-            for c, o in zip(view.coordinates, _numbers(node.src[1]), strict=True)
-        ]
-    )
-
-
-_SOURCE_VIEW = {
-    Op.Permute: _permute,
-    Op.Flip: _flip,
-    Op.Reshape: _reshape,
-    Op.Expand: _expand,
-    Op.Pad: _pad,
-    Op.Shrink: _shrink,
-}
-MOVEMENT = frozenset(_SOURCE_VIEW)
+MOVEMENT = frozenset(MOVES)
 """The movement ops that only move: one source, one element of it per element of the result."""
+
+
+def _given(node: UOp) -> Given[Term]:
+    """What a movement op is given, in numbers."""
+    if len(node.src) == 1:
+        return Given((shape_of(node.src[0]),), node.arg)
+    offsets = (concrete(sizes_of(s), s) for s in node.src[1:-1])
+    return Given((shape_of(node.src[0]),), node.arg, (*offsets, shape_of(node)))
 
 
 def source_view(node: UOp, view: View) -> View:
     """Where a movement op reads its source for a reading of its result."""
-    return _SOURCE_VIEW[node.op](node, view)
+    index, gate = read(node.op, _given(node), view.coordinates, view.gate)
+    return View(view.kernel, index, gate)
 
 
 def pad_gate(node: UOp, view: View) -> UOp | None:
     """The gate that a Pad adds to a view: where its source is read rather than the zero."""
-    return _pad(node, replace(view, gate=None)).gate
+    return read(node.op, _given(node), view.coordinates)[1]
+
+
+def read(
+    op: Op, given: Given[Term], at: Iterable[UOp], gate: UOp | None = None
+) -> tuple[tuple[UOp, ...], UOp | None]:
+    """The position of its source that a movement op reads, and where that is to be read at all."""
+    law, a = LAWS[op], Coordinates(gate)
+    index = law.index(a, given, tuple(map(arithmetic.term_of, at)))
+    return tuple(map(arithmetic.node_of, index)), law.inside(a, given, index)
+
+
+def indexed(node: UOp, at: Sequence[UOp], element: Callable[[UOp, tuple[UOp, ...]], UOp]) -> tuple[UOp, ...]:
+    """The position of its source that an Index reads; `element` says what an index holds at a position.
+
+    It has no gate: outside of the source the element is ⊥, for which any value will do.
+    """
+    shapes: tuple[tuple[Any, ...], ...] = tuple(s.shape or () for s in node.src)
+    parts = index_parts(Given(shapes), tuple(map(arithmetic.term_of, at)))
+    held = [element(i, tuple(map(arithmetic.node_of, p))) for i, p in zip(node.src[1:], parts, strict=True)]
+    given = Given(shapes, numbers=tuple((arithmetic.term_of(h),) for h in held))
+    index = LAWS[Op.Index].index(Coordinates(), given, tuple(map(arithmetic.term_of, at)))
+    return tuple(map(arithmetic.node_of, index))
+
+
+def selected(position: UOp, values: Sequence[UOp]) -> UOp:
+    """What a Stack of values has at a position: the value with that number."""
+    chosen = values[-1]
+    for k in reversed(range(len(values) - 1)):
+        chosen = Op.Where(Op.CmpEq(position, arithmetic.number(k)), values[k], chosen)
+    return chosen
+
+
+def stacked(at: Iterable[UOp]) -> tuple[UOp, ...]:
+    """The position of each of its sources that a Stack reads, if it reads that source."""
+    return read(Op.Stack, Given(()), at)[0]

@@ -3,7 +3,8 @@ Decompositions
 ==============
 
 What an op is in terms of others, for back ends that lack it. They go the other way than the rules that simplify, so
-they are a set of their own, `DECOMPOSE`: lowering applies the ones that its target asks for, and nothing after them.
+they are a set of their own, `DECOMPOSE`. They are proved for whoever writes a back end: no target that ships applies
+one of them. What these targets lack, `lower.select` replaces by the programs of `spec.values.decompositions`.
 """
 
 from soundline.spec.dtypes import (

@@ -2,13 +2,13 @@
 Positions in tensors
 ====================
 
-A movement op maps each position of its result to a position of its source. Here are those maps on symbolic positions,
-one polynomial per axis, and the knowledge they rest on: the conditions of a rule, and that a position lies inside its
-shape.
+A movement op maps each position of its result to a position of its source; `spec.values.movement` says how. Here is
+what its laws need on symbolic positions, one polynomial per axis, and the knowledge they rest on: the conditions of a
+rule, and that a position lies inside its shape.
 
-A reshape keeps the *flat position*, the row-major number. Its digits in the new shape are found, in this order: axes
-that both shapes share are matched, from the right and then from the left; digits that were made earlier from the same
-flat position are taken again; a flat position is divided by the sizes as a polynomial, where the remainder is proved
+A reshape keeps the *flat position*, the row-major number. Its digits in the new shape are found, in this order: groups
+of axes that hold equally many elements are matched; digits that were made earlier from the same flat position are taken
+again; a flat position is divided by the sizes as a polynomial, where the remainder is proved
 to be a digit; digits in other sizes that are known of it are joined or taken apart; and otherwise the digits are fresh
 unknowns whose weighted sum is the flat position. That these steps lead to *the* digits is the uniqueness of mixed-radix
 digits, which the tests prove for every rank.
@@ -16,11 +16,12 @@ digits, which the tests prove for every rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
+from soundline.spec.values.movement import Axes, flat, groups
 from soundline.verify.smt.elements.atoms import Origin, Path, made_of
 from soundline.verify.smt.integers.arithmetic import Arithmetic
 from soundline.verify.smt.integers.formulas import (
@@ -38,7 +39,7 @@ from soundline.verify.smt.integers.formulas import (
 )
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Equations, Poly, divide, product
 
-__all__ = ["ALWAYS", "Index", "Path", "Space", "matched"]
+__all__ = ["ALWAYS", "Index", "Path", "Positions", "Space"]
 
 Index = tuple[Poly, ...]
 """One polynomial per axis: a position, or a shape."""
@@ -173,43 +174,19 @@ class Space:
 
     def flat(self, index: Index, shape: Index) -> Poly:
         """The row-major number of a position."""
-        total = ZERO
-        for i, size in zip(index, shape, strict=True):
-            total = total * size + i
-        return self.equations.reduce(total)
+        return self.equations.reduce(flat(Poly.of, index, shape))
 
-    def chosen(self, index: Poly, size: Poly, new: Poly, path: Path) -> Poly:
-        """Where axis of `size`, expanded to `new`, is read for the position `index` of the new axis."""
-        reduce = self.equations.reduce
-        if reduce(size) == ONE:
-            return ZERO
-        if reduce(size) == reduce(new):
-            return index
-        name = f"({index} unless {size} = 1)"
+    def chosen(self, zero: Poly, then: Poly, otherwise: Poly, path: Path) -> Poly:
+        """The first number where `zero` is 0, else the second one."""
+        name = f"({then} if {zero} = 0 else {otherwise})"
         read = Poly.of(name)
-        self.origins.setdefault(name, made_of((index, size, new), self.chosen))
-        self.learn(path, implies(equal(size, ONE), is_zero(read)))
-        self.learn(path, implies(negation(equal(size, ONE)), equal(read, index)))
+        self.origins.setdefault(name, made_of((zero, then, otherwise), self.chosen))
+        self.learn(path, implies(is_zero(zero), equal(read, then)))
+        self.learn(path, implies(negation(is_zero(zero)), equal(read, otherwise)))
         return read
 
-    def unflatten(self, index: Index, shape: Index, new: Index, path: Path) -> Index:
-        """The position in `new` with the row-major number of a position in `shape`; both have as many elements."""
-        reduce = self.equations.reduce
-        shape, new = tuple(map(reduce, shape)), tuple(map(reduce, new))
-        axes = [k for k, size in enumerate(shape) if size != ONE]
-        targets = [k for k, size in enumerate(new) if size != ONE]
-        digits = dict.fromkeys(range(len(new)), ZERO)
-        for old_group, new_group in matched([shape[k] for k in axes], [new[k] for k in targets], reduce):
-            here = [axes[k] for k in old_group]
-            there = [targets[k] for k in new_group]
-            flat = self.flat(tuple(index[k] for k in here), tuple(shape[k] for k in here))
-            found = self._digits(flat, tuple(new[k] for k in there), path)
-            digits.update(zip(there, found, strict=True))
-        position = tuple(digits[k] for k in range(len(new)))
-        self.inside(path, position, new)
-        return position
-
-    def _digits(self, flat: Poly, sizes: Index, path: Path) -> Index:
+    def split(self, flat: Poly, sizes: Index, path: Path) -> Index:
+        """The digits of a flat position by some sizes; that there is such a position must be known along the path."""
         if len(sizes) < 2:
             return (flat,) * len(sizes)
         for guard, digits in self._blocks.get(_block(sizes, flat), ()):
@@ -338,7 +315,7 @@ class Space:
         """Digit k of a flat position by some sizes, along a path, which is the last argument."""
         *sizes, path = rest
         shape = tuple(map(self.equations.reduce, sizes))
-        found = self._digits(self.equations.reduce(flat), shape, path)
+        found = self.split(self.equations.reduce(flat), shape, path)
         there = conjunction((at_least_zero(flat), less(flat, product(shape))))
         rows = zip(found, shape, strict=True)
         self.learn(
@@ -350,7 +327,7 @@ class Space:
 
     def digits(self, flat: Poly, sizes: Index, path: Path) -> Index:
         """The position in a shape whose row-major number is given; that it is there must be known along the path."""
-        found = self._digits(self.equations.reduce(flat), sizes, path)
+        found = self.split(self.equations.reduce(flat), sizes, path)
         self.inside(path, found, sizes)
         return found
 
@@ -377,6 +354,56 @@ class Space:
 
 def _is_digit(remainder: Poly, size: Poly) -> Formula:
     return conjunction((at_least_zero(remainder), less(remainder, size)))
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The algebra in which the prover reads the laws of movement: polynomials and formulas, along a path."""
+
+    space: Space
+    path: Path
+
+    def number(self, value: int) -> Poly:
+        """A number that is known."""
+        return Poly.of(value)
+
+    def same(self, a: Poly, b: Poly) -> bool:
+        """Whether two numbers have one normal form."""
+        return self.space.equations.reduce(a - b) == ZERO
+
+    def equal(self, a: Poly, b: Poly) -> Formula:
+        """The condition a = b."""
+        return self.space.reduced(equal(a, b))
+
+    def inside(self, i: Poly, size: Poly) -> Formula:
+        """The condition 0 ≤ i < size."""
+        return conjunction((at_least_zero(i), less(i, size)))
+
+    def every(self, conditions: Iterable[Formula]) -> Formula:
+        """All of the conditions."""
+        return conjunction(conditions)
+
+    def one_of(self, *cases: tuple[Formula, Poly]) -> Poly:
+        """The first number whose condition holds; an atom that the space knows about where that is not known."""
+        for condition, found in cases:
+            if condition == TRUE:
+                return found
+        (_, chosen), *others = reversed(cases)
+        for condition, found in others:
+            if condition.poly is not None:  # otherwise it never holds
+                chosen = self.space.chosen(condition.poly, found, chosen, self.path)
+        return chosen
+
+    def groups(self, old: Index, new: Index) -> Iterator[tuple[Axes, Axes]]:
+        """The smallest groups that equations between sizes show."""
+        reduce = self.space.equations.reduce
+        shapes = [tuple(map(reduce, sizes)) for sizes in (old, new)]
+        return groups(shapes[0], shapes[1], ONE, lambda a, b: reduce(a * b), lambda size: size.key)
+
+    def digits(self, number: Poly, sizes: Index) -> Index:
+        """The position with a flat position; a position of the result exists, so that no size is 0."""
+        reduce = self.space.equations.reduce
+        return self.space.split(reduce(number), tuple(map(reduce, sizes)), self.path)
 
 
 class _View:
@@ -409,46 +436,3 @@ def _parts(comparison: Formula) -> tuple[Poly, int]:
 
 def _block(sizes: Index, flat: Poly) -> tuple[str, ...]:
     return (*(s.key for s in sizes), flat.key)
-
-
-Group = tuple[range, range]
-Reduce = Callable[[Poly], Poly]
-
-
-def matched(old: Sequence[Poly], new: Sequence[Poly], reduce: Reduce) -> Iterator[Group]:
-    """The axes of two shapes with equally many elements, cut into groups of equal products.
-
-    Cuts are found from the right; what is left over is cut from the left. A cut is right because a flat position is
-    high · B + low with low < B in one way only, where B > 0 is the product of the sizes to the right of the cut.
-    """
-    cuts = [(len(old), len(new))]
-    for cut in _cuts(old, new, reduce, range(-1, -len(old) - 1, -1), range(-1, -len(new) - 1, -1)):
-        if cut[0] < cuts[-1][0] and cut[1] < cuts[-1][1]:
-            cuts.append(cut)
-    rest_old, rest_new = old[: cuts[-1][0]], new[: cuts[-1][1]]
-    first = (0, 0)
-    for cut in _cuts(rest_old, rest_new, reduce, range(len(rest_old)), range(len(rest_new))):
-        if first[0] < cut[0] < len(rest_old) and first[1] < cut[1] < len(rest_new):
-            cuts.append(cut)
-            first = cut
-    bounds = sorted({(0, 0), *cuts})
-    for (a, c), (b, d) in pairwise(bounds):
-        yield range(a, b), range(c, d)
-
-
-def _cuts(
-    old: Sequence[Poly], new: Sequence[Poly], reduce: Reduce, old_order: range, new_order: range
-) -> Iterator[tuple[int, int]]:
-    """The places where the products of the axes passed so far are the same polynomial."""
-    places = dict(_products(new, reduce, new_order))
-    for key, place in _products(old, reduce, old_order):
-        if key in places:
-            yield place, places[key]
-
-
-def _products(sizes: Sequence[Poly], reduce: Reduce, order: range) -> Iterator[tuple[str, int]]:
-    """The product of the axes passed so far, by its text, and the place of the cut after them."""
-    total = ONE
-    for k in order:
-        total = reduce(total * sizes[k])
-        yield total.key, len(sizes) + k if k < 0 else k + 1

@@ -2,105 +2,69 @@
 What movement denotes
 =====================
 
-A movement op maps each position of its result to a position of its source; outside of what is padded stands a zero, and
-outside of what is indexed nothing valid.
+A movement op maps each position of its result to a position of its source. The laws that say how
+(`spec.values.movement`) are read here on symbolic positions, so what is proved of an op is proved of what the evaluator
+does and lowering makes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from soundline.spec.dtypes import zero_of
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.values.arrays import Invalid
+from soundline.spec.values.movement import LAWS, MOVES, Given, index_parts
 from soundline.verify.smt.elements.elements import Bottom, Element, choice, constant
-from soundline.verify.smt.elements.indexing import Index, Path
-from soundline.verify.smt.integers.formulas import at_least_zero, conjunction, equal, less
+from soundline.verify.smt.elements.indexing import Index, Path, Positions
+from soundline.verify.smt.integers.formulas import TRUE, equal
 from soundline.verify.smt.integers.polynomials import Poly
 
 if TYPE_CHECKING:
     from soundline.verify.smt.elements.reader import Reader
 
 
-def _permute(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    return reader.element(node.src[0], tuple(at[node.arg.index(k)] for k in range(len(at))), path)
+def _moved(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
+    given = Given((reader.shape(node.src[0]),), node.arg, tuple(map(reader.named, node.src[1:])))
+    return _read(reader, node, given, at, path)
 
 
-def _flip(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    rows = zip(at, reader.shape(node), node.arg, strict=True)
-    return reader.element(node.src[0], tuple(size - 1 - i if flag else i for i, size, flag in rows), path)
-
-
-def _reshape(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = reader.space.unflatten(at, reader.shape(node), reader.shape(source), path)
-    return reader.element(source, moved, path)
-
-
-def _expand(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    sizes = reader.shape(source)
-    rows = zip(at, sizes, reader.shape(node), strict=True)
-    moved = tuple(reader.space.chosen(i, size, new, path) for i, size, new in rows)
-    reader.space.inside(path, moved, sizes)
-    return reader.element(source, moved, path)
-
-
-def _pad(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = tuple(i - o for i, o in zip(at, reader.named(node.src[1]), strict=True))
-    rows = zip(moved, reader.shape(source), strict=True)
-    inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
-    condition, within = reader.guarded(inside, path)
-    return choice(condition, reader.element(source, moved, within), constant(node.dtype, zero_of(node.dtype)))
-
-
-def _shrink(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source = node.src[0]
-    moved = tuple(i + o for i, o in zip(at, reader.named(node.src[1]), strict=True))
-    reader.space.inside(path, moved, reader.shape(source))
-    return reader.element(source, moved, path)
+def _read(reader: Reader, node: UOp, given: Given[Poly], at: Index, path: Path) -> Element:
+    """The element of the source where the law says that it is read, and elsewhere what the law says."""
+    law, a = LAWS[node.op], Positions(reader.space, path)
+    place = law.index(a, given, at)
+    condition, within = reader.guarded(law.inside(a, given, place), path)
+    if condition == TRUE:
+        reader.space.inside(path, place, given.shape)
+    outside = law.outside(node.dtype)
+    other = Bottom(node.dtype) if isinstance(outside, Invalid) else constant(node.dtype, outside)
+    return choice(condition, reader.element(node.src[0], place, within), other)
 
 
 def _index(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    source, indices = node.src[0], node.src[1:]
-    sizes = reader.shape(source)
-    elements: list[Element] = []
-    rest = at
-    for i in indices:
-        here, rest = rest[: len(i.shape or ())], rest[len(i.shape or ()) :]
-        elements.append(reader.element(i, here, path))
+    shapes = tuple(map(reader.shape, node.src))
+    parts = index_parts(Given(shapes), at)
+    elements = tuple(reader.element(i, part, path) for i, part in zip(node.src[1:], parts, strict=True))
 
-    def chosen(valid: tuple[Element, ...], path: Path) -> Element:
-        place = tuple(map(reader.number, valid))
-        rows = zip(place, sizes, strict=False)
-        inside = conjunction(c for i, size in rows for c in (at_least_zero(i), less(i, size)))
-        condition, within = reader.guarded(inside, path)
-        return choice(condition, reader.element(source, (*place, *rest), within), Bottom(node.dtype))
+    def read(valid: tuple[Element, ...], path: Path) -> Element:
+        held = tuple((reader.number(element),) for element in valid)
+        return _read(reader, node, Given(shapes, numbers=held), at, path)
 
-    return reader.strict(node.dtype, tuple(elements), path, chosen)
+    return reader.strict(node.dtype, elements, path, read)
 
 
 def _stack(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
     first = reader.space.equations.reduce(at[0])
+    rest = LAWS[Op.Stack].index(Positions(reader.space, path), Given(()), at)
     if first.constant is not None and 0 <= first.constant < len(node.src):
-        return reader.element(node.src[first.constant], at[1:], path)
+        return reader.element(node.src[first.constant], rest, path)
     if first.constant is not None or not node.src:
         return Bottom(node.dtype)
-    found = reader.element(node.src[-1], at[1:], path)  # a position that is read lies inside
+    found = reader.element(node.src[-1], rest, path)  # a position that is read lies inside
     for k in reversed(range(len(node.src) - 1)):
         condition, within = reader.guarded(equal(first, Poly.of(k)), path)
-        found = choice(condition, reader.element(node.src[k], at[1:], within), found)
+        found = choice(condition, reader.element(node.src[k], rest, within), found)
     return found
 
 
-MOVEMENT_LAWS: Final = {
-    Op.Permute: _permute,
-    Op.Flip: _flip,
-    Op.Reshape: _reshape,
-    Op.Expand: _expand,
-    Op.Pad: _pad,
-    Op.Shrink: _shrink,
-    Op.Index: _index,
-    Op.Stack: _stack,
-}
+MOVEMENT_LAWS: Final = {**dict.fromkeys(MOVES, _moved), Op.Index: _index, Op.Stack: _stack}
 """The denotation of the ops that move elements."""

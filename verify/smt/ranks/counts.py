@@ -314,7 +314,10 @@ def _axis(goal: Goal, rule: Rule, found: _Occurrences, court: Court) -> _Axis:
 
 
 class _Reading:
-    """Follows a position from a side of an instance to the inputs, as the denotation does."""
+    """Follows a position from a side of an instance to the inputs, as the denotation does.
+
+    It says in its own words what each op does to a position, so that it is a second opinion of `spec.values.movement`.
+    """
 
     def __init__(self, instance: Instance, goal: Goal) -> None:
         self.reader = instance.reader
@@ -343,6 +346,11 @@ class _Reading:
             if isinstance(arg, Value):
                 self.walk(arg, f"{place}.{k}", at)
 
+    def _expanded(self, i: Poly, size: Poly, new: Poly) -> Poly:
+        if size == ONE:
+            return ZERO
+        return i if size == new else self.space.chosen(size - 1, ZERO, i, ALWAYS)
+
     def _moved(self, term: Term, place: str, at: Index) -> Index:
         head, args = term.head, term.args
         source = self.shape(args[0])
@@ -351,8 +359,7 @@ class _Reading:
             return tuple(n - 1 - i if f else i for i, n, f in zip(at, source, flags, strict=True))
         if head is Op.Expand:
             new = self._sizes(args[1], len(at))
-            rows = zip(at, source, new, strict=True)
-            return tuple(self.space.chosen(i, old, n, ALWAYS) for i, old, n in rows)
+            return tuple(self._expanded(*row) for row in zip(at, source, new, strict=True))
         if head is Op.Reduce:
             flags = build_flags(args[2], self.env, len(at))
             return tuple(Poly.of(f"@{place}") if f else i for i, f in zip(at, flags, strict=True))
