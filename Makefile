@@ -10,6 +10,7 @@ PEERS_STAMP := $(PEERS)/$(notdir $(STAMP))
 MINUTES ?= 10
 JOBS    ?= 2
 ARGS    ?=
+PYTEST  := $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
 # Tests and campaigns start hundreds of processes, which import the same modules: compiled once, not by each of them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,7 +20,7 @@ PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; exit; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify verify-deep test lint docs bench bench-peers clean
+.PHONY: help verify verify-deep test test-rest test-all lint docs bench bench-peers clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +31,14 @@ verify: $(STAMP) ## Prove the shipped rewrite rules, with live progress (ARGS="-
 verify-deep: $(CONFORMANCE_STAMP) ## Ask other interpreters, put abstract machine and prover on trial, and change law and prover to see that tests notice (MINUTES=10)
 	@PYTHONPATH=tests $(BIN)/python -m trials.deep --minutes $(MINUTES) $(ARGS)
 
-test: $(STAMP) ## Run every test and every example in the documentation strings
-	@$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+test: $(STAMP) ## Run every kind of test and every example in the documentation strings, and of long corpora a part of each family
+	@$(PYTEST) -m "not thorough" $(ARGS)
+
+test-rest: $(STAMP) ## Run what make test leaves out: the rest of long corpora, and long tests
+	@$(PYTEST) -m thorough $(ARGS)
+
+test-all: $(STAMP) ## Run every test: make test and make test-rest in one
+	@$(PYTEST) $(ARGS)
 
 lint: $(STAMP) ## Check style, types, spelling and the import law
 	$(BIN)/ruff check .

@@ -67,3 +67,9 @@ def whole_numbers(dtype: DType, count: int) -> list[int]:
 def truncates_into(x: float, target: DType) -> bool:
     """Whether a float, truncated, is an integer of the target: elsewhere only U-13 says what a cast gives."""
     return math.isfinite(x) and int(target.min) <= math.trunc(x) <= int(target.max)
+
+
+def families(name: str) -> list[str | tuple[str, int, str]]:
+    """Of a suite called "Add float16" or "Cast float16 to float32": its op, and its dtypes, which a cast has apart."""
+    op, *dtypes = name.split()
+    return [op, *(("cast" if op == "Cast" else "", k, dtype) for k, dtype in enumerate(dtypes))]

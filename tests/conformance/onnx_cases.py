@@ -186,8 +186,13 @@ def one_per_operator(names: Sequence[str]) -> list[str]:
     for name in names:
         case = all_cases()[name]
         if any(np.asarray(o).dtype in (np.float32, np.float64) for o in case.outputs):
-            found.setdefault(case.model.graph.node[0].op_type, name)
+            found.setdefault(operator(case), name)
     return list(found.values())
+
+
+def operator(case: Case) -> str:
+    """The operator that a case is about: that of its first node."""
+    return str(case.model.graph.node[0].op_type)
 
 
 # The list of cases ------------------------------------------------------------------------------------------------
@@ -218,7 +223,7 @@ DIFFERING = {"test_dft_inverse": _NOISE, "test_dft_inverse_opset19": _NOISE}
 def refusal(case: Case) -> tuple[str, str] | None:
     """The operator for whose sake a case is omitted, and why; None for a case that is imported."""
     if case.name in DIFFERING:
-        return case.model.graph.node[0].op_type, DIFFERING[case.name]
+        return operator(case), DIFFERING[case.name]
     try:
         imported(case)
     except UnsupportedModel as error:
@@ -227,7 +232,7 @@ def refusal(case: Case) -> tuple[str, str] | None:
 
 
 def _explained(case: Case, error: UnsupportedModel) -> tuple[str, str]:
-    used = case.model.graph.node[0].op_type
+    used = operator(case)
     if error.operators:
         first = error.operators[0]
         return first.op_type, _BY_OPERATOR.get(first.op_type, "it is not translated")
@@ -258,6 +263,7 @@ def listing() -> dict[str, Any]:
         "suite": f"onnx {onnx.__version__}",
         "evaluated and compiled": sorted(both),
         "compiled only": sorted(compiled),
+        "operators": {name: operator(all_cases()[name]) for name in sorted([*both, *compiled])},
         "with inputs fixed because their values decide a shape": dict(sorted(fixed.items())),
         "omitted": [
             {"operator": o, "reason": r, "cases": sorted(names)} for (o, r), names in sorted(omitted.items())

@@ -34,7 +34,19 @@ from soundline.spec.ops.table import Op
 from soundline.spec.values.elementwise import scalar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from float_cases import Counts, Operands, directed, drawn, every, pairs, truncates_into, whole_numbers
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from float_cases import (
+    Counts,
+    Operands,
+    directed,
+    drawn,
+    every,
+    families,
+    pairs,
+    truncates_into,
+    whole_numbers,
+)
+from representative import of_each_family
 
 SHORT = (bfloat16, float8_e4m3fn, float8_e5m2)
 WHOLE = (int8, uint8, int16, uint16)
@@ -124,7 +136,13 @@ def _cast(source: DType, target: DType, operands: Callable[[], Iterator[Operands
     return Suite(Op.Cast, source, lambda x: x.astype(to_numpy(target)), operands, target)
 
 
-@pytest.mark.parametrize("suite", suites(), ids=lambda s: s.name)
+PARAMETERS = of_each_family(
+    [pytest.param(suite, id=suite.name) for suite in suites()], lambda suite: families(suite.name)
+)
+"""Each op, each dtype of operands, and each dtype to cast from and to, is in `make test`."""
+
+
+@pytest.mark.parametrize("suite", PARAMETERS)
 def test_the_law_is_that_of_ml_dtypes(suite: Suite) -> None:
     rows = [o for o in suite.operands() if suite.applies(o)]
     columns = [np.array(column).astype(to_numpy(suite.dtype)) for column in zip(*rows, strict=True)]

@@ -5,18 +5,26 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import onnx_cases as suite
 from float_cases import Counts
+from representative import of_each_family
 
 LISTED = suite.listed()
 BOTH = LISTED["evaluated and compiled"]
 COMPILED = LISTED["compiled only"]
 OMITTED = {name: (row["operator"], row["reason"]) for row in LISTED["omitted"] for name in row["cases"]}
+
+
+def of_each_operator(names: list[str]) -> list[Any]:
+    """The cases, the first of each operator for `make test`."""
+    return of_each_family(names, lambda name: [LISTED["operators"][name]])
 
 
 def counts() -> Counts:
@@ -29,6 +37,8 @@ def test_onnx_every_case_of_the_suite_is_listed_once() -> None:
     names = [*BOTH, *COMPILED, *OMITTED]
     assert len(set(names)) == len(names)
     assert set(names) == set(suite.all_cases())
+    operators = {name: suite.operator(suite.all_cases()[name]) for name in [*BOTH, *COMPILED]}
+    assert LISTED["operators"] == operators
 
 
 def test_onnx_counts() -> None:
@@ -43,7 +53,7 @@ def test_onnx_counts() -> None:
     assert f"under the profile `fast` run {fast} node tests, one of each operator" in " ".join(readme.split())
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", of_each_operator(BOTH))
 def test_onnx_evaluated_and_compiled(name: str) -> None:
     suite.check(suite.all_cases()[name], by_law=True)
 
@@ -64,7 +74,7 @@ def test_onnx_a_wrong_result_among_many_is_named() -> None:
         suite.check_together(wrong, by_law=True)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", of_each_operator(COMPILED))
 def test_onnx_compiled(name: str) -> None:
     case = suite.all_cases()[name]
     assert suite.work(suite.imported(case)[0]) > suite.LIMIT

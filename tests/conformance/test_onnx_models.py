@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 import soundline as sl
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import onnx_cases as suite
 from float_cases import Counts
+from representative import of_each_family
 
 SPEC = importlib.util.find_spec("onnx")
 assert SPEC is not None
@@ -38,6 +41,14 @@ def counts() -> Counts:
     return Counts(len(APPLICABLE), len(NAMES) - len(APPLICABLE))
 
 
+def family(name: str) -> list[str]:
+    """What a model is about: the first letters of its name, without sizes and variants."""
+    kind, _, own = name.partition("/test_")
+    found = re.match(r"(?:operator_)?[A-Za-z]+", own)
+    assert found is not None
+    return [f"{kind} {found.group()}"]
+
+
 def stored(name: str) -> suite.Case:
     """A model with its inputs and outputs."""
     import onnx.numpy_helper
@@ -60,7 +71,7 @@ def test_onnx_models_are_all_there() -> None:
     assert len(APPLICABLE) == 124
 
 
-@pytest.mark.parametrize("name", APPLICABLE)
+@pytest.mark.parametrize("name", of_each_family(APPLICABLE, family))
 def test_onnx_model(name: str) -> None:
     case = stored(name)
     suite.check(case, by_law=suite.work(suite.imported(case)[0]) <= suite.LIMIT)

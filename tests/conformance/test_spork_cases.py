@@ -7,6 +7,7 @@ import pytest
 import soundline as sl
 from soundline.spec.errors import SoundlineError
 
+from ..representative import of_each_family  # noqa: TID252
 from . import spork_cases, spork_cases_machine, spork_cases_sync
 from .sync_bugs.form import Bug
 from .test_sync_bugs import arrays
@@ -24,6 +25,10 @@ CASES = (
     *spork_cases_sync.LIFETIMES,
     *spork_cases_machine.MACHINE,
 )
+PARAMETERS = of_each_family(
+    [pytest.param(case, id=case.where) for case in CASES], lambda case: [case.flagged[0], case.policy]
+)
+"""The first with each id is in `make test`."""
 
 
 def verdict(text: str, case: Bug) -> tuple[str, int | None]:
@@ -41,7 +46,7 @@ def verdict(text: str, case: Bug) -> tuple[str, int | None]:
     return found.findings[0].id, position.line if position else None
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.where)
+@pytest.mark.parametrize("case", PARAMETERS)
 def test_a_case_is_accepted_and_its_twin_is_not(case: Bug) -> None:
     assert verdict(case.fixed, case) == ("accepted", None)
     assert verdict(case.wrong, case) == case.flagged

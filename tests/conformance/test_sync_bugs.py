@@ -16,7 +16,8 @@ from soundline.spec.spork.language.types import Data
 from soundline.spec.spork.readings.parallel import sample
 from soundline.spec.spork.static.sizes import value
 
-from .sync_bugs import BUGS
+from ..representative import of_each_family  # noqa: TID252
+from .sync_bugs import BUGS, FAMILIES
 from .sync_bugs.form import Bug
 
 DTYPES = {float32: np.float32, float16: np.float16, int32: np.int32}
@@ -57,7 +58,16 @@ def found_in(bug: Bug) -> tuple[str, int | None]:
     return verdict.findings[0].id, position.line if position else None
 
 
-by_bug = pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.where)
+SUBJECT_OF = {bug.where: family.__name__ for family in FAMILIES for bug in family.BUGS}
+
+
+def of_each_kind(bugs: tuple[Bug, ...]) -> list[object]:
+    """The bugs, the first of each subject and the first with each id for `make test`."""
+    cases = [pytest.param(bug, id=bug.where) for bug in bugs]
+    return of_each_family(cases, lambda bug: [SUBJECT_OF[bug.where], bug.flagged[0], bug.policy])
+
+
+by_bug = pytest.mark.parametrize("bug", of_each_kind(BUGS))
 
 
 def test_there_are_enough_and_each_is_cited_once() -> None:
@@ -82,7 +92,7 @@ def test_the_fix_is_accepted_and_has_values(bug: Bug) -> None:
     assert any((given[name] != before[name]).any() for name in given), "it changes something"
 
 
-@pytest.mark.parametrize("bug", [b for b in BUGS if b.found], ids=lambda bug: bug.where)
+@pytest.mark.parametrize("bug", of_each_kind(tuple(b for b in BUGS if b.found)))
 def test_threads_show_the_bug_and_not_the_fix(bug: Bug) -> None:
     assert sample(program(bug.wrong).events(**bug.sizes), 0, bug.found, stop=True).wrong
     assert not sample(program(bug.fixed).events(**bug.sizes), 0, 2, stop=True).wrong

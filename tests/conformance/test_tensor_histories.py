@@ -13,13 +13,20 @@ import pytest
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.verdicts.layers import layers_of
 
+from ..representative import of_each_family, words_of  # noqa: TID252
 from .tensor_histories import SUBJECTS
 from .tensor_histories.form import Histories, History
 
 FOUND: dict[str, Histories] = {
     subject: import_module(f".tensor_histories.{subject}", __package__).HISTORIES for subject in SUBJECTS
 }
-CASES = [pytest.param(h, id=f"{subject}:{h.rule.id}") for subject, stated in FOUND.items() for h in stated]
+SUBJECT_OF = {h: subject for subject, stated in FOUND.items() for h in stated}
+CASES = of_each_family(
+    [pytest.param(h, id=f"{subject}:{h.rule.id}") for h, subject in SUBJECT_OF.items()],
+    lambda h: {(word, h.verdict, bool(h.but)) for word in (SUBJECT_OF[h], *words_of(h.rule))},
+    n=2,
+)
+"""Two of every verdict in each subject, and with each op, are in `make test`."""
 
 
 def test_counts():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -211,6 +212,7 @@ def deduced(data: st.DataObject, trail: list[tuple[Tiling, Scope]], at: int, uni
     return found
 
 
+@pytest.mark.thorough
 @settings(RANDOM, max_examples=300)
 @given(st.data(), st.sampled_from([cuda_thread, cuda_warp, cuda_cta_in_cluster, *NATIVE]))
 def test_every_thread_that_names_a_shard_belongs_to_its_owner(data: st.DataObject, unit: CollUnit) -> None:

@@ -32,6 +32,7 @@ SHARE = 0.25
 """So large a part of the rules is proved, and as large a part refuted; else little would be shown."""
 
 
+@pytest.mark.thorough
 def test_nothing_that_is_proved_has_a_counterexample():
     verdicts: Counter[str] = Counter()
     for number in RULES:

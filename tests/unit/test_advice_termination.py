@@ -233,6 +233,7 @@ def test_a_dtype_that_may_be_index_is_read_both_ways(casting: Rule) -> None:
     assert {name for loop in loops_of(compared_as_index, casting) for name in loop} >= {casting.id}
 
 
+@pytest.mark.thorough
 def test_the_shipped_rules_end() -> None:
     order = order_of(SIMPLIFY)
     assert order.loops == ()

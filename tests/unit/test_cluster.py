@@ -174,6 +174,7 @@ def test_verdicts_rest_in_the_cache_of_this_machine(
 # what is killed ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_no_verdict_is_lost_with_a_worker(tmp_path: Path, write: Callable[..., str]) -> None:
     file = write("many.py", *(rule(f"slow_{n}") + rule(f"wrong_{n}") for n in range(7)))
     with running(tmp_path / "cluster", 2, nanny=False) as cluster:
@@ -198,6 +199,7 @@ def test_a_goal_that_kills_its_workers_is_undecided_and_costs_no_other(
     )
 
 
+@pytest.mark.thorough
 def test_a_lost_scheduler_costs_what_was_not_decided(tmp_path: Path, write: Callable[..., str]) -> None:
     file = write("many.py", *(rule(f"slow_{n}") for n in range(8)))
     cache = Cache(tmp_path / "cache")
@@ -215,6 +217,7 @@ def test_a_lost_scheduler_costs_what_was_not_decided(tmp_path: Path, write: Call
     assert again.count("proved") == 8
 
 
+@pytest.mark.thorough
 def test_a_cluster_without_workers_is_given_up(
     tmp_path: Path, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

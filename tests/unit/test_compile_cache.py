@@ -261,6 +261,7 @@ def spoil(entry: Path, how: int) -> None:
         spoiled.replace(entry)
 
 
+@pytest.mark.thorough
 def test_processes_on_one_key_stand_damaged_entries_and_removal(fresh_cache: Path) -> None:
     """Processes build and load the same programs from a damaged cache; while they do, entries are removed."""
     removed = 0

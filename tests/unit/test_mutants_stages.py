@@ -22,6 +22,8 @@ import soundline as sl
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.uop import Op, ReduceArg, UOp, broadcast_to, const, pad, shrink
 
+from ..representative import of_each_family  # noqa: TID252
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from small_machine import features, small_machine, traced
 
@@ -551,7 +553,18 @@ def test_the_programs_go_through_all_that_lowering_does() -> None:
     assert found == lanes | {"running folds", "packing", "vectors", "arena"}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+CASES = of_each_family(
+    [pytest.param(mutant, id=str(mutant)) for mutant in MUTANTS],
+    lambda mutant: [
+        ("stage", mutant.stage),
+        ("rule", mutant.rule),
+        ("module", mutant.function.partition(":")[0]),
+    ],
+)
+"""A mutant of each stage and of each module, and one that breaks each condition, are in `make test`."""
+
+
+@pytest.mark.parametrize("mutant", CASES)
 def test_a_mutant_is_seen_by_the_invariant_of_its_stage(mutant: Mutant) -> None:
     wanted = mutant.rule or f"stage-{mutant.stage}-value"
     found = outcome(mutant)

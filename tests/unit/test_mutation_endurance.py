@@ -27,7 +27,10 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "benchmarks/results/mutation.json"
 
 TOY = "def three():\n    return 3\n"
-TEST = "import toy\n\n\ndef test_three():\n    assert toy.three() == 3\n"
+TEST = (
+    "import pytest\nimport toy\n\n\n@pytest.mark.thorough\ndef test_three():\n    assert toy.three() == 3\n"
+)
+"""A campaign runs whole files: tests that `make test` leaves out are among them."""
 ENDS_ITS_SERVER = """\
 import os, signal, time
 from pathlib import Path
@@ -107,6 +110,7 @@ def test_a_server_that_is_ended_from_outside_is_replaced(copy: Copy) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("answer", "code"), [(3, 0), (4, 1)])
 def test_a_server_that_is_ended_while_a_mutant_is_in_place_leaves_nothing(
     answer: int, code: int, copy: Copy, tmp_path: Path
@@ -123,6 +127,7 @@ def test_a_server_that_is_ended_while_a_mutant_is_in_place_leaves_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_servers_that_are_ended_again_and_again_are_wrong_use(copy: Copy, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     with pytest.raises(UsageError) as refused:
@@ -235,6 +240,7 @@ def test_an_interrupted_campaign_waits_for_its_workers(toy: Path, scratch: Path,
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_an_interrupted_campaign_gives_up_what_it_tries(
     toy: Path, scratch: Path, tmp_path: Path, interruptible: None
 ) -> None:
@@ -264,6 +270,7 @@ def test_an_interrupted_campaign_gives_up_what_it_tries(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_an_error_of_one_worker_ends_the_others(toy: Path, scratch: Path) -> None:
     before = set(threading.enumerate())
 
@@ -277,6 +284,7 @@ def test_an_error_of_one_worker_ends_the_others(toy: Path, scratch: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_campaign_goes_on_when_a_server_is_ended(
     toy: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

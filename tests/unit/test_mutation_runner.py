@@ -28,6 +28,8 @@ from soundline.spec.rules.language import compose, given, inverse, rule
 from soundline.spec.rules.terms import Const, Offset, Perm, Shape, Tensor, Value
 from soundline.verify.verdicts.verdict import LayerResult
 
+from ..representative import thorough  # noqa: TID252
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -196,6 +198,7 @@ def state(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_noticed_unnoticed_and_endless(toy: Path, tmp_path: Path) -> None:
     before = state(toy)
     ledger = Ledger(tmp_path / "ledger.sqlite")
@@ -221,6 +224,7 @@ def test_noticed_unnoticed_and_endless(toy: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_changed_module_or_a_changed_seed_is_another_run(toy: Path) -> None:
     ledger = Ledger(None)
     first, _ = run(toy, ledger, sample=2)
@@ -233,6 +237,7 @@ def test_a_changed_module_or_a_changed_seed_is_another_run(toy: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("test", "why"),
     [
@@ -250,7 +255,7 @@ def test_tests_that_fail_without_a_mutant_measure_nothing(toy: Path, test: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, thorough(signal.SIGTERM)])
 def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -37,6 +37,7 @@ def test_every_rule_of_the_template_is_a_test_that_passes(repository: Path) -> N
     assert f"{RULES} passed" in ran.stdout
 
 
+@pytest.mark.thorough
 def test_a_condition_that_is_forgotten_fails_with_its_counterexample(repository: Path) -> None:
     words = repository / "rules" / "words.py"
     words.write_text(words.read_text().replace("given(c != 0, fits(x * c))", "given(c != 0)"))
@@ -46,6 +47,7 @@ def test_a_condition_that_is_forgotten_fails_with_its_counterexample(repository:
     assert "refuted by x = 64, c = 2" in ran.stdout
 
 
+@pytest.mark.thorough
 def test_the_report_of_the_workflow_names_the_line_of_the_finding(repository: Path) -> None:
     index = repository / "rules" / "index_arithmetic.py"
     text = index.read_text().replace("given(x.lo >= 0, x.hi < c)", "given(x.hi < c)")

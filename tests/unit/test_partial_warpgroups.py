@@ -15,6 +15,8 @@ from soundline.spec.spork.synchronization.fences import Collective
 from soundline.spec.spork.threads.tilings import Tiling, choose_warps, matches, threads, tile, top_level
 from soundline.spec.spork.threads.units import cuda_cta_in_cluster, cuda_thread, cuda_warp, cuda_warpgroup
 
+from ..representative import thorough  # noqa: TID252
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "spork"
 
 
@@ -88,13 +90,14 @@ def checked(name: str, warps: str, **constants: str) -> tuple[bool, int]:
     return verdict.ok, max(t.number for e in proc.events(**sizes) for t in e.place.threads) + 1
 
 
-@pytest.mark.parametrize("name", ["gemm_sm90_ring", "gemm_sm90_multicast"])
+@pytest.mark.parametrize("name", ["gemm_sm90_ring", thorough("gemm_sm90_multicast")])
 def test_four_warps_that_multiply_and_one_that_loads(name: str) -> None:
     ok, count = checked(name, CONSUMER.format("4 * GROUPS", 1))
     assert ok
     assert count == (160 if name == "gemm_sm90_ring" else 320)
 
 
+@pytest.mark.thorough
 def test_four_warpgroups_and_two_more_warps() -> None:
     body, names = kernel("gemm_sm90_ring", CONSUMER.format("4 * GROUPS", 2))
     names["GROUPS"], names["M1"] = 4, 256

@@ -92,7 +92,8 @@ def test_no_test_is_skipped_for_want_of_a_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["help", "verify", "verify-deep", "test", "lint", "docs", "bench", "clean"]
+    "target",
+    ["help", "verify", "verify-deep", "test", "test-rest", "test-all", "lint", "docs", "bench", "clean"],
 )
 def test_makefile_has_and_lists_every_target(target: str) -> None:
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -105,6 +105,7 @@ def judged(tmp_path, how: str) -> dict[str, list]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_verdicts_and_work_do_not_depend_on_what_else_the_process_holds(tmp_path):
     alone = judged(tmp_path, "alone")
     assert {v[0] for v in alone.values()} == {"proved", "refuted"}

@@ -37,6 +37,8 @@ from soundline.verify import (
 )
 from soundline.verify.judging.judge import prove
 
+from ..representative import of_each_word  # noqa: TID252
+
 FEW = (float16, float32, float8_e4m3fn)
 WITH_INFINITY = tuple(d for d in floats if d.has_infinity)
 NAN, INF = math.nan, math.inf
@@ -323,7 +325,7 @@ def contract_to_mulacc(x: Value, y: Value, z: Value):
     return x * y + z, mulacc(x, y, z)
 
 
-@pytest.mark.parametrize("stated", RIGHT, ids=lambda r: r.id)
+@pytest.mark.parametrize("stated", of_each_word(RIGHT))
 def test_right_rules_are_proved(stated):
     report = prove(stated)
     assert {

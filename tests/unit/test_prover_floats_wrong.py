@@ -27,6 +27,8 @@ from soundline.verify import (
 )
 from soundline.verify.judging.judge import prove
 
+from ..representative import of_each_family, words_of  # noqa: TID252
+
 FEW = (float16, float32, float8_e4m3fn)
 WITH_INFINITY = tuple(d for d in floats if d.has_infinity)
 NAN, INF = math.nan, math.inf
@@ -292,7 +294,13 @@ def sqrt_by_wrong_logarithm(x: Value):
     return x.sqrt(), (x.log2() * 0.25).exp2()
 
 
-@pytest.mark.parametrize(("stated", "example"), WRONG, ids=lambda x: getattr(x, "id", ""))
+CASES = of_each_family(
+    [pytest.param(stated, example, id=stated.id) for stated, example in WRONG],
+    lambda stated, example: words_of(stated),
+)
+
+
+@pytest.mark.parametrize(("stated", "example"), CASES)
 def test_wrong_rules_are_refuted(stated, example):
     report = prove(stated)
     assert {

@@ -57,6 +57,8 @@ from soundline.verify.smt.reductions.pieces import Piece, Pieces, opened
 from soundline.verify.smt.reductions.sums import Products, Sums, is_ring, order_is_free
 from soundline.verify.verdicts.verdict import Counterexample
 
+from ..representative import of_each_word  # noqa: TID252
+
 HERE = Path(__file__).parent
 N, M, K = Poly.of("n"), Poly.of("m"), Poly.of("k")
 I, J = Poly.of("$1.0"), Poly.of("$1.1")  # noqa: E741
@@ -95,7 +97,7 @@ def test_a_right_rule_is_proved(stated: Rule) -> None:
     assert report.verdict == "proved", report
 
 
-@pytest.mark.parametrize("stated", WRONG, ids=lambda r: r.id)
+@pytest.mark.parametrize("stated", of_each_word(WRONG))
 def test_a_wrong_rule_is_refuted(stated: Rule) -> None:
     report = prove(stated)
     assert report.verdict == "refuted", report

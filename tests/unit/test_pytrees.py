@@ -213,6 +213,7 @@ with open(sys.argv[1], "wb") as file:
 """
 
 
+@pytest.mark.thorough
 def test_programs_are_pickled_and_loaded_in_another_process(tmp_path: Path) -> None:
     made = programs()
     assert set(made) == set(KINDS)

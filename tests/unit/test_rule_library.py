@@ -54,6 +54,8 @@ from soundline.verify.reports.report import Report
 from soundline.verify.verdicts.cache import Cache, default_folder
 from soundline.verify.verdicts.layers import layers_of
 
+from ..representative import of_each_family, words_of  # noqa: TID252
+
 ROOT = Path(__file__).resolve().parents[2]
 TWINS = ROOT / "tests" / "wrong_twins"
 BY_ID = {r.id: r for r in LIBRARY}
@@ -128,7 +130,8 @@ def _read(file: Path) -> list[Rule]:
     return found.rules
 
 
-TWINS_BY_ID = {r.id: r for file in sorted(TWINS.glob("*.py")) for r in _read(file)}
+FILE_OF = {r: file.stem for file in sorted(TWINS.glob("*.py")) for r in _read(file)}
+TWINS_BY_ID = {r.id: r for r in FILE_OF}
 
 
 def test_every_rule_has_a_twin_in_the_file_of_the_same_name() -> None:
@@ -138,7 +141,12 @@ def test_every_rule_has_a_twin_in_the_file_of_the_same_name() -> None:
         assert twins == {f"{r.id}_wrong" for r in library.rules_in(module)}, name
 
 
-@pytest.mark.parametrize("name", TWINS_BY_ID)
+def _families(name: str) -> set[str]:
+    """The file of a twin, and the ops and words of the rule language that it uses."""
+    return {FILE_OF[TWINS_BY_ID[name]], *words_of(TWINS_BY_ID[name])}
+
+
+@pytest.mark.parametrize("name", of_each_family(TWINS_BY_ID, _families))
 def test_wrong_twin_is_refuted(name: str) -> None:
     twin = TWINS_BY_ID[name]
     assert twin.doc, "a twin says what was changed"
@@ -322,7 +330,9 @@ def test_rule_fires_and_keeps_the_value(name: str) -> None:
         assert differences(made, left, stated) == []
 
 
-@pytest.mark.parametrize("name", [r.id for r in SIMPLIFY])
+@pytest.mark.parametrize(
+    "name", of_each_family([r.id for r in SIMPLIFY], lambda name: _families(f"{name}_wrong"))
+)
 def test_no_rule_is_hidden_by_the_others(name: str) -> None:
     """Among all the rules, in their order, each applies to some term of its own left side."""
     stated = BY_ID[name]

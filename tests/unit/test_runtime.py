@@ -423,6 +423,7 @@ def test_no_live_array_shares_memory_with_another(seed: int) -> None:
     assert reused > 30, "blocks are used again"
 
 
+@pytest.mark.thorough
 def test_results_stay_what_they_were_while_programs_go_on() -> None:
     x = np.arange(memory.SMALL, dtype=np.float32)
     program = compile(lambda x, k: (x + k, (x * k)[1:]), x, np.float32(0))

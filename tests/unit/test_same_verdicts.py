@@ -27,6 +27,8 @@ from soundline.verify.verdicts.metering import (
     worked,
 )
 
+from ..representative import thorough  # noqa: TID252
+
 SCALARS = """from soundline.verify import *
 
 @rule(dtypes=[index, int8, int32])
@@ -121,7 +123,7 @@ def test_the_sample_has_both_verdicts(first: dict[str, Any]) -> None:
     }
 
 
-@pytest.mark.parametrize(("hash_seed", "jobs", "backwards"), [("1", 2, False), ("random", 3, True)])
+@pytest.mark.parametrize(("hash_seed", "jobs", "backwards"), [("1", 2, False), thorough("random", 3, True)])
 def test_hash_seed_order_and_processes_decide_nothing(
     files: list[Path], first: dict[str, Any], hash_seed: str, jobs: int, backwards: bool
 ) -> None:

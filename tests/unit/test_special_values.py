@@ -12,6 +12,8 @@ import pytest
 
 import soundline as sl
 
+from ..representative import thorough  # noqa: TID252
+
 INF, NAN = math.inf, math.nan
 Arrays = np.ndarray[Any, Any]
 
@@ -114,7 +116,9 @@ def test_nan_stands_above_everything_in_searchsorted() -> None:
         assert found.tolist() == np.searchsorted(rows, values, side=side).tolist()
 
 
-@pytest.mark.parametrize("shape", [(4, 3, 5), (2, 3, 4), (3, 2, 2, 3), (6, 4), (5,)])
+@pytest.mark.parametrize(
+    "shape", [thorough((4, 3, 5)), thorough((2, 3, 4)), thorough((3, 2, 2, 3)), (6, 4), (5,)]
+)
 def test_indices_of_a_scatter_may_be_shorter_on_any_axis(shape: tuple[int, ...]) -> None:
     source = np.random.default_rng(len(shape))
     for axis in range(len(shape)):

@@ -20,6 +20,7 @@ from soundline.spec.spork.static.law import static_law
 from soundline.spec.spork.synchronization.visibility import Policy
 from soundline.verify.cli.main import main
 
+from ..representative import of_each_family, one_in  # noqa: TID252
 from .spork_twins import EXAMPLES, TWINS, Twin, load
 
 REAL_SIZES = {
@@ -115,6 +116,7 @@ def test_an_example_has_no_hazards_under_the_strict_policy(name: str, program: s
     assert verdict.ok, verdict.text()
 
 
+@pytest.mark.thorough
 def test_what_a_check_makes_is_in_no_cycles() -> None:
     """Why the collector of cycles may be paused meanwhile."""
     module = example("gemm_sm80_fence")
@@ -139,7 +141,7 @@ def test_an_example_can_be_large(name: str, tmp_path: Path) -> None:
         static_law(program)
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", one_in(3, TWINS))
 def test_an_example_runs_as_a_program(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     printed = capsys.readouterr().out
@@ -148,7 +150,9 @@ def test_an_example_runs_as_a_program(name: str, capsys: pytest.CaptureFixture[s
 
 
 def of(twins: list[tuple[str, Twin]]) -> list[object]:
-    return [pytest.param(name, twin, id=f"{name}: {twin.mistake}") for name, twin in twins]
+    """The twins, the first of each example and the first with each id for `make test`."""
+    cases = [pytest.param(name, twin, id=f"{name}: {twin.mistake}") for name, twin in twins]
+    return of_each_family(cases, lambda name, twin: [name, twin.rule, twin.policy])
 
 
 @pytest.mark.parametrize(("name", "twin"), of(ALL))

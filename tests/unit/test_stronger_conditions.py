@@ -110,6 +110,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.thorough
 def test_rules_of_the_library_are_proved_or_vacuous_under_stronger_conditions() -> None:
     cases = [s for r in QUICK for s in strengthened(r)][::14]
     assert len(cases) > 30

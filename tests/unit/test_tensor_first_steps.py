@@ -350,28 +350,31 @@ def test_operators_by_name() -> None:
 
 
 ENDS = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 3.0, -7.0, 5.5, 1e6, -1e6, math.inf, -math.inf, math.nan]
+FRACTIONS = [0.1, -0.3, 1 / 3, -0.7, 12.3, -45.6, 1e-3, -6e-8, 1e30, -1e300]
+"""Numbers that no format holds; some are too small for the narrower formats, and some too large."""
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_floor_division_and_remainder_are_numpys(dtype: Any) -> None:
     with np.errstate(all="ignore"):
-        a, b = (v.reshape(-1) for v in np.meshgrid(np.array(ENDS, dtype), np.array(ENDS, dtype)))
-        rng = np.random.default_rng(7)
-        steps = rng.integers(-4000, 4000, (2, 500)) / 8  # remainders of these are exact in every format
-        a = np.concatenate([a, steps[0].astype(dtype)])
-        b = np.concatenate([b, steps[1].astype(dtype)])
-        x, y = Tensor(a), Tensor(b)
-        quotient, remainder = divmod(x, y)
+        numbers = np.array([*ENDS, *FRACTIONS], dtype)
+        a, b = (v.reshape(-1) for v in np.meshgrid(numbers, numbers))
+        steps = np.random.default_rng(7).integers(-4000, 4000, (2, 60)) / 8
+        c, d = steps.astype(dtype)  # remainders of these are exact in every format
+        x, y, u, v, n = (Tensor(values) for values in (a, b, c, d, numbers))
+        quotient, remainder = divmod(u, v)
         all_same(
             {
                 "//": (x // y, a // b),
                 "%": (x % y, a % b),
-                "divmod //": (quotient, a // b),
-                "divmod %": (remainder, a % b),
-                "number //": (7.5 // x, dtype(7.5) // a),
-                "// number": (x // -2, a // dtype(-2)),
-                "number %": (-7.5 % x, dtype(-7.5) % a),
-                "% number": (x % 2.5, a % dtype(2.5)),
+                "divmod //": (quotient, c // d),
+                "divmod %": (remainder, c % d),
+                "number //": (7.5 // n, dtype(7.5) // numbers),
+                "// number": (n // -2, numbers // dtype(-2)),
+                "// infinity": (n // -math.inf, numbers // dtype(-math.inf)),
+                "number %": (-7.5 % n, dtype(-7.5) % numbers),
+                "% number": (n % 2.5, numbers % dtype(2.5)),
+                "% infinity": (n % -math.inf, numbers % dtype(-math.inf)),
             }
         )
     assert (Tensor(a) // 1).dtype is Tensor(a).dtype
