@@ -23,5 +23,5 @@ def cores() -> int:
         affinity = getattr(os, "sched_getaffinity", None)
         return min(len(affinity(0)) if affinity else os.cpu_count() or 1, MOST)
     if not named.isdecimal() or not 1 <= int(named) <= MOST:
-        raise UsageError(f"{VARIABLE} is {named!r}, which is no number of threads from 1 to {MOST}")
+        raise UsageError(f"{VARIABLE} is {named!r}, which is not a number of threads from 1 to {MOST}")
     return int(named)

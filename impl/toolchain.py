@@ -79,7 +79,7 @@ class Compiler:
             )
         if not library.is_file():
             raise ToolchainError(
-                f"nothing was written by: {shlex.join(command)}",
+                f"the compiler wrote no output: {shlex.join(command)}",
                 command=command,
                 stderr=done.stderr,
                 hint=_OPTIONS,
@@ -103,7 +103,7 @@ def named() -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise ToolchainError(f"CC is {text!r}, which is no command: {error}", hint=_NAMED) from None
+        raise ToolchainError(f"CC is {text!r}, which is not a command: {error}", hint=_NAMED) from None
 
 
 def candidates() -> Iterator[tuple[str, ...]]:

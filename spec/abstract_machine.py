@@ -7,8 +7,8 @@ machine one after another (`transitions`), and what it finds is the verdict. A p
 read sequentially and read in parallel; that this is so is itself on trial (S-10).
 
 All hazards are collected. Those between the same two statements with the same id are one finding, which is the first
-of them and says how many there are; findings stand in the order in which the run meets them. A first hazard may be the
-cause of later ones, for a run goes on as if the access had been allowed; only an await that waits for ever ends it.
+of them and says how many there are. Findings are in the order of the run. The first hazard may cause later ones,
+because the run continues as if the access had been allowed; only an await that never returns ends it.
 
 The run is made twice where there is something to tell. The first one keeps of an access which statement did it. The
 second one looks only at the location of each finding, and there keeps everything (`hazard_causes`).
@@ -38,9 +38,9 @@ class Verdict:
 
     findings: tuple[Finding, ...]
     events: int
-    """How many events the run has, or had up to an await that waits for ever."""
+    """The number of events of the run, up to an await that never returns if there is one."""
     accesses: int
-    """How many uses of elements."""
+    """The number of accesses to elements."""
     policy: Policy
 
     @property

@@ -5,9 +5,9 @@ Errors
 One tree of typed errors. An error names the rule of the language that was broken (`rule`, the same id that the
 documentation and the tests use), where it happened, and what to do about it. Tests match attributes, never text.
 
-An error is also the built-in exception that a user of Python would catch in its place: a mistake in what was given is a
-``ValueError``, one in its kind a ``TypeError``, a place outside an ``IndexError``; memory and room that cannot be had
-are a ``MemoryError`` and an ``OSError``.
+An error is also the built-in exception that Python users would catch: ``ValueError`` for a wrong value, ``TypeError``
+for a wrong type, ``IndexError`` for an index out of range, ``MemoryError`` for memory that cannot be allocated, and
+``OSError`` for a full disk.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class SoundlineError(Exception):
     """Base of every error that soundline raises on purpose."""
 
     rule: Final[str | None]
-    """Id of the law that was broken, for example ``uop-reshape-c1``."""
+    """Id of the rule of the language that was broken, for example ``uop-reshape-c1``."""
 
     where: Final[str | None]
-    """The op, statement or ``file:line`` the error is about."""
+    """The op, statement or ``file:line`` where the error occurred."""
 
     hint: Final[str | None]
-    """What the reader can do about it."""
+    """How to fix it."""
 
     def __init__(
         self, message: str, *, rule: str | None = None, where: str | None = None, hint: str | None = None
@@ -46,7 +46,7 @@ class SoundlineError(Exception):
 
     @property
     def anchor(self) -> str:
-        """The anchor of this error in the index of errors: that of its law, else that of its class."""
+        """The anchor of this error in the index of errors: the id of its rule, or the name of its class."""
         return (self.rule or type(self).__name__).lower()
 
     @property
@@ -56,21 +56,21 @@ class SoundlineError(Exception):
 
 
 class IllFormed(SoundlineError, ValueError):
-    """A node breaks a constraint of the op table and is refused at construction."""
+    """A node breaks a constraint of the op table and cannot be constructed."""
 
     def __init__(self, op: str, rule: str, *, given: str, wants: str, hint: str | None = None) -> None:
         self.op = op
         self.given = given
         self.wants = wants
-        super().__init__(f"wants {wants}; given {given}", rule=rule, where=op, hint=hint)
+        super().__init__(f"expected: {wants}; got: {given}", rule=rule, where=op, hint=hint)
 
 
 class EvaluationError(SoundlineError):
-    """A program has no value: an unbound Param, or an invalid element that reaches a use (U-01)."""
+    """A program has no value: a Param is unbound, or an invalid element is used (U-01)."""
 
 
 class ScheduleError(SoundlineError, ValueError):
-    """An OptOp does not apply to a kernel; carries the OptOp and the axis, what was given and what is wanted (U-50)."""
+    """An OptOp cannot be applied to a kernel; has the OptOp, the axis, and what was expected and given (U-50)."""
 
     def __init__(
         self, opt: str, rule: str, *, given: str, wants: str, axis: str | None = None, hint: str | None = None
@@ -80,11 +80,11 @@ class ScheduleError(SoundlineError, ValueError):
         self.given = given
         self.wants = wants
         about = f" of {axis}" if axis else ""
-        super().__init__(f"wants {wants}; given {given}{about}", rule=rule, where=opt, hint=hint)
+        super().__init__(f"expected: {wants}; got: {given}{about}", rule=rule, where=opt, hint=hint)
 
 
 class StageError(SoundlineError):
-    """A lowering stage broke its invariant; carries every violation, of which `rule` names the first."""
+    """A lowering stage broke its invariant; has all violations, and `rule` is that of the first."""
 
     def __init__(self, stage: str, violations: tuple[tuple[str, str], ...]) -> None:
         self.violations = violations
@@ -93,20 +93,20 @@ class StageError(SoundlineError):
 
 
 class SynchronizationError(SoundlineError):
-    """A timeline, fence or barrier that the law of Spork refuses; carries what was given and what is wanted."""
+    """A timeline, fence or barrier that Spork does not allow; has what was expected and given."""
 
     def __init__(self, statement: str, rule: str, *, given: str, wants: str, hint: str | None = None) -> None:
         self.given = given
         self.wants = wants
-        super().__init__(f"wants {wants}; given {given}", rule=rule, where=statement, hint=hint)
+        super().__init__(f"expected: {wants}; got: {given}", rule=rule, where=statement, hint=hint)
 
 
 class GradientError(SoundlineError, ValueError):
-    """A gradient that the law does not give: through an op without adjoint, or of what is no float."""
+    """A gradient that does not exist: through an op without an adjoint, or of a value that is not a float."""
 
 
 class TextError(SoundlineError, ValueError):
-    """A text is no program, or a program has no text; carries line and column, counted from 1, and shows the line."""
+    """A text is not a program, or a program has no text form; has line and column, counted from 1, and the line."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class TextError(SoundlineError, ValueError):
 
 
 class ProgramError(SoundlineError):
-    """A Spork program is not well formed; carries file, line and column, counted from 1, and shows the line."""
+    """A Spork program is not well-formed; has file, line and column, counted from 1, and shows the line."""
 
     def __init__(
         self,
@@ -149,10 +149,10 @@ class ProgramError(SoundlineError):
 
 
 class StaticError(ProgramError):
-    """A statement of a Spork program breaks a law about threads, memory or synchronization; shows the statement.
+    """A statement of a Spork program breaks a condition on threads, memory or synchronization; shows the statement.
 
-    Carries what was given and what is wanted. `most` is the greatest loop count that the threads would allow, where
-    that is what is wrong. Where a chapter of the law has refused the statement, its own error is the cause.
+    Has what was expected and given. If a loop count is too large, `most` is the largest count that the threads permit.
+    If a function of the specification refused the statement, the error of that function is the cause.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class StaticError(ProgramError):
         self.wants = wants
         self.most = most
         super().__init__(
-            f"{subject}: wants {wants}; given {given}",
+            f"{subject}: expected: {wants}; got: {given}",
             rule=rule,
             file=file,
             line=line,
@@ -185,7 +185,7 @@ class StaticError(ProgramError):
 
 
 class RuleError(SoundlineError):
-    """A rewrite rule is not a rule: bad syntax, unknown name, ill-typed sides, unbound variable, duplicate name."""
+    """A mistake in a rewrite rule: bad syntax, unknown name, ill-typed sides, unbound variable, duplicate name."""
 
     def __init__(
         self,
@@ -203,35 +203,35 @@ class RuleError(SoundlineError):
 
     @property
     def anchor(self) -> str:
-        """The anchor of the class, because `rule` may be the id of a reader's own rule."""
+        """The anchor of the class, because `rule` may be the id of a user's rule."""
         rule = self.rule or ""
         return rule if rule.startswith("uop-") else type(self).__name__.lower()
 
 
 class UsageError(SoundlineError, ValueError):
-    """The command line or an API call was given something that it cannot take."""
+    """An argument of the command line or of an API call is not valid."""
 
 
 class WrongType(UsageError, TypeError):
-    """An API call was given a thing of the wrong kind: text where a number is wanted, or a dtype that is none."""
+    """An argument has the wrong type: a string instead of a number, or an unknown dtype."""
 
 
 class WrongIndex(UsageError, IndexError):
-    """An axis or an index that is outside of what it is to choose from."""
+    """An axis or an index is out of range."""
 
 
 class TracingError(UsageError, TypeError):
-    """A number was asked of a tensor that has none yet, since it depends on an argument of a function being traced."""
+    """A value was requested of a tensor that has none, because it depends on an argument of a traced function."""
 
 
 class OutOfMemoryError(SoundlineError, MemoryError):
-    """Memory that the machine does not give; says how many bytes and what for."""
+    """Memory could not be allocated; says how many bytes and for what."""
 
 
 class CollectiveError(SoundlineError):
-    """A collective unit, a loop over threads, a choice of warps or an index of distributed memory breaks its law.
+    """A collective unit, a loop over threads, a choice of warps or an index of distributed memory breaks a condition.
 
-    `most` is the greatest loop count that the threads would allow, where that is what is wrong.
+    If a loop count is too large, `most` is the largest count that the threads permit.
     """
 
     def __init__(
@@ -248,15 +248,15 @@ class CollectiveError(SoundlineError):
         self.given = given
         self.wants = wants
         self.most = most
-        super().__init__(f"wants {wants}; given {given}", rule=rule, where=subject, hint=hint)
+        super().__init__(f"expected: {wants}; got: {given}", rule=rule, where=subject, hint=hint)
 
 
 class CompileError(SoundlineError):
-    """A program cannot be lowered or compiled; the message says which stage refused it and why."""
+    """A program cannot be lowered or compiled; the message names the stage and the reason."""
 
 
 class ToolchainError(CompileError):
-    """The C compiler is missing or failed; carries its command line and what it printed."""
+    """The C compiler is missing or failed; has its command line and output."""
 
     def __init__(
         self, message: str, *, command: tuple[str, ...] = (), stderr: str = "", hint: str | None = None
@@ -267,7 +267,7 @@ class ToolchainError(CompileError):
 
 
 class NoSpaceError(ToolchainError, OSError):
-    """There is no folder with room for a compiled program, neither the cache nor a temporary one."""
+    """There is no directory with enough space for a compiled program, neither the cache nor a temporary one."""
 
     def __init__(
         self, message: str, *, command: tuple[str, ...] = (), stderr: str = "", hint: str | None = None

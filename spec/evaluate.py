@@ -75,7 +75,7 @@ def _buffer_contents(node: UOp, value: Any) -> Array:
     array = bound_value(value, node.dtype)
     if array.shape != node.shape:
         raise EvaluationError(
-            f"contents of shape {array.shape} are given where {node.shape} are wanted",
+            f"contents have shape {array.shape}, but {node.shape} is expected",
             rule="uop-buffer-shape",
             where=f"Buffer {node.arg.slot}",
         )
@@ -175,7 +175,9 @@ def _invoked(frame: Frame, call: UOp) -> list[Write]:
         if values[k] != after[k]:
             if not in_memory(frame, argument):
                 raise EvaluationError(
-                    "a kernel writes an argument that is no place", rule="uop-call-sem", where="Call"
+                    "a kernel writes an argument that is not a memory location",
+                    rule="uop-call-sem",
+                    where="Call",
                 )
             _check_apart(frame, argument, arguments[:k] + arguments[k + 1 :])
             found += _changes(place(frame, argument), values[k], after[k])

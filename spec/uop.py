@@ -92,7 +92,10 @@ def _check_arity(entry: Entry, src: tuple[Any, ...]) -> None:
             entry.op.name, f"uop-{entry.slug}-src", given=repr(bad), wants=f"UOps as sources ({names})"
         )
     raise IllFormed(
-        entry.op.name, f"uop-{entry.slug}-src", given=f"{len(src)} sources", wants=f"the sources ({names})"
+        entry.op.name,
+        f"uop-{entry.slug}-src",
+        given=f"{len(src)} source{'' if len(src) == 1 else 's'}",
+        wants=f"the sources ({names})",
     )
 
 

@@ -46,9 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="args",
         default=[],
     )
-    parser.addini(
-        "soundline_budget", "what one goal may cost: seconds, or quick, normal, deep", default="normal"
-    )
+    parser.addini("soundline_budget", "limit for one goal: seconds, or quick, normal, deep", default="normal")
     parser.addini(
         "soundline_rule_time", "seconds that one rule may take; default: those of ten goals", default=""
     )

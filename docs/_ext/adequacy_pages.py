@@ -34,16 +34,16 @@ def adequacy() -> str:
 
 
 _HAZARDS = (
-    "How many programs the machine refuses for a hazard, and of how many of them, which have no other hazard, an "
-    "interleaving is shown that goes wrong.\n"
+    "For each hazard: how many programs the machine rejects for it, and for how many of these, without "
+    "other hazards, a wrong interleaving is found.\n"
 )
 _REFUSALS = (
-    "Programs that the machine refuses and that no interleaving gets wrong, with the reason. A race that stores the "
-    "same value twice is one still.\n"
+    "Programs that the machine rejects although no interleaving is wrong, with the reason. A race that "
+    "stores the same value twice is still a race.\n"
 )
 _SLIPS = (
-    "A mistake is noticed by this court, which finds a program that the changed machine accepts though an interleaving "
-    "is wrong, or refuses though it is correct by construction; or else by a unit test.\n"
+    "A mistake is noticed by this comparison, if the changed machine accepts a program with a wrong "
+    "interleaving or rejects a program that is correct by construction, or else by a unit test.\n"
 )
 
 
@@ -56,8 +56,8 @@ def _said(programs: Mapping[str, Any], command: str) -> str:
     found = "**No disagreement**" if none else f"**{wrong + refused} disagreements**"
     return (
         f"{found} in {programs['judged']:,} programs and {programs['interleavings']:,} interleavings: "
-        f"{wrong} programs were accepted though an interleaving is wrong, {refused} refused though they are correct "
-        f"by construction. This repeats it, or goes on from there:\n\n{block('sh', command)}"
+        f"{wrong} programs were accepted although an interleaving is wrong, {refused} rejected although "
+        f"they are correct by construction. This command repeats or continues the run:\n\n{block('sh', command)}"
     )
 
 

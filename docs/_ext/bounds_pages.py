@@ -41,11 +41,11 @@ def summary() -> str:
 
 
 MEANING = {
-    "proved": "for everything that the obligation speaks of, by the solver",
-    "exhaustive": "tried on everything that the obligation speaks of",
-    "inclusion": "values are only moved, or the row is the range of the dtype; tried on programs",
-    "sampled": "tried at chosen intervals and values: a check of the others, and no proof",
-    "shown": "the difference that the obligation promises was computed",
+    "proved": "proved by the solver for all cases",
+    "exhaustive": "tested on all cases",
+    "inclusion": "values are only moved, or the interval is the range of the dtype; tested on programs",
+    "sampled": "tested at chosen intervals and values; this is no proof",
+    "shown": "the expected difference was computed",
     "refuted": "wrong, with a counterexample",
     "unknown": "undecided",
 }
@@ -100,7 +100,7 @@ def witnesses() -> str:
         witness = next((o["witness"] for o in group if o["witness"]), "")
         if witness:
             found.append((_link(op), code(witness)))
-    return table(("op", "where the interval is wider than the values"), found, widths=(15, 85))
+    return table(("op", "an example where the interval is wider than the values"), found, widths=(15, 85))
 
 
 def refuted() -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from rst import bullets, folded
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPORK = "prog|mem|instr|coll|dist|fence|bar|tl|mach|seq|static"
@@ -43,3 +46,10 @@ def tests_by_citation() -> dict[str, list[Test]]:
                 for letter, number in _IN_NAME.findall(node.name):
                     found[f"{letter.upper()}-{number}"].add(test)
     return {key: sorted(tests) for key, tests in found.items()}
+
+
+def listed(tests: Iterable[Test], said: str) -> str:
+    """Tests behind one line that counts them: `said` follows the number, as in "cite U-07"."""
+    found = list(tests)
+    links = bullets(f":source:`{t.name} <{t.path}:{t.line}>`" for t in found)
+    return folded(f"{len(found)} {'tests' if len(found) > 1 else 'test'} {said}", links)

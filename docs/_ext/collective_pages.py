@@ -21,9 +21,9 @@ SAID = {
     "cuda_agnostic_sub_cta": "any threads of one CTA: the collective in the picture is the largest",
     "cuda_agnostic_intact_cta": "all threads of any CTAs: the collective in the picture is the largest",
     "2 * cuda_warp": "N times the unit: here two warps that follow each other",
-    "cuda_threads_strided(4, 16)": "the first 4 threads of 16, and so on; N of it are N such rows",
-    "8 * cuda_threads_strided(4, 16)": "eight rows of it: 32 threads that are no warp",
-    "cuda_cta_in_cluster_strided(2)": "one CTA of a cluster in rows of two; N of it are a column",
+    "cuda_threads_strided(4, 16)": "the first 4 of every 16 threads; N times the unit is N such rows",
+    "8 * cuda_threads_strided(4, 16)": "eight rows of it: 32 threads that are not a warp",
+    "cuda_cta_in_cluster_strided(2)": "one CTA of a cluster in rows of two; N times the unit is a column",
 }
 """The units of the table, with which threads they are."""
 

@@ -51,20 +51,21 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "reduce",
         ("elementwise", "movement"),
-        "Folds along axes, float folds in their order. Folds over Ranges belong to it for those who claim memory and "
-        "order as well.",
+        "Reductions along axes; for floats in the defined order. Reductions over Ranges are included for "
+        "those who also claim memory and order.",
     ),
-    Claim("call", ("elementwise",), "Functions by substitution, opaque calls, tuples."),
+    Claim("call", ("elementwise",), "Functions (by substitution), opaque calls, tuples."),
     Claim(
         "memory and order",
         ("elementwise", "movement"),
-        "Storage, versions of it, effects, loops of every AxisType, and the error for effects that nothing orders.",
+        "Storage, versions of it, effects, loops of every AxisType, and the error for unordered effects.",
     ),
     Claim(
         "codegen",
         ("elementwise", "movement", "memory and order"),
         "Grids, barriers, blocks, atomic adds, tensor cores, truncating division. The ops of this group are outside "
-        "the core of the language and may change; Ins and Custom have no meaning, and a program with them no value.",
+        "the core of the language and may change; Ins and Custom have no meaning, so a "
+        "program that contains them has no value.",
     ),
 )
 
@@ -163,7 +164,7 @@ def suites() -> str:
     files = [SUITES / name for name in counted if (SUITES / name).exists()]
     files += [p for p in sorted(SUITES.glob("test_*.py")) if p not in files and p.name != "test_counts.py"]
     if not files:
-        return "There are no suites of others in this copy of the source.\n"
+        return "This copy of the source has no suites of other projects.\n"
     rows = [
         (f":source:`{p.name} <tests/conformance/{p.name}>`", _says(p), *_counts(p, counted)) for p in files
     ]

@@ -112,10 +112,11 @@ IDIOMS: tuple[Idiom, ...] = (
             Await(groups[i], cuda_in_order, 0)
         Fence(cuda_in_order, cuda_in_order)  # the shared memory ends
         """,
-        "two groups may still be under way",
+        "two groups may still be in flight",
         ("Await(groups[i], cuda_in_order, 1)", "Await(groups[i], cuda_in_order, 2)"),
         "mach-read-raw",
-        "A commit group belongs to the thread that commits it. The fence after the wait tells the other threads.",
+        "A commit group belongs to the thread that commits it. The fence after the wait synchronizes the "
+        "other threads.",
     ),
     Idiom(
         "One thread arrives for its warp",
@@ -144,12 +145,12 @@ IDIOMS: tuple[Idiom, ...] = (
                 y[0, t] = s[31 - t]
         Fence(cuda_in_order, cuda_in_order)  # the shared memory ends
         """,
-        "the warp does not meet before its thread arrives",
+        "the warp does not synchronize before its thread arrives",
         ("Fence(cuda_in_order, cuda_in_order)", ""),
         "mach-read-raw",
     ),
     Idiom(
-        "Some warps meet, and not the whole CTA",
+        "Some warps synchronize, not the whole CTA",
         """
         // two groups of two warps
         s[g][t] = x[g][t];
@@ -174,7 +175,7 @@ IDIOMS: tuple[Idiom, ...] = (
         "mach-write-war",
         "A fence is executed by one warp, by a whole CTA or by a whole cluster (``bar.sync`` with a number of "
         "threads is not "
-        "generated). Groups in between meet at an mbarrier.",
+        "generated). Other groups of warps synchronize at an mbarrier.",
         threads=128,
     ),
     Idiom(
@@ -209,13 +210,13 @@ IDIOMS: tuple[Idiom, ...] = (
         ("ReverseAwait(ring, cuda_in_order, ~2)", "ReverseAwait(ring, cuda_in_order, ~3)"),
         "mach-write-war",
         "One barrier with two sides is both rings: its *forward* side is ``full``, its *reverse* side ``empty``. "
-        "Slots and "
-        "parities are not written: ``~N`` is the await of the arrive N back, and the generated code counts both. "
-        "A barrier is therefore not indexed by a stage (``full[k % 2]`` is refused, :law:`dist-barrier-c1`): an index "
-        "tells collectives apart.",
+        "You do not write slots and parities: ``~N`` awaits the arrive N steps back, and the generated code "
+        "counts both. "
+        "A barrier is therefore not indexed by a stage (``full[k % 2]`` is refused, :law:`dist-barrier-c1`): "
+        "an index distinguishes collectives.",
     ),
     Idiom(
-        "One lane gives a slot of the ring back",
+        "One lane releases a slot of the ring",
         """
         y[k][lane] = s[k % 2][31 - lane];
         __syncwarp();
@@ -268,12 +269,12 @@ IDIOMS: tuple[Idiom, ...] = (
                 ReverseArrive(cuda_in_order, 1) >> ring
         Fence(cuda_in_order, cuda_in_order)  # the shared memory ends
         """,
-        "the consumers wait for the stage before",
+        "the consumers wait for the previous stage",
         ("Await(ring, cuda_in_order, ~0)", "Await(ring, cuda_in_order, ~1)"),
         "mach-read-raw",
         "All statements of one side of a barrier are executed by the same threads: two blocks of warps that each "
         "await it "
-        "are refused (:law:`dist-barrier-c2`), because the count of arrivals could not be one number. Let both groups "
+        "are refused (:law:`dist-barrier-c2`), because the number of arrivals would not be the same. Let both groups "
         "execute the "
         "await and the arrive together, and divide them in between with ``cuda_threads`` or ``CudaWarps``; or "
         "give each "
@@ -314,8 +315,8 @@ IDIOMS: tuple[Idiom, ...] = (
         ("Fence(cuda_in_order, cuda_generic_and_async_proxy)", "Fence(cuda_in_order, cuda_in_order)"),
         "mach-write-waw",
         "The instruction of the library is one of a warp, which elects the thread that issues it and announces "
-        "the bytes; so "
-        "it stands under ``CudaWarps(0, 1)`` and not under one thread. ``>> ready`` and the Arrive are the "
+        "the bytes; so it is inside ``CudaWarps(0, 1)`` and not in a loop over threads. ``>> ready`` and the "
+        "Arrive are the "
         "``expect_tx``.",
         whole=True,
     ),
@@ -336,9 +337,9 @@ IDIOMS: tuple[Idiom, ...] = (
         "the result goes to the register that is read",
         ("cuda_shfl_xor_f32(w[:], v[:], mask=16)", "cuda_shfl_xor_f32(v[:], v[:], mask=16)"),
         "seq-overlap",
-        "What an instruction writes is touched through no other operand: read as a sequential program, the loop "
-        "over lanes "
-        "would see lanes that were already written. A second register costs nothing, for the compiler assigns both to "
+        "Memory that an instruction writes must not be accessed through another operand: in the sequential "
+        "reading, the loop over lanes would read lanes that were already written. A second register "
+        "costs nothing, because the compiler assigns both to "
         "one. ``cuda_warp_sum_f32`` is all five steps.",
         threads=32,
     ),
@@ -357,7 +358,7 @@ REFUSED = {
         """,
         "dist-barrier-c1",
     ),
-    "two groups that await in blocks of their own": (
+    "two groups that await in separate blocks": (
         """
         ring: barrier @ CudaMbarrier
         Arrive(cuda_in_order, 1) >> ring
@@ -379,21 +380,18 @@ REFUSED = {
 """What the page says to be refused, and by which id."""
 
 LEFT_OUT = {
-    "``tcgen05`` and tensor memory (sm_100)": "the source has no timeline for them; they would be new "
-    "instructions and a new "
-    "memory",
-    "programmatic dependent launch": "kernels of a program follow each other; an overlap would need a signature "
-    "of its own",
-    "named barriers (``bar.sync id, count``)": "an mbarrier with the threads that meet (above)",
-    "conditions that depend on data": "control is decided by sizes, loop indices and thread numbers, so that the "
-    "machine can "
-    "follow every thread; choose values by a conditional expression instead",
-    "loops whose length depends on data": "as above; run to the greatest length and choose values",
+    "``tcgen05`` and tensor memory (sm_100)": "the source has no timeline for them; they would need new "
+    "instructions and a new memory",
+    "programmatic dependent launch": "the kernels of a program run one after another; overlap would need a "
+    "separate signature",
+    "named barriers (``bar.sync id, count``)": "an mbarrier with the threads that synchronize (above)",
+    "conditions that depend on data": "control flow depends only on sizes, loop indices and thread numbers, "
+    "so that the machine can follow every thread; select values by a conditional expression instead",
+    "loops whose length depends on data": "as above; run to the maximal length and select values",
     "warp votes, ``match`` and ``activemask``": "what the lanes of a warp do together is a shuffle or a warp reduction",
-    "``volatile``, ``ld.acquire``, ``st.release``, ``__threadfence``": "communication is by fences and barriers; "
-    "across CTAs "
-    "it ends with the kernel, or goes by atomics that add",
-    "cooperative grid synchronization": "the end of a kernel is where all CTAs meet",
+    "``volatile``, ``ld.acquire``, ``st.release``, ``__threadfence``": "threads communicate by fences and "
+    "barriers; CTAs communicate at the end of the kernel, or by atomic additions",
+    "cooperative grid synchronization": "all CTAs synchronize only at the end of a kernel",
     "dynamic shared memory sizes": "sizes of storage are those of the program's sizes, known at launch",
 }
 """What CUDA has and Spork has not, and what stands for it."""

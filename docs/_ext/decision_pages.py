@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import findings_pages
-from citations import tests_by_citation
+from citations import listed, tests_by_citation
 from rst import escape, label, prose, title
 
 from soundline.spec.decisions.table import CHAPTERS, Decision, ops_under
@@ -39,10 +39,5 @@ def _decision(decision: Decision) -> str:
 def _fields(decision: Decision) -> str:
     ops = ", ".join(f":ref:`{TABLE[op].title} <op-{TABLE[op].slug}>`" for op in ops_under(decision))
     tests = tests_by_citation().get(decision.id, [])
-    held = ", ".join(f":source:`{t.name} <{t.path}:{t.line}>`" for t in tests[:8])
-    more = f" and {len(tests) - 8} more" if len(tests) > 8 else ""
-    fields = []
-    if ops:
-        fields.append(f":Ops: {ops}")
-    fields.append(f":Tests: {held}{more}" if tests else ":Tests: none cites this id yet")
-    return "\n".join(fields) + "\n"
+    fields = f":Ops: {ops}\n" if ops else ""
+    return f"{fields}\n{listed(tests, f'of {decision.id}') if tests else 'No test cites this id yet.'}\n"

@@ -48,10 +48,11 @@ def _summary(result: dict[str, Any]) -> str:
     repeat = COMMAND.replace("--engine", " ".join(["--engine", *_options(result["engine"])]))
     return (
         f"The engine made **{s['rewrites']:,} rewrites in {s['graphs']:,} graphs. {s['proved']:,} of them "
-        f"({share:.2f} %) are proved**, {s['evaluated']:,} were evaluated only{rest}; {wrong}. Because equal rewrites "
-        f"are one, that took {s['views']:,} views and {s['obligations']:,} obligations. {s['compared whole']:,} "
-        f"rewritten graphs were evaluated before and after as well, on {s['inputs']:,} inputs. It took "
-        f"{s['seconds']:.0f} s with {s['jobs']} processes. This repeats it:\n\n" + block("sh", repeat)
+        f"({share:.2f} %) are proved**, {s['evaluated']:,} were evaluated only{rest}; {wrong}. Equal "
+        f"rewrites are validated once, so this took {s['views']:,} views and {s['obligations']:,} obligations. "
+        f"{s['compared whole']:,} "
+        f"rewritten graphs were also evaluated before and after, on {s['inputs']:,} inputs. It took "
+        f"{s['seconds']:.0f} s with {s['jobs']} processes. This command repeats it:\n\n" + block("sh", repeat)
     )
 
 
@@ -89,8 +90,8 @@ def _silent(result: dict[str, Any]) -> str:
     names = result["engine"]["never fired"]
     listed = ", ".join(code(n) for n in names)
     return (
-        f"{len(names)} rules found nothing to do. Most come after another rule that does what they would do, or wait "
-        f"for a pattern that is rare. {listed}\n"
+        f"{len(names)} rules were never applied. Most of them follow another rule that does the same, or "
+        f"need a rare pattern. {listed}\n"
     )
 
 

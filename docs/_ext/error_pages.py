@@ -60,7 +60,7 @@ def _ops() -> list[Row]:
 SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     (
         "By constraint",
-        "An ``IllFormed`` error names in ``.rule`` the constraint of a node, a ``GradientError`` a missing adjoint.",
+        "An ``IllFormed`` error names the constraint that a node breaks, and a ``GradientError`` the missing adjoint.",
         [*_ops(), *_rows(composition_pages.constraints(), code)],
     ),
     (
@@ -70,17 +70,17 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
     ),
     (
         "By collective",
-        "A ``CollectiveError`` names a condition of threads or distributed memory, in a program a ``StaticError``.",
+        "A ``CollectiveError``, or in a program a ``StaticError``, names a condition on threads or distributed memory.",
         _rows(spork_laws.constraints("collective_units")),
     ),
     (
         "By condition of a Spork program",
-        "A ``ProgramError``, or a ``StaticError``, names the condition that a program broke, and shows the place.",
+        "A ``ProgramError`` or a ``StaticError`` names the condition that a program breaks, and shows the line.",
         _rows(spork_laws.constraints("spork_conditions")),
     ),
     (
         "By timeline, fence, barrier and hazard",
-        "A ``SynchronizationError`` names what is broken, in a program a ``StaticError``; hazards have ids too.",
+        "A ``SynchronizationError``, or in a program a ``StaticError``, names a condition. Hazards have ids too.",
         _rows(spork_laws.constraints("synchronization")),
     ),
 )
@@ -98,7 +98,7 @@ def errors() -> str:
     parts = [title("By class", "-")]
     parts += [_class(c) for c in classes()]
     parts.append(title("By kind of mistake", "-"))
-    parts.append("What can be wrong with a rule file, in the words of reports (:doc:`cli`).\n")
+    parts.append("The kinds of mistakes in rule files, as reports name them (:doc:`cli`).\n")
     kinds = [(f":here:`{kind}`", prose(text)) for kind, text in KINDS.items()]
     parts.append(table(("kind", "means"), kinds, widths=(22, 78)))
     for name, sentence, rows in SECTIONS:
@@ -106,7 +106,7 @@ def errors() -> str:
         parts += [title(name, "-"), f"{sentence}\n"]
         parts.append(table(("id", "of", "what must hold"), linked, widths=(32, 18, 50)))
     parts.append(title("By decision", "-"))
-    parts.append("Errors that no single constraint explains name the decision they rest on.\n")
+    parts.append("An error that is not about a single constraint names the decision on which it rests.\n")
     decided = [(f":here:`{d.id}`", f"{law(d.id)} {escape(d.title)}") for d in DECISIONS.values()]
     parts.append(table(("id", "decision"), decided, widths=(20, 80)))
     return "\n".join(parts)

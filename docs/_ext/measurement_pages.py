@@ -45,7 +45,7 @@ def runtime_costs() -> str:
         ),
         ("each further command", _both(found["commands"], "nanoseconds_per_further_command", "ns"), "—"),
         (
-            "sharing a command with a worker",
+            "sharing a command with a worker thread",
             _both(found["pool"], "microseconds_per_shared_command", "µs"),
             "—",
         ),
@@ -95,13 +95,13 @@ def _costs(result: dict[str, Any]) -> str:
     rows = []
     if "prover" in result:
         p = result["prover"]
-        what = f"judging {p['rules']} rules at {p['layers']} layers"
+        what = f"verifying {p['rules']} rules at {p['layers']} layers"
         rows.append((what, f"{p['cold_seconds']} s", f"{p['cached_seconds']} s"))
         rows.append(("per rule", f"{p['cold_seconds_per_rule']} s", f"{p['cached_seconds_per_rule']} s"))
         if "goals" in p:
             g = p["goals"]
             rows.append((f"one of {g['count']:,} goals, median", f"{1000 * g['median_seconds']:.1f} ms", "—"))
-            rows.append(("95 % of the goals are within", f"{1000 * g['p95_seconds']:.0f} ms", "—"))
+            rows.append(("95 % of the goals take at most", f"{1000 * g['p95_seconds']:.0f} ms", "—"))
             rows.append(("the slowest goal", f"{g['slowest_seconds']:.1f} s", "—"))
     c = result["compile"]
     rows.append(("compiling gemm + bias + softmax", f"{c['cold_seconds']} s", f"{c['cached_seconds']} s"))

@@ -51,7 +51,7 @@ def _facts(one: Memory) -> list[tuple[str, str]]:
         ("lies in", law.SPACES[one.space]),
         (
             "a shard is owned by",
-            code(str(one.native)) if one.native else "nobody: it is not shared out",
+            code(str(one.native)) if one.native else "none: it is not divided into shards",
         ),
         ("usage-tl of an access", code(one.usage)),
         ("allocated on", "nowhere: windows are of it" if one.window else code(one.allocated)),
@@ -61,7 +61,7 @@ def _facts(one: Memory) -> list[tuple[str, str]]:
         ("holds", scalars + sizes + _shape(one)),
         (
             "an access by a collective is",
-            "one access of all its threads" if one.convergent else "an access by each of its threads",
+            "a single access of all its threads" if one.convergent else "an access by each of its threads",
         ),
     ]
 

@@ -37,8 +37,8 @@ def rule_mutation() -> str:
         "no" if total["score"] is None else f"{floor(1000 * total['score']) / 10} %"
     )  # no better than it is
     said = (
-        f"**{score} of {total['tried'] - total['as_true']:,} wrong mutants are not proved**; {total['as_true']:,} more "
-        f"are as true as the rule. {total['tried']:,} of {total['possible']:,} possible mutants were tried.\n"
+        f"**{score} of {total['tried'] - total['as_true']:,} wrong mutants are not proved**; {total['as_true']:,} "
+        f"more are as correct as the rule. {total['tried']:,} of {total['possible']:,} possible mutants were tried.\n"
     )
     names = (
         "possible",
@@ -76,8 +76,8 @@ def _summary(result: dict[str, Any]) -> str:
     return (
         f"**{score:.1f} % of {total['tried'] - total['excused']} mutants were noticed**, {outcome}: the run fails "
         f"below {threshold:.0f} %. They are a random sample of {total['possible']} possible ones, about as many of "
-        "each target, so that a small target counts as much as a large one. The score is that of the tests as they "
-        "stood when it was taken: what survived then may be noticed by now. This repeats it:\n\n"
+        "each target, so that a small target counts as much as a large one. The score is that of the tests "
+        "at the time of the run; they may notice more by now. This command repeats it:\n\n"
         + block("sh", result["command"])
     )
 
@@ -127,7 +127,7 @@ def _place(path: str) -> str:
 
 
 def _judged() -> str:
-    said = "Survivors that were studied and found to be the same program, or a difference that no test should fix.\n\n"
+    said = "Survivors that are equivalent programs, or that differ in a way that no test should fix.\n\n"
     rows = [(_place(j.path), code(j.before), code(j.after), escape(j.why)) for j in JUDGED]
     return said + table(("module", "before", "after", "why"), rows) if rows else "Nothing yet.\n"
 

@@ -11,7 +11,7 @@ import optop_pages
 import special_cases
 import spork_laws
 import status_matrix
-from citations import Test, tests_by_citation
+from citations import listed, tests_by_citation
 from rst import block, bullets, code, escape, label, law, prose, table, title
 
 from soundline.spec.decisions.table import DECISIONS
@@ -93,7 +93,7 @@ def _inputs(entry: Entry) -> str:
     listed = (
         table(("", "name", "how many", "what"), rows, widths=(8, 14, 18, 60)) if rows else "No sources.\n"
     )
-    sources = f"A wrong number or kind of sources is refused under :anchor:`{entry.law_id('src')}`.\n"
+    sources = f"A wrong number or kind of sources is rejected with the id :anchor:`{entry.law_id('src')}`.\n"
     arg = f"**arg:** {prose(entry.arg)} (:anchor:`{entry.law_id('arg')}`)\n"
     return f"{listed}\n{sources}\n{arg}"
 
@@ -105,7 +105,7 @@ def _properties(entry: Entry) -> str:
 
 def _constraints(entry: Entry) -> str:
     if not entry.constraints:
-        return "None beyond the number and kind of its inputs.\n"
+        return "Only the number and kind of its inputs.\n"
     rows = [(f"C{n}", prose(c.text), f":anchor:`{c.id}`") for n, c in enumerate(entry.constraints, 1)]
     return table(("", "condition", "id"), rows, widths=(8, 62, 30))
 
@@ -137,10 +137,8 @@ def _accuracy(entry: Entry) -> list[str]:
         )
         for dtype, found in stated.items()
     ]
-    how = (
-        "The result is that of one program, bit for bit. How far it is from the real function (:law:`U-11`), "
-    )
-    where = "in units in the last place; :doc:`/chapters/spec.accuracy` says which points:\n"
+    how = "The result is defined bit for bit by one program. Its distance from the real function (:law:`U-11`), "
+    where = "is given in units in the last place; :doc:`/chapters/spec.accuracy` says at which points:\n"
     heads = ("dtype", "the law's bound", "greatest error found", "measured on")
     return [title("Accuracy", "-"), f"{how}{where}", table(heads, rows, widths=(20, 25, 30, 25))]
 
@@ -162,20 +160,14 @@ def _links(entry: Entry) -> str:
     prefix = f"uop-{entry.slug}-"
     citing = sorted({t for key, found in tests.items() if key.startswith(prefix) for t in found})
     naming = [t for t in tests.get(f"Op.{entry.op.name}", []) if t not in citing]
-    lines = [f"Entry: {status_matrix.entry_link(entry)}"]
+    parts = [f"Entry: {status_matrix.entry_link(entry)}\n"]
     if citing:
-        lines.append("Tests that cite its ids: " + ", ".join(_test(t) for t in citing))
+        parts.append(listed(citing, "of its laws"))
     if naming:
-        shown = ", ".join(_test(t) for t in naming[:12])
-        more = f" and {len(naming) - 12} more" if len(naming) > 12 else ""
-        lines.append(f"Tests that use it: {shown}{more}")
+        parts.append(listed(naming, "that use it"))
     if not citing and not naming:
-        lines.append("No test names it by itself; tests over the whole table cover it.")
-    return bullets(lines)
-
-
-def _test(test: Test) -> str:
-    return f":source:`{test.name} <{test.path}:{test.line}>`"
+        parts.append("No test names it by itself; tests over the whole table cover it.\n")
+    return "\n".join(parts)
 
 
 def registered_ids() -> list[str]:

@@ -7,6 +7,7 @@ from functools import partial
 
 import adequacy_pages
 import attack_pages
+import beside_pages
 import bounds_pages
 import chapter_pages
 import cli_pages
@@ -38,6 +39,7 @@ import status_matrix
 import synchronization_pages
 
 PARTS: dict[str, Callable[[], str]] = {
+    "beside": beside_pages.beside,
     "bounds": bounds_pages.bounds,
     "changes": history_pages.changes,
     "chapters-of-the-law": partial(chapter_pages.index, "spec"),

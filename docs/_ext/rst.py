@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import indent
 
 ID = re.compile(r"\b(?:[US]-\d{2}|uop-[a-z0-9]+-[a-z0-9-]*[a-z0-9])\b")
 _MARKUP = re.compile(r"([\\*`|_<>])")
@@ -75,3 +76,8 @@ def bullets(items: Iterable[str]) -> str:
 def fields(rows: Iterable[tuple[str, str]]) -> str:
     """A list of named facts. What they say is reStructuredText already."""
     return "".join(f":{name}: {text}\n" for name, text in rows)
+
+
+def folded(summary: str, body: str) -> str:
+    """One line that opens on `body`, for lists that few readers want."""
+    return f".. folded:: {summary}\n\n{indent(body, '   ')}\n"

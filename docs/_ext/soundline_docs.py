@@ -10,10 +10,14 @@ does a registered id that no page states.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import subprocess
 import sys
 import tempfile
+from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,9 @@ import spork_pages
 from docutils import nodes
 from docutils.statemachine import StringList
 from parts import PARTS
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -88,13 +94,28 @@ class Example(SphinxDirective):
         return [nodes.container("", shown, printed, classes=["example"])]
 
 
+class Folded(SphinxDirective):
+    """`.. folded:: SUMMARY` shows one line that opens on what stands under it."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """The content between the tags of HTML; other writers show it open."""
+        opening = f'<details class="folded"><summary>{escape(self.arguments[0])}</summary>'
+        return [
+            nodes.raw("", opening, format="html"),
+            *self.parse_content_to_nodes(),
+            nodes.raw("", "</details>", format="html"),
+        ]
+
+
 class Law(SphinxRole):
     """A link to an id of the law, shown as the id."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Leave the resolution to the standard domain, which knows every label."""
-        from sphinx.addnodes import pending_xref
-
         target = self.text.lower()
         reference = pending_xref(
             "",
@@ -165,6 +186,37 @@ def write_pages(app: Sphinx) -> None:
                 path.write_text(text)
 
 
+class OwnNames(SphinxPostTransform):
+    """A name in an annotation is looked up in the module that has the annotation, since classes may share a name."""
+
+    default_priority = 5  # before references are resolved
+
+    def run(self, **kwargs: Any) -> None:
+        """Write the full name where it is documented."""
+        known = self.env.domains.python_domain.objects
+        for reference in self.document.findall(pending_xref):
+            target = reference.get("reftarget", "")
+            if reference.get("refdomain") == "py" and "." not in target:
+                full = f"{_home(reference.get('py:module') or '', target)}.{target}"
+                if full in known:
+                    reference["reftarget"] = full
+
+
+@cache
+def _home(module: str, name: str) -> str:
+    """The module that defines a name in an annotation of this one: imported, for type checkers alone, or inherited."""
+    found = sys.modules.get(module)
+    if found is None or not module.startswith("soundline."):
+        return ""
+    if hasattr(found, name):
+        return str(getattr(getattr(found, name), "__module__", ""))
+    for node in ast.walk(ast.parse(inspect.getsource(found))):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
+            return _home(node.module or "", name) or (node.module or "")
+    inherited = {b.__module__ for c in vars(found).values() if inspect.isclass(c) for b in c.__mro__[1:]}
+    return next(filter(None, (_home(m, name) for m in sorted(inherited - {module}))), "")
+
+
 def plain_docstrings(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
@@ -172,7 +224,7 @@ def plain_docstrings(
     star before a name is Python's, and a cited decision is a link."""
     lines[:] = [re.sub(r"\(([US]-\d\d)\)", r"(:law:`\1`)", line) for line in lines]
     lines[:] = [re.sub(r"(?<![\w*\\`])\*(?=\w+[,)\]])", r"\\*", line) for line in lines]
-    lines[:] = [re.sub(r"\|([^|`\s]+)\|", r"\\|\1\\|", line) for line in lines]
+    lines[:] = [re.sub(r"\|([^|`\s]+(?: [^|`\s]+)*)\|", r"\\|\1\\|", line) for line in lines]
 
 
 def check_every_id_is_stated(app: Sphinx, env: Any) -> None:
@@ -200,6 +252,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("generated", Generated)
     app.add_directive("rules", Rules)
     app.add_directive("example", Example)
+    app.add_directive("folded", Folded)
     app.add_role("law", Law())
     app.add_role("anchor", Anchor())
     app.add_role("here", Here())
@@ -207,6 +260,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         app.add_role(word, Colored(word))
     for part in (graph_directive, machine_directive, mathml, source_pages):
         part.setup(app)
+    app.add_post_transform(OwnNames)
     app.connect("autodoc-process-docstring", plain_docstrings)
     app.connect("builder-inited", write_pages)
     app.connect("env-check-consistency", check_every_id_is_stated)

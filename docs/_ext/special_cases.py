@@ -192,7 +192,7 @@ def section(op: Op) -> str:
     """The table of special cases: of an elementwise op by operands, of others by programs, or a plain sentence."""
     rows = list(_rows(op))
     if not rows:
-        plain = "None beyond the semantics: they hold as stated at rank 0 and where a size is 0 or 1.\n"
+        plain = "None: the semantics also hold at rank 0 and for sizes 0 and 1.\n"
         return structural_cases.section(op) or plain
     operands = ", ".join(source.name for source in TABLE[op].sources)
     asked = f"scalar(Op.{op.name}, dtype, {operands}{', arg=dtype' if op is Op.Cast else ''})"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import spork_laws
 import spork_runs
-from citations import ROOT, tests_by_citation
+from citations import ROOT, listed, tests_by_citation
 from rst import block, bullets, escape, label, law, prose, table, title
 
 from soundline.spec.decisions.table import DECISIONS
@@ -145,9 +145,7 @@ def _links(construct: Construct) -> str:
     cited = tests_by_citation()
     found = sorted({test for i in construct.laws for test in cited.get(i, ())})
     entry = f"Entry: :source:`{construct.slug} <{_entry(construct)}>`"
-    shown = ", ".join(f":source:`{t.name} <{t.path}:{t.line}>`" for t in found[:24])
-    more = f" and {len(found) - 24} more" if len(found) > 24 else ""
-    return bullets([entry, f"Tests that cite its ids: {shown}{more}" if found else "No test cites its ids."])
+    return f"{entry}\n\n{listed(found, 'of its conditions') if found else 'No test cites its ids.'}\n"
 
 
 def _entry(construct: Construct) -> str:
@@ -204,10 +202,8 @@ def kernel() -> str:
     """A whole kernel with its verdict, and twins that are changed in one place with the first thing said of them."""
     text, right, twins = spork_runs.kernel()
     path = spork_runs.KERNEL.relative_to(ROOT)
-    said = (
-        "a ring of TMA and wgmma by warps with names, and what the abstract machine says of it at its sizes"
-    )
-    shown = f"This is the product of :source:`{path.name} <{path}>`, {said}.\n"
+    said = "a ring of TMA and wgmma with named warps, and the verdict of the abstract machine at these sizes"
+    shown = f"This is the matrix product of :source:`{path.name} <{path}>`, {said}.\n"
     parts = [shown, _example(text, right.text)]
     for twin in twins:
         count = len(twin.judged.rules)

@@ -60,9 +60,9 @@ def example(construct: Construct, text: str) -> Judged:
 
 KERNEL = ROOT / "examples" / "spork" / "gemm_sm90_ring.py"
 CHANGES = {
-    "Without the fence that opens a block of wgmma, registers are read in order and used by wgmma again with nothing "
-    "between.": ("Fence(wgmma_fence_1, wgmma_fence_2)", "pass"),
-    "With a reverse lag that is one too long, TMA writes to a slot that is still being read.": (
+    "Without the fence at the start of a block of wgmma, registers are read in order and then used by wgmma "
+    "without synchronization.": ("Fence(wgmma_fence_1, wgmma_fence_2)", "pass"),
+    "With a reverse lag that is too long by one, TMA overwrites a slot that is still being read.": (
         "~RING",
         "~(RING + 1)",
     ),

@@ -63,7 +63,7 @@ OF: dict[Op, tuple[tuple[str, str], ...]] = {
             "Op.Where(const(False, bool_), Op.Index(tensor([5]), const(3, index)), const(0, int32))",
         ),
         (
-            "two vectors of indices: each its own axis",
+            "two vectors of indices: each makes an axis",
             "Op.Index(tensor([[1, 2], [3, 4]]), tensor([0, 1], index), tensor([1, 0], index))",
         ),
         ("no index", "Op.Index(tensor([5, 6]))"),
@@ -111,7 +111,7 @@ OF: dict[Op, tuple[tuple[str, str], ...]] = {
     ),
     Op.GetTuple: (
         ("a negative position", "Op.GetTuple(Op.Tuple(const(1, int32)), arg=-1)"),
-        ("a position that is not there", "Op.GetTuple(Op.Tuple(const(1, int32)), arg=1)"),
+        ("a position that does not exist", "Op.GetTuple(Op.Tuple(const(1, int32)), arg=1)"),
     ),
     Op.Load: (
         (

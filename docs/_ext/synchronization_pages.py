@@ -34,23 +34,24 @@ PAIR_WORDS: dict[str, str] = {
 """What the accesses of a pair are."""
 
 WORDS: dict[str, str] = {
-    "cpu_in_order": "What the CPU does. Fences of the CPU have it on both sides.",
-    "cuda_in_order": "Ordinary instructions. As a first side it passes on whatever these threads know of, also what "
-    "others did and an earlier synchronization ordered before them. As a second side ordinary instructions see all "
-    "that was done, and no timeline of the device writes before what was read.",
-    "cuda_temporal": "Order without sight, as a second side: whatever writes later comes after what was read, but "
-    "nothing that was written becomes visible. As a first side it waits for nothing.",
-    "Sm80_cp_async": "The copies that these threads have issued by cp.async; as a second side, those that they issue "
-    "later.",
-    "Sm80_generic": "Ordinary instructions and cp.async together: the generic proxy. As a first side it waits for what "
-    "was done on these timelines, and passes on nothing else.",
-    "tma_to_smem_async": "What TMA copies to shared memory. A trailing mbarrier tells when it is complete.",
-    "tma_to_gmem_async": "What TMA copies or adds to global memory. A commit group tells when it is complete.",
+    "cpu_in_order": "Accesses of the CPU. Fences of the CPU have it on both sides.",
+    "cuda_in_order": "Ordinary instructions. As a first side it passes on everything that these threads "
+    "know, including accesses of others that an earlier synchronization ordered before them. As a second "
+    "side, ordinary instructions see everything, and no timeline of the device overwrites what was read "
+    "before.",
+    "cuda_temporal": "Order without visibility. As a second side: later writes come after earlier reads, "
+    "but nothing that was written becomes visible. As a first side it waits for nothing.",
+    "Sm80_cp_async": "The cp.async copies of these threads: earlier ones on a first side, later ones on a "
+    "second side.",
+    "Sm80_generic": "Ordinary instructions and cp.async together: the generic proxy. As a first side it "
+    "waits for accesses on these timelines, and passes on nothing else.",
+    "tma_to_smem_async": "TMA copies to shared memory. A trailing mbarrier signals their completion.",
+    "tma_to_gmem_async": "TMA copies and additions to global memory. A commit group signals their completion.",
     "wgmma_async_smem": "The operands that wgmma reads from shared memory.",
-    "wgmma_fence_1": "The first side of wgmma.fence: registers, by whomever they were used.",
+    "wgmma_fence_1": "The first side of wgmma.fence: registers, whatever used them.",
     "wgmma_fence_2": "The second side of wgmma.fence: registers, as wgmma uses them.",
-    "wgmma_async": "All that wgmma does: registers and shared memory.",
-    "cuda_async_proxy": "Memory as TMA and wgmma reach it: the asynchronous proxy.",
+    "wgmma_async": "All accesses of wgmma, to registers and shared memory.",
+    "cuda_async_proxy": "Memory as TMA and wgmma access it: the asynchronous proxy.",
     "cuda_async_proxy_wgmma": "The asynchronous proxy and the registers of wgmma.",
     "cuda_generic_and_async_proxy": "All memory, through both proxies, and ordinary registers.",
     "empty": "Nothing.",

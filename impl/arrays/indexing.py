@@ -24,12 +24,12 @@ def selectors(index: Any, rank: int) -> list[Selector]:
     for item in given:
         if isinstance(item, bool) or not (item is None or item is ... or isinstance(item, int | slice)):
             raise WrongType(
-                f"wants integers, slices, None, ... and arrays of integers or bools; given {item!r}",
+                f"expected integers, slices, None, ... or arrays of integers or bools; got {item!r}",
                 where="[]",
             )
     axes = sum(1 for item in given if item is not None and item is not ...)
     if axes > rank or sum(1 for item in given if item is ...) > 1:
-        raise WrongIndex(f"wants at most {rank} indices and one ...; given {given}", where="[]")
+        raise WrongIndex(f"expected at most {rank} indices and one ...; got {given}", where="[]")
     at = next((k for k, item in enumerate(given) if item is ...), len(given))
     return [*given[:at], *[slice(None)] * (rank - axes), *given[at + 1 :]]
 
@@ -59,7 +59,7 @@ def indexed(x: UOp, index: Any) -> UOp:
         elif isinstance(selector, int):
             if not -size <= selector < size:
                 raise WrongIndex(
-                    f"wants an index inside an axis of size {size}; given {selector}", where="[]"
+                    f"expected an index inside an axis of size {size}; got {selector}", where="[]"
                 )
             x = _part(x, axis, selector + size if selector < 0 else selector, 1)
         axis += 1
@@ -78,14 +78,14 @@ def _symbolic_part(selector: slice, size: Any) -> tuple[Any, Any]:
         return 0, size
     if selector.step not in (None, 1):
         raise UsageError(
-            f"wants no step where a size is symbolic, or the axis reversed as ::-1; given {selector}",
+            f"an axis of symbolic size takes no step except ::-1; got {selector}",
             where="[]",
         )
     begin = 0 if selector.start is None else selector.start
     end = size if selector.stop is None else selector.stop
     begin, end = (size + e if isinstance(e, int) and e < 0 else e for e in (begin, end))
     if begin < 0 or end < begin or end > size:
-        raise UsageError(f"wants a part of an axis of size {size}; given {selector}", where="[]")
+        raise UsageError(f"expected a part of an axis of size {size}; got {selector}", where="[]")
     return begin, end - begin
 
 

@@ -43,7 +43,7 @@ def wanted(nbytes: int, what: str) -> Iterator[None]:
         yield
     except (MemoryError, OSError, OverflowError, ValueError) as error:
         raise OutOfMemoryError(
-            f"{in_words(nbytes)} of memory are wanted for {what}, and the system does not give them",
+            f"{in_words(nbytes)} of memory for {what} could not be allocated",
             hint="compute it in parts, or in a narrower dtype",
         ) from error
 

@@ -73,7 +73,7 @@ def array_of(data: Any, *, exact: bool = False) -> npt.NDArray[Any]:
     except SoundlineError:
         raise
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
-        raise UsageError(f"this is no tensor, or none in this machine's memory: {error}") from None
+        raise UsageError(f"this is not a tensor in the memory of this machine: {error}") from None
     if exact or _holds_arrays(data):
         return array
     if array.dtype == np.float64:
@@ -112,7 +112,7 @@ def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front; a negative one counts from the end."""
     if not isinstance(axis, int | np.integer):
-        raise WrongType(f"wants an integer as axis; given {axis!r}")
+        raise WrongType(f"expected an integer for axis; got {axis!r}")
     if not -rank <= axis < rank:
         raise WrongIndex(f"axis {axis} is outside a tensor of rank {rank}")
     return int(axis) % rank
@@ -124,7 +124,7 @@ def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
         return tuple(range(rank))
     found = tuple(axis_of(a, rank) for a in ((axis,) if isinstance(axis, int | np.integer) else axis))
     if len(set(found)) != len(found):
-        raise UsageError(f"an axis is named twice in {axis}")
+        raise UsageError(f"an axis occurs twice in {axis}")
     return found
 
 

@@ -19,12 +19,12 @@ from soundline.spec.uop import Op, UOp, reshape
 def matrix_product(a: UOp, b: UOp) -> UOp:
     """The product of values of one dtype, batched and with vectors on either side as in numpy."""
     if not a.shape or not b.shape:
-        raise UsageError("@ wants at least one axis on both sides", hint="multiply by a number with *")
+        raise UsageError("@ expected at least one axis on both sides", hint="multiply by a number with *")
     rows = _wide(a if len(a.shape) > 1 else reshape(a, (1, *a.shape)))
     columns = _wide(b if len(b.shape) > 1 else reshape(b, (*b.shape, 1)))
     (*_, m, k), (*_, other, n) = shape_of(rows), shape_of(columns)
     if k != other:
-        raise UsageError(f"@ wants equal inner sizes; given {a.shape} and {b.shape}")
+        raise UsageError(f"@ expected equal inner sizes; got {a.shape} and {b.shape}")
     if _is_transposed(columns):
         columns = Op.Contiguous(columns)  # so that the lanes of the product read neighbours
     left = reshape(rows, (*shape_of(rows), 1))

@@ -74,7 +74,7 @@ def promoted(a: DType, b: DType) -> DType:
     if a is b:
         return a
     if index in (a, b):
-        raise UsageError(f"{a} and {b} do not mix", hint="cast one of them")
+        raise UsageError(f"{a} and {b} cannot be combined", hint="cast one of them")
     return next((d for d in _BY_SIZE if lossless(a, d) and lossless(b, d)), float64)
 
 
@@ -94,7 +94,7 @@ def weak(value: bool | int | float, beside: DType) -> DType:
     if beside is bool_:
         return default_dtype(value)
     if not beside.min <= value <= beside.max:
-        raise UsageError(f"{value} is no value of {beside}", hint="cast the tensor first")
+        raise UsageError(f"{value} is not a value of {beside}", hint="cast the tensor first")
     return beside
 
 
@@ -133,7 +133,7 @@ def check_dtype(value: object) -> DType:
         found = _named(value)
     if found is None or found not in _BY_SIZE:
         raise WrongType(
-            f"{value!r} is no dtype of a tensor",
+            f"{value!r} is not a dtype of a tensor",
             hint='for example soundline.float32, "float32" or np.float32',
         )
     return found

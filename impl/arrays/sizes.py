@@ -119,7 +119,7 @@ class Size:
 
 
 class Variable(Size):
-    """A size from `lo` to `hi`, both included, by a name.
+    """A named size between `lo` and `hi`, inclusive.
 
     >>> n = Variable("n", 1, 64)
     >>> n + 1 > 1, n * 2, n.bind(5)
@@ -130,7 +130,7 @@ class Variable(Size):
 
     def __init__(self, name: str, lo: int, hi: int) -> None:
         if not str(name).isidentifier() or not 1 <= lo <= hi <= int32.max:
-            raise UsageError(f"wants a name and 1 ≤ lo ≤ hi; given {name!r}, {lo}, {hi}", where="Variable")
+            raise UsageError(f"expected a name and 1 ≤ lo ≤ hi; got {name!r}, {lo}, {hi}", where="Variable")
         self.name, self.lo, self.hi = name, int(lo), int(hi)
         slot = next(_SLOTS)
         _NAMES[slot] = name

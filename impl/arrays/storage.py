@@ -41,7 +41,7 @@ def dtype_of(array: npt.NDArray[Any]) -> DType:
         found = index
     if found is index:  # which numpy holds as objects
         raise WrongType(
-            f"numpy's dtype {array.dtype} has no counterpart",
+            f"numpy's dtype {array.dtype} is not supported",
             hint="cast the array to bool, an integer, a float, or a dtype of ml_dtypes",
         )
     return found

@@ -2,9 +2,9 @@
 Certificates
 ============
 
-What stands behind a compiled program, step by step (`derivation`): what is proved, what was checked for this program,
-what tests have only sampled, and what is trusted; which obligations were discharged and how, and under which licences
-it was built. A program is *proved* only if all of its steps are proved or checked.
+What a compiled program rests on, step by step (`derivation`): which steps are proved, checked for this program, sampled
+by tests, or trusted; which conditions were checked and how; and under which licences the program was built. A program
+is *proved* only if all of its steps are proved or checked.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ class Certificate:
     rules: tuple[AppliedRule, ...]
     obligations: tuple[Obligation, ...]
     steps: tuple[Derived, ...]
-    """Everything that was done to the graph, in order, and what stands behind it."""
+    """Every step of the compilation, in order, and what it rests on."""
     promised: tuple[str, ...] = ()
-    """How near the results are to what, by the law."""
+    """Guaranteed bounds of the error of the results, and relative to what."""
     trusted: tuple[str, ...] = ()
-    """The custom functions that it calls, which nobody has looked into."""
+    """The custom functions that it calls; these are not checked."""
     called: tuple[tuple[str, Certificate], ...] = ()
     """The compiled programs that it calls, by name, with their certificates."""
 
     @property
     def proved(self) -> bool:
-        """Whether every step is proved, or was checked for this program; what is called too.
+        """Whether every step is proved or was checked for this program, in called programs too.
 
-        Lowering has passes that are only sampled, so no program that is compiled today is proved as a whole.
+        Some passes of lowering are only sampled, so no compiled program is proved as a whole today.
         """
         own = all(s.status in CERTAIN for s in self.steps)
         return own and not self.trusted and all(certificate.proved for _, certificate in self.called)
 
     @property
     def rules_proved(self) -> bool:
-        """Whether every rule that was applied is proved, and every application of a procedure."""
+        """Whether every applied rule and every application of a procedure is proved."""
         own = all(r.ruling.verdict == "proved" for r in self.rules)
         return own and all(certificate.rules_proved for _, certificate in self.called)
 

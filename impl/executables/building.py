@@ -76,7 +76,7 @@ class Recipe:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every argument and result is one array, in the memory that has no name."""
+        """Whether every argument and result is one array in the unnamed memory."""
         return not self.sizes and all(s.device == "CPU" for s in (*self.inputs, *self.outputs))
 
 
@@ -175,8 +175,8 @@ def _check_room(outputs: Sequence[UOp]) -> None:
         if nbytes > ADDRESSABLE:
             shape = f"{o.dtype}[{', '.join(map(str, shape_of(o)))}]"
             raise OutOfMemoryError(
-                f"{in_words(nbytes)} of memory are wanted for a result {shape}, and no machine has them",
-                hint="compute it in parts, or fold it before it is a result",
+                f"{in_words(nbytes)} of memory would be needed for a result {shape}, more than any machine has",
+                hint="compute it in parts, or reduce it before returning it",
             )
 
 
@@ -199,7 +199,7 @@ def _check_embedded(program: Linked, profile: str) -> None:
         more = set(PROFILES[p.loaded.profile]) - set(PROFILES[profile])
         if more:
             raise UsageError(
-                f"{p.name} was compiled under {p.loaded.profile}, and this program is to be {profile}",
+                f"{p.name} was compiled under {p.loaded.profile}, and this program is compiled under {profile}",
                 hint=f"compile it under {profile}",
             )
 
@@ -208,8 +208,8 @@ def contents_of(captured: UOp) -> Arrays:
     """What the storage of a captured tensor holds; raises `UsageError` where it holds nothing yet."""
     if not storage.holds(captured):
         raise UsageError(
-            "the function uses a tensor of another trace",
-            hint="return it from there, or pass it as an argument",
+            "the function uses a tensor from the trace of another function",
+            hint="return it from that function, or pass it as an argument",
         )
     return storage.contents(captured)
 

@@ -20,13 +20,13 @@ from soundline.spec.dtypes import DType, to_numpy
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The dtype and shape of a value that goes in or comes out."""
+    """The dtype and shape of an argument or result."""
 
     dtype: DType
     shape: tuple[int, ...]
     device: str | tuple[str, ...] = "CPU"
     axis: int | None = None
-    """The shard axis, where there are several devices; None for replicas."""
+    """The shard axis of a value on several devices; None for replicas."""
     size: int = field(init=False, repr=False)
     storage: np.dtype[Any] = field(init=False, repr=False)
 

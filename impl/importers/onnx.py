@@ -40,8 +40,8 @@ Arrays = npt.NDArray[Any]
 class ImportedModel:
     """A model as a program: call it with arrays or Tensors, by position or by the names of the inputs.
 
-    Of arrays the results are arrays, computed by a program that is compiled at the first call; of Tensors they are lazy
-    Tensors. One output is given as it is, several as a tuple in the order of `outputs`.
+    For arrays the results are arrays, computed by a program that is compiled at the first call. For Tensors they are
+    lazy Tensors. Several outputs are returned as a tuple, in the order of `outputs`.
     """
 
     name: str
@@ -116,7 +116,7 @@ class ImportedModel:
         wrong = [n for n in named if n not in self.inputs or n in given]
         if wrong:
             raise UsageError(
-                f"{wrong[0]!r} is no input that is still open", hint=f"inputs: {', '.join(names)}"
+                f"{wrong[0]!r} is not an input that is still open", hint=f"inputs: {', '.join(names)}"
             )
         given |= named
         absent = [n for n in names if n not in given]
@@ -127,7 +127,7 @@ class ImportedModel:
     def _applied(self, arguments: Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
         for (name, wanted), a in zip(self.inputs.items(), arguments, strict=True):
             if (a.dtype, a.shape) != (wanted.dtype, wanted.shape):
-                raise UsageError(f"the input {name} is {wanted}; given {a.dtype}{list(a.shape)}")
+                raise UsageError(f"the input {name} is {wanted}; got {a.dtype}{list(a.shape)}")
         replaced = dict(zip(self._values, (a.uop for a in arguments), strict=True))
         whole = substitute(Op.Tuple(*self._results), replaced)
         found = tuple(Tensor.of(u) for u in whole.src)
@@ -140,10 +140,10 @@ def from_onnx(
     constants: Mapping[str, Any] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> ImportedModel:
-    """Read an ONNX model, given by its path, its bytes, or as a ModelProto.
+    """Read an ONNX model from a path, bytes or a ModelProto.
 
-    `constants` fixes inputs to values, `sizes` gives the sizes that have names in the model. Raises `UnsupportedModel`
-    with all that is not supported, and `UsageError` for what is no model.
+    `constants` fixes inputs to values, and `sizes` gives the named sizes of the model. Raises `UnsupportedModel` with
+    a list of everything that is not supported, and `UsageError` if the source is not a model.
     """
     proto = protos.model_of(source)
     graph = proto.graph
@@ -152,7 +152,7 @@ def from_onnx(
     fixed = {name: np.asarray(value) for name, value in (constants or {}).items()}
     unknown = sorted(set(fixed) - {i.name for i in graph.input})
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no input of the model")
+        raise UsageError(f"{unknown[0]!r} is not an input of the model")
     inputs = _inputs(graph, translator, scope, fixed, sizes or {})
     translator.run(graph.node, scope, protos.opsets_of(proto.opset_import))
     translator.finish()

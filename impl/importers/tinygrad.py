@@ -94,7 +94,7 @@ def from_tinygrad(graph: Any) -> Tensor:
     if not all(hasattr(root, name) for name in ("op", "src", "arg", "dtype")):
         if importlib.util.find_spec("tinygrad") is None:
             raise ExtraMissing(
-                f"{type(graph).__name__} is no tinygrad Tensor, and tinygrad is not installed",
+                f"{type(graph).__name__} is not a tinygrad Tensor, and tinygrad is not installed",
                 hint="pip install 'soundline[conformance]'",
             )
         raise UsageError(f"{type(graph).__name__} is neither a Tensor nor a UOp of tinygrad")
@@ -160,14 +160,14 @@ class _Translator:
         except Refusal as refusal:
             self.refused[name, str(refusal)] = None
         except IllFormed as error:
-            self.refused[name, f"the law wants {error.wants} ({error.rule})"] = None
+            self.refused[name, f"expected: {error.wants} ({error.rule})"] = None
         return None
 
     # Sources and markers ------------------------------------------------------------------------------------------
 
     def _const(self, u: Any, _: list[UOp], dtype: DType) -> UOp:
         if not isinstance(u.arg, bool | int | float):
-            raise Refusal(f"the constant {u.arg!r} is no number")
+            raise Refusal(f"the constant {u.arg!r} is not a number")
         value = const(element_of(u.arg, dtype), dtype)
         return broadcast_to(value, shape_of(u))
 
@@ -209,7 +209,7 @@ class _Translator:
         """Refuse a weak constant that the dtype beside it does not have: what is asked of it is not said."""
         for s in map(unmoved, u.src):
             if is_weak(s) and name_of(s) == "CONST" and not dtype.min <= s.arg <= dtype.max:
-                raise Refusal(f"the constant {s.arg} is no {dtype}")
+                raise Refusal(f"the constant {s.arg} is not a value of {dtype}")
 
     @staticmethod
     def _as(x: UOp, dtype: DType) -> UOp:

@@ -131,7 +131,7 @@ def dtype_of(u: Any, wanted: DType | None = None) -> DType:
             raise Refusal(f"a float stands for {wanted}")
         return wanted or WEAK[name]
     if name not in DTYPES:
-        raise Refusal(f"the dtype {name} has no counterpart")
+        raise Refusal(f"the dtype {name} is not supported")
     return DTYPES[name]
 
 

@@ -2,9 +2,9 @@
 Explanations
 ============
 
-What became of a program, told from the program itself: which values have storage of their own and why, what was
-computed together with each of them, over which axes each kernel runs and what that means, how much memory there is, how
-large each stage is, and the certificate. Nothing is told that was not decided: the reasons are those of the stages.
+How a program was compiled: which values are stored and why, what is computed together with them, over which axes each
+kernel runs, how much memory is used, how large each stage is, and the certificate. The reasons are those on which the
+stages decided.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What became of a program. ``print`` shows it; `as_json` is the same for machines."""
+    """How a program was compiled. ``print`` shows it; `as_json` gives the same as data."""
 
     program: str
     profile: str

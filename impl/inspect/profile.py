@@ -2,10 +2,10 @@
 Profiles
 ========
 
-Where the time of a program goes: for each kernel how long it takes, how fast it computes and moves, and what share that
-is of the measured peak of this machine (`impl.inspect.peaks`). How much a kernel computes and moves is told from its
-UOps (`impl.lower.linear.counts`). A kernel cannot end sooner than its operations or its bytes take at the peak; the
-greater of these two times, divided by the time that it took, is its share.
+Where the time of a program goes: for each kernel the time, the operations and bytes per second, and the share of the
+measured peak of this machine (`impl.inspect.peaks`). Operations and bytes are counted from the UOps of the kernel
+(`impl.lower.linear.counts`). At the peak, the operations and the bytes of a kernel each take a minimal time; the share
+is the greater of these two times, divided by the measured time.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _inner(node: UOp) -> tuple[UOp, ...]:
 
 def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called: frozenset[UOp]) -> UOp:
     if node.op in _FOREIGN:
-        raise CompileError(f"{node.op.name} is no part of a tensor program", where="callify")
+        raise CompileError(f"{node.op.name} is not part of a tensor program", where="callify")
     check_device(node.device)
     if node.op is Op.Param:
         return bound.get(node.arg.slot, node)

@@ -360,7 +360,7 @@ class _Rangeifier:
     def folded_view(self, node: UOp, view: View) -> View:
         """The source of a Reduce, with a loop for each reduced axis."""
         if len(node.src) > 1:
-            raise CompileError("a Reduce over Ranges is no part of a tensor program", where="Reduce")
+            raise CompileError("a Reduce over Ranges is not part of a tensor program", where="Reduce")
         shape = shape_of(node.src[0])
         found = [
             self.fresh(size, AxisType.REDUCE) if axis in node.arg.axes else c

@@ -186,7 +186,7 @@ class _Symbolic:
     def reduced(self, node: UOp, at: Coordinates) -> UOp:
         """A fold; of an axis that may be empty, with the value of the fold of nothing (U-10)."""
         if len(node.src) > 1:
-            raise CompileError("a Reduce over Ranges is no part of a tensor program", where="Reduce")
+            raise CompileError("a Reduce over Ranges is not part of a tensor program", where="Reduce")
         sizes = self.shape(node.src[0])
         inside = tuple(
             self.fresh(s, AxisType.REDUCE) if axis in node.arg.axes else c

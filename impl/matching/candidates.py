@@ -155,9 +155,9 @@ def right_side(rule: Rule, env: Env, node: UOp) -> UOp | None:
     alike = same_shape(right.shape, node.shape)
     if right.dtype is not node.dtype or alike is False:
         raise RewriteError(
-            f"{rule.id} makes {right.dtype}{list(right.shape)} of {node.dtype}{list(node.shape)}",
+            f"{rule.id} rewrites a {node.dtype}{list(node.shape)} to a {right.dtype}{list(right.shape)}",
             (rule.id,),
-            hint="the rule is wrong; prove it before it is used",
+            hint="the rule is wrong; verify rules before you use them",
         )
     same_place = right.device == node.device and right.axis == node.axis
     return right if right is not node and alike is True and same_place else None

@@ -172,11 +172,11 @@ def _check_bound(stated: Rule, binds: set[str]) -> None:
     unbound = sorted(needed - binds)
     if unbound:
         raise RuleError(
-            f"a match of {show(stated.left)} does not say what {', '.join(unbound)} is",
+            f"a match of {show(stated.left)} does not determine {', '.join(unbound)}",
             file=stated.file,
             line=stated.line,
             rule=stated.id,
-            hint="let every variable stand in the left side, not only inside an expression that is computed",
+            hint="every variable must occur in the left side, and not only in a computed expression",
         )
 
 

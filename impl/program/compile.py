@@ -46,17 +46,17 @@ def compile(  # noqa: A001  # the name of the public function
     beam: int | None = None,
     **named: Any,
 ) -> Program:
-    """Compile a function of tensors for arguments like the examples, of which only dtype and shape count.
+    """Compile a function of tensors for arguments with the dtypes and shapes of the examples.
 
-    Examples may be given by name, and may be dicts, tuples and lists of examples, at any depth, with None where there
-    is none; the program is then called alike. The function must return a Tensor, or a dict, tuple or list of them.
-    Tensors that it uses from outside are built in. Under the profile ``exact`` the results are those of the law, bit
-    for bit.
+    Examples may be positional or named. They may be dicts, tuples and lists of examples, nested to any depth, and may
+    contain None. The program is called with the same structure. The function must return a Tensor, or a dict, tuple or
+    list of Tensors. Tensors that it captures are built into the program. Under the profile ``exact`` the results
+    are those of the evaluator, bit for bit.
 
-    A `schedule` takes the place of what the heuristics choose: OptOps as text or as steps, for the first kernel, or for
-    kernels by number. A step that may not be done raises a `ScheduleError`. For the kernels to which none is given, a
-    `beam` of so many candidates looks for one that is faster (`soundline.impl.search.beam`); without it the environment
-    variable ``SOUNDLINE_BEAM`` says whether.
+    `schedule` replaces the choice of the heuristics: OptOps as a string or as steps, for the first kernel, or a mapping
+    from kernel numbers to these. A step that is not allowed raises a `ScheduleError`. For kernels without a schedule,
+    `beam` is the number of candidates of a search for a faster one (`soundline.impl.search.beam`). The default is the
+    environment variable ``SOUNDLINE_BEAM``.
 
     >>> import numpy as np
     >>> double = compile(lambda x: x + x, np.arange(3, dtype=np.int32))
@@ -72,9 +72,12 @@ def compile(  # noqa: A001  # the name of the public function
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}", hint=f"one of {', '.join(PROFILES)}")
     if not callable(fn):
-        raise WrongType(f"wants a function; given a {type(fn).__name__}", where="compile")
+        raise WrongType(f"expected a function; got a {type(fn).__name__}", where="compile")
     if schedule is not None and not isinstance(schedule, str | Sequence | Mapping):
-        raise WrongType(f"wants a text, steps, or these by kernel; given {schedule!r}", where="schedule")
+        raise WrongType(
+            f"expected a string, steps, or a mapping from kernels to these; got {schedule!r}",
+            where="schedule",
+        )
     leaves, form = form_of(parameters_of(fn), examples, named)
     inputs = [signature_of(e, f"example {path}") for e, path in zip(leaves, form.paths, strict=True)]
     if is_sized(inputs):

@@ -36,17 +36,18 @@ _RESERVED: Final = ("kernel_", "sl_", "soundline_")
 
 
 class CustomFunction:
-    """A registered function: call it with Tensors (or what makes one) of the dtypes and shapes that it declares.
+    """A registered function: call it with Tensors, or values for them, of the dtypes and shapes that it declares.
 
-    `takes` and `gives` are the signatures of arguments and results. The function is one of:
+    `takes` and `gives` are the signatures of the arguments and results. The function is one of:
 
-    * `c`, a text in C that defines ``void NAME(const T0 *a0, …, U0 *r0, …)`` over C-contiguous arrays, the arguments
-      and then the results; narrow floats are their bits, bools bytes 0 and 1. The results must be written whole, and
-      nothing else. It is compiled without contraction and fast math, as all kernels are.
-    * `call`, a Python function of numpy arrays, which it must not keep or change, to an array or a tuple of them.
+    * `c`: C code that defines ``void NAME(const T0 *a0, …, U0 *r0, …)`` over C-contiguous arrays, first the arguments,
+      then the results. Narrow floats are passed as their bits, bools as the bytes 0 and 1. The function must write all
+      elements of the results, and nothing else. It is compiled without contraction and fast math, like all kernels.
+    * `call`: a Python function from numpy arrays to an array or a tuple of arrays. It must not keep or change its
+      arguments.
 
-    `reference` is a function of Tensors with the same results. `adjoint` is given the arguments, the results and the
-    gradients of the results, as Tensors, and returns a gradient for each argument, or None.
+    `reference` is a function of Tensors with the same results. `adjoint` takes the arguments, the results and the
+    gradients of the results, as Tensors, and returns a gradient or None for each argument.
     """
 
     def __init__(
@@ -62,17 +63,17 @@ class CustomFunction:
     ) -> None:
         if not re.fullmatch(r"[A-Za-z]\w*", name) or name.startswith(_RESERVED):
             hint = f"an identifier of C that does not begin with {', '.join(_RESERVED)}"
-            raise UsageError(f"{name!r} is no name of a custom function", hint=hint)
+            raise UsageError(f"{name!r} is not a name of a custom function", hint=hint)
         if (c is None) == (call is None):
-            raise UsageError(f"{name} wants either a text in C or a function in Python")
+            raise UsageError(f"{name} needs either C code or a Python function")
         if c is not None and not re.search(rf"\bvoid\s+{name}\s*\(", c):
-            raise UsageError(f"the C text does not define void {name}(…)", where=name)
+            raise UsageError(f"the C code does not define void {name}(…)", where=name)
         if foreign.is_registered(name):
-            raise UsageError(f"there is a custom function {name!r} already", hint="choose another name")
+            raise UsageError(f"a custom function named {name!r} exists already", hint="choose another name")
         self.name = name
         self.takes, self.gives = tuple(takes), tuple(gives)
         if not self.gives or not all(isinstance(s, Signature) for s in (*self.takes, *self.gives)):
-            raise UsageError("wants Signatures, and at least one of a result", where=name)
+            raise UsageError("expected Signatures, and at least one for a result", where=name)
         self.c, self.call = c, call
         self.reference, self.adjoint = reference, adjoint
         foreign.register(self)
@@ -122,7 +123,7 @@ class CustomFunction:
         given = [(r.dtype, r.shape) for r in results]
         if given != [(s.storage, s.shape) for s in self.gives]:
             shown = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in given)
-            raise UsageError(f"it gave {shown}, not {', '.join(map(str, self.gives))}", where=self.name)
+            raise UsageError(f"it returned {shown}, not {', '.join(map(str, self.gives))}", where=self.name)
         return results
 
     # The reference ------------------------------------------------------------------------------------------------

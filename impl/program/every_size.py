@@ -56,7 +56,7 @@ class Traced:
 def traced(fn: Callable[..., Any], inputs: Sequence[Signature]) -> Traced:
     """Trace a function for arguments of symbolic shapes."""
     if any(s.device != "CPU" for s in inputs):
-        raise UsageError("what has a symbolic size is not on several devices")
+        raise UsageError("a value with a symbolic size cannot be on several devices")
     places = [storage.placeholder(s.dtype, (capacity(s.shape),)) for s in inputs]
     values = [_shaped(value, s) for (_, value), s in zip(places, inputs, strict=True)]
     outputs, gives = results_of(fn(*(Tensor.of(v) for v in values)))
@@ -135,10 +135,10 @@ class SizedProgram(Program):
                     hint = "compile for a wider range"
                     raise UsageError(f"{about} {value}, not one of {lo} … {hi}", hint=hint)
                 if found.setdefault(node, value) != value:
-                    raise UsageError(f"{about} {found[node]} elsewhere")
+                    raise UsageError(f"{about} {found[node]} in another argument")
         missing = next((v for v in self._sizes if v not in found), None)
         if missing is not None:
-            raise UsageError(f"the shapes {list(shapes)} do not tell the size {name_of(missing)}")
+            raise UsageError(f"the shapes {list(shapes)} do not determine the size {name_of(missing)}")
         return found
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -146,7 +146,7 @@ class SizedProgram(Program):
         arguments = self._leaves(arguments, named)
         if any(isinstance(a, Tensor) and (not a.is_computable or a.device != "CPU") for a in arguments):
             raise UsageError(
-                f"{self.name} has symbolic sizes; it takes arrays, and Tensors of one device with a value"
+                f"{self.name} has symbolic sizes; it takes arrays, and Tensors on one device that have a value"
             )
         given, values = self._checked(arguments)
         sizes = [np.array([values[v]], np.int32) for v in self._sizes]

@@ -47,8 +47,8 @@ Arrays = npt.NDArray[Any]
 class Program:
     """A compiled program: call it with arrays or Tensors of the dtypes and shapes that it was compiled for.
 
-    A call returns fresh numpy arrays, in the structure of what the function returned. It may be called from several
-    threads. A program can be pickled; where it is loaded its kernels are taken from the compile cache, or compiled.
+    A call returns new numpy arrays, in the structure that the function returned. Several threads may call a program at
+    the same time. A program can be pickled; when it is loaded, its kernels come from the compile cache or are compiled.
     """
 
     recipe: Recipe
@@ -56,9 +56,9 @@ class Program:
     """The program as it is linked and loaded."""
     _commands: CommandBuffer
     _plain: bool = field(init=False)
-    """Whether every argument and result is one array, in the memory that has no name."""
+    """Whether every argument and result is one array in the unnamed memory."""
     _count: int = field(init=False)
-    """The number of arguments by place that are one leaf each; -1 where some are not."""
+    """The number of positional arguments, if each is one leaf; otherwise -1."""
     _single: bool = field(init=False)
     """Whether the result is one array."""
 
@@ -98,7 +98,7 @@ class Program:
 
     @property
     def device(self) -> str:
-        """What it was compiled for."""
+        """The device for which it was compiled."""
         return self.recipe.device
 
     @property

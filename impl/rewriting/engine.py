@@ -316,7 +316,7 @@ class Rewriting:
             raise RewriteError(
                 f"more than {self.limit} applications; most often {', '.join(often)}",
                 often,
-                hint="these rules make each other match again; orient them, or raise limit=",
+                hint="these rules undo each other's rewrites; orient them, or raise limit=",
             )
 
     # which parts of a node are rewritten

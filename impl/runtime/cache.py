@@ -138,7 +138,9 @@ def _spare_for(folder: Path, reason: str) -> Path:
         try:
             made = _SPARE[folder] = Path(tempfile.mkdtemp(prefix="soundline-"))
         except OSError as error:
-            raise NoSpaceError(f"there is no folder for libraries: {error}", hint=_ROOM) from error
+            raise NoSpaceError(
+                f"there is no directory for compiled libraries: {error}", hint=_ROOM
+            ) from error
         atexit.register(_remove, made, os.getpid())
         return made
 
@@ -158,7 +160,7 @@ def _in_spare(folder: Path, source: str, compiler: Compiler) -> Path:
     except _NoRoom as error:
         failure = error.failure
         raise NoSpaceError(
-            f"there is no room for the library in {folder}: {failure.message}",
+            f"there is no space for the library in {folder}: {failure.message}",
             command=failure.command,
             stderr=failure.stderr,
             hint=_ROOM,

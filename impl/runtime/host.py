@@ -91,7 +91,7 @@ class Host:
         try:
             self.library = ffi().dlopen(str(path))
         except OSError as error:
-            raise ToolchainError(f"the library that runs programs cannot be loaded: {error}") from error
+            raise ToolchainError(f"the runtime library cannot be loaded: {error}") from error
         self.call = self.library.soundline_call
         self.execute = self.library.soundline_execute
         self.limit = self.library.soundline_limit(limit)

@@ -2,8 +2,8 @@
 Programs made by code
 =====================
 
-A `Builder` makes a proc statement by statement, as a lowering does; blocks are ``with`` blocks. Names and expressions
-are `Term`, which has the operators of the language::
+A `Builder` makes a proc statement by statement, as a lowering does. Blocks are ``with`` blocks. Names and expressions
+are objects of the class `Term`, which has the operators of the language::
 
     b = Builder("add")
     n = b.size("n")
@@ -73,7 +73,7 @@ class Term:
 
     def __getitem__(self, indices: Any) -> Term:
         if not isinstance(self.expression, Name):
-            raise UsageError("only a name of the program has indices")
+            raise UsageError("only names of the program can be indexed")
         parts = indices if isinstance(indices, tuple) else (indices,)
         return Term(Index(self.expression.name, tuple(_index(i) for i in parts)))
 
@@ -164,7 +164,7 @@ def apply(function: str, *operands: Operand) -> Term:
 def _index(value: Any) -> Expr | Span:
     if isinstance(value, slice):
         if value.step is not None:
-            raise UsageError("a window has no step")
+            raise UsageError("a window cannot have a step")
         lo, hi = (None if end is None else expr(end) for end in (value.start, value.stop))
         return Span(lo, hi)
     return expr(value)
@@ -173,7 +173,7 @@ def _index(value: Any) -> Expr | Span:
 def _place(term: Term) -> Name | Index:
     if isinstance(term.expression, Name | Index):
         return term.expression
-    raise UsageError(f"{term} is no place")
+    raise UsageError(f"{term} is not a place")
 
 
 def _barrier(term: Term) -> BarrierAt:
@@ -186,7 +186,7 @@ def _ref(value: Any) -> Ref:
 
 
 class Builder:
-    """Makes one proc. What is referred to may be an object with a name, or a `Ref`."""
+    """Makes one proc. References are objects with a name, or a `Ref`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -195,7 +195,7 @@ class Builder:
         self._blocks: list[list[Statement]] = [[]]
 
     def done(self) -> SporkProc:
-        """The proc; raises `ProgramError` where it is not well formed."""
+        """Return the proc; raises `ProgramError` if it is not well-formed."""
         body = tuple(self._blocks[0])
         made = SporkProc(self.name, tuple(self._arguments), tuple(self._preconditions), body)
         check(made)
@@ -256,7 +256,7 @@ class Builder:
         """A name for a window."""
         place = _place(window)
         if not isinstance(place, Index):
-            raise UsageError(f"{window} is no window")
+            raise UsageError(f"{window} is not a window")
         self.add(WindowOf(name, place, None if memory is None else _ref(memory)))
         return Term(Name(name))
 
@@ -337,7 +337,7 @@ class Builder:
         """``else:`` of the statement before."""
         last = self._blocks[-1][-1] if self._blocks[-1] else None
         if not isinstance(last, If) or last.orelse:
-            raise UsageError("otherwise follows a when")
+            raise UsageError("otherwise must follow a when")
         with self._block() as block:
             yield
         self._blocks[-1][-1] = If(last.condition, last.body, tuple(block))

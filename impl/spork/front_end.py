@@ -2,11 +2,11 @@
 Programs from Python
 ====================
 
-`proc` reads the source of a function as a program, and `proc_from_text` reads a text. Neither executes what it reads.
-Names that the program does not bind are those of the Python around it.
+`proc` parses the source of a function as a program, and `proc_from_text` parses a text. Neither executes it. Names that
+the program does not define are looked up in the surrounding Python.
 
-The file of a decorated function begins with ``from __future__ import annotations``, for without it Python evaluates the
-types of arguments.
+The file of a decorated function must begin with ``from __future__ import annotations``. Otherwise Python would evaluate
+the types of the arguments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from soundline.spec.spork.language.well_formedness import check
 
 
 def proc(function: Callable[..., Any]) -> SporkProc:
-    """The program that a function's source is: a decorator."""
+    """Read the source of a function as a Spork program; a decorator."""
     frame = inspect.currentframe()
     written = written_as(function, frame.f_back if frame else None)
     return read(written.text, written.source, written.names)
@@ -39,7 +39,7 @@ def proc(function: Callable[..., Any]) -> SporkProc:
 
 @dataclass(frozen=True)
 class Written:
-    """A text that is to be read: where it stands, and what its names stand for."""
+    """A text to parse, with its place and the objects of its names."""
 
     text: str
     source: Source
@@ -47,14 +47,14 @@ class Written:
 
 
 def written_as(function: Callable[..., Any], frame: FrameType | None) -> Written:
-    """The source of a function, and the names of the Python around it: those of a frame among them."""
+    """The source of a function and the names that it can see, those of a frame included."""
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "<unknown>"
     except (OSError, TypeError):
         name = getattr(function, "__name__", repr(function))
         raise UsageError(
-            f"the source of {name} is not to be found", hint="write it in a file, or use proc_from_text"
+            f"the source of {name} cannot be found", hint="write it in a file, or use proc_from_text"
         ) from None
     text = "".join(lines)
     dedented = textwrap.dedent(text)
@@ -64,12 +64,12 @@ def written_as(function: Callable[..., Any], frame: FrameType | None) -> Written
 
 
 def proc_from_text(text: str, names: Mapping[str, Any] | None = None, *, file: str = "<text>") -> SporkProc:
-    """The program that a text is, with the objects that its names stand for beside the standard ones."""
+    """Read a text as a Spork program; `names` adds objects to those of the library."""
     return read(text, Source(file, tuple(text.splitlines())), {**NAMES, **(names or {})})
 
 
 def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, Any]:
-    """The names of the Python around a function: those of its module, of who defines it, and of its closure."""
+    """The names that a function can see: those of its module, of the enclosing frame, and of its closure."""
     found: dict[str, Any] = dict(getattr(function, "__globals__", {}))
     if frame is not None:
         found |= frame.f_locals
@@ -84,13 +84,11 @@ def _around(function: Callable[..., Any], frame: FrameType | None) -> dict[str, 
 
 
 def read(text: str, source: Source, names: Mapping[str, Any]) -> SporkProc:
-    """The program that a text is."""
+    """Parse a text."""
     try:
         return _parsed(text, source, names)
     except RecursionError:
-        raise refusal(
-            "prog-syntax", source.place(1, 0), "blocks or operands too deep in each other"
-        ) from None
+        raise refusal("prog-syntax", source.place(1, 0), "blocks or operands nested too deeply") from None
 
 
 def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> SporkProc:
@@ -98,12 +96,14 @@ def _parsed(text: str, source: Source, names: Mapping[str, Any]) -> SporkProc:
         module = ast.parse(text)
     except SyntaxError as error:
         line, offset = error.lineno or 1, (error.offset or 1) - 1
-        raise refusal("prog-syntax", source.place(line, offset), f"what Python calls: {error.msg}") from None
+        raise refusal(
+            "prog-syntax", source.place(line, offset), f"a Python syntax error: {error.msg}"
+        ) from None
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     if len(functions) != 1 or len(module.body) != 1:
         odd = next((n for n in module.body if n not in functions), module.body[-1] if module.body else None)
         at = source.position(odd) if odd is not None else source.place(1, 0)
-        raise refusal("prog-syntax", at, f"{len(functions)} procs", "a text holds one proc and nothing else")
+        raise refusal("prog-syntax", at, f"{len(functions)} procs", "a text must contain exactly one proc")
     found = _function(functions[0], Context(source, Namespace(names), bound_names(functions[0])))
     check(found)
     return found
@@ -117,7 +117,7 @@ def _function(node: ast.FunctionDef, context: Context) -> SporkProc:
     if given.defaults:
         raise context.refuse("prog-syntax", given.defaults[0], "an argument with a default")
     if node.returns is not None:
-        raise context.refuse("prog-syntax", node.returns, "a type of a result, which a proc has not")
+        raise context.refuse("prog-syntax", node.returns, "a return type, which procs do not have")
     arguments = tuple(read_argument(argument, context) for argument in given.args)
     body = list(node.body)
     if ast.get_docstring(node) is not None:

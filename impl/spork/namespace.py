@@ -71,7 +71,7 @@ class Namespace:
             return self._named(ast.unparse(node), whole)
         match node:
             case ast.Name(id=name):
-                raise Unknown(node, f"{name}, which the surrounding Python does not have")
+                raise Unknown(node, f"{name}, which is not defined in the surrounding Python")
             case ast.Attribute(value=owner, attr=attr):
                 found = self.find(owner)
                 if not hasattr(found.value, attr):
@@ -90,13 +90,13 @@ class Namespace:
             case ast.Call():
                 return self._called(node)
             case _:
-                raise Unknown(node, f"{ast.unparse(node)}, which is no name")
+                raise Unknown(node, f"{ast.unparse(node)}, which is not a name")
 
     def _product(self, node: ast.expr, a: Found, sign: type[ast.operator], b: Found) -> Found:
         """A number times an object, or numbers under another operator, which are then one number."""
         numbers_ = _as_number(a.value) is not None and _as_number(b.value) is not None
         if sign is not ast.Mult and not numbers_:
-            raise Unknown(node, f"{ast.unparse(node)}, which is no name")
+            raise Unknown(node, f"{ast.unparse(node)}, which is not a name")
         made = self._made(node, f"{a.spelling} * {b.spelling}", lambda: _ARITHMETIC[sign](a.value, b.value))
         return self._named(made.spelling, made.value)
 

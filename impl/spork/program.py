@@ -2,9 +2,8 @@
 Programs that run
 =================
 
-What the front end makes of a function, and a `Builder` of its statements: a `Proc` that can be run, unfolded and
-checked. Its meaning is that of the law; here is only what makes the law handy: numpy arrays, and sizes that are known
-from their shapes.
+The front end and `Builder` make a `SporkProc`: a `Proc` that can be run, unfolded and checked. The specification
+defines its meaning. This module adds convenience: numpy arrays, and sizes that follow from their shapes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class SporkProc(Proc):
 
     @property
     def text(self) -> str:
-        """The text of the program, which reads as the same program."""
+        """The text of the program, which can be parsed back to the same program."""
         return text(self)
 
     def events(self, /, **sizes: int) -> Iterator[Event]:
@@ -45,15 +44,15 @@ class SporkProc(Proc):
         return unfold(self, _numbers(sizes))
 
     def check(self, /, *, policy: Policy = Policy.temporal, **sizes: int) -> Verdict:
-        """The verdict of the abstract machine at given sizes: whether threads wait for each other where they must."""
+        """The verdict of the abstract machine at given sizes: the hazards, if there are any."""
         with collection_paused():  # what threads see of each other is much, and in no cycles
             return check(self, _numbers(sizes), policy=policy)
 
     def run(self, /, **arguments: Any) -> None:
-        """Run the program sequentially, by its law; arrays are changed in place.
+        """Run the program sequentially; arrays are changed in place.
 
-        An argument of data takes a numpy array of its dtype, a scalar that is not written a number as well. A size that
-        is the shape of an array need not be given.
+        An argument of data takes a numpy array of its dtype; a scalar that is not written can also be a number. A size
+        that follows from the shape of an array can be omitted.
         """
         arrays, sizes = self._sorted(arguments)
         given = {name: _array(self._argument(name), value) for name, value in arrays.items()}
@@ -100,9 +99,11 @@ class SporkProc(Proc):
         """Refuse to change what is no array, what may not be written, and what another argument is made of."""
         value = arrays[name]
         if not isinstance(value, np.ndarray):
-            raise self._misfit(name, "a number, which the program writes", hint="give an array of shape ()")
+            raise self._misfit(
+                name, "a number for an argument that the program writes", hint="give an array of shape ()"
+            )
         if not value.flags.writeable:
-            raise self._misfit(name, "an array that may not be written")
+            raise self._misfit(name, "a read-only array for an argument that the program writes")
         for one, other in combinations(arrays, 2):
             pair = arrays[one], arrays[other]
             if (

@@ -89,7 +89,7 @@ def _made(written: Written, said: Mapping[str, Any] | None) -> Instruction:
     values = dict(_decorator(function, written) if said is None else said)
     family = values.pop("family", Instruction)
     if not (isinstance(family, type) and issubclass(family, Instruction)):
-        raise UsageError(f"the family of {meaning.name} is {family!r}, which is no class of instructions")
+        raise UsageError(f"the family of {meaning.name} is {family!r}, which is not a class of instructions")
     made: Instruction = family(
         name=meaning.name,
         arguments=meaning.arguments,

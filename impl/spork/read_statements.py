@@ -60,7 +60,7 @@ def read_statement(node: ast.stmt, context: Context) -> Statement:
         case ast.AugAssign(target=target, op=ast.Add(), value=value):
             return Reduce(_place(target, context), read_expression(value, context), position=at)
         case ast.AugAssign():
-            raise context.refuse("prog-syntax", node, shown(node), "only += reduces")
+            raise context.refuse("prog-syntax", node, shown(node), "only += is a reduction")
         case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=None):
             return _allocation(name, annotation, node, context)
         case ast.If(test=test, body=body, orelse=orelse):
@@ -320,7 +320,7 @@ def _barrier(node: ast.expr, context: Context) -> BarrierAt:
             return BarrierAt(name, position=context.at(node))
         case ast.Subscript(value=ast.Name(id=name)):
             return BarrierAt(name, read_indices(node.slice, context), position=context.at(node))
-    raise context.refuse("prog-kind", node, f"{shown(node)}, which is no barrier")
+    raise context.refuse("prog-kind", node, f"{shown(node)}, which is not a barrier")
 
 
 def _call(node: ast.stmt, call: ast.Call, barriers: tuple[BarrierAt, ...], context: Context) -> Call:

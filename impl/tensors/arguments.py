@@ -2,10 +2,10 @@
 Arguments as users write them
 =============================
 
-What the methods of `Tensor` have in common about their arguments, told once. Integers and floats of numpy are integers
-and floats; anything that Python takes for an index is an integer. The names that torch and numpy give to an argument
-(``dim``, ``keepdims``, ``kernel_size``) are names of it. An argument of another kind is a `WrongType` that names the
-method and the argument.
+How the methods of `Tensor` treat their arguments. Integers and floats of numpy are accepted as integers and floats, and
+so is any object that Python accepts as an index. Arguments can also have the names of torch and numpy (``dim``,
+``keepdims``, ``kernel_size``). An argument of the wrong type raises a `WrongType` error that names the method and the
+argument.
 
 >>> import numpy as np
 >>> from soundline.impl.tensors.tensor import Tensor
@@ -92,7 +92,7 @@ def _whole(where: str, name: str, value: Any) -> Any:
     except SoundlineError:
         raise
     except TypeError:
-        raise WrongType(f"wants integers as {name}; given {_shown(value)}", where=where) from None
+        raise WrongType(f"expected integers for {name}; got {_shown(value)}", where=where) from None
 
 
 def _number(where: str, name: str, value: Any) -> Any:
@@ -107,7 +107,7 @@ def _number(where: str, name: str, value: Any) -> Any:
         return float(value) if isinstance(value, float) else int(value)
     if hasattr(value, "__float__") and hasattr(value, "shape") and value.shape == ():
         return float(value)
-    raise WrongType(f"wants a number as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected a number for {name}; got {_shown(value)}", where=where)
 
 
 def _several(where: str, name: str, value: Any) -> Any:
@@ -115,31 +115,31 @@ def _several(where: str, name: str, value: Any) -> Any:
     found = _whole(where, name, value)
     if isinstance(found, tuple):
         return found
-    raise WrongType(f"wants several integers as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected several integers for {name}; got {_shown(value)}", where=where)
 
 
 def _truth(where: str, name: str, value: Any) -> Any:
     if isinstance(value, bool | int | np.bool_ | np.integer):
         return bool(value)
-    raise WrongType(f"wants True or False as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected True or False for {name}; got {_shown(value)}", where=where)
 
 
 def _text(where: str, name: str, value: Any) -> Any:
     if isinstance(value, str):
         return value
-    raise WrongType(f"wants a text as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected a string for {name}; got {_shown(value)}", where=where)
 
 
 def _texts(where: str, name: str, value: Any) -> Any:
     if isinstance(value, str) or (isinstance(value, Sequence) and all(isinstance(v, str) for v in value)):
         return value
-    raise WrongType(f"wants a text, or several, as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected a string, or several, for {name}; got {_shown(value)}", where=where)
 
 
 def _tensor(where: str, name: str, value: Any) -> Any:
     if isinstance(value, Values):
         return value
-    raise WrongType(f"wants Tensors as {name}; given {_shown(value)}", where=where)
+    raise WrongType(f"expected Tensors for {name}; got {_shown(value)}", where=where)
 
 
 def _shown(value: Any) -> str:
@@ -192,7 +192,7 @@ class _Arguments:
         self.spellings = {k: v for k, v in self.spellings.items() if k not in self.checks}
 
     def positional(self, given: tuple[Any, ...]) -> list[Any]:
-        """The arguments that are given by place."""
+        """The positional arguments."""
         if self.rest is None and len(given) > len(self.names):
             raise self.refuse(f"at most {len(self.names)} arguments", f"{len(given)}")
         found = list(given)
@@ -204,7 +204,7 @@ class _Arguments:
         return found
 
     def named(self, found: list[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that are given by name; those of a variadic one are appended to `found`."""
+        """The named arguments; those of a variadic parameter are appended to `found`."""
         result: dict[str, Any] = {}
         for spelled, value in named.items():
             name = self.spellings.get(spelled, spelled)
@@ -216,7 +216,7 @@ class _Arguments:
                 if self.open:
                     result[name] = value
                     continue
-                raise self.refuse(f"arguments of the names {', '.join(self.checks) or '(none)'}", spelled)
+                raise self.refuse(f"arguments named {', '.join(self.checks) or '(none)'}", spelled)
             check = self.checks[name]
             fit = value if check is None else check(self.where, name, value)
             if name == self.rest:
@@ -233,11 +233,11 @@ class _Arguments:
 
     def refuse(self, wants: str, given: str) -> WrongType:
         """The error of a call with the wrong arguments."""
-        return WrongType(f"wants {wants}; given {given}", where=self.where)
+        return WrongType(f"expected {wants}; got {given}", where=self.where)
 
 
 def accepting(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that takes its arguments as users write them."""
+    """Make a method accept its arguments as users write them."""
     arguments = _Arguments(where, function)
 
     @functools.wraps(function)
@@ -252,7 +252,7 @@ def accepting(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accept(cls: type) -> None:
-    """Let the public methods that a class itself defines take their arguments as users write them."""
+    """Make the public methods of a class accept their arguments as users write them."""
     for name, member in list(vars(cls).items()):
         function = member.__func__ if isinstance(member, classmethod) else member
         if name.startswith("_") or not inspect.isfunction(function) or hasattr(function, "__wrapped__"):

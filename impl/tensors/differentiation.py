@@ -2,10 +2,9 @@
 Differentiation
 ===============
 
-Gradients by the law's adjoints (U-33), in the way that users of torch expect: a tensor that asks for them
-(`requires_grad`) is a leaf, and `backward` adds the gradient of a scalar to the `grad` of every leaf behind it. A
-gradient is a lazy tensor like any other. Where the law decides a tie its decision shows: the gradient of ``relu`` at 0
-is ½.
+Gradients by the adjoints of the specification (U-33), with the interface of torch: a tensor with `requires_grad` is a
+leaf, and `backward` adds the gradient of a scalar to the `grad` of every leaf on which the scalar depends. A gradient
+is a lazy tensor like any other. At ties the specification decides: the gradient of ``relu`` at 0 is ½.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Differentiation(Values):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients pass: the tensor asks for them, or depends on one that does."""
+        """Whether gradients flow to this tensor: it is a leaf that requires them, or depends on one."""
         return history.tracked(self._uop)
 
     @property
@@ -45,7 +44,7 @@ class Differentiation(Values):
         return history.is_leaf(whole) or not history.tracked(whole)
 
     def requires_grad_(self, wanted: bool = True) -> Self:
-        """Let this tensor ask for gradients from now on, or no longer; the tensor itself is returned.
+        """Change whether this tensor requires gradients from now on; returns the tensor itself.
 
         What was computed from it before is not affected.
         """
@@ -57,18 +56,18 @@ class Differentiation(Values):
         return self
 
     def detach(self) -> Self:
-        """The same value, through which no gradient passes."""
+        """The same value without gradients."""
         return self.of(Op.Detach(self._uop)) if history.tracked(self._uop) else self.of(self._uop)
 
     def contiguous_backward(self) -> Self:
-        """The same value, whose gradient is stored when it is computed."""
+        """The same value; its gradient is stored when it is computed."""
         return self.of(Op.ContiguousBackward(self.uop))
 
     def backward(self, gradient: Operand | None = None) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it depends on.
 
-        The tensor is a scalar, or `gradient` of its shape weighs its elements. Raises `UsageError` where it depends on
-        no leaf, and `GradientError` where an op on the way has no adjoint.
+        The tensor is a scalar, or `gradient`, of the same shape, has the weights of its elements. Raises `UsageError`
+        if the tensor depends on no leaf, and `GradientError` if an op in between has no adjoint.
 
         >>> from soundline.impl.tensors.tensor import Tensor
         >>> w = Tensor([1.0, 2.0], requires_grad=True)
@@ -80,9 +79,9 @@ class Differentiation(Values):
         owners = {n: _OWNERS[n] for n in history.leaves(whole) if n in _OWNERS}
         if not owners:
             raise UsageError(
-                "the tensor depends on none that asks for gradients",
+                "the tensor depends on no tensor with requires_grad",
                 where="backward",
-                hint="make one with requires_grad=True",
+                hint="create one with requires_grad=True",
             )
         seed = self._seed("backward", gradient)
         found = gradients(self._uop, [t._uop for t in owners.values()], seed)
@@ -91,11 +90,12 @@ class Differentiation(Values):
             tensor.grad = self.of(total).detach()
 
     def gradient(self, *targets: Self, gradient: Operand | None = None) -> tuple[Self, ...]:
-        """The gradients of this tensor with respect to others, which need not ask for them.
+        """The gradients of this tensor with respect to others, which need not have `requires_grad`.
 
         They are zeros for one that it does not depend on.
 
-        The tensor is a scalar, or `gradient` of its shape weighs its elements. This is the form to compile.
+        The tensor is a scalar, or `gradient`, of the same shape, has the weights of its elements. Use this form in
+        functions to compile.
 
         >>> from soundline.impl.tensors.tensor import Tensor
         >>> x = Tensor([1.0, 2.0])
@@ -124,9 +124,9 @@ class Differentiation(Values):
         return seed
 
     def assign(self, value: Operand) -> Self:
-        """Let this tensor stand for another value of its shape and dtype from now on; the tensor itself is returned.
+        """Give this tensor another value of the same shape and dtype; returns the tensor itself.
 
-        A leaf stays one, and keeps its `grad`; what was computed from it before is not affected.
+        A leaf remains a leaf and keeps its `grad`. Results computed from it before are not affected.
         """
         graph = as_graph(value, self.dtype)
         if graph.shape != self.shape:

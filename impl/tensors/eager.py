@@ -1,10 +1,10 @@
 """
-Values that decide
-==================
+Results whose shape depends on values
+=====================================
 
-What depends on the values of a tensor and not on its shape alone: its rows one after another, assignment to a part, and
-results whose shapes the values decide (`nonzero`, `unique`, `masked_select`). The value is computed for it at once, so
-none of this can be done to an argument of a function that is being traced: that is a `TracingError`.
+Operations that need the values of a tensor, not only its shape: iteration, assignment to a part, and results whose
+shapes depend on values (`nonzero`, `unique`, `masked_select`). They compute the value at once. So none of them is
+possible on an argument of a function that is being traced; it raises a `TracingError`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Eager(Selection, Placement):
         They are ``x[0]``, ``x[1]`` and so on. Where the value of one is asked for, a lazy tensor is computed whole.
         """
         if not self.shape:
-            raise WrongType("a tensor of shape () has no axis to go along", where="iter")
+            raise WrongType("a tensor of shape () cannot be iterated over", where="iter")
         if is_size(self.shape[0]):
-            raise WrongType(f"wants a size that is known; given {self.shape[0]}", where="iter")
+            raise WrongType(f"expected a known size; got {self.shape[0]}", where="iter")
         if self.is_computable:
             parts.go_along(self._uop)
         return (self[k] for k in range(self.shape[0]))
@@ -65,11 +65,11 @@ class Eager(Selection, Placement):
         try:
             held[indices_of(where)] = given
         except IndexError as error:
-            raise WrongIndex(f"wants {_of(self.shape)}; {error}", where="[] =") from None
+            raise WrongIndex(f"expected {_of(self.shape)}; {error}", where="[] =") from None
         except ValueError as error:
-            raise UsageError(f"wants a value of the shape of the part; {error}", where="[] =") from None
+            raise UsageError(f"expected a value with the shape of the part; {error}", where="[] =") from None
         except TypeError as error:
-            raise WrongType(f"wants {_of(self.shape)}; {error}", where="[] =") from None
+            raise WrongType(f"expected {_of(self.shape)}; {error}", where="[] =") from None
         changed = self.of(storage.keep(held))
         if isinstance(self.device, tuple):
             changed = changed.shard(self.device, self.axis)
@@ -87,17 +87,17 @@ class Eager(Selection, Placement):
     def _check_assignable(self, value: Operand) -> None:
         if not self.is_computable or (isinstance(value, Selection) and not value.is_computable):
             raise TracingError(
-                "wants a tensor with a value; given one of a function that is being traced",
+                "the tensor has no value, because it belongs to a function that is being traced",
                 where="[] =",
-                hint="mask.where(new, x), x.scatter(axis, indices, new) and Tensor.cat make a new tensor",
+                hint="use mask.where(new, x), x.scatter(axis, indices, new) or Tensor.cat, which make a new tensor",
             )
         depends = history.tracked(history.seen(self._uop))
         depends = depends or (isinstance(value, Selection) and history.tracked(value.uop))
         if depends:
             raise UsageError(
-                "no gradient passes an assignment to a part, and one is asked for here",
+                "gradients do not flow through an assignment to a part, and a gradient is required here",
                 where="[] =",
-                hint="mask.where(new, x) lets it pass; under sl.no_grad() none is asked for",
+                hint="use mask.where(new, x), which is differentiable, or assign under sl.no_grad()",
             )
 
     def _replace(self, changed: Self) -> None:

@@ -2,8 +2,8 @@
 Space
 =====
 
-Images and sequences x[N, C, …]: what undoes convolutions and poolings, borders made of the tensor itself, other sizes,
-and losses. Widths, strides and sizes are one number for all axes of space, or one for each.
+Images and sequences x[N, C, …]: transposed convolutions, adaptive pooling, padding modes, interpolation, and losses.
+Widths, strides and sizes are one number for all spatial axes, or one for each.
 """
 
 from __future__ import annotations

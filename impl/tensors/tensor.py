@@ -27,11 +27,11 @@ from soundline.impl.tensors.spaces import Spaces
 
 
 class Tensor(Differentiation, Eager, Solving, Spaces):
-    """A value of a shape and a dtype, made from numbers, nested lists, arrays, or anything that speaks DLPack.
+    """An array with a shape and a dtype, made from numbers, nested lists, arrays, or any object that supports DLPack.
 
-    Python floats become float32 and Python integers int32 (int64 where they need it), unless `dtype` says otherwise;
-    an array keeps its dtype and is copied: `from_numpy`, `from_dlpack` and `from_buffer` share memory where they can.
-    With `requires_grad` the tensor, of floats, asks for gradients (`backward`).
+    Without `dtype`, Python floats become float32, and Python integers int32, or int64 if they need it. An array keeps
+    its dtype and is copied; `from_numpy`, `from_dlpack` and `from_buffer` share memory if possible. A tensor of floats
+    with `requires_grad` gets gradients from `backward`.
     """
 
     __slots__ = ()

@@ -77,7 +77,7 @@ def _closing(steps: Steps, at: int) -> int:
 def _one(frame: Frame, step: UOp) -> None:
     """One instruction outside control: an effect changes memory, a value is remembered."""
     if step.op in (Op.End, Op.Endif):
-        raise EvaluationError(f"{step!r} closes nothing", rule="uop-linear-sem", where="Linear")
+        raise EvaluationError(f"{step!r} closes no block", rule="uop-linear-sem", where="Linear")
     if is_effect(step):
         for write in writes(frame, step):
             frame.memory.put(write)

@@ -125,7 +125,7 @@ def not_yet(frame: Frame, roots: Iterable[UOp]) -> list[UOp]:
     todo = [e for e in {e: None for r in roots for e in effects[r]} if e not in frame.happened]
     if todo and frame.sequential:
         raise EvaluationError(
-            f"{todo[0].op.name} is needed before its turn", rule="uop-linear-sem", where="Linear"
+            f"{todo[0].op.name} is used before it is computed", rule="uop-linear-sem", where="Linear"
         )
     return todo
 
@@ -164,7 +164,7 @@ def writes(frame: Frame, effect: UOp) -> list[Write]:
                 found = Frame.invoked(frame, effect)
             case _:
                 raise EvaluationError(
-                    "this op means something to a machine only",
+                    "this op has no value: it is for machine code only",
                     rule=f"uop-{effect.op.name.lower()}-sem",
                     where=effect.op.name,
                 )

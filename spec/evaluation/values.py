@@ -43,7 +43,7 @@ def bound_value(value: Any, dtype: DType) -> Array:
         array = Array.of(value, dtype)
     if array.dtype is not dtype:
         raise EvaluationError(
-            f"a value of dtype {array.dtype} is bound where {dtype} is wanted", rule="uop-param-dtype"
+            f"a value of dtype {array.dtype} is bound, but {dtype} is expected", rule="uop-param-dtype"
         )
     return array
 
@@ -57,7 +57,7 @@ def param_value(frame: Frame, node: UOp) -> Array:
     shape = frame.shape(node.shape)
     if array.shape != shape:
         raise EvaluationError(
-            f"a value of shape {array.shape} is bound where {shape} is wanted",
+            f"a value of shape {array.shape} is bound, but {shape} is expected",
             rule="uop-param-shape",
             where=f"Param {slot}",
         )

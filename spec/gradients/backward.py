@@ -82,7 +82,7 @@ def gradient(
     for node in (y, *xs):
         if node.shape is None or not node.dtype.is_float:
             raise GradientError(
-                f"{node!r} of dtype {node.dtype} is no float", rule="U-33", where=node.op.name
+                f"{node!r} of dtype {node.dtype} is not a float", rule="U-33", where=node.op.name
             )
     start = _seed(y, seed)
     found = backward(y, Cotangent(start), frozenset(xs), adjoints, stated)

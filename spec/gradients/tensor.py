@@ -42,7 +42,7 @@ def _expand(node: UOp, g: UOp) -> Parts:
             continue
         if old != 1:
             raise GradientError(
-                f"whether {old!r} is repeated is not known", rule="uop-expand-adjoint", where="Expand"
+                f"it is not known whether {old!r} is repeated", rule="uop-expand-adjoint", where="Expand"
             )
         repeated.append(k)
     return total(g, tuple(repeated)), None
@@ -205,7 +205,7 @@ def _after(node: UOp, g: UOp) -> Parts:
     read = set(bodies.own_nodes(node.src[0]))
     if read & set(_written(bodies.own_nodes(*node.src[1:]))):
         raise GradientError(
-            "what is read here was written before: memory has no adjoint",
+            "this Load reads what the program wrote, and memory has no adjoint",
             rule="uop-after-adjoint",
             where="After",
             hint="take the gradient of the value before it is stored",

@@ -71,9 +71,7 @@ def parse(text: str) -> tuple[UOp, ...]:
     try:
         return Reader(text).program()
     except RecursionError:
-        raise TextError(
-            "nodes stand inside each other too deeply", hint="name them on lines of their own"
-        ) from None
+        raise TextError("nodes are nested too deeply", hint="give them names on separate lines") from None
 
 
 class Reader:
@@ -108,7 +106,7 @@ class Reader:
         token = self.next
         if token.kind != kind or (text is not None and token.text != text):
             wanted = f"{text!r}" if text else f"a {kind}"
-            self.refuse(f"{wanted} is wanted here, and there is {token.text or 'the end'!r}", token.at)
+            self.refuse(f"expected {wanted}, got {token.text or 'the end'!r}", token.at)
         self.position += 1
         return token
 
@@ -150,7 +148,7 @@ class Reader:
         """An op with its operands and arg."""
         word = self.take("word")
         if word.text not in Op.__members__:
-            self.refuse(f"{word.text} is no op", word.at)
+            self.refuse(f"{word.text} is not an op", word.at)
         op = Op[word.text]
         self.take("sign", "(")
         sources = () if self.next.text in (")", ";") else self.separated(self.operand)
@@ -163,7 +161,7 @@ class Reader:
         try:
             return UOp(op, sources, arg)
         except IllFormed as error:
-            self.refuse(f"{op.name} {error.message}", at, error.rule)
+            self.refuse(f"{op.name}: {error.message}", at, error.rule)
 
     def operand(self) -> UOp:
         """A name, a shape, a constant or a node."""
@@ -181,7 +179,7 @@ class Reader:
             return self.node()
         constant = self.value()
         if not isinstance(constant, ConstArg):
-            self.refuse("a name, a constant with its dtype, a shape or an op is wanted here", token.at)
+            self.refuse("expected a name, a constant with its dtype, a shape or an op", token.at)
         return self.made(Op.Const, (), constant, token.at)
 
     def size(self) -> UOp:
@@ -226,10 +224,10 @@ class Reader:
             return found
         dtype = WORDS.get(self.take("word").text)
         if not isinstance(dtype, DType):
-            self.refuse("a dtype is wanted after the colon", self.tokens[self.position - 1].at)
+            self.refuse("expected a dtype after the colon", self.tokens[self.position - 1].at)
         exact = float(found) if dtype.is_float and type(found) is int else found
         if not is_element(dtype, exact):
-            self.refuse(f"{token.text} is no {dtype}", token.at, "uop-const-c1")
+            self.refuse(f"{token.text} is not a value of {dtype}", token.at, "uop-const-c1")
         return ConstArg(exact, dtype)
 
     def plain(self) -> Any:
@@ -244,14 +242,14 @@ class Reader:
             return WORDS[token.text]
         if token.text == "(" and token.kind == "sign":
             return self.tuple()
-        return self.refuse(f"a value is wanted here, and there is {token.text or 'the end'!r}", token.at)
+        return self.refuse(f"expected a value, got {token.text or 'the end'!r}", token.at)
 
     def literal(self, token: Token) -> object:
         """A string, or bytes, as Python reads them."""
         try:
             return ast.literal_eval(token.text)
         except (SyntaxError, ValueError):
-            return self.refuse(f"{token.text} is no literal", token.at)
+            return self.refuse(f"{token.text} is not a literal", token.at)
 
     def tuple(self) -> tuple[object, ...]:
         """Values up to the closing parenthesis."""

@@ -87,7 +87,7 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
         return as_node(product(build_vector(args[0], env, None)))
     if isinstance(head, Op):
         return _node(head, args, env, like)
-    raise RuleError(f"{show(term)} is no value")
+    raise RuleError(f"{show(term)} is not a value")
 
 
 class NoInstance(IllFormed):
@@ -261,13 +261,13 @@ def _abstraction(env: Env, body: Term) -> Abstraction:
 def _literal(number: Any, dtype: DType) -> UOp:
     if dtype is bool_ and number not in (0, 1):
         raise RuleError(
-            f"the number {number} is no bool",
-            hint="say for which dtypes the rule is: @rule(dtypes=[index, *ints])",
+            f"the number {number} is not a bool",
+            hint="restrict the dtypes of the rule:  @rule(dtypes=[index, *ints])",
         )
     if not dtype.is_float and isinstance(number, float) and not number.is_integer():
         raise RuleError(
-            f"the number {number} is no {dtype}",
-            hint="say for which dtypes the rule is: @rule(dtypes=floats)",
+            f"the number {number} is not a value of {dtype}",
+            hint="restrict the dtypes of the rule:  @rule(dtypes=floats)",
         )
     return const(element_of(number, dtype), dtype)
 
@@ -394,7 +394,7 @@ def build_perm(term: Any, env: Env) -> tuple[int, ...]:
         case "inverse":
             p = build_perm(term.args[0], env)
             return tuple(p.index(k) for k in range(len(p)))
-    raise RuleError(f"{show(term)} is no permutation")
+    raise RuleError(f"{show(term)} is not a permutation")
 
 
 def build_flags(term: Any, env: Env, rank: int | None = None) -> tuple[bool, ...]:
@@ -413,7 +413,7 @@ def build_flags(term: Any, env: Env, rank: int | None = None) -> tuple[bool, ...
         flags = build_flags(args[0], env, rank)
         return tuple(flags[k] for k in build_perm(args[1], env))
     if head not in _FLAG_OPS:
-        raise RuleError(f"{show(term)} is no vector of flags")
+        raise RuleError(f"{show(term)} is not a vector of flags")
     f, g = (build_flags(a, env, rank) for a in args)
     if len(f) != len(g):
         raise RuleError(f"{show(term)} joins flags of ranks {len(f)} and {len(g)}")
@@ -453,7 +453,7 @@ def build_dtype(term: Any, env: Env) -> DType:
         return bound
     if isinstance(term, Term) and term.head == "dtype of":
         return build(term.args[0], env).dtype
-    raise RuleError(f"{show(term)} is no dtype")
+    raise RuleError(f"{show(term)} is not a dtype")
 
 
 def decide(condition: Term, env: Env) -> bool:
@@ -485,7 +485,7 @@ def decide(condition: Term, env: Env) -> bool:
             return build_dtype(args[0], env).signed
         case "preserves_zero":
             return _preserves_zero(env.bound[args[0].args[0]], env.dtype, args[0])
-    raise RuleError(f"{show(condition)} is no condition")
+    raise RuleError(f"{show(condition)} is not a condition")
 
 
 def _same(a: Any, b: Any, env: Env) -> bool:

@@ -268,7 +268,7 @@ def _refuse(stated: Rule, env: Env, refusal: IllFormed) -> None:
     )
     if declared and (not is_about_shapes(stated) or _is_typing(refusal)):
         raise RuleError(
-            f"ill-typed at dtype {env.dtype}: {refusal.op} wants {refusal.wants}",
+            f"ill-typed at dtype {env.dtype}: {refusal.op} requires: {refusal.wants}",
             rule=refusal.rule,
             hint="leave that dtype out of dtypes=[…], or cast",
         )

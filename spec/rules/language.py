@@ -141,7 +141,7 @@ def claim(*conditions: Any) -> Claim:
                 hint="for example return claim(x % c >= 0, x % c < c)",
             )
     if not conditions:
-        raise RuleError("claim() claims nothing", hint="return claim(a <= b)")
+        raise RuleError("claim() needs at least one condition", hint="return claim(a <= b)")
     return Claim(conditions)
 
 
@@ -329,7 +329,7 @@ def _dtype_class(dtypes: object, what: str) -> tuple[DType, ...]:
     members: tuple[Any, ...] = tuple(dtypes) if isinstance(dtypes, Sequence) else (dtypes,)
     bad = [d for d in members if not isinstance(d, DType)]
     if bad:
-        raise RuleError(f"{what}={bad[0]!r} is no dtype", hint="for example dtypes=[index, *ints]")
+        raise RuleError(f"{what}={bad[0]!r} is not a dtype", hint="for example dtypes=[index, *ints]")
     if not members:
         raise RuleError(f"{what} is empty, so the rule says nothing")
     return tuple(dict.fromkeys(members))
@@ -372,7 +372,7 @@ def _check_bodies(statement: Statement, terms: tuple[Term, ...]) -> None:
 def _max_rank(rank: object) -> int | None:
     if rank is None or (type(rank) is int and rank >= 0):
         return rank
-    raise RuleError(f"max_rank={rank!r} is no rank", hint="the highest rank for which the rule is claimed")
+    raise RuleError(f"max_rank={rank!r} is not a rank", hint="the highest rank for which the rule is claimed")
 
 
 def _licences(licences: str | Sequence[str]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def reduce_over(op: Monoid | Op, over: Range | tuple[Range, ...], expression: ob
     for r in ranges:
         if not isinstance(r, Range):
             raise RuleError(
-                f"a fold goes over ranges, not over {shown(r)}",
+                f"a reduction is over ranges, not over {shown(r)}",
                 hint='annotate the variable Range["n"], or make one for the right side by fresh(size)',
             )
     return Value("over", (fold_op(op), value(expression), *ranges))
@@ -100,7 +100,9 @@ def _free(term: Term, closed: frozenset[object], met: set[tuple[int, frozenset[o
         parts = (term.args[1], *(r.args[0] for r in term.args[2:] if r.head == "fresh"))
         for r in term.args[2:]:
             if range_key(r) in inside:
-                raise RuleError(f"{show(r)} is folded inside a fold over it", hint="use another range")
+                raise RuleError(
+                    f"{show(r)} is reduced over inside another reduction over it", hint="use another range"
+                )
             inside |= {range_key(r)}
     for part in parts:
         if isinstance(part, Term):
@@ -113,7 +115,7 @@ def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:
     fresh = [t for t in subterms(left) if t.head == "fresh"]
     if fresh:
         raise RuleError(
-            f"{show(fresh[0])} stands on the left side",
+            f"{show(fresh[0])} is on the left side",
             hint='a range on the left is a variable, r: Range["n"]',
         )
     _check_side(left, folded & free)
@@ -122,7 +124,7 @@ def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:
         for r in _folded_variables(term):
             if range_key(r) not in folded:
                 raise RuleError(
-                    f"{show(r)} is folded, but not on the left side",
+                    f"{show(r)} is reduced over, but not on the left side",
                     hint="make a range for the right side by fresh(size)",
                 )
 
@@ -130,7 +132,9 @@ def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:
 def _check_side(term: Term, without_value: set[object]) -> None:
     for r in free_in(term):
         if r.head == "fresh" or range_key(r) in without_value:
-            raise RuleError(f"{show(r)} stands outside of the fold over it", hint="use another range there")
+            raise RuleError(
+                f"{show(r)} is used outside of the reduction over it", hint="use another range there"
+            )
 
 
 def _folded_variables(term: Term) -> Iterator[Term]:

@@ -77,7 +77,7 @@ def _power(sort: Sort, make: Make, number: Make, x: Any, exponent: Any, times: o
         return make(Op.Pow, x, exponent)
     if not 0 <= times <= GREATEST_POWER:
         raise RuleError(
-            f"an integer to the power {times} is no product",
+            f"an integer to the power {times} is not a product",
             hint=f"the exponent of an integer is a number from 0 to {GREATEST_POWER}",
         )
     found = number(1, x) if times == 0 else x

@@ -75,7 +75,7 @@ def _current(word: str) -> Statement:
     statement = _statement.get()
     if statement is None:
         raise RuleError(
-            f"{word}(…) stands outside a rule", hint="call it inside a function decorated with @rule"
+            f"{word}(…) is outside of a rule", hint="call it inside a function decorated with @rule"
         )
     return statement
 
@@ -87,7 +87,7 @@ def declare(statement: Statement, name: str, annotation: Any) -> Term:
         kind = Variable(annotation.__name__)
     if kind is None:
         raise RuleError(
-            f"variable {name} has the annotation {_annotation_text(annotation)}, which is no kind of variable",
+            f"variable {name} has the annotation {_annotation_text(annotation)}, which is not a kind of variable",
             hint=f"the kinds are {', '.join(KINDS)}",
         )
     if name in statement.variables:
@@ -127,8 +127,8 @@ def _check_brackets(name: str, kind: Variable) -> None:
         is_size = kind.kind in SIZED and type(item) is int and item >= 0
         if not (is_size or isinstance(item, DType) or (isinstance(item, str) and item.isidentifier())):
             raise RuleError(
-                f"variable {name}: {item!r} stands in the brackets of a {kind.kind}",
-                hint="there go names, dtypes and, of a Tensor or a Range, sizes; what is to be computed is a condition",
+                f"variable {name}: {item!r} is in the brackets of a {kind.kind}",
+                hint="brackets take names and dtypes, and sizes for a Tensor or a Range; a computation is a condition",
             )
 
 

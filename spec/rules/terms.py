@@ -417,7 +417,7 @@ class Vector(Term):
         at = number(axis)
         if type(at) is not int:
             raise RuleError(
-                f"an entry is that of one axis, not of {show(axis)}", hint="s[0], or s[-1] for the last"
+                f"an entry belongs to one axis, not to {show(axis)}", hint="s[0], or s[-1] for the last"
             )
         return Value("entry", (self, at))
 
@@ -503,7 +503,7 @@ def fold_op(op: object) -> Monoid | Op:
     if isinstance(op, Monoid) or (isinstance(op, Op) and op in FOLDS):
         return op
     raise RuleError(
-        f"a Reduce folds with a Monoid, or with Add, Max or Mul, not with {shown(op)}",
+        f"a reduction uses a Monoid, or Add, Max or Mul, not {shown(op)}",
         hint="write x.sum(a), x.max(a), x.prod(a), or x.reduce(m, a) with m: Monoid",
     )
 

@@ -156,7 +156,9 @@ def bits_at_most(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static
 def preserves_zero(op: Term) -> Static:
     """Whether the elementwise op gives the zero of its dtype (+0.0 for a float) when every operand is that zero."""
     if not isinstance(op, UnaryOp | BinaryOp):
-        raise RuleError(f"{show(op)} is no variable of ops", hint="annotate the variable UnaryOp or BinaryOp")
+        raise RuleError(
+            f"{show(op)} is not a variable of ops", hint="annotate the variable UnaryOp or BinaryOp"
+        )
     return Static("preserves_zero", (op,))
 
 

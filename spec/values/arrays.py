@@ -113,7 +113,7 @@ def numpy_dtype(dtype: np.dtype[Any]) -> DType:
     try:
         return from_numpy(dtype)
     except KeyError:
-        raise EvaluationError(f"numpy's {dtype} is no dtype here", rule="uop-param-dtype") from None
+        raise EvaluationError(f"numpy's {dtype} is not a dtype here", rule="uop-param-dtype") from None
 
 
 def same_cell(dtype: DType, a: Cell, b: Cell) -> bool:
@@ -150,7 +150,7 @@ def _element(value: Any, dtype: DType) -> Element:
         return value
     if type(value) is int and (dtype is index or (dtype.is_int and dtype.min <= value <= dtype.max)):
         return value
-    raise EvaluationError(f"{value!r} is no value of dtype {dtype}", rule="uop-const-c1")
+    raise EvaluationError(f"{value!r} is not a value of dtype {dtype}", rule="uop-const-c1")
 
 
 def positions(shape: Sequence[int]) -> Iterator[Position]:

@@ -651,7 +651,7 @@ MEMORIES = (
         """,
     ),
     case(
-        "what is allocated on the device names a memory",
+        "an allocation on the device names a memory",
         """
         s: f32[8] @ CudaSmemLinear  # was: s: f32[8]  # mem-none
         pass

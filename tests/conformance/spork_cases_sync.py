@@ -386,7 +386,7 @@ BARRIERS = (
         """,
     ),
     met(
-        "what is awaited is arrived at",
+        "every barrier with an await has an arrive",
         """
         Arrive(cuda_in_order, 1) >> full  # was: pass
         Await(full, cuda_in_order, ~0)  # bar-awaited

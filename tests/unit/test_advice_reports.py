@@ -176,4 +176,4 @@ def test_a_broken_file_costs_only_itself(tmp_path, monkeypatch, capsys) -> None:
 
 def test_it_cannot_be_had_offline(tmp_path, monkeypatch, capsys) -> None:
     assert run(tmp_path, monkeypatch, "--offline", "x.py") == 2
-    assert "--offline leaves nothing of --advise" in capsys.readouterr().err
+    assert "--offline cannot be combined with --advise" in capsys.readouterr().err

@@ -390,7 +390,7 @@ for t in cuda_threads(0, 1, unit=cuda_thread):
     g: barrier @ CudaCommitGroup
     Arrive(Sm80_cp_async, 1) >> g
     Await(g, cuda_in_order, ~1)""",
-            "Await(g, cuda_in_order, ~1): wants the await of a commit group has N ≥ 0; given N = ~1",
+            "Await(g, cuda_in_order, ~1): expected: the await of a commit group has N ≥ 0; got: N = ~1",
         ),
     ):
         with pytest.raises(StaticError) as caught:

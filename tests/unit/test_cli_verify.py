@@ -447,7 +447,7 @@ def test_options_may_stand_between_files(capfd: pytest.CaptureFixture[str]) -> N
         (["verify", "--reading-time", "0"], ["'0'"]),
         (["verify", "--output"], ["--output"]),
         (["verify", "--output", "no/such/folder/f.json"], ["no/such/folder"]),
-        (["verify", "--output", "."], ["folder"]),
+        (["verify", "--output", "."], ["directory"]),
         (["verify", "--offline", "--no-cache"], ["--no-cache"]),
         (["explain"], ["ID"]),
         (["explain", "Reshpae"], ["Reshpae", "did you mean Reshape?"]),

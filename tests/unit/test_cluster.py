@@ -288,7 +288,7 @@ def test_addresses() -> None:
     ],
 )
 def test_what_is_no_address_is_refused(wrong: str) -> None:
-    with pytest.raises(UsageError, match="is no executor") as refused:
+    with pytest.raises(UsageError, match="is not an executor") as refused:
         address_of(wrong)
     assert "dask://HOST:PORT" in (refused.value.hint or "")
 

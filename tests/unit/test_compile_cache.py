@@ -201,7 +201,10 @@ def test_a_disk_that_is_full_everywhere_is_a_toolchain_error(
     assert os.strerror(errno.ENOSPC) in caught.value.stderr
     monkeypatch.setattr(cache, "_SPARE", {})
     monkeypatch.setattr(tempfile, "mkdtemp", nowhere)
-    with pytest.warns(RuntimeWarning), pytest.raises(OSError, match="no folder for libraries") as without:
+    with (
+        pytest.warns(RuntimeWarning),
+        pytest.raises(OSError, match="no directory for compiled libraries") as without,
+    ):
         cpu.build(SOURCE)
     monkeypatch.setattr(cache, "_SPARE", {cache.cache_folder(): tmp_path / "spare"})
     monkeypatch.setattr(cache, "_build", nowhere)
@@ -364,7 +367,7 @@ print(spare, spare.is_dir())
         ("echo sorry, no licence >&2; exit 3", "sorry, no licence"),
         ("kill -9 $$", "exit status -9"),
         (r"printf '\377\376 not text' >&2; exit 1", "not text"),
-        ("exit 0", "nothing was written"),
+        ("exit 0", "wrote no output"),
         (': > "$(echo "$@" | sed "s/.*-o \\([^ ]*\\).*/\\1/")"', "cannot be loaded"),
     ],
     ids=["fails", "killed", "no text", "writes nothing", "writes an empty file"],

@@ -146,10 +146,10 @@ def test_several_results_and_empty_arrays() -> None:
 @pytest.mark.parametrize(
     ("compute", "says"),
     [
-        (lambda x: x.astype(np.float64), "it gave float64"),
-        (lambda x: x[:2], r"it gave float32\[2\]"),
-        (lambda x: (x, x), "it gave"),
-        (lambda x: None, "it gave object"),
+        (lambda x: x.astype(np.float64), "it returned float64"),
+        (lambda x: x[:2], r"it returned float32\[2\]"),
+        (lambda x: (x, x), "it returned"),
+        (lambda x: None, "it returned object"),
         (lambda x: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda x: x.__setitem__(0, 1), "read-only"),
     ],
@@ -197,14 +197,14 @@ def test_failures_belong_to_the_thread_that_ran() -> None:
 @pytest.mark.parametrize(
     ("name", "more", "says"),
     [
-        ("no name", {"call": abs}, "is no name"),
-        ("kernel_0", {"call": abs}, "is no name"),
-        ("sl_max_f32", {"call": abs}, "is no name"),
-        ("neither", {}, "either a text in C or a function"),
-        ("twice", {"call": abs, "c": "void twice(void) {}"}, "either a text in C or a function"),
+        ("no name", {"call": abs}, "is not a name"),
+        ("kernel_0", {"call": abs}, "is not a name"),
+        ("sl_max_f32", {"call": abs}, "is not a name"),
+        ("neither", {}, "either C code or a Python function"),
+        ("twice", {"call": abs, "c": "void twice(void) {}"}, "either C code or a Python function"),
         ("other", {"c": "void another(const float *x, float *y) {}"}, "does not define void other"),
-        ("untyped", {"call": abs, "gives": [np.float32]}, "wants Signatures"),
-        ("nothing", {"call": abs, "gives": []}, "at least one of a result"),
+        ("untyped", {"call": abs, "gives": [np.float32]}, "expected Signatures"),
+        ("nothing", {"call": abs, "gives": []}, "at least one for a result"),
     ],
     ids=lambda v: v if isinstance(v, str) else "-",
 )

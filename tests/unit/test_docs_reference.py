@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 
@@ -228,9 +229,54 @@ def test_the_introduction_shows_every_part_of_the_language() -> None:
     assert text.count(".. graph::") >= 10
 
 
-def test_every_page_is_in_a_table_of_contents() -> None:
-    listed = re.findall(r"^   (\w+)$", (DOCS / "index.rst").read_text(), re.MULTILINE)
+def contents(page: str) -> list[str]:
+    """The pages of docs/ in the tables of contents of a page."""
+    text = (DOCS / f"{page}.rst").read_text()
+    return [
+        name
+        for body in re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)+)", text, re.MULTILINE)
+        for name in re.findall(r"^   (\w+)$", body, re.MULTILINE)
+    ]
+
+
+def test_every_page_is_in_one_table_of_contents() -> None:
+    chapters = contents("index")
+    listed = [*chapters, *(page for chapter in chapters for page in contents(chapter))]
     assert sorted(listed) == sorted(p.stem for p in DOCS.glob("*.rst") if p.stem != "index")
+
+
+def test_the_sidebar_has_a_dozen_entries_at_most_and_each_opens() -> None:
+    chapters = contents("index")
+    assert 6 <= len(chapters) <= 12
+    assert all(len(contents(chapter)) > 1 for chapter in chapters)
+
+
+@pytest.mark.parametrize("chapter", contents("index"))
+def test_a_chapter_says_what_each_of_its_pages_is_for(chapter: str) -> None:
+    said = re.findall(r"^:doc:`(\w+)`$\n   \S", (DOCS / f"{chapter}.rst").read_text(), re.MULTILINE)
+    assert said == contents(chapter)
+
+
+def test_the_picture_of_the_first_page_is_well_formed_and_leads_to_pages() -> None:
+    picture = ElementTree.fromstring((DOCS / "_static" / "road.svg").read_text())
+    links = [e.get("href") for e in picture.iter() if e.tag.endswith("}a")]
+    assert len(links) >= 4
+    assert all((DOCS / f"{str(link).removesuffix('.html')}.rst").exists() for link in links)
+    assert "_static/road.svg" in (DOCS / "index.rst").read_text()
+
+
+def test_the_table_beside_other_systems_says_for_each_what_it_proves_runs_and_checks() -> None:
+    peers = generator("beside_pages").PEERS
+    assert len(peers) >= 6
+    assert all(len(row) == 4 and all(row) and "https://" in row[0] for row in peers)
+
+
+def test_lists_of_tests_fold_away_under_their_number() -> None:
+    page = generator("op_pages").page(TABLE[Op.Reshape])
+    folded = re.findall(r"^\.\. folded:: (\d+) tests .*\n\n((?:   .*\n|\n)+)", page, re.MULTILINE)
+    assert len(folded) == 2
+    assert all(int(number) == body.count(":source:`") for number, body in folded)
+    assert page.count(":source:`test_") == sum(int(number) for number, _ in folded)
 
 
 def test_every_generated_part_is_computed_by_something() -> None:

@@ -564,7 +564,7 @@ def test_the_command_judges_a_file_of_rules(tmp_path, capsys) -> None:  # type: 
     [
         (["--graphs", "5"], "--engine"),
         (["--corpus", "onnx"], "--engine"),
-        (["--engine", "--graphs", "many"], "no number of graphs"),
+        (["--engine", "--graphs", "many"], "not a number of graphs"),
         (["--engine", "--offline"], "--offline"),
         (["--engine", "--law"], "--law"),
         (["--engine", "no/such.py"], "rule files"),

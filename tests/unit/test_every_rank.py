@@ -653,7 +653,7 @@ def test_a_rule_says_up_to_which_rank_it_is_meant() -> None:
 
 @pytest.mark.parametrize("bound", [-1, 2.0, True, "4"])
 def test_a_bound_that_is_no_rank_is_refused(bound: object) -> None:
-    with pytest.raises(RuleError, match="is no rank"):
+    with pytest.raises(RuleError, match="is not a rank"):
 
         @rule(max_rank=bound)  # type: ignore[arg-type]
         def identity(x: Tensor, p: Perm):

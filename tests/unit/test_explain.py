@@ -75,7 +75,7 @@ def test_an_unknown_id_is_met_with_the_closest(
     assert main(["explain", wrong]) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert f"nothing is called {wrong} (did you mean {meant}" in err
+    assert f"there is nothing named {wrong} (did you mean {meant}" in err
 
 
 def test_a_shipped_procedure_and_one_of_a_file(tmp_path: Path) -> None:

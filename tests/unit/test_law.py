@@ -475,7 +475,7 @@ def test_processes_find_what_one_finds() -> None:
 
 
 def test_a_filter_that_leaves_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="no obligation of the law matches nonsense"):
+    with pytest.raises(UsageError, match="no obligation of the specification matches nonsense"):
         check_law(settings("nonsense"))
 
 
@@ -553,7 +553,7 @@ def test_rules_and_the_law_together(capsys, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--offline"], "--offline leaves nothing of --law"), (["--filter", "nonsense"], "no obligation")],
+    [(["--offline"], "--offline cannot be combined with --law"), (["--filter", "nonsense"], "no obligation")],
 )
 def test_wrong_use_is_refused(options: list[str], said: str, capsys) -> None:
     assert main(["verify", "--law", "--jobs", "1", *options]) == 2

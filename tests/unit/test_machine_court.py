@@ -135,7 +135,7 @@ def test_programs_without_a_run_are_told_apart() -> None:
     head = "def f(x: i32[8] @ CudaGmemLinear):\n    with CudaDeviceFunction(blockDim=32):\n"
     head += "        for task in cuda_tasks(0, 1):\n"
     late = proc_from_text(head + "            x[0] = 1\n", NAMES)
-    assert lawful(late) is NoRun.unlawful, "an element is assigned by single threads"
+    assert lawful(late) is NoRun.unlawful, "single threads assign elements"
     unwritten = head + "            for t in cuda_threads(0, 1, unit=cuda_thread):\n"
     unwritten += "                r: i32 @ CudaRmem\n                x[0] = r\n"
     assert lawful(proc_from_text(unwritten, NAMES)) is NoRun.meaningless

@@ -98,7 +98,7 @@ def test_the_ways_of_a_choice_give_numbers_their_dtype_and_the_condition_does_no
     assert build(where(c, 7, X), env) is Op.Where(narrow, const(7, int16), wide)
     assert build(where(c, 1, 2), env) is Op.Where(narrow, const(1, int8), const(2, int8))
     assert build(where(True, X, 7), env) is Op.Where(const(True, bool_), wide, const(7, int16))
-    with pytest.raises(RuleError, match="is no bool"):
+    with pytest.raises(RuleError, match="is not a bool"):
         build(where(2, X, X), env)  # type: ignore[arg-type]
 
 

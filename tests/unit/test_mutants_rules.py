@@ -416,7 +416,7 @@ def plain(x: Value):
         (three_sides, {}, "returns its two sides"),
         (number_left, {}, "left side of a rule is not a number"),
         (no_annotation, {}, "annotation nothing"),
-        (wrong_annotation, {}, "which is no kind of variable"),
+        (wrong_annotation, {}, "which is not a kind of variable"),
         (false_given, {}, "given takes conditions"),
         (vector_given, {}, "given takes conditions"),
         (breaks, {}, "x is a Value, which has no nothing"),
@@ -424,7 +424,7 @@ def plain(x: Value):
         (no_such_dtype, {}, "names no dtype variable"),
         (declares_twice, {}, "declared twice"),
         (plain, {"dtypes": []}, "dtypes is empty"),
-        (plain, {"dtypes": ["int8"]}, "is no dtype"),
+        (plain, {"dtypes": ["int8"]}, "is not a dtype"),
         (plain, {"dtypes": [int8], "s": [int8]}, "names no dtype variable of the rule"),
         (plain, {"licences": "everything"}, "there is no licence 'everything'"),
     ],
@@ -463,7 +463,7 @@ def test_collecting_gathers_instead_of_raising() -> None:
 
 @pytest.mark.parametrize("use", [lambda: given(X < Y), lambda: forall(Value, "x")])
 def test_outside_a_rule_nothing_can_be_given(use: Any) -> None:
-    with pytest.raises(RuleError, match="stands outside a rule"):
+    with pytest.raises(RuleError, match="is outside of a rule"):
         use()
 
 
@@ -876,11 +876,11 @@ def test_a_vector_term_is_built(term: Any, rank: int | None, sizes: Any) -> None
         (lambda: build_vector(vector(3), ENV, None), "needs a rank"),
         (lambda: build_vector(S + vector((1, 2, 3)), ENV, None), "joins vectors of ranks 2 and 3"),
         (lambda: build(vector((1, 2, 3)) == S, ENV), "have different ranks (3 and 2)"),
-        (lambda: build_perm(Perm("other", ()), ENV), "is no permutation"),
-        (lambda: build_flags(Flags("compose", ()), ENV), "is no vector of flags"),
-        (lambda: build_dtype(DTypeTerm("other", ()), ENV), "is no dtype"),
-        (lambda: decide(Static("other", ()), ENV), "is no condition"),
-        (lambda: build(Value("other", ()), ENV), "is no value"),
+        (lambda: build_perm(Perm("other", ()), ENV), "is not a permutation"),
+        (lambda: build_flags(Flags("compose", ()), ENV), "is not a vector of flags"),
+        (lambda: build_dtype(DTypeTerm("other", ()), ENV), "is not a dtype"),
+        (lambda: decide(Static("other", ()), ENV), "is not a condition"),
+        (lambda: build(Value("other", ()), ENV), "is not a value"),
         (lambda: build_perm(compose(P, Perm("var", ("s",))), ENV), "composes permutations of 3 and 2 axes"),
     ],
 )

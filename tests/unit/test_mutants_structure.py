@@ -329,7 +329,7 @@ def test_obligations_are_what_is_open() -> None:
     [
         (Op.Neg, "0 sources"),
         (lambda: Op.Neg(N, N), "2 sources"),
-        (lambda: Op.Add(N), "1 sources"),
+        (lambda: Op.Add(N), "1 source"),
         (lambda: Op.Neg(3), "3"),
         (lambda: Op.Neg(Op.Barrier()), "a Barrier, which has no value"),
         (lambda: Op.Neg(N, arg=1), "arg 1"),
@@ -390,7 +390,7 @@ def test_an_entry_has_the_name_of_its_op_and_numbers_its_constraints() -> None:
         (RuleError("wrong", file="a.py"), "a.py: wrong"),
         (RuleError("wrong", line=3), "wrong"),
         (RuleError("wrong", file="a.py", line=3, rule="mine"), "a.py:3: wrong [mine]"),
-        (IllFormed("Add", "uop-add-c1", given="a", wants="b"), "Add: wants b; given a [uop-add-c1]"),
+        (IllFormed("Add", "uop-add-c1", given="a", wants="b"), "Add: expected: b; got: a [uop-add-c1]"),
     ],
 )
 def test_the_text_of_an_error(error: SoundlineError, text: str) -> None:

@@ -142,7 +142,7 @@ def test_wrong_options_are_said_plainly(repository: Path) -> None:
     )
     shown = run(repository)
     assert shown.returncode == 2
-    assert "soundline: 'huge' is no budget" in shown.stdout + shown.stderr
+    assert "soundline: 'huge' is not a budget" in shown.stdout + shown.stderr
     assert "pytest_plugin.py" not in shown.stdout + shown.stderr
 
 

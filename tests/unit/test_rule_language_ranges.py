@@ -167,31 +167,31 @@ def claims_that_it_fits(x: Value):
 
 
 NO_RULES: dict[Callable[..., Any], str] = {
-    outside: "r stands outside of the fold over it",
-    outside_on_the_right: "r stands outside of the fold over it",
-    outside_in_a_condition: "r stands outside of the fold over it",
-    folded_twice: "r is folded inside a fold over it",
-    folded_twice_at_once: "r is folded inside a fold over it",
-    folded_on_the_right_only: "r is folded, but not on the left side",
-    free_on_the_left: "r is folded, but not on the left side",
-    fresh_on_the_left: "fresh(n) stands on the left side",
-    fresh_without_a_fold: "fresh(n) stands outside of the fold over it",
+    outside: "r is used outside of the reduction over it",
+    outside_on_the_right: "r is used outside of the reduction over it",
+    outside_in_a_condition: "r is used outside of the reduction over it",
+    folded_twice: "r is reduced over inside another reduction over it",
+    folded_twice_at_once: "r is reduced over inside another reduction over it",
+    folded_on_the_right_only: "r is reduced over, but not on the left side",
+    free_on_the_left: "r is reduced over, but not on the left side",
+    fresh_on_the_left: "fresh(n) is on the left side",
+    fresh_without_a_fold: "fresh(n) is used outside of the reduction over it",
     too_many_indices: "f(r, r) has 2 indices, and f depends on 1 ranges",
     too_few_indices: "f(r) has 1 indices, and f depends on 2 ranges",
     range_without_a_size: "the range r needs one size",
     range_of_a_negative_size: "the range r needs one size",
     range_of_two_sizes: "the range r needs one size",
-    range_of_an_expression: "variable r: 'n + 1' stands in the brackets of a Range",
-    tensor_of_an_expression: "variable x: '2 * n' stands in the brackets of a Tensor",
-    tensor_of_half_an_element: "variable x: 0.5 stands in the brackets of a Tensor",
-    tensor_of_fewer_elements: "variable x: -1 stands in the brackets of a Tensor",
-    value_of_a_size: "variable x: 3 stands in the brackets of a Value",
+    range_of_an_expression: "variable r: 'n + 1' is in the brackets of a Range",
+    tensor_of_an_expression: "variable x: '2 * n' is in the brackets of a Tensor",
+    tensor_of_half_an_element: "variable x: 0.5 is in the brackets of a Tensor",
+    tensor_of_fewer_elements: "variable x: -1 is in the brackets of a Tensor",
+    value_of_a_size: "variable x: 3 is in the brackets of a Value",
     body_of_nothing: "the body f names no range",
     body_without_brackets: "the body f names no range",
     body_of_a_size: "f: Body['n'] names no range",
     body_of_nobody: "f: Body['q'] names no range",
     size_and_monoid: "variable m is declared twice, as Size and as Monoid",
-    claims_nothing: "claim() claims nothing",
+    claims_nothing: "claim() needs at least one condition",
     claims_a_value: "claim takes conditions on values, not 3",
     claims_what_is_static: "claim takes conditions on values, not no_flags",
     claims_that_it_fits: "claim takes conditions on values, not fits",
@@ -221,7 +221,7 @@ def test_a_mistake_in_the_body_is_found_on_its_line() -> None:
 
 
 def test_words_outside_of_a_rule() -> None:
-    with pytest.raises(RuleError, match=r"fresh\(…\) stands outside a rule"):
+    with pytest.raises(RuleError, match=r"fresh\(…\) is outside of a rule"):
         fresh(4)
 
 

@@ -196,7 +196,7 @@ def test_a_mistake_is_an_error_of_the_rule_in_its_own_words(kind: str) -> None:
         ("X.permute('ab')", "Tensor", "a permutation is needed, not 'ab'", "x.permute((1, 0))"),
         ("X.permute((0, 0))", "Tensor", "a permutation is needed, not (0, 0)", "x.permute((1, 0))"),
         ("list(X)", "Shape", "X has no elements to go through", "an entry is s[0]"),
-        ("X[0.5]", "Shape", "an entry is that of one axis, not of 0.5", "s[-1]"),
+        ("X[0.5]", "Shape", "an entry belongs to one axis, not to 0.5", "s[-1]"),
         ("X + 'a'", "Value", "a value is needed, not 'a'", "and numbers"),
         ("X & y", "DTypeVar", "a value is needed, not X, which is a DTypeVar", "values are Value"),
         ("is_float(X) & (y > 0)", "DTypeVar", "not with (y > 0), which is a Value", "given(p == q, x < y)"),

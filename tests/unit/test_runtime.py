@@ -75,7 +75,7 @@ def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("no-such-compiler --fast", "no-such-compiler --fast, which is not there"),
         ("/nowhere/gcc", "/nowhere/gcc, which is not there"),
         ("broken", "which does not run"),
-        ("gcc 'unclosed", "which is no command"),
+        ("gcc 'unclosed", "which is not a command"),
     ],
 )
 def test_a_named_compiler_that_does_not_run_is_an_error(

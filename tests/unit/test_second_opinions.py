@@ -208,7 +208,7 @@ def test_who_knows_of_it_agrees(stated: Rule, dtype: Any, name: str) -> None:
         (padded_sum, int32, "bitwuzla", "bitwuzla has no unbounded integers"),
         (commuted, bfloat16, "bitwuzla", "bitwuzla has no floats of this format"),
         (mul_div, index, "islpy", "a product or a quotient of variables"),
-        (commuted, float32, "islpy", "float32 is no integer"),
+        (commuted, float32, "islpy", "float32 is not an integer"),
         (commuted, float32, "operands", "little of floats"),
         (padded_sum, int32, "floats", "about shapes"),
         (mul_div, int32, "floats", "no floats"),

@@ -385,9 +385,9 @@ def test_names_are_those_around_the_function() -> None:
     [
         ("Broken(1)", "Broken(1), which raises ZeroDivisionError"),
         ("places.nothing", "places, which has no nothing"),
-        ("absent", "absent, which the surrounding Python does not have"),
-        ("places + 1", "places + 1, which is no name"),
-        ("[1][0]", "[1][0], which is no name"),
+        ("absent", "absent, which is not defined in the surrounding Python"),
+        ("places + 1", "places + 1, which is not a name"),
+        ("[1][0]", "[1][0], which is not a name"),
     ],
 )
 def test_names_that_stand_for_nothing(written: str, message: str) -> None:

@@ -166,7 +166,7 @@ def test_an_error_keeps_what_its_chapter_says() -> None:
     assert isinstance(error.__cause__, CollectiveError)
     assert error.hint == error.__cause__.hint
     assert error.subject == error.__cause__.subject == "cuda_threads(0, 5, unit=cuda_warp)"
-    assert str(error).startswith("<text>:4: cuda_threads(0, 5, unit=cuda_warp): wants count times")
+    assert str(error).startswith("<text>:4: cuda_threads(0, 5, unit=cuda_warp): expected: count times")
     other = refused("tl-async-block", device("with CudaAsync(empty):\n    pass"), "with CudaAsync")
     assert isinstance(other.__cause__, SynchronizationError)
     assert other.subject == "CudaAsync(empty)"

@@ -6,6 +6,7 @@ import copy
 import importlib
 import math
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -276,22 +277,22 @@ def test_every_other_name_names_an_argument() -> None:
 
 
 MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
-    "an axis that is text": (TypeError, lambda: Tensor(X).sum(axis="0"), "sum: wants integers as axis"),
+    "an axis that is text": (TypeError, lambda: Tensor(X).sum(axis="0"), "sum: expected integers for axis"),
     "an axis that is a float": (TypeError, lambda: Tensor(X).softmax(1.0), "softmax"),
     "no axis": (TypeError, lambda: Tensor(X).softmax(None), "softmax"),
     "an axis outside": (IndexError, lambda: Tensor(X).sum(dim=2), "axis 2"),
     "both names": (TypeError, lambda: Tensor(X).sum(dim=1, axis=1), "once"),
     "by place and by name": (TypeError, lambda: Tensor(X).sum(1, dim=1), "once"),
-    "an unknown name": (TypeError, lambda: Tensor(X).sum(axes=1), "axis, keepdim; given axes"),
+    "an unknown name": (TypeError, lambda: Tensor(X).sum(axes=1), "named axis, keepdim; got axes"),
     "too many": (TypeError, lambda: Tensor(X).relu6(1), "relu6"),
-    "too few": (TypeError, lambda: Tensor(X).mse_loss(), "wants target"),
-    "sizes that are text": (TypeError, lambda: Tensor(X).reshape("23"), "reshape: wants integers"),
-    "a size that is a float": (TypeError, lambda: Tensor.zeros(2.0), "zeros: wants integers"),
+    "too few": (TypeError, lambda: Tensor(X).mse_loss(), "expected target"),
+    "sizes that are text": (TypeError, lambda: Tensor(X).reshape("23"), "reshape: expected integers"),
+    "a size that is a float": (TypeError, lambda: Tensor.zeros(2.0), "zeros: expected integers"),
     "a truth that is text": (TypeError, lambda: Tensor(X).sum(keepdim="yes"), "True or False"),
-    "a number that is text": (TypeError, lambda: Tensor(X).leaky_relu("0.1"), "a number as slope"),
-    "a text that is a number": (TypeError, lambda: Tensor(X).gelu(1), "a text as approximate"),
-    "a dtype that is none": (TypeError, lambda: Tensor(X).cast("float9"), "no dtype"),
-    "a dtype of another world": (TypeError, lambda: Tensor(X, dtype=np.complex64), "no dtype"),
+    "a number that is text": (TypeError, lambda: Tensor(X).leaky_relu("0.1"), "a number for slope"),
+    "a text that is a number": (TypeError, lambda: Tensor(X).gelu(1), "a string for approximate"),
+    "a dtype that is none": (TypeError, lambda: Tensor(X).cast("float9"), "not a dtype"),
+    "a dtype of another world": (TypeError, lambda: Tensor(X, dtype=np.complex64), "not a dtype"),
     "an out": (TypeError, lambda: np.sum(Tensor(X), out=X), "out"),
     "an index outside": (IndexError, lambda: Tensor(X)[5], "axis of size 2"),
     "too many indices": (IndexError, lambda: Tensor(X)[0, 0, 0], "at most 2"),
@@ -300,7 +301,7 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "an index that is text": (TypeError, lambda: Tensor(X)["a"], "integers"),
     "shapes that differ": (ValueError, lambda: Tensor(X) + Tensor([1.0, 2.0]), "broadcast"),
     "a reshape": (ValueError, lambda: Tensor(X).reshape(4), "6 elements"),
-    "no tensor": (ValueError, lambda: Tensor([[1], [1, 2]]), "no tensor"),
+    "no tensor": (ValueError, lambda: Tensor([[1], [1, 2]]), "not a tensor"),
     "an ill-formed node": (ValueError, lambda: Tensor([True]) + Tensor([True]), "Add"),
     "no gradient": (ValueError, lambda: Tensor([1.0]).backward(), "backward"),
 }
@@ -470,7 +471,7 @@ def test_assignments_that_are_refused() -> None:
         with pytest.raises(kind) as caught:
             x[place] = value
         assert isinstance(caught.value, sl.UsageError)
-    with pytest.raises(sl.UsageError, match="no gradient passes"):
+    with pytest.raises(sl.UsageError, match="gradients do not flow"):
         w[0] = 1.0
     with sl.no_grad():
         w[0] = 9.0
@@ -522,7 +523,7 @@ def test_shapes_that_values_decide() -> None:
     assert w.grad is not None
     assert w.grad.tolist() == [0.0, 4.0, 6.0]
     for wrong in (lambda: x.masked_select(x), lambda: x.masked_select([True] * 4)):
-        with pytest.raises(sl.UsageError, match="masked_select: wants a mask"):
+        with pytest.raises(sl.UsageError, match="masked_select: expected a mask"):
             wrong()
 
 
@@ -598,7 +599,7 @@ def test_memory_that_cannot_be_had(name: str) -> None:
     with pytest.raises(MemoryError) as caught:
         TOO_LARGE[name]()
     assert isinstance(caught.value, sl.OutOfMemoryError)
-    assert " of memory are wanted for " in caught.value.message
+    assert re.search(r" of memory (for .* could not be allocated|would be needed for )", caught.value.message)
     assert caught.value.hint
 
 

@@ -52,7 +52,7 @@ def address_of(executor: str) -> str:
     host, colon, port = executor.removeprefix(SCHEME).rpartition(":")
     right = executor.startswith(SCHEME) and host and colon and not set(host) & set("/ @?#")
     if not (right and port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16):
-        raise UsageError(f"{executor!r} is no executor", hint=f"it is written {SCHEME}HOST:PORT")
+        raise UsageError(f"{executor!r} is not an executor", hint=f"it is written {SCHEME}HOST:PORT")
     return f"tcp://{host}:{int(port)}"
 
 
@@ -137,13 +137,13 @@ class ClusterPool(Pool):
         """How many threads there are now. Raises ``ClusterLost`` where there have been none for too long."""
         now = time.monotonic()
         if self._client.status != "running":
-            raise self._lost("the scheduler does not answer any more")
+            raise self._lost("the scheduler no longer answers")
         if now - self._looked < GLANCE:
             return
         try:
             threads = sum(self._client.nthreads().values())
         except (OSError, RuntimeError, TypeError, AttributeError) as error:
-            raise self._lost("the scheduler does not answer any more") from error
+            raise self._lost("the scheduler no longer answers") from error
         self._looked = now
         if threads:
             self._threads, self._seen = threads, now

@@ -46,7 +46,9 @@ def check_law(settings: LawSettings, listener: Listener | None = None) -> LawRep
     chosen = [o for o in obligations() if matches(o.id, settings.filters)]
     if not chosen:
         wanted = " or ".join(settings.filters)
-        raise UsageError(f"no obligation of the law matches {wanted} ({len(obligations())} there are)")
+        raise UsageError(
+            f"no obligation of the specification matches {wanted} ({len(obligations())} there are)"
+        )
     told = _Told(chosen, listener or Silence())
     began, interrupted = time.monotonic(), False
     run = _inline if settings.jobs == 1 else _on_processes

@@ -34,18 +34,18 @@ NEAR: Final = 1e-3
 """A reference that differs by more than this, relative to its greatest element, computes something else."""
 
 DESCRIPTION = f"""\
-Compile a program, call it again and again, and tell how fast it is.
+Compile a program, call it repeatedly, and report how fast it is.
 
 {loading.INPUTS_HELP}
-A function of numpy arrays in the same file is measured beside it, call by call, where it has the name of the program
-and _numpy behind it, or is named by --against:
+A function of numpy arrays in the same file is measured for comparison, in alternation, if it has the name of
+the program with the suffix _numpy, or is named by --against:
 
     def layer_numpy(x, w, b):
         ...
 """
 
 EPILOG = """\
-exit codes: 0 it was measured, 1 the reference computes something else, 2 wrong use, or a program that does not run
+exit codes: 0 it was measured, 1 the reference gives another result, 2 wrong use, or a program that does not run
 
 examples:
   soundline bench model.py:layer
@@ -58,12 +58,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     loading.common_arguments(parser)
-    parser.add_argument("--repeats", metavar="N", help="how often it is called (default: for about a second)")
+    parser.add_argument("--repeats", metavar="N", help="number of calls (default: for about a second)")
+    parser.add_argument("--against", metavar="NAME", help="a function in the file from arrays to arrays")
     parser.add_argument(
-        "--against", metavar="NAME", help="a function of the file that takes and gives arrays"
-    )
-    parser.add_argument(
-        "--measure-peaks", action="store_true", help="measure the peaks of the machine anew, and keep them"
+        "--measure-peaks", action="store_true", help="measure the peaks of the machine again, and store them"
     )
     loading.output_arguments(parser, "text", "json")
 
@@ -98,7 +96,7 @@ def _repeats(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST):
-        raise UsageError(f"--repeats {text} is no number from 1 to {MOST}")
+        raise UsageError(f"--repeats {text} is not a number from 1 to {MOST}")
     return int(text)
 
 

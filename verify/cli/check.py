@@ -27,8 +27,8 @@ from soundline.verify.files.problems import displayed, visible
 from soundline.verify.programs import loading
 
 DESCRIPTION = """\
-Look for hazards in Spork programs: run them at given sizes on the abstract machine, which says of every access
-whether it comes after those that it depends on.
+Check Spork programs for hazards: run them at given sizes on the abstract machine, which checks that every
+access is ordered after those on which it depends.
 
 The file is plain Python that defines procs:
 
@@ -63,21 +63,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("program", metavar="FILE[:PROC]", help="the file, and which proc of it")
     parser.add_argument(
-        "--machine", choices=("literal",), default="literal", help="which machine (default: literal, the law)"
+        "--machine", choices=("literal",), default="literal", help="which machine (default: literal)"
     )
     parser.add_argument(
         "--size",
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help="an argument that says how much or where: n=128, flag=true",
+        help="a size, index or flag: n=128, flag=true",
     )
     parser.add_argument(
         "--policy",
         choices=tuple(str(p) for p in Policy),
         default=str(Policy.temporal),
-        help="whether a write through the asynchronous proxy after a read asks for a proxy fence: temporal (no, the "
-        "default) or strict (yes)",
+        help="whether a write through the asynchronous proxy after a read needs a proxy fence: "
+        "temporal (no, the default) or strict (yes)",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report")
 
@@ -207,13 +207,13 @@ def _sizes(given: Sequence[str]) -> dict[str, int | bool]:
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not name or not equals:
-            raise UsageError(f"--size {text} is no size", hint="such as --size n=128")
+            raise UsageError(f"--size {text} is not a size", hint="such as --size n=128")
         if name in found:
             raise UsageError(f"--size {name} is given twice")
         try:
             found[name] = TRUTH[value] if value in TRUTH else int(value)
         except ValueError:
-            raise UsageError(f"--size {text} is no size", hint=f"{value} is no number") from None
+            raise UsageError(f"--size {text} is not a size", hint=f"{value} is not a number") from None
     return found
 
 

@@ -20,16 +20,16 @@ from soundline.verify.programs import loading
 SCHEMA = 1
 
 DESCRIPTION = f"""\
-Compile a program, and show it: what became of each value and why, with memory, stages and certificate; or the program
-after one stage, or after all of them.
+Compile a program and explain the result: what happened to each value and why, memory, stages and certificate;
+or show the program after one stage, or after every stage.
 
 {loading.INPUTS_HELP}"""
 
 EPILOG = f"""\
-stages, in their order, under their names in the law:
+stages in order, with their names in the specification:
   {", ".join(f"{n} ({LAW[n].title})" if n != LAW[n].title.lower() else n for n in STAGES)}
 
-exit codes: 0 it compiles, 1 a rule that rewrote the program is refuted or --check found a stage that breaks its law,
+exit codes: 0 it compiles, 1 a rule that rewrote the program is refuted or --check found a broken invariant,
 2 wrong use, or a program that does not compile, 3 --check could not decide
 
 examples:
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     loading.common_arguments(parser)
     parser.add_argument("--stage", metavar="NAME", help="show the program after this stage, or after 'all'")
-    parser.add_argument("--check", action="store_true", help="hold every stage to its law, and say so")
+    parser.add_argument("--check", action="store_true", help="check the invariants of every stage")
     loading.output_arguments(parser, "text", "svg", "json")
 
 
@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
     if stage is not None:
         stage = "all" if stage.strip().lower() == "all" else stage_named(stage)
     if options.format == "svg" and stage == "all":
-        raise UsageError("a picture shows one stage", hint=f"one of {', '.join(STAGES)}")
+        raise UsageError("--format svg needs a single stage", hint=f"one of {', '.join(STAGES)}")
     if options.check and options.format != "text":
-        raise UsageError("--check reports in words", hint="leave out --format")
+        raise UsageError("--check prints text only", hint="leave out --format")
     with loading.chosen(options) as found:
         program = found.program
         if options.check:

@@ -33,20 +33,20 @@ from soundline.verify.files.problems import KINDS
 WIDTH = 100
 
 DESCRIPTION = """\
-Say what an id means, in the words of the law, or what a report says. The id may be
+Explain an id or a report. The id may be
 
   a rewrite rule           soundline explain permute_permute
   a procedure              soundline explain collect_terms
                            soundline explain my_rules.py::my_rule
   an op                    soundline explain Reshape
-  a law of an op           soundline explain uop-reshape-c2
+  a rule of an op          soundline explain uop-reshape-c2
                            soundline explain uop-add-min-max
-  a law of Spork           soundline explain mach-write-war
+  a condition of Spork     soundline explain mach-write-war
                            soundline explain fence-c4
   a name of Spork          soundline explain Fence
                            soundline explain cuda_warp
                            soundline explain CudaSmemLinear
-  a stage, or its law      soundline explain rangeify
+  a stage or its invariant soundline explain rangeify
                            soundline explain stage-rangeify-c4
   a step of a schedule     soundline explain Split
   a profile or a licence   soundline explain fast
@@ -63,7 +63,7 @@ Say what an id means, in the words of the law, or what a report says. The id may
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = DESCRIPTION
-    parser.add_argument("id", metavar="ID|REPORT", help="what is to be explained")
+    parser.add_argument("id", metavar="ID|REPORT", help="what to explain")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -317,7 +317,7 @@ def _rule(file: str, name: str) -> str:
     chosen = [r for r in rules if r["id"] == name]
     if not chosen:
         close = _closest(name, [r["id"] for r in rules], everything=not file)
-        raise UsageError(f"nothing is called {name}", hint=close)
+        raise UsageError(f"there is nothing named {name}", hint=close)
     return "\n\n".join("\n".join(_stated(r, file)) for r in chosen)
 
 

@@ -43,7 +43,7 @@ def explained(wanted: str) -> str:
     report = _read(file)
     reader = next((r for asked, r in _READERS if asked(report)), None)
     if reader is None:
-        raise UsageError(f"{file} is no report of soundline")
+        raise UsageError(f"{file} is not a report of soundline")
     try:
         told = list(reader(report))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -65,7 +65,7 @@ def _read(file: str) -> Report:
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
     if not isinstance(found, dict):
-        raise UsageError(f"{file} is no report of soundline")
+        raise UsageError(f"{file} is not a report of soundline")
     return found
 
 

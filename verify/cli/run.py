@@ -31,14 +31,14 @@ DESCRIPTION = f"""\
 Compile a program, call it once, and print what it returns, or write it to a file.
 
 {loading.INPUTS_HELP}
-With --check the graph of the program, which no stage of the compiler has touched, is evaluated by the law's own
-evaluator, and every element is compared: bit for bit under the profile exact, and within --tolerance under fast.
+With --check the evaluator computes the original graph of the program, and every element is compared: bit for bit
+under the profile exact, and within --tolerance under fast.
 """
 
 EPILOG = """\
 exit codes: 0 it ran, 1 --check found a difference, 2 wrong use, or a program that does not run,
-3 --check could not decide: the evaluator would take too long, or results of the profile fast differ and no
---tolerance says by how much they may
+3 --check could not decide: the evaluator would take too long, or results of the profile fast differ and there
+is no --tolerance
 
 examples:
   soundline run model.py:layer --input x.npy --input 'float32[8, 2]' --input 'float32[2]'
@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     loading.common_arguments(parser)
     parser.add_argument("--check", action="store_true", help="compare with the evaluator")
     parser.add_argument(
-        "--tolerance", metavar="ULP", help="by how many units in the last place results of fast may differ"
+        "--tolerance",
+        metavar="ULP",
+        help="largest difference under the profile fast, in units in the last place",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="of the report (default: text)"
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     tolerance = _tolerance(options.tolerance)
     if options.output is not None and not options.output.endswith((".npz", ".npy")):
         raise UsageError(
-            f"{options.output} is no file for arrays", hint="name an .npz file, or .npy for one result"
+            f"{options.output} is not a file for arrays", hint="name an .npz file, or .npy for one result"
         )
     with loading.chosen(options) as found:
         returned = found.program(*found.inputs)
@@ -94,7 +96,7 @@ def _tolerance(text: str | None) -> float | None:
     except ValueError:
         found = -1.0
     if not 0 <= found < float("inf"):
-        raise UsageError(f"--tolerance {text} is no number of units in the last place")
+        raise UsageError(f"--tolerance {text} is not a number of units in the last place")
     return found
 
 
@@ -112,7 +114,7 @@ def _keep(results: Sequence[Arrays], file: str | None) -> None:
     if file is None:
         return
     if file.endswith(".npy") and len(results) != 1:
-        raise UsageError(f"{len(results)} results do not go into one .npy file", hint="name an .npz file")
+        raise UsageError(f"{len(results)} results do not fit into one .npy file", hint="name an .npz file")
     try:
         with Path(file).open("wb") as stream:
             if file.endswith(".npy"):

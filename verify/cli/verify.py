@@ -37,9 +37,9 @@ FORMATS = ("text", "json", "sarif", "junit")
 DESCRIPTION = """\
 Prove rewrite rules for all inputs, or show the smallest input on which they are wrong.
 
-Without a path, all published rules are judged: those that soundline ships, and those of installed packages
-that name them under the entry-point group soundline.rules. A path is a rule file, or a folder whose rule
-files are found. A rule file is plain Python:
+Without a path, all published rules are verified: those that soundline ships, and those that installed packages
+publish under the entry-point group soundline.rules. A path is a rule file, or a directory that is searched for
+rule files. A rule file is plain Python:
 
     from soundline.verify import Const, Value, fits, given, index, ints, rule
 
@@ -51,26 +51,26 @@ files are found. A rule file is plain Python:
 
 EPILOG = """\
 verdicts:
-  proved     right at every layer, for everything that the layer covers
-  refuted    wrong; the counterexample was evaluated by the law before it is shown
+  proved     correct at every layer, for everything that the layer covers
+  refuted    wrong; the evaluator has confirmed the counterexample
   unknown    neither, within the budget
   vacuous    the rule says nothing: it never applies, or both sides are the same
 
 exit codes:
-  0  every rule is proved           2  bad input or wrong use; the other rules were still judged
-  1  a rule is refuted or vacuous   3  nothing worse than unknown
-  4  soundline contradicts itself: a bug of ours, never a verdict
-  130  interrupted; what was known by then is reported
+  0  every rule is proved           2  bad input or wrong usage; the other rules were still verified
+  1  a rule is refuted or vacuous   3  a rule is unknown, and nothing is worse
+  4  soundline contradicts itself: a bug of soundline
+  130  interrupted; the results so far are reported
 
 examples:
   soundline verify my_rules.py
   soundline verify rules/ --filter 'pad_*' --filter shrink
   soundline verify --format sarif --output soundline.sarif
   soundline verify --executor dask://10.0.0.7:8786
-  soundline verify --offline                    # from the cache alone, as a check that misses nothing
-  soundline verify --advise my_rules.py         # which condition is missing, or asks for too much
-  soundline verify --law                        # not rules but the law: its intervals, findings, decompositions
-  soundline verify --engine                     # every rewrite that the whole engine makes of a corpus of graphs
+  soundline verify --offline                    # from the cache only
+  soundline verify --advise my_rules.py         # which condition is missing, or too strong
+  soundline verify --law                        # the specification: intervals, findings, decompositions
+  soundline verify --engine                     # every rewrite of the engine on a corpus of graphs
   soundline verify --engine --graphs 500 my_rules.py
 """
 
@@ -83,7 +83,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--law",
         action="store_true",
-        help="meet the law's own obligations: sound intervals, findings, exact decompositions; rules only where named",
+        help="prove properties of the specification itself: sound intervals, findings, exact decompositions; "
+        "rules only if named",
     )
     parser.add_argument(
         "--engine",
@@ -103,7 +104,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="only rules whose id contains TEXT, or fits it where it has * or ?; may be repeated",
+        help="only rules whose id contains TEXT, or matches it if it has * or ?; may be repeated",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="of the report (default: text)")
     parser.add_argument("--output", metavar="FILE", help="write the report there instead of standard output")
@@ -115,7 +116,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--executor",
         metavar="dask://HOST:PORT",
-        help="prove on a Dask cluster that runs already (needs the extra soundline[cluster])",
+        help="prove on a running Dask cluster (needs the extra soundline[cluster])",
     )
     parser.add_argument(
         "--budget",
@@ -126,34 +127,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rule-time",
         metavar="SECONDS",
-        help="how long all layers of one rule may take together (default: 10 goals, 300 s)",
+        help="limit for all layers of one rule together (default: 10 goals, 300 s)",
     )
     parser.add_argument("--seed", default="0", metavar="N", help="of the solver's choices (default: 0)")
     parser.add_argument(
         "--advise",
         action="store_true",
-        help="after the verdicts: the condition that a refuted rule lacks, conditions that ask for too much, rules "
-        "that others cover, rules that may loop",
+        help="after the verdicts: missing conditions of refuted rules, conditions that are too "
+        "strong, rules that others cover, rules that may not terminate",
     )
     parser.add_argument(
         "--second",
         action="store_true",
-        help="ask for second opinions: small operands, directed floats, and the solvers that are installed",
+        help="ask for second opinions: small operands, directed floats, and all installed solvers",
     )
     parser.add_argument(
         "--solver",
         action="append",
         default=[],
         metavar="NAME",
-        help="ask this solver as well: bitwuzla or cvc5 (needs the extra soundline[solvers]); may be repeated",
+        help="also ask this solver: bitwuzla or cvc5 (needs the extra soundline[solvers]); may be repeated",
     )
-    parser.add_argument("--offline", action="store_true", help="solve nothing: what is not cached is unknown")
+    parser.add_argument(
+        "--offline", action="store_true", help="do not solve: a verdict that is not cached is unknown"
+    )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write cached verdicts")
     parser.add_argument(
         "--reading-time",
         default="30",
         metavar="SECONDS",
-        help="how long reading one rule file may take (default: 30)",
+        help="limit for reading one rule file (default: 30)",
     )
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of the text")
     parser.add_argument(
@@ -164,18 +167,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Judge the rules and write the report; the exit code says how it went."""
     if options.offline and options.no_cache:
-        raise UsageError("--offline and --no-cache leave nothing to report")
+        raise UsageError("--offline and --no-cache cannot be combined: there would be no verdicts")
     if options.executor and (options.offline or options.law):
         raise UsageError(
-            f"--executor proves rules: it does not go with {'--offline' if options.offline else '--law'}"
+            f"--executor proves rules, so it cannot be combined with {'--offline' if options.offline else '--law'}"
         )
     if options.offline and options.advise:
-        raise UsageError("--offline leaves nothing of --advise, which is not cached")
+        raise UsageError("--offline cannot be combined with --advise, whose results are not cached")
     if options.law and options.offline:
-        raise UsageError("--offline leaves nothing of --law, whose outcomes are not cached")
+        raise UsageError("--offline cannot be combined with --law, whose results are not cached")
     opinions = _opinions(options)
     if (options.graphs or options.corpus) and not options.engine:
-        raise UsageError("--graphs and --corpus say what --engine is run on")
+        raise UsageError("--graphs and --corpus need --engine")
     target = _target(options.output)
     on_stdout = options.format == "text" and target is None
     console = _console(sys.stdout if on_stdout else sys.stderr, options.color)
@@ -212,9 +215,7 @@ def _opinions(options: argparse.Namespace) -> tuple[str, ...]:
     if not (options.second or options.solver):
         return ()
     if options.offline or (options.law and not options.paths):
-        raise UsageError(
-            "--second and --solver ask about rules that are proved: name some, and leave out --offline"
-        )
+        raise UsageError("--second and --solver need rules to prove, and cannot be combined with --offline")
     from soundline.verify.second.opinions import chosen
 
     return chosen(options.second, options.solver)
@@ -336,9 +337,9 @@ def _target(output: str | None) -> Path | None:
         return None
     target = Path(output)
     if target.is_dir():
-        raise UsageError(f"--output {output} is a folder")
+        raise UsageError(f"--output {output} is a directory")
     if not target.parent.is_dir():
-        raise UsageError(f"--output {output}: there is no folder {target.parent}")
+        raise UsageError(f"--output {output}: there is no directory {target.parent}")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise UsageError(f"--output {output} cannot be written")
     return target

@@ -202,8 +202,8 @@ def _on_processes(wanted: Sequence[Batch], settings: EngineSettings) -> Iterator
                 yield asked.pop(future), future.result()
     except BrokenProcessPool as died:
         raise UsageError(
-            "a process of the run was killed from outside, or ran out of memory",
-            hint="fewer --jobs need less memory",
+            "a worker process was killed, or ran out of memory",
+            hint="try fewer --jobs",
         ) from died
     except BaseException:
         for process in list((pool._processes or {}).values()):  # noqa: SLF001  # nothing else stops work at hand

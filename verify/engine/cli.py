@@ -39,11 +39,9 @@ MOST = 10_000_000
 def settings_of(options: argparse.Namespace) -> EngineSettings:
     """How the engine is run, as the options say."""
     if options.offline:
-        raise UsageError("--offline leaves nothing of --engine, which looks at every rewrite")
+        raise UsageError("--offline cannot be combined with --engine, which validates every rewrite")
     if options.law or getattr(options, "executor", None) or options.filter:
-        raise UsageError(
-            "--engine runs the whole engine: it goes neither with --law nor --executor nor --filter"
-        )
+        raise UsageError("--engine cannot be combined with --law, --executor or --filter")
     effort = EFFORT if options.budget == "normal" else effort_of(options.budget)
     return EngineSettings(
         jobs=processes_of(options.jobs) if options.jobs else processors(),
@@ -61,15 +59,13 @@ def graphs_of(text: str | None) -> int:
     if text is None:
         return GRAPHS
     if not (text.isascii() and text.isdecimal() and int(text) <= MOST):
-        raise UsageError(f"--graphs: {text!r} is no number of graphs")
+        raise UsageError(f"--graphs: {text!r} is not a number of graphs")
     return int(text)
 
 
 def _file(path: str) -> str:
     if not Path(path).is_file():
-        raise UsageError(
-            f"{path}: --engine takes rule files, whose rules are applied in the place of the shipped ones"
-        )
+        raise UsageError(f"{path}: --engine takes rule files, whose rules replace the shipped ones")
     return str(Path(path).resolve())
 
 

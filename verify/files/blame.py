@@ -126,5 +126,5 @@ def _import_hint(error: ImportError) -> str | None:
 def _text(error: SoundlineError) -> str:
     """What an error says, with the law it names and without a place of its own."""
     if isinstance(error, IllFormed):
-        return f"{error.op} wants {error.message.removeprefix('wants ')} [{error.rule}]"
+        return f"{error.op}: {error.message} [{error.rule}]"
     return error.message

@@ -119,7 +119,7 @@ def term_of(x: Any) -> Any:
         return z3.If(x.term, 1, 0)
     if isinstance(x, (bool, int)):
         return z3.IntVal(int(x))
-    raise TypeError(f"{x!r} is no integer")
+    raise TypeError(f"{x!r} is not an integer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Paths:
             result = function()
             count += 1
             if count > MOST_PATHS:
-                raise TooManyPaths(f"more than {MOST_PATHS} ways through a law")
+                raise TooManyPaths(f"more than {MOST_PATHS} paths through a function")
             yield Path(tuple(self._taken), result)
 
     def choose(self, term: Any) -> bool:

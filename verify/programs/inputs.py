@@ -36,7 +36,7 @@ def from_text(text: str, generator: np.random.Generator) -> Arrays:
     found = signature_in(text)
     if found is None:
         names = ", ".join(d.name for d in all_dtypes if d is not index)
-        raise UsageError(f"{text!r} is no input", hint=f"such as 'float32[4, 8]'; the dtypes are {names}")
+        raise UsageError(f"{text!r} is not an input", hint=f"such as 'float32[4, 8]'; the dtypes are {names}")
     return random_array(found.dtype, found.shape, generator)
 
 

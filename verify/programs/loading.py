@@ -44,9 +44,9 @@ Tensors and returns one or several:
     def layer(x: "float32[4, 8]", w: "float32[8, 2]", b: "float32[2]"):
         return (x @ w + b).softmax(-1)
 
-An input is what --input says, in the order of the parameters: 'float32[4, 8]' for random numbers of that dtype and
-shape, data.npy for an array from a file. Else it is the default value of the parameter, or random of the dtype and
-shape that its annotation names, or what the file has under the function's name in a dict EXAMPLES.
+Inputs are given by --input, in the order of the parameters: 'float32[4, 8]' for random numbers of that dtype and
+shape, data.npy for an array from a file. Otherwise an input is the default value of the parameter, or random
+with the dtype and shape of its annotation, or the entry for the function in a dict EXAMPLES of the file.
 """
 ENDINGS = (".py", ".onnx", ".uops")
 
@@ -92,7 +92,7 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
         "--verbose",
         action="count",
         default=0,
-        help="say on standard error what happens; twice, say more",
+        help="log to standard error; twice: more",
     )
 
 
@@ -125,7 +125,7 @@ def chosen(options: argparse.Namespace) -> Iterator[Chosen]:
     compiling |= {"schedule": _schedules(options.schedule), "beam": _beam(options.beam)}
     if not path.endswith(".py"):
         if name is not None:
-            raise UsageError(f"{displayed(path)} is one program, without names")
+            raise UsageError(f"{displayed(path)} is a single program without names")
         yield _of_model(path, given, generator, compiling)
         return
     with surroundings(path) as namespace:
@@ -152,7 +152,7 @@ def _schedules(given: Sequence[str]) -> dict[int, str] | None:
 
 def _beam(text: str | None) -> int | None:
     if text is not None and not (text.isascii() and text.isdecimal() and int(text)):
-        raise UsageError(f"--beam {text} is no number of candidates")
+        raise UsageError(f"--beam {text} is not a number of candidates")
     return None if text is None else int(text)
 
 
@@ -263,7 +263,9 @@ def _compiled(
     if isinstance(target, Program):
         options = [name for name in ("profile", "schedule", "beam") if compiling[name] is not None]
         if options:
-            raise UsageError("the file has compiled this Program already", hint=f"leave out --{options[0]}")
+            raise UsageError(
+                "the file contains this Program already compiled", hint=f"leave out --{options[0]}"
+            )
         found = given or [as_input(e, generator) for e in examples or target.inputs]
         return Chosen(target, found, None, name, namespace)
     function: Callable[..., Any] = (lambda: target) if isinstance(target, Tensor) else target
@@ -282,14 +284,14 @@ def _inputs(
     declared = list(inspect.signature(function).parameters.values())
     parameters = [p for p in declared if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(given) > len(parameters) and not any(p.kind is p.VAR_POSITIONAL for p in declared):
-        raise UsageError(f"{function.__name__} takes {len(parameters)} inputs, and {len(given)} are named")
+        raise UsageError(f"{function.__name__} takes {len(parameters)} inputs, and {len(given)} are given")
     inputs = list(given)
     for position in range(len(given), len(parameters)):
         found = example_of(parameters[position], examples, position)
         if found is None:
             wanted = ", ".join(p.name for p in parameters)
             raise UsageError(
-                f"{function.__name__} takes ({wanted}), and {len(given)} inputs are named",
+                f"{function.__name__} takes ({wanted}), and {len(given)} inputs are given",
                 hint=f"name {parameters[position].name} as well: --input 'float32[4, 8]'",
             )
         inputs.append(as_input(found, generator))
@@ -317,10 +319,10 @@ def _of_model(
         function, signatures = function_of(path)
     function.__name__ = name
     if given and len(given) != len(signatures):
-        raise UsageError(f"{name} takes {len(signatures)} inputs, and {len(given)} are named")
+        raise UsageError(f"{name} takes {len(signatures)} inputs, and {len(given)} are given")
     inputs = list(given) or [as_input(s, generator) for s in signatures]
     for k, (wanted, value) in enumerate(zip(signatures, inputs, strict=True)):
         if tuple(value.shape) != wanted.shape:
-            raise UsageError(f"input {k} has shape {tuple(value.shape)}; {name} wants {wanted}")
+            raise UsageError(f"input {k} has shape {tuple(value.shape)}; {name} expects {wanted}")
     program = _made(function, inputs, compiling)
     return Chosen(program, inputs, function, name, {})

@@ -37,7 +37,7 @@ def function_of(path: str) -> tuple[Callable[..., Any], list[Signature]]:
     results = _results(roots)
     if not results or any(r.op in _LOWERED or r.shape is None for r in results):
         raise UsageError(
-            f"{displayed(path)} is no graph of tensors",
+            f"{displayed(path)} is not a graph of tensors",
             hint="what `soundline compile --stage callify` prints is one",
         )
     leaves = _leaves(results)

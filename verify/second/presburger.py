@@ -39,7 +39,7 @@ class Sets(Plane):
         if dtype.is_int:
             self.ranges &= self.within(dtype, x)
         elif dtype is not index:
-            raise Outside(f"{dtype} is no integer")
+            raise Outside(f"{dtype} is not an integer")
         return x
 
     def term(self, root: UOp) -> Any:
@@ -55,10 +55,10 @@ class Sets(Plane):
             if node.dtype is bool_:
                 return self.everywhere if node.arg.value else self.nowhere
             if node.dtype.is_float:
-                raise Outside("a float is no integer")
+                raise Outside("a float is not an integer")
             return self.number(int(node.arg.value))
         if not node.src:
-            raise Outside(f"{node.op.name} is no variable of the rule")
+            raise Outside(f"{node.op.name} is not a variable of the rule")
         laws = BOOLS if operand_dtype(node) is bool_ else NUMBERS
         if node.op not in laws:
             raise Outside(f"{node.op.name} is not linear")
@@ -94,7 +94,7 @@ def _cmod(sets: Sets, node: UOp, s: list[Any]) -> Any:
 def _shl(sets: Sets, node: UOp, s: list[Any]) -> Any:
     count = _literal(node.src[1])
     if not 0 <= count < (node.dtype.bits or 1 << 12):
-        raise Outside("a count that is no power")
+        raise Outside("a count that is not a power")
     return s[0].scale_val(sets.value(1 << count))
 
 
@@ -102,7 +102,7 @@ def _where(sets: Sets, node: UOp, s: list[Any]) -> Any:
     if node.dtype is bool_:
         return (s[0] & s[1]) | (s[0].complement() & s[2])
     if not (node.dtype.is_int or node.dtype is index):
-        raise Outside(f"{node.dtype} is no integer")
+        raise Outside(f"{node.dtype} is not an integer")
     return sets.choice(s[0], s[1], s[2])
 
 
@@ -110,7 +110,7 @@ def _from_bool(sets: Sets, node: UOp, s: list[Any]) -> Any:
     if node.arg is bool_:
         return s[0]
     if node.arg.is_float:
-        raise Outside("a float is no integer")
+        raise Outside("a float is not an integer")
     return sets.choice(s[0], sets.number(1), sets.number(0))
 
 
@@ -118,7 +118,7 @@ def _from_number(sets: Sets, node: UOp, s: list[Any]) -> Any:
     if node.arg is bool_:
         return s[0].ne_set(sets.number(0))
     if node.arg.is_float:
-        raise Outside("a float is no integer")
+        raise Outside("a float is not an integer")
     return s[0]
 
 

@@ -55,7 +55,7 @@ class _Terms(Plane):
         for k, x in enumerate(unknowns):
             kind = x.sort().kind()
             if kind not in (z3.Z3_INT_SORT, z3.Z3_BOOL_SORT):
-                raise Outside("an unknown is no integer")
+                raise Outside("an unknown is not an integer")
             is_bool = kind == z3.Z3_BOOL_SORT
             self._known[x.get_id()] = self.unknown(k).eq_set(self.number(1)) if is_bool else self.unknown(k)
 
@@ -88,7 +88,7 @@ class _Terms(Plane):
 
     def _divided(self, kind: int, a: Any, divisor: Any) -> Any:
         if not z3.is_int_value(divisor) or divisor.as_long() <= 0:
-            raise Outside("a divisor that is no positive number")
+            raise Outside("a divisor that is not a positive number")
         number = divisor.as_long()
         return self.floor(a, number) if kind == z3.Z3_OP_IDIV else self.rest(a, number)
 

@@ -66,7 +66,7 @@ def effort_of(text: str) -> Effort:
         seconds = seconds_of(text)
     except UsageError:
         names = ", ".join(BUDGETS)
-        raise UsageError(f"{text!r} is no budget: it is a number of seconds, or one of {names}") from None
+        raise UsageError(f"{text!r} is not a budget: it is a number of seconds, or one of {names}") from None
     return Effort(max(1, int(seconds * WORK_PER_SECOND)), seconds)
 
 
@@ -77,21 +77,21 @@ def seconds_of(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < 10**6:
-        raise UsageError(f"{text!r} is no number of seconds")
+        raise UsageError(f"{text!r} is not a number of seconds")
     return seconds
 
 
 def processes_of(text: str) -> int:
     """A number of processes, at least one. Raises ``UsageError`` for anything else."""
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 1024):
-        raise UsageError(f"{text!r} is no number of processes")
+        raise UsageError(f"{text!r} is not a number of processes")
     return int(text)
 
 
 def seed_of(text: str) -> int:
     """A seed. Raises ``UsageError`` for anything else."""
     if not (text.isascii() and text.isdecimal() and int(text) < 2**32):
-        raise UsageError(f"{text!r} is no seed: it is a whole number below 2**32")
+        raise UsageError(f"{text!r} is not a seed: it is a whole number below 2**32")
     return int(text)
 
 

@@ -97,7 +97,7 @@ def shrink(node: Node) -> Tensor:
     real = x.cast(accumulated(x.dtype))
     if not x.dtype.is_float:
         if not (bias.is_integer() and math.isfinite(bias)):
-            raise Refusal("a bias that is no integer, on integers")
+            raise Refusal("a bias that is not an integer, on integers")
         low, high = x + int(bias), x - int(bias)
         zero: float = 0
     else:

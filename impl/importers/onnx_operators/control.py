@@ -43,7 +43,7 @@ def loop(node: Node) -> list[Tensor]:
         going = bool(value_of(condition).reshape(()))
         step += 1
     if not step and rows:
-        raise Refusal("a loop without a step has no elements to stack")
+        raise Refusal("a loop with no iterations has no elements to stack")
     return [*carried, *(_stacked(row, 0) for row in rows)]
 
 

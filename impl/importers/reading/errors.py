@@ -52,7 +52,7 @@ class ValueNeeded(UnsupportedNode):
 
 
 class UnsupportedModel(SoundlineError):
-    """A model uses what the importer does not translate; carries all of it."""
+    """A model uses features that the importer does not support; lists all of them."""
 
     def __init__(self, operators: Sequence[UnsupportedOperator], nodes: Sequence[UnsupportedNode]) -> None:
         self.operators = tuple(operators)

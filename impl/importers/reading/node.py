@@ -216,7 +216,7 @@ class Node:
         if number == 0:
             return default
         if number not in DTYPES:
-            raise Refusal(f"{dtype_name(number)} has no counterpart")
+            raise Refusal(f"{dtype_name(number)} is not supported")
         return DTYPES[number]
 
 

@@ -43,8 +43,10 @@ def model_of(source: Any) -> Any:
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(source)!r}") from None
     except Exception as error:  # noqa: BLE001  # protobuf's own error, whose class depends on its version
-        raise UsageError(f"this is no ONNX model: {error}") from None
-    raise UsageError(f"a {type(source).__name__} is no ONNX model", hint="give a path, bytes or a ModelProto")
+        raise UsageError(f"this is not an ONNX model: {error}") from None
+    raise UsageError(
+        f"a {type(source).__name__} is not an ONNX model", hint="give a path, bytes or a ModelProto"
+    )
 
 
 def opsets_of(imports: Sequence[Any]) -> dict[str, int]:
@@ -55,7 +57,7 @@ def opsets_of(imports: Sequence[Any]) -> dict[str, int]:
 def array(proto: Any) -> npt.NDArray[Any]:
     """The contents of a TensorProto; raises `Refusal` for a dtype that we do not have."""
     if proto.data_type not in DTYPES:
-        raise Refusal(f"{dtype_name(proto.data_type)} has no counterpart")
+        raise Refusal(f"{dtype_name(proto.data_type)} is not supported")
     found: npt.NDArray[Any] = package().numpy_helper.to_array(proto)
     wanted = to_numpy(DTYPES[proto.data_type])
     return found if found.dtype == wanted else found.view(wanted)
@@ -72,11 +74,11 @@ def signature(info: Any, sizes: Mapping[str, int]) -> tuple[DType, tuple[int, ..
     kind = info.type.WhichOneof("value")
     if kind != "tensor_type":
         raise Refusal(
-            f"a value of {kind.removesuffix('_type')} type is no tensor" if kind else "it has no type"
+            f"a value of {kind.removesuffix('_type')} type is not a tensor" if kind else "it has no type"
         )
     tensor = info.type.tensor_type
     if tensor.elem_type not in DTYPES:
-        raise Refusal(f"{dtype_name(tensor.elem_type)} has no counterpart")
+        raise Refusal(f"{dtype_name(tensor.elem_type)} is not supported")
     if not tensor.HasField("shape"):
         raise Refusal("its shape is not known")
     shape = []

@@ -182,7 +182,7 @@ class _Cutting:
             raise _Unsuitable
         place, value = body.src
         if value.dtype is bool_:
-            raise _Unsuitable  # a mask is no byte for each lane
+            raise _Unsuitable  # a mask is not a byte for each lane
         axes = self.axes(value)
         at = self.affine(place.src[1])
         again = base_of(place) not in {base_of(n.src[0]) for n in under(value) if n.op is Op.Load}

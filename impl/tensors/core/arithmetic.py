@@ -73,7 +73,7 @@ class Arithmetic(Values):
         return self.of(broadcast_to(const(element_of(value, self.dtype), self.dtype), self.shape))
 
     def cast(self, dtype: DTypeLike) -> Self:
-        """Each element converted: integers wrap, floats round, a float to an integer truncates and saturates."""
+        """Convert each element: integers wrap, floats round, and a float to an integer truncates and saturates."""
         dtype = check_dtype(dtype)
         if dtype is self.dtype:
             return self
@@ -83,7 +83,7 @@ class Arithmetic(Values):
         """The bytes of the elements read as another dtype of the same size; a `UsageError` for another size."""
         dtype = check_dtype(dtype)
         if dtype.bits != self.dtype.bits or bool_ in (dtype, self.dtype):
-            raise UsageError(f"wants a dtype of {self.dtype.bits} bits; given {dtype}", where="bitcast")
+            raise UsageError(f"expected a dtype of {self.dtype.bits} bits; got {dtype}", where="bitcast")
         return self if dtype is self.dtype else self.of(Op.Bitcast(self.uop, arg=dtype))
 
     # Operators ----------------------------------------------------------------------------------------------------
@@ -182,14 +182,14 @@ class Arithmetic(Values):
 
     def __invert__(self) -> Self:
         if self.dtype.is_float:
-            raise UsageError(f"wants bools or integers; given {self.dtype}", where="~")
+            raise UsageError(f"expected bools or integers; got {self.dtype}", where="~")
         return self.of(reversed_order(self.uop))
 
     def __abs__(self) -> Self:
         return self.maximum(-self) if self.dtype.signed else self
 
     def abs(self) -> Self:
-        """The magnitude; the least integer stays as it is, because it has no counterpart."""
+        """The magnitude; the least integer stays as it is, because it is not supported."""
         return self.__abs__()
 
     def eq(self, other: Operand) -> Self:
@@ -201,11 +201,11 @@ class Arithmetic(Values):
         return self._binary(Op.CmpNe, self, other)
 
     def maximum(self, other: Operand) -> Self:
-        """The greater of each pair; NaN if either is, and +0 is above -0. Shapes broadcast, dtypes promote."""
+        """The greater of each pair; NaN if either is NaN, and +0 is above -0. Shapes broadcast, dtypes promote."""
         return self._binary(Op.Max, self, other)
 
     def minimum(self, other: Operand) -> Self:
-        """The lesser of each pair; NaN if either is, and -0 is below +0. Shapes broadcast, dtypes promote."""
+        """The lesser of each pair; NaN if either is NaN, and -0 is less than +0. Shapes broadcast, dtypes promote."""
         a, b = aligned(self, other)
         return self.of(reversed_order(Op.Max(reversed_order(a), reversed_order(b))))
 
@@ -234,7 +234,7 @@ class Arithmetic(Values):
         return self._real(Op.Log2)
 
     def trunc(self) -> Self:
-        """x rounded toward zero; integers are left alone."""
+        """x rounded toward zero; integers are unchanged."""
         return self.of(Op.Trunc(self.uop)) if self.dtype.is_float else self
 
     def relu(self) -> Self:

@@ -100,13 +100,14 @@ def function(fn: Callable[_P, _R], /) -> Traced[_P, _R]: ...
 @overload
 def function(*, inline: bool | None = None) -> Callable[[Callable[_P, _R]], Traced[_P, _R]]: ...
 def function(fn: Callable[..., Any] | None = None, /, *, inline: bool | None = None) -> Any:
-    """Make every call of `fn` one Function node.
+    """Turn every call of `fn` into one Function node.
 
-    Tensors are found in the arguments, in lists, tuples and dicts as well, and one that occurs twice is one argument.
-    The result is a Tensor, or a tuple or list of them.
+    The arguments may contain Tensors in lists, tuples and dicts; a Tensor that occurs twice is one argument. The result
+    is a Tensor, or a tuple or list of Tensors.
 
-    With ``inline=False`` a program that applies the function compiles it once, apart, and runs it at every site; with
-    ``inline=True`` it is compiled with what is around each site. Otherwise its size and the number of sites decide.
+    With ``inline=False`` a program compiles the function once and runs it at every call site. With ``inline=True`` the
+    function is compiled together with the code around each call site. By default its size and the number of call sites
+    decide.
 
     >>> from soundline import Tensor
     >>> @function

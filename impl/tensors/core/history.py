@@ -2,7 +2,7 @@
 Histories
 =========
 
-What gradients need to know of lazy tensors. A tensor that asks for gradients is a *leaf*: its graph begins with a
+What gradients need to know about lazy tensors. A tensor with `requires_grad` is a *leaf*: its graph begins with a
 ``Detach`` that carries the number of the leaf as its tag, so that two leaves of equal value are two nodes and what made
 the value is left behind. A value that was computed and stored keeps, if it depends on a leaf, the graph that made it:
 it is used like any stored value, and a derivative passes through the graph. One that depends on no leaf forgets its
@@ -150,7 +150,7 @@ def came_from(node: UOp) -> WeakSet[UOp] | None:
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """In this context tensors are used as if each were detached.
+    """In this context every tensor is used as if it were detached.
 
     >>> from soundline.impl.tensors.tensor import Tensor
     >>> w = Tensor([1.0, 2.0], requires_grad=True)

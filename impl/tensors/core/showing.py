@@ -2,9 +2,9 @@
 Showing tensors
 ===============
 
-How a tensor is printed: its values as numpy prints them, its dtype, and what else tells it from a plain array. A lazy
-tensor is computed for it, unless it has more than `MOST` elements and is not computed yet. To show a tensor never
-fails: where there is no value to show, its shape stands, and why.
+How a tensor is printed: its values as numpy prints them, its dtype, and other differences from a plain array. A lazy
+tensor is computed first, unless it has more than `MOST` elements. Printing never fails: if there is no value, the shape
+is shown with the reason.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 Values
 ======
 
-What a tensor is, where its value comes from and how it comes out: numbers, lists, arrays, buffers and whatever speaks
-DLPack, both ways, without a copy where the layout allows it.
+Conversion of tensors from and to numbers, lists, arrays, buffers and DLPack, without a copy if the layout allows it.
 
-Memory that a tensor shares must not change as long as the tensor, or a graph that uses it, is in use: what is computed
-from it later is computed from what it holds then. An array that shares the memory of a tensor cannot be written.
+Shared memory must not change while the tensor, or a graph that uses it, is in use, because later results would be
+computed from the new contents. An array that shares the memory of a tensor is read-only.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Values:
     def _become_leaf(self) -> None:
         """Let the value begin here, as far as gradients are concerned."""
         if not self.dtype.is_float:
-            raise UsageError(f"only floats have gradients; given {self.dtype}", where="requires_grad")
+            raise UsageError(f"only floats have gradients; got {self.dtype}", where="requires_grad")
         self._uop = history.leaf(self._uop)
 
     @classmethod
@@ -93,7 +92,7 @@ class Values:
         """
         if not isinstance(array, np.ndarray):
             raise UsageError(
-                f"wants a numpy array; given {type(array).__name__}",
+                f"expected a numpy array; got {type(array).__name__}",
                 where="from_numpy",
                 hint="Tensor(data) takes lists and numbers too",
             )
@@ -102,8 +101,8 @@ class Values:
         shared = flags.c_contiguous and flags.aligned and array.dtype.isnative
         if copy is False and not shared:
             raise UsageError(
-                "wants an aligned, native array that is contiguous in row-major order, or leave to copy; "
-                f"given strides {array.strides}, dtype {array.dtype.str}",
+                "copy=False expected an aligned, native array, contiguous in row-major order; "
+                f"got strides {array.strides}, dtype {array.dtype.str}",
                 where="from_numpy",
             )
         if copy or not shared:
@@ -115,7 +114,7 @@ class Values:
         """The value of anything on the CPU with ``__dlpack__``; `copy` is that of `from_numpy`."""
         if not hasattr(source, "__dlpack__"):
             raise UsageError(
-                f"wants an object with __dlpack__; given {type(source).__name__}", where="from_dlpack"
+                f"expected an object with __dlpack__; got {type(source).__name__}", where="from_dlpack"
             )
         try:
             array = np.from_dlpack(source)
@@ -129,8 +128,8 @@ class Values:
     ) -> Self:
         """The bytes of a buffer (bytes, bytearray, memoryview, mmap, …) as elements of `dtype`, in a shape if given.
 
-        Shares the memory unless `copy` is True. A number of bytes that is no whole number of elements, or not that of
-        the shape, is a `UsageError`.
+        Shares the memory unless `copy` is True. A number of bytes that does not fit the dtype or the shape raises a
+        `UsageError`.
 
         >>> from soundline.impl.tensors.tensor import Tensor
         >>> from soundline.spec.dtypes import int16
@@ -141,23 +140,23 @@ class Values:
         try:
             raw = np.frombuffer(source, np.uint8) if memoryview(source) else np.empty(0, np.uint8)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"wants a contiguous buffer: {error}", where="from_buffer") from None
+            raise UsageError(f"expected a contiguous buffer: {error}", where="from_buffer") from None
         if raw.size % dtype.itemsize:
             raise UsageError(
-                f"wants whole elements of {dtype.itemsize} bytes; given {raw.size} bytes", where="from_buffer"
+                f"expected a multiple of {dtype.itemsize} bytes; got {raw.size} bytes", where="from_buffer"
             )
         if raw.ctypes.data % dtype.itemsize:
             if copy is False:
-                raise UsageError("wants aligned memory, or leave to copy", where="from_buffer")
+                raise UsageError("copy=False expected aligned memory", where="from_buffer")
             raw = raw.copy()
         if dtype is bool_ and raw.size and raw.max() > 1:
             if copy is False:
-                raise UsageError("wants bytes 0 and 1 for bools, or leave to copy", where="from_buffer")
+                raise UsageError("copy=False expected the bytes 0 and 1 for bools", where="from_buffer")
             raw = (raw != 0).view(np.uint8)
         wanted = (raw.size // dtype.itemsize,) if shape is None else tuple(shape)
         if math.prod(wanted) * dtype.itemsize != raw.size:
             raise UsageError(
-                f"wants {math.prod(wanted)} elements for the shape {wanted}; given {raw.size // dtype.itemsize}",
+                f"expected {math.prod(wanted)} elements for the shape {wanted}; got {raw.size // dtype.itemsize}",
                 where="from_buffer",
             )
         return cls.from_numpy(raw.view(to_numpy(dtype)).reshape(wanted), copy=copy)
@@ -196,13 +195,13 @@ class Values:
 
     @property
     def is_computable(self) -> bool:
-        """Whether it has a value: not where it stands for an argument of a function that is being traced."""
+        """Whether it has a value; an argument of a function that is being traced has none."""
         graph = history.without_marks(self._uop)
         return all(storage.holds(n) for n in own_nodes(graph) if n.op is Op.Buffer)
 
     @property
     def is_stored(self) -> bool:
-        """Whether the value is in memory, so that it need not be computed any more."""
+        """Whether the value has been computed and is in memory."""
         return _stored(self._uop) is not None
 
     def __len__(self) -> int:
@@ -228,7 +227,7 @@ class Values:
     # The value ----------------------------------------------------------------------------------------------------
 
     def realize(self, *others: Values) -> Self:
-        """Compute the value now, and keep it beside its graph; the tensor itself is returned.
+        """Compute the value now and store it; returns the tensor itself.
 
         The values of several tensors are computed by one program: ``a.realize(b, c)``.
         """
@@ -266,9 +265,9 @@ class Values:
         return view
 
     def numpy(self) -> npt.NDArray[Any]:
-        """The value as a numpy array of your own; the narrow floats have the dtypes of ml_dtypes.
+        """The value as a new numpy array; the narrow floats have the dtypes of ml_dtypes.
 
-        ``np.asarray(x)`` gives the same without a copy, as an array that cannot be written.
+        ``np.asarray(x)`` gives a read-only array without a copy.
         """
         held = self._held("numpy")
         with memory.wanted(held.nbytes, f"a copy of a tensor of shape {self.shape}"):
@@ -326,7 +325,7 @@ class Values:
 
     def __index__(self) -> int:
         if not self.dtype.is_int or self.ndim:
-            raise WrongType(f"a tensor of shape {self.shape} and dtype {self.dtype} is no index")
+            raise WrongType(f"a tensor of shape {self.shape} and dtype {self.dtype} is not an index")
         return int(self._number("index"))
 
     # Copies -------------------------------------------------------------------------------------------------------
@@ -361,10 +360,10 @@ def _no_value(where: str) -> TracingError:
     """What it is to ask for a value while a function is traced."""
     hint = "return the tensor from the function, or compute this outside and pass it as an argument"
     if where == "bool":
-        hint = "x.where(a, b) chooses between values; an if may ask for shapes and dtypes, which are known"
+        hint = "use x.where(a, b) to choose between values; an if can test shapes and dtypes, which are known"
     return TracingError(
-        "wants a value; given a tensor that depends on an argument of a function that is being traced, and has no "
-        "value until the compiled program is called",
+        "the tensor has no value: it depends on an argument of a function that is being traced, and gets a value only "
+        "when the compiled program is called",
         where=where,
         hint=hint,
     )
@@ -376,7 +375,7 @@ def _stored(node: UOp) -> UOp | None:
 
 
 def as_graph(data: Operand, dtype: DType | None = None) -> UOp:
-    """The graph of a Tensor, or of anything that `Tensor` takes."""
+    """The graph of a Tensor, or of any argument of `Tensor`."""
     if isinstance(data, Values):
         return data.uop if dtype in (None, data.dtype) else Op.Cast(data.uop, arg=dtype)
     return stored_or_constant(data, dtype)

@@ -2,9 +2,9 @@
 Convolutions
 ============
 
-What every convolution is computed as, however many axes of space it has and whoever asks for it: one fold over channels
-and window of the products of every window with the weights. The fold ascends in row-major order and is never cut into
-blocks, as that of a matrix product is not (U-10); so its axes stay apart, and the lowering tiles it like a product.
+Every convolution, with any number of spatial axes, is computed as one reduction over channels and window of the
+products of the windows with the weights. The reduction ascends in row-major order and is never cut into blocks, like
+that of a matrix product (U-10). So its axes remain separate, and the lowering tiles it like a matrix product.
 """
 
 from __future__ import annotations

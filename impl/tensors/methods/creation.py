@@ -3,7 +3,7 @@ Creation
 ========
 
 Tensors from sizes. Python numbers have the default dtypes of the Tensor layer (float32, int32 or int64, bool), unless
-`dtype` says otherwise. Sizes are given one by one or as one sequence.
+`dtype` says otherwise. Sizes are separate arguments or one sequence.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Creation(LinearAlgebra):
 
     @classmethod
     def empty(cls, *shape: int | Sequence[int], dtype: DTypeLike = float32) -> Self:
-        """Zeros: a tensor always has a value."""
+        """Zeros, because a tensor always has a value."""
         return cls.zeros(*shape, dtype=dtype)
 
     def full_like(self, value: Number, dtype: DTypeLike | None = None) -> Self:
@@ -87,7 +87,7 @@ class Creation(LinearAlgebra):
         step: int | float = 1,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """start, start + step, … as far as stop, exclusive; of one number, 0 … number - 1.
+        """start, start + step, … up to stop, exclusive; with one argument, 0 … stop - 1.
 
         Integers are exact. If one of the three is a float, element k is start + k·step, each rounded in float64, and
         then rounded to the dtype, float32 unless another is given. A step of 0 is a `UsageError`.

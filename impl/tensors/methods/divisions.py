@@ -4,8 +4,8 @@ Divisions
 
 Quotients and remainders of floats, powers of integers by integers, and the operators by name. ``//`` and ``%`` round
 toward -∞ for every dtype: the remainder has the sign of the divisor, and is what numpy's is, bit for bit, as long as
-`fmod` is exact. Integers keep the law's division, where a quotient by 0 is 0 and a remainder by 0 is x; floats give
-what IEEE and numpy do: x / 0, and NaN.
+`fmod` is exact. Integers keep the division of the specification: a quotient by 0 is 0, and a remainder by 0 is x.
+Floats give the same as IEEE and numpy: x / 0, and NaN.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ Elementwise functions
 =====================
 
 Functions of each element. Functions of real numbers take integers too, as the float that they promote to with float32;
-narrow floats are computed in float32 and rounded once. What each is made of, and how far it may be from the real
-function, is the business of `special` and `elementary`.
+narrow floats are computed in float32 and rounded once. `special` and `elementary` define the functions and state their
+accuracy.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Elementwise(Arithmetic):
         """x to the power of `exponent`; shapes broadcast and dtypes promote.
 
         The exponents 1, 2 and 3 as Python numbers are multiplied out. Integers have only powers ≥ 0 that are given as a
-        Python int, by repeated squaring, wrapping. All else is the law's Pow on floats.
+        Python int, by repeated squaring, wrapping. Everything else is Pow on floats.
         """
         if isinstance(exponent, int | float) and not isinstance(exponent, bool):
             if exponent in (1, 2, 3):
@@ -204,7 +204,7 @@ class Elementwise(Arithmetic):
     def clip(self, least: Operand | None = None, greatest: Operand | None = None) -> Self:
         """x kept between `least` and `greatest`, either of which may be left out; NaN passes. Shapes broadcast."""
         if least is None and greatest is None:
-            raise refuse("clip", "a least or a greatest value", "neither")
+            raise refuse("clip", "a minimum or a maximum", "neither")
         raised = self if least is None else self.maximum(least)
         return raised if greatest is None else raised.minimum(greatest)
 

@@ -2,8 +2,8 @@
 Movement
 ========
 
-Methods that move elements and compute none of them: shapes, axes, parts, and tensors put together. Wrong shapes and
-axes are a `UsageError` that names the method, what was given and what is wanted.
+Methods that move elements without computing: shapes, axes, slices, concatenation. Wrong shapes and axes raise a
+`UsageError` that names the method, what was expected, and what was given.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from soundline.spec.uop import Op, UOp, broadcast_to, const, pad, reshape, shrin
 
 
 def refuse(where: str, wants: str, given: object) -> UsageError:
-    """The error of a method that was given something else than it wants."""
-    return UsageError(f"wants {wants}; given {given}", where=where)
+    """The error of a method with an invalid argument."""
+    return UsageError(f"expected {wants}; got {given}", where=where)
 
 
 class Movement(Arithmetic):
@@ -69,7 +69,7 @@ class Movement(Arithmetic):
             return self.reshape(1)
         first, last = axis_of(start, self.ndim), axis_of(end, self.ndim)
         if first > last:
-            raise refuse("flatten", "a first axis that is not behind the last", (start, end))
+            raise refuse("flatten", "a first axis that is not after the last", (start, end))
         whole = math.prod(self.shape[first : last + 1])
         return self.reshape(*self.shape[:first], whole, *self.shape[last + 1 :])
 
@@ -169,7 +169,9 @@ class Movement(Arithmetic):
         at = axis_of(axis, self.ndim)
         begin = start + self.shape[at] if start < 0 else start
         if not 0 <= begin <= begin + length <= self.shape[at]:
-            raise refuse("narrow", f"a part of axis {axis}, whose size is {self.shape[at]}", (start, length))
+            raise refuse(
+                "narrow", f"a range inside axis {axis}, whose size is {self.shape[at]}", (start, length)
+            )
         return self._part(at, begin, begin + length)
 
     def _part(self, axis: int, start: int, stop: int) -> Self:
@@ -207,7 +209,7 @@ class Movement(Arithmetic):
         """Elements moved by `shift` along an axis, those beyond the end coming back; without axes, the flat tensor."""
         if axis is None:
             if not isinstance(shift, int):
-                raise refuse("roll", "one shift where no axis is named", shift)
+                raise refuse("roll", "one shift if no axis is given", shift)
             return self.reshape(self.size).roll(shift, 0).reshape(self.shape)
         axes = [axis] if isinstance(axis, int) else list(axis)
         shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
@@ -246,7 +248,7 @@ class Movement(Arithmetic):
         graphs = _in_one_dtype("stack", tensors)
         shapes = [g.shape for g in graphs]
         if any(s != shapes[0] for s in shapes):
-            raise refuse("stack", "tensors of one shape", shapes)
+            raise refuse("stack", "tensors of the same shape", shapes)
         whole = cls.of(Op.Stack(*graphs))
         return whole.movedim(0, axis_of(axis, whole.ndim))
 

@@ -2,8 +2,8 @@
 Numeric functions
 =================
 
-What numpy has beside arithmetic: functions of two numbers, differences, products of tensors, order statistics and
-counts. Searching and counting compare every element with every place, as sorting does.
+More functions of numpy: functions of two numbers, differences, products of tensors, order statistics and counts.
+Searching and counting compare every element with every position, as sorting does.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Numeric(Randomness, Activations):
         at = axis_of(axis, self.ndim)
         size = self.shape[at]
         if is_size(size):
-            raise refuse("quantile", "a size that is known", f"the size {size}")
+            raise refuse("quantile", "a known size", f"the size {size}")
         if not 0.0 <= q <= 1.0 or not size:
             raise refuse("quantile", "a part from 0 to 1 of at least one element", (q, self.shape))
         low = math.floor(q * (size - 1))

@@ -2,9 +2,9 @@
 Placement of tensors
 ====================
 
-Tensors on several devices of this machine, ``CPU:0``, ``CPU:1`` and so on: each is memory of its own, and what moves
-between them is copied. On n devices a tensor is divided in n equal parts along its shard axis, or where that is None
-each device holds a replica. The collectives are the source's, as programs over Load, movement and Reduce (U-28).
+Tensors on several devices of this machine: ``CPU:0``, ``CPU:1`` and so on. Each device has a separate memory, and data
+is copied between them. On n devices a tensor is divided into n equal parts along its shard axis; if the axis is None,
+each device holds a replica. The collectives are those of the source, as programs over Load, movement and Reduce (U-28).
 """
 
 from __future__ import annotations

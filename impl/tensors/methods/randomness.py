@@ -56,7 +56,7 @@ _SEQUENCE = _Sequence()
 
 
 def manual_seed(seed: int) -> None:
-    """Start the sequence of keys again; `seed` is an integer from 0 to 2^64 - 1."""
+    """Restart the sequence of random keys; `seed` is an integer from 0 to 2^64 - 1."""
     if not _is_word(seed):
         raise refuse("manual_seed", "an integer from 0 to 2^64 - 1", repr(seed))
     _SEQUENCE.start(seed)

@@ -2,8 +2,8 @@
 Reductions
 ==========
 
-Folds over axes. Each method takes `axis`: one axis, several, or None for all of them; and `keepdim`: whether the axes
-stay, with size 1. Float sums have the fixed order of `sums` (U-10), everything else ascends.
+Reductions over axes. Each method takes `axis`: one axis, several, or None for all of them; and `keepdim`: whether the
+axes remain, with size 1. Float sums have the fixed order of `sums` (U-10), everything else ascends.
 """
 
 from __future__ import annotations

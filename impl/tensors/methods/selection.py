@@ -6,7 +6,7 @@ Elements chosen by indices, masks and order. A gather is an Index of the law, wi
 where an index must itself be computed by a fold, and for scatters and sorting, elements are chosen by comparison, as in
 the law's `gather` (U-30): what is not chosen does no harm, infinities and NaN included.
 
-Negative indices count from the end. An index that is outside all the same chooses zero, and in a scatter nothing.
+Negative indices count from the end. An index that is still out of range gives zero, and is ignored in a scatter.
 """
 
 from __future__ import annotations
@@ -295,8 +295,8 @@ def _check_known(item: UOp, size: int) -> None:
     held = storage.buffer_of(item)
     values = None if held is None else storage.contents(held)
     if values is not None and values.size and not (-size <= values.min() and values.max() < size):
-        wants = f"wants indices inside an axis of size {size}"
-        raise WrongIndex(f"{wants}; given {values.min()} … {values.max()}", where="[]")
+        wants = f"expected indices inside an axis of size {size}"
+        raise WrongIndex(f"{wants}; got {values.min()} … {values.max()}", where="[]")
 
 
 def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -304,7 +304,7 @@ def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     given = [_as_array(item) for item in items]
     used = sum(_axes_used(i) for i in given)
     if used > len(shape) or sum(1 for i in given if i is Ellipsis) > 1:
-        raise WrongIndex(f"wants indices for {len(shape)} axes; given indices for {used}", where="[]")
+        raise WrongIndex(f"expected indices for {len(shape)} axes; got indices for {used}", where="[]")
     at = next((k for k, i in enumerate(given) if i is Ellipsis), len(given))
     rest = [slice(None)] * (len(shape) - used)
     found: list[Any] = []
@@ -312,8 +312,8 @@ def _spelled_out(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     for item in [*given[:at], *rest, *given[at + 1 :]]:
         if _is_mask(item):
             if item.shape != shape[axis : axis + item.ndim]:
-                wants = f"wants a mask of the shape {shape[axis : axis + item.ndim]}"
-                raise WrongIndex(f"{wants}; given {item.shape}", where="[]")
+                wants = f"expected a mask of the shape {shape[axis : axis + item.ndim]}"
+                raise WrongIndex(f"{wants}; got {item.shape}", where="[]")
             found.extend(np.nonzero(item))
         else:
             found.append(item)
@@ -326,9 +326,9 @@ def _as_array(item: Any) -> Any:
     if isinstance(item, Values) and item.dtype is bool_:
         if not item.is_computable:
             raise TracingError(
-                "wants a mask whose values are known; given a Tensor of bools of a function that is being traced",
+                "the mask has no value, because it belongs to a function that is being traced",
                 where="[]",
-                hint="mask.where(x, other) keeps the shape; a sum over it weighs with the mask",
+                hint="use mask.where(x, other), which keeps the shape",
             )
         return np.asarray(item)
     if not _is_array(item) or isinstance(item, Values):

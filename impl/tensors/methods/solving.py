@@ -7,9 +7,9 @@ The last two axes are the matrix, the others a batch; sizes must be known. Narro
 
 A matrix of n rows is eliminated in n steps, each of which is one Function of the matrix and its number: it is compiled
 once and runs n times, and what it computes is a composition like any other, so gradients pass. Rows are exchanged for
-the greatest pivot. Nothing is raised for values: a singular matrix has the determinant 0, and infinities and NaN in its
-inverse; what is not positive definite has NaN in its Cholesky factor. Eigenvalues, singular values and QR have no
-finite or no short composition and are not here.
+the greatest pivot. Values never raise errors: a singular matrix has the determinant 0, and infinities and NaN in its
+inverse; a matrix that is not positive definite has NaN in its Cholesky factor. Eigenvalues, singular values and QR have
+no finite or no short composition and are not provided.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Windows
 =======
 
-What convolutions and poolings share: borders, and the windows of a tensor as axes of their own, by movement ops alone.
+Borders and windows for convolutions and poolings: the windows of a tensor become separate axes, by movement ops alone.
 """
 
 from __future__ import annotations

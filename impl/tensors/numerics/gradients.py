@@ -39,8 +39,8 @@ def _require_own_nodes(xs: Sequence[UOp]) -> None:
     for x in xs:
         if not any(n.op in _NOT_CONSTANT or history.is_leaf(n) for n in toposort(x)):
             raise UsageError(
-                "wants targets that are values of their own; given one made of constants, which is the same node "
-                "as every equal constant of the program. Write `Tensor(…, requires_grad=True)`",
+                "a target is made of constants only, so it is the same node as every equal constant of the program. "
+                "Write `Tensor(…, requires_grad=True)`",
                 where="gradient",
             )
 
@@ -53,8 +53,8 @@ def _require_graph(y: UOp, xs: Sequence[UOp]) -> None:
         x not in reached and any(b in e for b in history.beginnings(x) for e in ended) for x in xs
     ):
         raise UsageError(
-            "wants a tensor that still has the graph from the targets to it; given one whose value was computed "
-            "from them and stored. Take the gradient before the value (`numpy`, `item`, `realize`), or "
-            "let the target ask for gradients from the beginning: `Tensor(…, requires_grad=True)`",
+            "the value of the tensor was computed and stored, so the graph from the targets to it is gone. Take the "
+            "gradient before the value (`numpy`, `item`, `realize`), or make the target with "
+            "`Tensor(…, requires_grad=True)`",
             where="gradient",
         )

@@ -24,13 +24,18 @@ DEVICE_FUNCTION: Final = Construct(
             TASKS
         """
     ),
-    prose="Code of the device. Its threads are given by number, or as warps with names, which may give up or "
-    "take registers (setmaxnreg).",
+    prose=(
+        "Code for the device. Its threads are given by a number, or as named warps, which may give up or take "
+        "registers (setmaxnreg)."
+    ),
     sequential="The tasks are executed in order.",
     machine="The launch and the end order all timelines of CPU and device (S-12).",
     parallel="The tasks run between launch and end.",
-    lowering="A kernel and its launch: as many CTAs as the multiprocessors hold, with C to a cluster. One of "
-    "clusters begins and ends with barrier.cluster, so that no CTA is gone while another signals it (S-20).",
+    lowering=(
+        "A kernel and its launch, with as many CTAs as the multiprocessors hold, C in a cluster. A kernel of "
+        "clusters begins and ends with barrier.cluster, so that no CTA has exited while another signals it "
+        "(S-20)."
+    ),
     laws=(
         "prog-device-nest",
         "prog-cpu-only",
@@ -72,12 +77,14 @@ TASKS: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="A nest of one or more of these loops is all that a device function holds. Every iteration of the "
-    "nest is a *task*, which one top-level collective executes: a CTA, or a cluster where clusterDim is more "
-    "than 1.",
+    prose=(
+        "A device function contains only a nest of one or more of these loops. Every iteration of the nest is a "
+        "*task*. One top-level collective executes a task: a CTA, or a cluster if clusterDim is more than 1."
+    ),
     sequential="As seq.",
-    machine="Each task has threads and shared memory of its own, and nothing orders two tasks of one launch "
-    "(S-07).",
+    machine=(
+        "Each task has its own threads and shared memory, and two tasks of one launch are not ordered (S-07)."
+    ),
     parallel="The tasks are interleaved.",
     lowering="A persistent kernel whose CTAs or clusters take the tasks in turn; between two tasks of one of "
     "them the compiler emits a barrier and a proxy fence.",
@@ -122,14 +129,17 @@ THREADS: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="Divides the threads that are there: every iteration is executed by one collective of the unit. "
-    "COUNT is a constant, and no more collectives may be asked for than there are; threads that are left over "
-    "are idle.",
+    prose=(
+        "Divides the threads of the collective: every iteration is executed by one collective of the unit. "
+        "COUNT is a constant, at most the number of such collectives. Remaining threads are idle."
+    ),
     sequential="As seq.",
-    machine="The statements inside are executed by the threads of the iteration; no order comes from the loop.",
+    machine="The threads of the iteration execute the statements inside; the loop itself orders nothing.",
     parallel="The collectives are interleaved; each thread executes the one iteration that is its own.",
-    lowering="The iterator is an expression in threadIdx (and the rank of the CTA); a guard stands where "
-    "threads are left over.",
+    lowering=(
+        "The iterator is an expression in threadIdx (and the rank of the CTA). If threads remain, there is a "
+        "guard."
+    ),
     laws=(
         "prog-threads-bounds",
         "prog-device-only",
@@ -172,13 +182,17 @@ WARPS: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="The block is executed by some of the warps: by those of a name, by those from LO to HI of the warps "
-    "that are there, or by those from LO to HI of a name.",
+    prose=(
+        "Some of the warps execute the block: those with a name, those from LO to HI of the current collective, "
+        "or those from LO to HI of a name."
+    ),
     sequential="The statements are executed in order.",
     machine="They are executed by the threads of those warps.",
-    parallel="The other threads go on.",
-    lowering="A guard on threadIdx; each name has a function of its own, so that its code costs no other warp "
-    "anything.",
+    parallel="The other threads continue.",
+    lowering=(
+        "A guard on threadIdx. Each name has a separate function, so that its code costs the other warps "
+        "nothing."
+    ),
     laws=(
         "prog-device-only",
         "prog-warps-range",
@@ -224,12 +238,16 @@ ASYNC: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="The instructions in the block are on the instr-tl of the timeline: Sm80_cp_async, "
-    "tma_to_smem_async, tma_to_gmem_async or wgmma_async. Nothing is read or written there but by instructions.",
+    prose=(
+        "The instructions in the block are on the instr-tl of the timeline: Sm80_cp_async, tma_to_smem_async, "
+        "tma_to_gmem_async or wgmma_async. In the block only instructions read and write memory."
+    ),
     sequential="The statements are executed in order.",
     machine="The accesses inside have signatures of that instr-tl.",
-    parallel="The effects of the instructions happen at any time until their completion was waited for.",
-    lowering="Nothing by itself; the block of wgmma begins with its fence, and ends with its commit.",
+    parallel=(
+        "The effects of the instructions happen at any time until somebody has waited for their completion."
+    ),
+    lowering="Nothing by itself; a block of wgmma begins with its fence and ends with its commit.",
     laws=(
         "prog-async-nest",
         "tl-async-block",
@@ -267,14 +285,18 @@ ALLOC: Final = Construct(
     group="storage",
     section="Distributed Memory",
     form="NAME: DTYPE[SIZE, ...] @ MEMORY",
-    prose="Storage that lives to the end of its block. It is declared with the size that all threads see, and "
-    "stored in shards: one for each collective of the native unit of its memory. The leading indices that say "
-    "which shard is meant are iterators of cuda_threads loops.",
-    sequential="The elements hold nothing; reading one before it was written is refused (S-09).",
-    machine="The life of its cells begins. At the end of the block the collective that allocated it frees it, "
-    "and has to see all that was done (S-06). Registers "
-    "that wgmma may use begin with the record of a write by their owner (S-11).",
-    parallel="The cells hold anything. Shared memory is used again after it is freed.",
+    prose=(
+        "Storage that exists until the end of its block. It is declared with the size of all shards together. "
+        "There is one shard for each collective of the native unit of its memory. The leading indices, which "
+        "select the shard, are iterators of cuda_threads loops."
+    ),
+    sequential="The elements have no values; reading one before it is written is an error (S-09).",
+    machine=(
+        "The lifetime of its cells begins. At the end of the block the collective that allocated it frees it, "
+        "and must see all accesses (S-06). Registers for wgmma begin with the record of a write by their owner "
+        "(S-11)."
+    ),
+    parallel="The cells have arbitrary contents. Shared memory is reused after it is freed.",
     lowering="Registers are variables of a thread without the distributed dimensions; shared memory is a "
     "static offset in one array; global memory is allocated by the CPU.",
     laws=(
@@ -328,17 +350,23 @@ INSTRUCTION: Final = Construct(
     group="call",
     section="Async Blocks",
     form="INSTRUCTION(E, ARRAY[LO:HI], key=E) >> BARRIER[INDEX, ...]",
-    prose="An instruction is an object of the Python around the program: it says by whom it is executed, on "
-    "which timeline, and how it uses each argument; its body is its sequential meaning. A trailing barrier "
-    "stands where the instruction itself tells a barrier of its completion, as TMA does.",
+    prose=(
+        "An instruction is a Python object. It states who executes it, on which timeline, and how it uses each "
+        "argument; its body is its sequential meaning. A trailing barrier is for instructions that signal their "
+        "completion to a barrier, such as TMA."
+    ),
     sequential="Its body is executed.",
-    machine="Every element that the body reads or writes is accessed by the collective with the timelines of "
-    "the operand. Out of order: V_S begins empty. With a trailing barrier V_A begins empty too, and the "
-    "records carry the stamp of the next arrive there. Each thread has a record of its own, but for operands "
-    "that are convergent (S-04); atomic additions do not ask each other (S-13).",
-    parallel="In order: each thread does some part of it, at its own time; an operand that is convergent is "
-    "used by all at once. Asynchronous: each element is read and written at any time until completion.",
-    lowering="The text of CUDA that is registered for the instruction.",
+    machine=(
+        "The collective accesses every element that the body reads or writes, with the timelines of the "
+        "operand. For out-of-order operands V_S begins empty. With a trailing barrier V_A begins empty too, and "
+        "the records have the stamp of the next arrive at that barrier. Each thread has its own record, except "
+        "for convergent operands (S-04). Atomic additions are not checked against each other (S-13)."
+    ),
+    parallel=(
+        "In order: each thread does a part of it, at its own time; all threads use a convergent operand "
+        "together. Asynchronous: each element is read and written at any time until completion."
+    ),
+    lowering="The CUDA text that is registered for the instruction.",
     laws=(
         "prog-call",
         "prog-reference",

@@ -24,13 +24,17 @@ PROC: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="A procedure. An argument is a `size`, an `index`, a `bool`, or data: a scalar `f32`, an array "
-    "`f32[n, m]`, or a window `[f32][n, m]` with strides of its own. The memory of data is that which it lies "
-    "in, `DRAM` where none is named. Assertions stand first and are about sizes, indices and bools. The body "
-    "is code of the CPU.",
-    sequential="The statements are executed in order. A call that breaks an assertion, or passes arrays of "
-    "other sizes, is refused.",
-    machine="The data of its arguments is allocated before, and seen by all.",
+    prose=(
+        "A procedure. An argument is a `size`, an `index`, a `bool`, or data: a scalar `f32`, an array `f32[n, "
+        "m]`, or a window `[f32][n, m]` with its own strides. An argument of data names the memory in which it "
+        "lies; the default is `DRAM`. Assertions come first, and are about sizes, indices and bools. The body "
+        "is code for the CPU."
+    ),
+    sequential=(
+        "The statements are executed in order. A call that breaks an assertion, or passes arrays of other "
+        "sizes, raises an error."
+    ),
+    machine="The data of its arguments has been allocated before, and everybody sees it.",
     parallel="The CPU executes it.",
     lowering="A function in C; device functions inside it become kernels that it launches.",
     laws=(
@@ -67,11 +71,15 @@ EXPRESSION: Final = Construct(
     group="program",
     section="Object Code Features",
     form="LITERAL   NAME   ARRAY[INDEX, ...]   -E   not E   E OPERATOR E   DTYPE(E)   FUNCTION(E, ...)",
-    prose="A value. What is made of sizes, indices and numbers alone is *control*: bounds, indices and "
-    "conditions are such, so that what a program does next never depends on data. All else is data, of one "
-    "dtype; nothing is converted but by a call of the dtype. Operators are the ops of UOps that they are named "
-    "after.",
-    sequential="On data the value of the op on its dtype; on control that of integers, with // and % of U-03.",
+    prose=(
+        "A value. An expression of only sizes, indices and numbers is *control*. Bounds, indices and conditions "
+        "are control, so the control flow of a program never depends on data. All other expressions are data "
+        "and have one dtype. The only conversion is a call of the dtype. Operators mean the ops of UOps with "
+        "the same name."
+    ),
+    sequential=(
+        "For data, the value of the op on its dtype; for control, that of integers, with // and % of U-03."
+    ),
     machine="Every element that it names is read.",
     parallel="The elements are read one after another, in the order of the text.",
     lowering="The same expression in C++.",
@@ -112,10 +120,12 @@ WINDOW: Final = Construct(
         ARRAY[INDEX, LO:HI, ...]        NAME = ARRAY[INDEX, LO:HI, ...] @ MEMORY
         """
     ),
-    prose="Part of an array, as an argument of a call. A statement gives it a name; with a memory that makes "
-    "windows, a tensor map for instance, the window is of that memory from there on.",
-    sequential="The same elements under other indices; an interval that leaves the array is refused.",
-    machine="Nothing: what is done through the window is done to the array.",
+    prose=(
+        "Part of an array, as an argument of a call. A statement can give it a name. If the memory in that "
+        "statement makes windows, for example a tensor map, the window is in that memory from there on."
+    ),
+    sequential="The same elements under other indices; an interval that is not inside the array is an error.",
+    machine="Nothing: an access through the window is an access to the array.",
     parallel="Nothing.",
     lowering="A pointer with strides; for a tensor map a descriptor that the CPU makes.",
     laws=(
@@ -151,10 +161,15 @@ ASSIGN: Final = Construct(
     group="statement",
     section="cuda_threads Loops",
     form="PLACE = E",
-    prose="An element or a scalar gets a value of its dtype. On the device one thread does it, in order.",
-    sequential="The place holds the value.",
-    machine="The elements of E are read, then the place is written, all by the threads and on the timeline of "
-    "the statement (S-02).",
+    prose=(
+        "Gives a value to an element or a scalar of the same dtype. On the device a single thread does it, in "
+        "order."
+    ),
+    sequential="The location holds the value.",
+    machine=(
+        "The elements of E are read, then the location is written, by the threads and on the timeline of the "
+        "statement (S-02)."
+    ),
     parallel="The thread reads, then writes.",
     lowering="An assignment in C++.",
     laws=(
@@ -187,10 +202,10 @@ REDUCE: Final = Construct(
     group="statement",
     section="cuda_threads Loops",
     form="PLACE += E",
-    prose="An element or a scalar gets a value added. On the device one thread does it, in order.",
-    sequential="The place holds the sum of what it held and the value.",
-    machine="As an assignment: the place is written, not read.",
-    parallel="The thread reads, adds and writes; another thread may come between.",
+    prose="Adds a value to an element or a scalar. On the device a single thread does it, in order.",
+    sequential="The location holds the sum of its previous value and the value.",
+    machine="Like an assignment: the location is written, not read.",
+    parallel="The thread reads, adds and writes; another thread may write in between.",
     lowering="A compound assignment in C++. It is not atomic; an atomic addition is an instruction (S-13).",
     laws=(
         "mem-read",
@@ -227,7 +242,7 @@ PASS: Final = Construct(
     group="statement",
     section="Object Code Features",
     form="pass",
-    prose="Nothing, where a statement has to stand.",
+    prose="Does nothing; for blocks that need a statement.",
     sequential="Nothing.",
     machine="Nothing.",
     parallel="Nothing.",
@@ -264,7 +279,7 @@ IF: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="A choice by sizes, indices and bools, which all threads of a collective make alike.",
+    prose="A choice by sizes, indices and bools. All threads of a collective make the same choice.",
     sequential="One of the blocks is executed.",
     machine="The same.",
     parallel="The same, by every thread of the collective.",
@@ -302,8 +317,8 @@ SEQ: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="A plain loop, on the CPU or by each collective of the device.",
-    sequential="The body is executed for LO, LO + 1, ..., HI - 1; not at all where LO ≥ HI.",
+    prose="An ordinary loop, on the CPU or by each collective of the device.",
+    sequential="The body is executed for LO, LO + 1, ..., HI - 1; not at all if LO ≥ HI.",
     machine="The same.",
     parallel="The same, by every thread.",
     lowering="A for loop.",
@@ -341,10 +356,12 @@ PAR: Final = Construct(
             STATEMENTS
         """
     ),
-    prose="A loop of the CPU whose iterations run on threads of their own. It launches no device function.",
+    prose="A loop of the CPU whose iterations run on separate threads. It does not launch device functions.",
     sequential="As seq.",
-    machine="Every iteration has a thread of the CPU. The start is a fence by parent and children, and so is "
-    "the end; between the iterations nothing is ordered.",
+    machine=(
+        "Every iteration has its own thread of the CPU. The start and the end are fences by parent and "
+        "children; the iterations are not ordered among each other."
+    ),
     parallel="The iterations are interleaved.",
     lowering="An OpenMP loop.",
     laws=(
@@ -376,8 +393,8 @@ PROC_CALL: Final = Construct(
     group="call",
     section="Async Blocks",
     form="PROC(E, ARRAY[LO:HI], key=E)",
-    prose="On the CPU a proc calls another. Data lies in the memory that the argument declares.",
-    sequential="Its body is executed, its arguments being the places that were given.",
+    prose="On the CPU a proc calls another proc. Data lies in the memory that the argument declares.",
+    sequential="The body is executed on the locations that were passed.",
     machine="The same.",
     parallel="The same.",
     lowering="A call in C.",

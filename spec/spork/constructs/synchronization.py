@@ -18,17 +18,25 @@ FENCE: Final = Construct(
     group="synchronization",
     section="Synchronization Statements",
     form="Fence(FIRST, SECOND)",
-    prose="All threads of the collective wait for each other. What they did before on the first timeline comes "
-    "before what they will do on the second.",
+    prose=(
+        "All threads of the collective wait for each other. Their earlier accesses on the first timeline come "
+        "before their later accesses on the second."
+    ),
     sequential="Nothing.",
-    machine="A record synchronizes if V_A meets full(FIRST) × C and, where FIRST is not transitive, its own "
-    "timeline is in FIRST. Records of writes that do gain full(SECOND) × C in V_A and V_S, records of reads "
-    "temporal(SECOND) × C (S-03, S-08).",
-    parallel="Each thread does the pieces in front of the barrier, waits for all others, and does the pieces "
-    "behind it.",
-    lowering="cp.async.wait_all where FIRST has copies; nothing for one thread, bar.warp.sync for a warp, "
-    "barrier.cta.sync for a CTA, barrier.cluster.arrive and wait for a cluster; fence.proxy.async where SECOND "
-    "has the asynchronous proxy. Fence(wgmma_fence_1, wgmma_fence_2) is wgmma.fence.",
+    machine=(
+        "A record synchronizes if V_A meets full(FIRST) × C and, if FIRST is not transitive, its own timeline "
+        "is in FIRST. Records of writes that synchronize gain full(SECOND) × C in V_A and V_S; records of reads "
+        "gain temporal(SECOND) × C (S-03, S-08)."
+    ),
+    parallel=(
+        "Each thread executes the pieces before the barrier, waits for all others, and executes the pieces "
+        "after it."
+    ),
+    lowering=(
+        "cp.async.wait_all if FIRST has copies; nothing for one thread, bar.warp.sync for a warp, "
+        "barrier.cta.sync for a CTA, barrier.cluster.arrive and wait for a cluster; fence.proxy.async if SECOND "
+        "has the asynchronous proxy. Fence(wgmma_fence_1, wgmma_fence_2) is wgmma.fence."
+    ),
     laws=(
         "tl-pair",
         "tl-sync",
@@ -78,18 +86,26 @@ BARRIER: Final = Construct(
         NAME: barrier[SIZE, ...] @ TYPE        NAME: barrier @ TYPE
         """
     ),
-    prose="One or more queue barriers, of the type CudaCommitGroup, CudaMbarrier or CudaEvent. All of its "
-    "indices are distributed: each collective that uses it has one of its own. A CudaMbarrier has a hidden "
-    "second side for ReverseArrive and ReverseAwait. A CudaEvent may be declared, and orders nothing (S-22).",
+    prose=(
+        "One or more queue barriers, of the type CudaCommitGroup, CudaMbarrier or CudaEvent. All of its indices "
+        "are distributed: each collective that uses it has its own. A CudaMbarrier has a hidden second side for "
+        "ReverseArrive and ReverseAwait. A CudaEvent may be declared, and orders nothing (S-22)."
+    ),
     sequential="Nothing.",
-    machine="Two counters for each position and side, both 0: the arrives and the awaits. When the barrier "
-    "ends, they have to be equal (S-05).",
-    parallel="A commit group is a queue of each thread, and for wgmma of each warp of the warpgroup (S-15). An "
-    "mbarrier is a ring of physical barriers, which count arrivals and bytes and complete phase by phase.",
-    lowering="A commit group needs no storage, and what nobody uses becomes nothing (S-19). An mbarrier is 8 bytes "
-    "of shared memory for each slot of its "
-    "ring, initialized before the first task with the number of threads that arrive; its ring has as many "
-    "slots as the lags of both sides together, or the lag and one without a reverse side.",
+    machine=(
+        "Two counters for each position and side, initially 0: the arrives and the awaits. They must be equal "
+        "at the end of the barrier (S-05)."
+    ),
+    parallel=(
+        "A commit group is a queue of each thread, or for wgmma of each warp of the warpgroup (S-15). An "
+        "mbarrier is a ring of physical barriers, which count arrivals and bytes and complete phase by phase."
+    ),
+    lowering=(
+        "A commit group needs no storage, and an unused one generates no code (S-19). An mbarrier is 8 bytes of "
+        "shared memory for each slot of its ring, initialized before the first task with the number of arriving "
+        "threads. The number of slots is the sum of the lags of both sides, or the lag plus one without a "
+        "reverse side."
+    ),
     laws=(
         "bar-event",
         "bar-group-alone",
@@ -143,15 +159,22 @@ ARRIVE: Final = Construct(
         Arrive(FIRST, 1) >> BARRIER[INDEX, ...] >> ...        ReverseArrive(FIRST, 1) >> BARRIER[INDEX, ...]
         """
     ),
-    prose="The first half of a split barrier: what the collective did before on the first timeline comes "
-    "before what follows the paired await (S-01). With `:` for an index, or several barriers of one array, it is "
-    "multicast: it arrives at all of them; the position that no colon touches is its *home*.",
+    prose=(
+        "The first half of a split barrier: earlier accesses of the collective on the first timeline come "
+        "before what follows the paired await (S-01). With `:` for an index, or with several barriers of one "
+        "array, it is multicast and arrives at all of them; the position without a colon is its *home*."
+    ),
     sequential="Nothing.",
-    machine="Every record that synchronizes, as at a fence, gets the stamp (queue, number of arrives before); "
-    "then the counter of the home advances. A multicast stamps with each of its queues. At an mbarrier the "
-    "await of the arrive that used the same slot of the ring before has to be known to be over (S-14).",
-    parallel="Commit group: what the thread issued and has not committed becomes the next group. Mbarrier: "
-    "each thread arrives; for copies, when its copies are complete; for TMA the bytes to come are announced.",
+    machine=(
+        "Every record that synchronizes, as at a fence, gets the stamp (queue, number of arrives before); then "
+        "the counter of the home advances. A multicast stamps with each of its queues. At an mbarrier, the "
+        "await of the arrive that used the same slot of the ring before must be known to be over (S-14)."
+    ),
+    parallel=(
+        "Commit group: everything that the thread has issued and not committed becomes the next group. "
+        "Mbarrier: each thread arrives; for copies, when its copies are complete; for TMA, the expected bytes "
+        "are announced."
+    ),
     lowering="Commit group: cp.async.commit_group, cp.async.bulk.commit_group or wgmma.commit_group. Mbarrier: "
     "mbarrier.arrive, cp.async.mbarrier.arrive.noinc, or mbarrier.arrive.expect_tx.",
     laws=(
@@ -224,20 +247,28 @@ AWAIT: Final = Construct(
         Await(BARRIER[INDEX, ...], SECOND, N)        ReverseAwait(BARRIER[INDEX, ...], SECOND, N)
         """
     ),
-    prose="The second half: it pairs with arrives of the same queue. With N ≥ 0 it waits for all of them but "
-    "the last N. With N < 0 the lag is ~N: the first ~N awaits wait for nothing, and each one after waits for "
-    "the next arrive.",
+    prose=(
+        "The second half, which pairs with arrives of the same queue. With N ≥ 0 it waits for all arrives "
+        "except the last N. With N < 0 the lag is ~N: the first ~N awaits wait for nothing, and each later one "
+        "waits for the next arrive."
+    ),
     sequential="Nothing.",
-    machine="With N ≥ 0 the stamps below arrives − N are released, and awaits becomes the greater of itself "
-    "and that. With N < 0 nothing is released while awaits < ~N, else the stamps up to awaits − ~N, and awaits "
-    "advances; an arrive that has not come before it in the sequential order is an error. Released records "
-    "gain what a fence would give (S-05).",
-    parallel="Commit group: the thread blocks until all but its last N groups are complete; of wgmma those that "
-    "its warp issued, and nothing of the other warps of the warpgroup (S-15). Mbarrier: it blocks until the phase "
-    "is complete, and then knows of all arrivals.",
-    lowering="cp.async.wait_group N, cp.async.bulk.wait_group N or wgmma.wait_group N; a loop on "
-    "mbarrier.try_wait.parity, then fence.proxy.async where SECOND has the asynchronous proxy and FIRST is not "
-    "of it.",
+    machine=(
+        "With N ≥ 0 the stamps below arrives − N are released, and awaits becomes the greater of itself and "
+        "that. With N < 0 nothing is released while awaits < ~N; otherwise the stamps up to awaits − ~N are "
+        "released, and awaits advances. An arrive that does not come before it in the sequential order is an "
+        "error. Released records gain what a fence would give (S-05)."
+    ),
+    parallel=(
+        "Commit group: the thread blocks until all except its last N groups are complete; for wgmma, those that "
+        "its own warp issued, and not those of the other warps of the warpgroup (S-15). Mbarrier: it blocks "
+        "until the phase is complete, and then knows of all arrivals."
+    ),
+    lowering=(
+        "cp.async.wait_group N, cp.async.bulk.wait_group N or wgmma.wait_group N; a loop on "
+        "mbarrier.try_wait.parity, then fence.proxy.async if SECOND has the asynchronous proxy and FIRST does "
+        "not."
+    ),
     laws=(
         "prog-await",
         "bar-group-second",

@@ -29,7 +29,7 @@ from soundline.spec.spork.language.types import Argument, Data
 def check_reference(reference: Ref, *sorts: Sort) -> None:
     """A reference is to an object of a sort that is wanted here."""
     if reference.sort not in sorts:
-        given = f"{reference.name}, which is {_shown_sort(reference)} where a {' or '.join(sorts)} is wanted"
+        given = f"{reference.name}, which is {_shown_sort(reference)}, not a {' or '.join(sorts)}"
         raise refusal("prog-reference", reference, given)
     if reference.name in WORDS:
         raise refusal("prog-reference", reference, f"{reference.name}, a word of the language")
@@ -43,7 +43,7 @@ def check_barrier(barrier: BarrierAt, scope: Scope, *, multicast: bool) -> None:
     """A barrier is named with integers, or where it may be multicast with ``:``."""
     found = look_up(barrier.name, scope, barrier)
     if not isinstance(found, Barriers):
-        raise refusal("prog-kind", barrier, f"{barrier.name}, which is no barrier")
+        raise refusal("prog-kind", barrier, f"{barrier.name}, which is not a barrier")
     for i in barrier.indices:
         if isinstance(i, Span):
             if not multicast or i.lo is not None or i.hi is not None:

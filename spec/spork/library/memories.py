@@ -42,17 +42,23 @@ SPACES: Final[dict[Space, str]] = {
 """The spaces in words."""
 
 MEMORY_CONSTRAINTS: Final[dict[str, str]] = {
-    "mem-alloc": "storage is allocated on the timeline that its memory asks for",
-    "mem-read": "a direct read is on a timeline that may read the memory",
-    "mem-write": "a direct assignment or reduction is on a timeline that may write the memory",
-    "mem-instruction": "an instruction is of a timeline that may touch the memory",
-    "mem-scalar": "a memory that holds no scalars has at least one dimension",
-    "mem-constant": "a memory that asks for it is allocated with constant sizes",
-    "mem-tile": "the last sizes of a memory of tiles are those of one of its tiles, and rows of a swizzled memory "
-    "have its bytes",
-    "mem-parameter": "a swizzle is 32, 64 or 128, or 0 for a view of what is not swizzled, and a box has 1 to 5 sizes "
-    "from 1 to 256",
-    "mem-window": "a window is made by a memory that makes windows, and storage is allocated in one that does not",
+    "mem-alloc": "storage is allocated on the timeline that its memory requires",
+    "mem-read": "an ordinary read is on a timeline that may read the memory",
+    "mem-write": "an ordinary assignment or reduction is on a timeline that may write the memory",
+    "mem-instruction": "an instruction is on a timeline that may access the memory",
+    "mem-scalar": "an array in a memory without scalars has at least one dimension",
+    "mem-constant": "a memory that requires constant sizes is allocated with constant sizes",
+    "mem-tile": (
+        "in a memory of tiles, the last sizes are those of a tile; rows of a swizzled memory have the "
+        "size of the swizzle"
+    ),
+    "mem-parameter": (
+        "a swizzle is 32, 64 or 128, or 0 for a view of memory that is not swizzled; a box has 1 to 5 "
+        "sizes from 1 to 256"
+    ),
+    "mem-window": (
+        "only a memory that makes windows makes a window, and storage is allocated in another memory"
+    ),
 }
 """What is asked of storage and its uses, by id."""
 

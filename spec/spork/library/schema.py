@@ -35,25 +35,32 @@ from soundline.spec.spork.threads.units import CollUnit
 _Tl = TypeVar("_Tl", InstrTl, UsageTl)
 
 INSTRUCTION_CONSTRAINTS: Final[dict[str, str]] = {
-    "instr-timeline": "an instruction is called where statements are on its instr-tl",
+    "instr-timeline": "an instruction is called on its instr-tl",
     "instr-unit": "an instruction is executed by a collective of its unit",
-    "instr-memory": "data that an instruction is given lies in a memory that the operand takes",
-    "instr-size": "the sizes that an instruction is given are those that its arguments and assertions ask for",
-    "instr-trailing": "a trailing barrier follows an instruction that takes one, always where it must, and is of its "
-    "type",
-    "instr-scalar-unit": "elements are assigned and reduced by single threads",
-    "instr-async-scalar": "in a CudaAsync block nothing is read or written but by instructions",
-    "instr-body": "the body of an instruction assigns and reduces its arguments in seq loops and ifs, and nothing else",
+    "instr-memory": "data passed to an instruction lies in a memory that the operand accepts",
+    "instr-size": "sizes passed to an instruction satisfy its argument types and assertions",
+    "instr-trailing": (
+        "a trailing barrier follows only an instruction that takes one, always one that requires it, and "
+        "has the required type"
+    ),
+    "instr-scalar-unit": "single threads execute assignments and reductions of elements",
+    "instr-async-scalar": "in a CudaAsync block only instructions read and write memory",
+    "instr-body": (
+        "the body of an instruction contains only seq loops, ifs, and assignments and reductions to its "
+        "arguments"
+    ),
 }
 """What is asked of instructions and of direct accesses on the device, by id."""
 
 DEFINITION_CONSTRAINTS: Final[dict[str, str]] = {
-    "instr-operand": "what is said of operands is said of arguments of data",
-    "instr-atomic": "an operand whose reductions are atomic is reduced, and not assigned",
-    "instr-executor": "an instruction of the CPU has no unit, and one of the device has one",
-    "instr-completion": "a trailing barrier follows what is asynchronous, and one that must follow is of a type",
-    "instr-convergent": "an asynchronous copy is not convergent: one thread, and nobody knows which, issues it",
-    "instr-touch": "a memory that an operand takes may be touched by instructions of the instr-tl",
+    "instr-operand": "every operand description is for an argument of data",
+    "instr-atomic": "an operand with atomic reductions is reduced and not assigned",
+    "instr-executor": "an instruction of the device has a unit, and one of the CPU has none",
+    "instr-completion": (
+        "only an asynchronous instruction takes a trailing barrier, and a required one has a type"
+    ),
+    "instr-convergent": "an asynchronous copy is not convergent: an unspecified single thread issues it",
+    "instr-touch": "instructions of the instr-tl may access every memory that an operand accepts",
 }
 """What is asked of an instruction beside `instr-body` when it is made, by id; its pairs have to be legal as well."""
 
@@ -69,7 +76,7 @@ def timeline_named(table: type[_Tl], name: str) -> _Tl:
     True
     """
     if name not in list(table):
-        raise UsageError(f"{str(name)!r} is no {table.__name__}", hint=f"one of {', '.join(table)}")
+        raise UsageError(f"{str(name)!r} is not a {table.__name__}", hint=f"one of {', '.join(table)}")
     return table(name)
 
 
@@ -238,7 +245,7 @@ def _broken(rule: str, instruction: Instruction, given: str) -> ProgramError:
 
 def _refused(rule: str, wants: str, given: str, at: Node | None) -> ProgramError:
     position = at.position if at is not None else None
-    message = f"{wants}; given {given}"
+    message = f"{wants}; got: {given}"
     if position is None:
         return ProgramError(message, rule=rule)
     return ProgramError(

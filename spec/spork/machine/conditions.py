@@ -15,12 +15,12 @@ from soundline.spec.errors import ProgramError
 from soundline.spec.spork.language.nodes import Node
 
 RUN_CONSTRAINTS: Final[dict[str, str]] = {
-    "seq-argument": "what is given for the arguments of a proc fits their types and sizes",
+    "seq-argument": "the arguments of a call match the declared types and sizes",
     "seq-assert": "the assertions of a proc hold",
     "seq-bounds": "an index is at least 0 and less than the size of its dimension, and a window lies within it",
-    "seq-overlap": "what an instruction writes through one operand is touched through no other",
+    "seq-overlap": "memory that an instruction writes through one operand is not accessed through another",
     "seq-size": "no size is negative",
-    "seq-uninitialized": "an element is written before it is read; storage that is allocated holds nothing (S-09)",
+    "seq-uninitialized": "an element is written before it is read; allocated storage has no contents (S-09)",
 }
 """What is asked of a run at given sizes, by id."""
 
@@ -33,7 +33,7 @@ def failed(
 ) -> ProgramError:
     """The error that a condition does not hold at a place, in an iteration."""
     where = ", ".join(f"{name} = {value}" for name, value in iteration)
-    message = f"{wants}; given {given}{f' where {where}' if where else ''}"
+    message = f"{wants}; got: {given}{f' where {where}' if where else ''}"
     position = at.position if at is not None else None
     if position is None:
         return ProgramError(message, rule=rule, hint=hint)

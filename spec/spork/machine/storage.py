@@ -10,8 +10,8 @@ storage is freed, so whoever uses the bytes again has to see what was done with 
 what the program cannot rename: a space and an address in it.
 
 *Launch and end* (S-12). The launch of a device function and its end order all timelines of CPU and device, and complete
-everything: each record would gain every signature. Such a record is seen by all, for ever; so it is left out, and all
-histories are empty.
+everything: each record would gain every signature. Such a record is seen by all from then on. So it is left out, and
+all histories are empty.
 
 A synchronization concerns the records of all locations.
 """

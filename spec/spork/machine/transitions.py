@@ -20,7 +20,7 @@ The tasks of a launch need no clause. Each has threads and shared memory of its 
 executes concerns what another did to a cell that both use (S-07). The launch orders everything, and so does the end
 (S-12). Threads of the CPU that a par loop starts, or that end with it, are ordered as by a fence.
 
-An await that no arrive could meet would wait for ever: there the run stops.
+An Await that no Arrive matches never returns; the run stops there.
 
 The warps of a warpgroup issue wgmma each for itself, and each waits for its own (S-15): one instruction is an access by
 every warp to the rows of the accumulator that it holds, and to what these are computed of; the arrive and await of a
@@ -76,7 +76,7 @@ class Machine:
     depths: dict[Hashable, int] = field(default_factory=dict)
     """How many mbarriers the queues of a barrier have."""
     stuck: bool = False
-    """Whether an await waits for ever."""
+    """Whether an await never returned."""
 
     def __post_init__(self) -> None:
         self.storage = Locations(self.policy)

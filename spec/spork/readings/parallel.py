@@ -66,7 +66,7 @@ class Outcome:
     junk: bool
     """Whether anything was read that nobody had written."""
     deadlock: tuple[str, ...]
-    """Who waits for ever."""
+    """Threads whose await never returns."""
     wrong: bool
     """Whether it is not that of the sequential reading: the values differ, though what is told of them may not."""
     witness: Witness = field(compare=False)

@@ -19,39 +19,61 @@ from soundline.spec.spork.library.schema import INSTRUCTION_CONSTRAINTS
 from soundline.spec.spork.synchronization.barriers import BARRIER_CONSTRAINTS
 
 STATIC_CONSTRAINTS: Final[dict[str, str]] = {
-    "static-object": "a memory, barrier type, timeline, unit, proc or instruction is an object of the law, and no mere "
-    "name",
+    "static-object": (
+        "a memory, barrier type, timeline, unit, proc or instruction is an object, not only a name"
+    ),
     "static-cluster": "clusterDim is a power of two",
-    "static-task-bounds": "the bounds of a cuda_tasks loop do not depend on the cuda_tasks loops around it",
-    "static-par": "no CudaDeviceFunction runs in a par loop",
+    "static-task-bounds": "the bounds of a cuda_tasks loop do not depend on enclosing cuda_tasks loops",
+    "static-par": "no CudaDeviceFunction is in a par loop",
     "static-fence-cpu": "a fence on the CPU is from cpu_in_order to cpu_in_order",
-    "mem-none": "what is allocated on the device names a memory",
-    "mem-argument": "data that a proc is given lies in the memory that it declares for the argument, by default DRAM",
-    "mem-view": "a memory that makes windows makes them of storage in its space, which its instructions may touch",
+    "mem-none": "an allocation on the device names a memory",
+    "mem-argument": (
+        "data passed to a proc lies in the memory that it declares for the argument, by default DRAM"
+    ),
+    "mem-view": (
+        "a memory that makes windows makes them of storage in its space that its instructions may access"
+    ),
     "mem-box": "a window of a memory with a box has as many dimensions as the box",
-    "mem-read-only": "an instruction does not write to memory that its timeline may read and not write",
+    "mem-read-only": "an instruction does not write memory that its timeline may only read",
     "bar-alloc": "a CudaCommitGroup and a CudaMbarrier are allocated in a task, on cuda_in_order",
-    "bar-place": "arrives and awaits stand in a task",
-    "bar-awaited": "what is awaited is arrived at",
+    "bar-place": "arrives and awaits are in a task",
+    "bar-awaited": "every barrier with an await has an arrive",
     "bar-group-owner": "a commit group is awaited by the collective that arrives at it",
-    "bar-mbarrier-cta": "the threads that arrive at an mbarrier or await it are of one CTA",
-    "bar-mbarrier-home": "an index of an mbarrier counts CTAs in all of its statements alike",
-    "bar-turns": "who awaits one side of an mbarrier that has two arrives at the other in turn: each await is followed "
-    "in its block by such an arrive, several by as many, or comes after one",
-    "bar-turns-loop": "no seq loop stands between an await and the arrive that it takes turns with",
-    "bar-turns-if": "an if stands around both; after an await, one may hold nothing of the barrier but the arrive",
-    "bar-multicast-between": "between the loop over CTAs for which a colon stands and the arrive is no seq loop, and "
-    "no if but one that all CTAs decide alike: its condition names no iterator of a cuda_threads loop",
-    "bar-multicast-copies": "an arrive from Sm80_cp_async is at one mbarrier: cp.async.mbarrier.arrive reaches only "
-    "those of its own CTA",
-    "bar-trailing": "the CudaAsync block of an instruction with trailing barriers ends with an Arrive of its timeline, "
-    "at these barriers among others",
-    "dist-interval": "an interval stands among the indices that tell the shards apart only where an operand of an "
-    "instruction has a unit of its own",
-    "dist-interval-whole": "an interval among the indices that tell the shards apart is all of its dimension",
+    "bar-mbarrier-cta": "the threads that arrive at an mbarrier, or await it, belong to one CTA",
+    "bar-mbarrier-home": "an index of an mbarrier counts CTAs in the same way in all of its statements",
+    "bar-turns": (
+        "the threads that await one side of an mbarrier with two sides arrive at the other side in turn: "
+        "in each block, awaits are followed by as many such arrives, or follow them"
+    ),
+    "bar-turns-loop": "there is no seq loop between an await and the arrive that takes turns with it",
+    "bar-turns-if": (
+        "an if contains both the await and its arrive; after an await, an if may contain only the arrive"
+    ),
+    "bar-multicast-between": (
+        "between the loop over CTAs that a colon replaces and the arrive there is no seq loop, and no if "
+        "whose condition names an iterator of a cuda_threads loop"
+    ),
+    "bar-multicast-copies": (
+        "an arrive from Sm80_cp_async is at one mbarrier, because cp.async.mbarrier.arrive reaches only "
+        "those of its own CTA"
+    ),
+    "bar-trailing": (
+        "the CudaAsync block of an instruction with trailing barriers ends with an Arrive of its "
+        "timeline at these barriers, and possibly others"
+    ),
+    "dist-interval": (
+        "an interval among the indices that select the shard is only for an operand of an instruction "
+        "with a unit of its own"
+    ),
+    "dist-interval-whole": "an interval among the indices that select the shard covers its whole dimension",
     "dist-interval-first": "the first interval of an operand with a unit of its own counts shards",
-    "dist-interval-unit": "the shards that an operand with a unit of its own touches belong to one collective of it",
-    "dist-interval-alone": "what is used by intervals of shards is used by single shards too, which says who owns them",
+    "dist-interval-unit": (
+        "the shards that an operand with a unit of its own accesses belong to one collective of that unit"
+    ),
+    "dist-interval-alone": (
+        "an array that is used by intervals of shards is also used by single shards, which determine the "
+        "owners"
+    ),
 }
 """The conditions that stand in no other chapter."""
 

@@ -67,7 +67,7 @@ BARRIER_CONSTRAINTS: dict[str, str] = {
     "bar-group-n": "the await of a commit group has N ≥ 0",
     "bar-group-unit": "a commit group is used by one thread, or for wgmma by an aligned warpgroup",
     "bar-group-last": "the arrive of a wgmma group is the last statement of its CudaAsync block",
-    "bar-group-alone": "no two live commit groups are of one kind",
+    "bar-group-alone": "no two commit groups of the same kind are live at once",
     "bar-mbarrier-first": "the arrives of an mbarrier are from a timeline within cuda_in_order or Sm80_cp_async, or "
     "from tma_to_smem_async",
     "bar-mbarrier-second": "the awaits of an mbarrier lead to a timeline within Sm80_generic or "
@@ -79,22 +79,28 @@ BARRIER_CONSTRAINTS: dict[str, str] = {
     "bar-same-second": "all awaits of one side of a barrier have the same timeline",
     "bar-same-n": "all awaits of one side of an mbarrier have the same N",
     "bar-same-unit": "all arrives of one side of a barrier have the same collective, and so have all its awaits",
-    "bar-reverse-unit": "who awaits one side of an mbarrier arrives at the other, all of its threads or some of them",
+    "bar-reverse-unit": (
+        "the threads that await one side of an mbarrier arrive at the other side, all of them or some"
+    ),
     "bar-depth": "the ring of an mbarrier has at least one slot",
     "bar-multicast-type": "only arrives at a CudaMbarrier are multicast",
-    "bar-multicast-home": "every position is an iterator in one of the patterns",
-    "bar-multicast-points": "the patterns have one length, and the same iterator wherever they have one",
-    "bar-multicast-cta": "a colon stands only where the iterator is over the CTAs of a cluster",
+    "bar-multicast-home": "every dimension is an iterator in at least one of the patterns",
+    "bar-multicast-points": (
+        "the patterns have the same length, and where they have iterators, the same iterators"
+    ),
+    "bar-multicast-cta": "a colon replaces only an iterator over the CTAs of a cluster",
     "bar-multicast-same": "all arrives of one side of a barrier have the same patterns",
-    "bar-multicast-await": "an await is of one barrier: it has no colon",
+    "bar-multicast-await": "an await names a single barrier: it has no colon",
 }
 """What is asked of a barrier and its statements, by id."""
 
 COUNTER_CONSTRAINTS: dict[str, str] = {
-    "mach-await-progress": "an await with N < 0 waits for an arrive that came before it in the sequential order",
-    "mach-arrive-overrun": "an arrive at an mbarrier comes after the await of the arrive that used its slot of the "
-    "ring before",
-    "mach-barrier-unequal": "when a barrier ends, its arrives and awaits are equally many",
+    "mach-await-progress": "an await with N < 0 waits for an earlier arrive in the sequential order",
+    "mach-arrive-overrun": (
+        "an arrive at an mbarrier comes after the await of the arrive that used the same slot of the "
+        "ring before"
+    ),
+    "mach-barrier-unequal": "at the end of a barrier, it has had as many arrives as awaits",
 }
 """What is asked of the counters of a queue when the program runs, by id."""
 

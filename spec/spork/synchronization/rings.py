@@ -8,7 +8,8 @@ depth of that slot. A slot tells only whether its phase is odd or even. So nobod
 - an arrive in the next round of a slot that was made before the phase was complete would be counted in this phase, so
   each thread that arrives has to know that the phase is over;
 - a phase that completed before everybody who waits for the one before has seen that one would be taken for it, and
-  they would wait for ever; so it must not complete before, and it does not as long as one of those who arrive waits.
+  their await would never return; so it must not complete before, and it does not as long as one of those who arrive
+  waits.
 
 Both follow from one question: who is known to come after an await? `Rings` keeps that for each thread that awaited. A
 fence of several threads passes it on to all of them, an mbarrier from those who arrive to those who await. This is

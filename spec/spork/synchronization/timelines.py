@@ -81,7 +81,7 @@ ASYNC_PROXY: frozenset[Pair] = frozenset({T2S_RAM, T2G_RAM, WG_RAM})
 
 TIMELINE_CONSTRAINTS: dict[str, str] = {
     "tl-pair": "the instr-tl and the usage-tl are one of the nine legal pairs",
-    "tl-sync": "the sync-tl is one of the table",
+    "tl-sync": "the sync-tl is one of those in the table",
     "tl-async-block": "a CudaAsync block has the sync-tl of one asynchronous instr-tl: Sm80_cp_async, "
     "tma_to_smem_async, tma_to_gmem_async or wgmma_async",
 }

@@ -47,16 +47,22 @@ from soundline.spec.spork.synchronization.timelines import (
 )
 
 HAZARDS: dict[str, str] = {
-    "mach-read-raw": "a read sees every write of its location: else it is a read after write (RAW)",
-    "mach-write-waw": "a write sees every earlier write of its location: else it is a write after write (WAW)",
-    "mach-write-war": "a write sees every earlier read of its location: else it is a write after read (WAR)",
-    "mach-use-before-alloc": "an access is of storage that has been allocated",
-    "mach-use-after-free": "an access is of storage that has not been freed",
-    "mach-alloc-live": "storage that is allocated is not in use",
-    "mach-free-dead": "what is freed is allocated",
+    "mach-read-raw": (
+        "a read sees every earlier write of its location; otherwise it is a read after write (RAW)"
+    ),
+    "mach-write-waw": (
+        "a write sees every earlier write of its location; otherwise it is a write after write (WAW)"
+    ),
+    "mach-write-war": (
+        "a write sees every earlier read of its location; otherwise it is a write after read (WAR)"
+    ),
+    "mach-use-before-alloc": "storage is accessed only after its allocation",
+    "mach-use-after-free": "storage is not accessed after it is freed",
+    "mach-alloc-live": "storage is allocated only while it is not in use",
+    "mach-free-dead": "only allocated storage is freed",
     "mach-free-owner": "storage is freed by the collective that allocated it",
-    "mach-free-write": "whoever frees storage sees every write of it",
-    "mach-free-read": "whoever frees storage sees every read of it",
+    "mach-free-write": "the threads that free storage see every write of it",
+    "mach-free-read": "the threads that free storage see every read of it",
 }
 """What the machine asks of the accesses of a program, by the id of the hazard where it does not hold."""
 

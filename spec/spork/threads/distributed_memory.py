@@ -37,20 +37,22 @@ from soundline.spec.spork.threads.tilings import ThreadIterator, Tiling, expecte
 from soundline.spec.spork.threads.units import CollUnit
 
 CONSTRAINTS: Final = {
-    "dist-c1": "a use stands in the scope of the allocation",
-    "dist-c2": "where memory is allocated, all threads of each of its native collectives run",
-    "dist-c3": "where memory is used, no more than one native collective runs",
-    "dist-c4": "no iterator counts both within a native collective and from one to the next",
-    "dist-c5": "there is an index for each iterator that tells the shards apart",
-    "dist-c6": "an index that tells the shards apart is the bare name of a variable",
-    "dist-c7": "an index that tells the shards apart is the iterator of a cuda_threads loop",
-    "dist-c8": "an index that tells the shards apart is an iterator that does, or one that is always 0",
-    "dist-c9": "no iterator stands twice among the indices that tell the shards apart",
+    "dist-c1": "an array is used only in the scope of its allocation",
+    "dist-c2": "all threads of each native collective of the memory execute the allocation",
+    "dist-c3": "at most one native collective of the memory executes a use",
+    "dist-c4": "no iterator counts both within a native collective and from one collective to the next",
+    "dist-c5": "there is an index for each iterator that selects the shard",
+    "dist-c6": "an index that selects the shard is the name of a variable alone",
+    "dist-c7": "an index that selects the shard is the iterator of a cuda_threads loop",
+    "dist-c8": (
+        "an index among those that select the shard is an iterator that does so, or one that is always 0"
+    ),
+    "dist-c9": "no iterator occurs twice among the indices that select the shard",
     "dist-c10": "the extent of a distributed dimension is a constant",
     "dist-c11": "the extent of a distributed dimension is the count of its loop",
     "dist-c12": "all uses have the same number of distributed dimensions",
-    "dist-c13": "all uses step from shard to shard by the same threads",
-    "dist-c14": "all uses give the first shard to the same threads",
+    "dist-c13": "all uses divide the shards among the threads with the same pitches",
+    "dist-c14": "all uses assign the first shard to the same threads",
     "dist-barrier-c1": "every index of a barrier is distributed",
     "dist-barrier-c2": "all statements of one side of a barrier run on the same tile, box and offset",
 }

@@ -29,8 +29,8 @@ from soundline.spec.errors import CollectiveError
 from soundline.spec.spork.threads.units import Concrete
 
 CONSTRAINTS: Final = {
-    "coll-domain-c1": "of two domains, the number of threads of one divides that of the other",
-    "coll-domain-c2": "of any two pitches of the two domains, one divides the other",
+    "coll-domain-c1": "for any two domains, the number of threads of one divides that of the other",
+    "coll-domain-c2": "for any two pitches of the two domains, one divides the other",
     "coll-domain-c3": "a box of the unit that reaches over a split consists of whole pieces",
     "coll-domain-c4": "at a split, every collective lies within one piece or consists of whole pieces",
 }

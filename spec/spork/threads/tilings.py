@@ -38,14 +38,14 @@ from soundline.spec.spork.threads.units import CollUnit, Concrete, cuda_warp, is
 CONSTRAINTS: Final = {
     "coll-tile-c1": "a cuda_threads loop starts at 0",
     "coll-tile-c2": "the count of a cuda_threads loop is an integer ≥ 1",
-    "coll-tile-c3": "the name of an iterator is not that of a cuda_threads loop around it",
+    "coll-tile-c3": "the iterator has another name than those of the enclosing cuda_threads loops",
     "coll-tile-c4": "the unit divides the threads along one dimension only",
-    "coll-tile-c5": "count times the size of the unit is no more than the threads there are",
-    "coll-tile-c6": "a loop whose unit divides nothing has one iteration",
+    "coll-tile-c5": "count times the size of the unit is at most the number of threads",
+    "coll-tile-c6": "a loop whose unit divides no dimension has one iteration",
     "coll-warps-c1": "the warps of CudaWarps(lo, hi) are integers with 0 ≤ lo < hi",
-    "coll-warps-c2": "hi is no more than the number of warps there are",
-    "coll-match-c1": "the box of a unit that a statement asks for divides its domain, or is of whole warps of it",
-    "coll-match-c2": "along each dimension, as many threads run as the unit asks for",
+    "coll-warps-c2": "hi is at most the number of warps",
+    "coll-match-c1": "the box of the required unit divides its domain, or consists of whole warps of it",
+    "coll-match-c2": "along each dimension, the number of threads is that of the required unit",
 }
 """What tilings must satisfy, by id."""
 

@@ -33,18 +33,20 @@ CONSTRAINTS: Final = {
     "coll-device-c3": "clusterDim is a positive integer",
     "coll-device-c4": "blocks_per_sm is a positive integer",
     "coll-device-c5": "named warps have different names",
-    "coll-device-c6": "the number of warps of a name is a positive integer",
+    "coll-device-c6": "the number of warps with a name is a positive integer",
     "coll-device-c7": "a CTA has at most 1024 threads",
-    "coll-device-c8": "the name of warps is an identifier, of letters, digits and _, for functions are named after it",
-    "coll-maxnreg-c1": "a name asks for more registers or for fewer, not for both",
+    "coll-device-c8": (
+        "the name of warps is an identifier of letters, digits and _, because functions are named after it"
+    ),
+    "coll-maxnreg-c1": "a warp name requests more registers or fewer, not both",
     "coll-maxnreg-c2": "the number of registers is a multiple of 8 from 24 to 256",
-    "coll-maxnreg-c3": "with numbers of registers, blockDim is a multiple of 128",
-    "coll-maxnreg-c4": "the four warps of an aligned group ask for the same number of registers",
-    "coll-named-c1": "with more than one name, the outermost CudaWarps gives a name",
-    "coll-named-c2": "the name is one that the device function gives to warps",
-    "coll-named-c3": "a name is chosen where all threads of a CTA run",
-    "coll-named-c4": "an inner CudaWarps keeps the name",
-    "coll-named-c5": "a CudaWarps that chooses no name has both lo and hi",
+    "coll-maxnreg-c3": "if numbers of registers are given, blockDim is a multiple of 128",
+    "coll-maxnreg-c4": "the four warps of an aligned group request the same number of registers",
+    "coll-named-c1": "if there are several warp names, the outermost CudaWarps gives a name",
+    "coll-named-c2": "the name is one of the warp names of the device function",
+    "coll-named-c3": "a name is chosen only where all threads of a CTA run",
+    "coll-named-c4": "a nested CudaWarps keeps the name",
+    "coll-named-c5": "a CudaWarps without a name has both lo and hi",
 }
 """What a device function and its named warps must satisfy, by id."""
 

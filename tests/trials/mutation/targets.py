@@ -341,7 +341,7 @@ def chosen(names: list[str], targets: tuple[str, ...]) -> tuple[str, ...]:
                 name, [*targets, *(t.rsplit("/")[-1].removesuffix(".py") for t in targets)]
             )
             raise UsageError(
-                f"{name} is no target of mutation", hint=f"did you mean {near[0]}?" if near else None
+                f"{name} is not a target of mutation", hint=f"did you mean {near[0]}?" if near else None
             )
         found += hits
     return tuple(dict.fromkeys(found)) if names else targets

@@ -285,7 +285,7 @@ def array_text(array: Array, wrong: Iterable[int] = ()) -> str:
 def refusal_text(refusal: SoundlineError) -> str:
     """Why a side has no value."""
     if isinstance(refusal, IllFormed):
-        return f"ill-formed [{refusal.rule}]: {refusal.op} wants {refusal.wants}"
+        return f"ill-formed [{refusal.rule}]: {refusal.op} requires: {refusal.wants}"
     return f"no value [{refusal.rule}]: {refusal.message}"
 
 

@@ -65,7 +65,7 @@ def differences(reader: Denotation, left: Element, right: Element, path: Path) -
     leaves: list[Leaf] = []
     for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=True)):
         if cases >= MOST_CASES:
-            raise Unsupported("the sides distinguish too many cases")
+            raise Unsupported("the two sides distinguish too many cases")
         leaves.append(leaf)
     return leaves
 

@@ -66,9 +66,9 @@ class Scalars:
             case Fold():
                 return self._fold(element)
             case Bottom():
-                raise Unsupported("an invalid element is no scalar")
+                raise Unsupported("an invalid element is not a scalar")
             case _:
-                raise Unsupported("an element with a choice is no scalar")
+                raise Unsupported("an element with a choice is not a scalar")
 
     def _read(self, read: Read) -> UOp:
         for name, other in self.reads.items():
@@ -83,7 +83,7 @@ class Scalars:
             if other.dtype is fold.dtype and proved(self.reader, other, fold, self.path):
                 return self.variables[other.key]
         if self.strict and may_be_invalid(fold):
-            raise Unsupported("a fold of elements that may be invalid is no scalar")
+            raise Unsupported("a fold of elements that may be invalid is not a scalar")
         self.folds.append(fold)
         return self._variable(fold.key, fold.dtype)
 

@@ -328,7 +328,7 @@ def shape_made(term: Term) -> Vector:
 
 
 def dtype_inside(term: Term, rule: Rule) -> tuple[DType, ...] | None:
-    """What stands in the brackets of an input with the dtype of a value; None where that is not known."""
+    """What is in the brackets of an input with the dtype of a value; None where that is not known."""
     head, args = term.head, term.args
     if head == "var":
         return _declared_inside(rule.kinds[args[0]])

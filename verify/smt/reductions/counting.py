@@ -107,7 +107,7 @@ def _tested(body: Element, test: Callable[[Poly], Formula]) -> Formula:
     if isinstance(body, Choice):
         then = conjunction((body.condition, _tested(body.then, test)))
         return disjunction((then, conjunction((negation(body.condition), _tested(body.otherwise, test)))))
-    raise Unsupported("an index that is no number")
+    raise Unsupported("an index that is not a number")
 
 
 # integers of a dtype ----------------------------------------------------------------------------------------------
