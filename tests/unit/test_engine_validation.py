@@ -445,6 +445,7 @@ def test_the_compositions_are_there_with_gradients_and_kernels() -> None:
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.thorough
 def test_onnx_models_are_there_where_onnx_is() -> None:
     wanted = batches(0, 0, [ONNX])
     if not has_onnx():

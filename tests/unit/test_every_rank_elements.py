@@ -4,6 +4,8 @@
 
 from typing import Any
 
+import pytest
+
 from soundline.spec.rules.language import Rule
 from soundline.verify import (
     Axes,
@@ -134,6 +136,7 @@ def test_a_bitcast_to_as_many_bytes_is_an_op_like_others() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_digits_of_a_size_that_is_a_product_are_found_in_products_with_it() -> None:
     @rule
     def shuffled_and_back(x: Tensor["n"], n: Size, a: Size, b: Size):
