@@ -44,8 +44,8 @@ def all_same(pairs: dict[str, tuple[Tensor, Any]], ulps: float = 0.0, signs: boo
 
 
 def refused(name: str, call: Callable[[], Any]) -> None:
-    """A `UsageError` that names the function, what was given and what is wanted."""
+    """A `UsageError` that names the function, what was expected and what was given."""
     with pytest.raises(UsageError) as caught:
         call()
     assert caught.value.where == name
-    assert "wants" in str(caught.value)
+    assert "expected" in str(caught.value)

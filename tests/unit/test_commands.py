@@ -142,7 +142,7 @@ def added() -> Program:
         (np.float32(1), "shape ()"),
         (1.5, "shape ()"),
         ([1, 2, 3], "dtype int32"),
-        ([[1.0], [2.0, 3.0]], "no tensor"),
+        ([[1.0], [2.0, 3.0]], "not a tensor"),
         ("text", "dtype"),
         (None, "dtype object"),
         (object, "dtype object"),

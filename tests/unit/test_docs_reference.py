@@ -146,7 +146,7 @@ def test_without_the_suites_of_others_the_page_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conformance, "SUITES", tmp_path)
-    assert conformance.suites() == "There are no suites of others in this copy of the source.\n"
+    assert conformance.suites() == "This copy of the source has no suites of other projects.\n"
     monkeypatch.setattr(conformance, "ONNX", tmp_path / "none.json")
     assert conformance.onnx() == "The cases of ONNX are not counted in this copy of the source.\n"
 

@@ -144,8 +144,8 @@ def test_hazards_are_explained(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        ("[1]", "no report"),
-        ("{}", "no report"),
+        ("[1]", "not a report"),
+        ("{}", "not a report"),
         ("{", "cannot be read"),
         ('{"kind": "compile"}', "damaged"),
         ('{"kind": "bench", "program": "", "call": 3}', "damaged"),

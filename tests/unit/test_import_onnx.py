@@ -281,11 +281,11 @@ def test_all_that_is_not_supported_is_listed_at_once() -> None:
     assert caught.value.nodes == (
         UnsupportedNode("t", "input", "the dtype STRING is not supported"),
         UnsupportedNode("narrow", "Cast", "the dtype INT4 is not supported"),
-        UnsupportedNode("frame", "Pad", "the mode 'spiral' is none"),
+        UnsupportedNode("frame", "Pad", "the mode 'spiral' is not supported"),
     )
     text = str(caught.value)
     assert "operator own.Imaginary (opset 1), 2 nodes" in text
-    assert "Pad 'frame': the mode 'spiral' is none" in text
+    assert "Pad 'frame': the mode 'spiral' is not supported" in text
     assert isinstance(caught.value, sl.SoundlineError)
 
 

@@ -296,7 +296,7 @@ def test_a_body_that_no_match_shows_is_a_rule_error() -> None:
     def hidden(r: Range["n"], f: Body["r"]):  # noqa: F821
         return sum_over(r, f(r + 0)), sum_over(r, f(r))
 
-    with pytest.raises(RuleError, match="does not say what f is"):
+    with pytest.raises(RuleError, match="does not determine f"):
         patterns_of(hidden)
 
 

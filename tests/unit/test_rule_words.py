@@ -241,7 +241,7 @@ def test_what_the_engine_cannot_match_is_said():
     def strided(x: Tensor, a: Offset, s: Shape, stride: Size):
         return x.shrink(a, s, stride), x.shrink(a, s, stride)
 
-    with pytest.raises(RuleError, match="does not say what stride is"):
+    with pytest.raises(RuleError, match="does not determine stride"):
         patterns_of(strided)
 
 

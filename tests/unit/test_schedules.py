@@ -243,7 +243,7 @@ def test_schedules_of_several_kernels_are_given_by_number() -> None:
         ("Split 2 4 UPCAST", "opt-split-c2", "UPCAST from REDUCE"),
         ("Split 0 4 THREAD", "opt-split-c3", "THREAD with top=False"),
         ("Split 2 4 GROUP_REDUCE", "opt-split-c5", "a float32 Add without it"),
-        ("Split 3 4 UPCAST", "opt-split-arg", "given axis 3"),
+        ("Split 3 4 UPCAST", "opt-split-arg", "got: axis 3"),
         ("Swap 0 2", "opt-swap-c1", "LOOP and REDUCE"),
         ("Padto 0 0", "opt-padto-c1", "the multiple 0"),
         ("Split 0 4 LOCAL", "opt-cpu-c1", "LOCAL"),

@@ -26,5 +26,5 @@ def test_it_is_judged_for_any_value() -> None:
 
 
 def test_the_engine_refuses_it_by_name() -> None:
-    with pytest.raises(RuleError, match="does not say what y is"):
+    with pytest.raises(RuleError, match="does not determine y"):
         patterns_of(adds_and_takes_away)

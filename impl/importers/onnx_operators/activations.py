@@ -117,7 +117,7 @@ def gelu(node: Node) -> Tensor:
     """x·Φ(x), Φ being the normal distribution; with `tanh`, its approximation."""
     kind = node.text("approximate", "none")
     if kind not in ("none", "tanh"):
-        raise Refusal(f"the approximation {kind!r} is none")
+        raise Refusal(f"the approximation {kind!r} is not supported")
     return normal.gelu(node[0]) if kind == "none" else gates.gelu_by_tanh(node[0])
 
 

@@ -175,7 +175,7 @@ def bit_shift(node: Node) -> Tensor:
     """Bits moved to the LEFT or RIGHT."""
     direction = node.text("direction", "")
     if direction not in ("LEFT", "RIGHT"):
-        raise Refusal(f"the direction {direction!r} is none")
+        raise Refusal(f"the direction {direction!r} is not supported")
     return node[0] << node[1] if direction == "LEFT" else node[0] >> node[1]
 
 

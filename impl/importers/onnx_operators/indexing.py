@@ -101,7 +101,7 @@ def _joined(x: Tensor, mask: Tensor, updates: Tensor, axis: int, reduction: str)
         hit = (number == last) & (last >= 0)
         return (last >= 0).squeeze(axis).where(selected(hit, updates, axis), x)
     if reduction not in _JOINS:
-        raise Refusal(f"the reduction {reduction!r} is none")
+        raise Refusal(f"the reduction {reduction!r} is not supported")
     turned = reduction == "min"
     base, values = (_turned(x), _turned(updates)) if turned else (x, updates)
     dtype = x.dtype
@@ -162,7 +162,7 @@ def tensor_scatter(node: Node) -> Tensor:
     if mode == "circular":
         places = places % size
     elif mode != "linear":
-        raise Refusal(f"the mode {mode!r} is none")
+        raise Refusal(f"the mode {mode!r} is not supported")
     mask = places == along(number_line(size), axis, cache.ndim + 1)
     return _joined(cache, mask, update.unsqueeze(axis), axis + 1, "none")
 

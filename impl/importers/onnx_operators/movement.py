@@ -209,7 +209,7 @@ def _extended(x: Tensor, axis: int, before: int, after: int, mode: str) -> Tenso
     elif mode == "wrap":
         places = places % size
     else:
-        raise Refusal(f"the mode {mode!r} is none")
+        raise Refusal(f"the mode {mode!r} is not supported")
     return taken(x, places, axis)
 
 
@@ -251,7 +251,7 @@ def depth_to_space(node: Node) -> Tensor:
         apart = x.reshape(n, rest, *blocks, *space)
         block_axes, channel = list(range(2, rank + 2)), 1
     else:
-        raise Refusal(f"the mode {mode!r} is none")
+        raise Refusal(f"the mode {mode!r} is not supported")
     pairs = [a for k in range(rank) for a in (rank + 2 + k, block_axes[k])]
     return apart.permute(0, channel, *pairs).reshape(n, rest, *(s * size for s in space))
 

@@ -94,7 +94,7 @@ def _run(node: Node, gates: int, defaults: list[str], cell: Cell, states: int) -
         raise Refusal("activations with parameters")
     directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(way)
     if directions is None:
-        raise Refusal(f"the direction {way!r} is none")
+        raise Refusal(f"the direction {way!r} is not supported")
     lengths = node.get(4)
     rows: list[Tensor] = []
     lasts: list[State] = []

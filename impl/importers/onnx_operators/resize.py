@@ -57,7 +57,7 @@ def coordinates(axis: Axis, mode: str) -> Arrays:
             part, last = axis.end - axis.start, axis.size - 1
             inside = x * part * last / (length - 1) if length != 1 else np.full_like(x, part * last / 2)
             return axis.start * last + inside
-    raise Refusal(f"the coordinates {mode!r} are none")
+    raise Refusal(f"the coordinates {mode!r} are not supported")
 
 
 def nearest(x: Arrays, mode: str) -> Arrays:
@@ -71,7 +71,7 @@ def nearest(x: Arrays, mode: str) -> Arrays:
             return np.floor(x)
         case "ceil":
             return np.ceil(x)
-    raise Refusal(f"the rounding {mode!r} is none")
+    raise Refusal(f"the rounding {mode!r} is not supported")
 
 
 def triangle(t: Arrays) -> Arrays:
@@ -138,7 +138,7 @@ def upsample(node: Node) -> Tensor:
 
 def _resized(node: Node, x: Tensor, axes: list[Axis], mode: str, where: str, rounding: str) -> Tensor:
     if mode not in ("nearest", "linear", "cubic"):
-        raise Refusal(f"the mode {mode!r} is none")
+        raise Refusal(f"the mode {mode!r} is not supported")
     if mode != "nearest" and not x.dtype.is_float:
         raise Refusal(f"an interpolation of {x.dtype}")
     result = x.cast(accumulated(x.dtype))
@@ -177,7 +177,7 @@ def _axes(node: Node, x: Tensor) -> list[Axis]:
         factors = [t / n for n, t in zip(sizes, targets, strict=True)]
         if policy != "stretch":
             if policy not in ("not_larger", "not_smaller"):
-                raise Refusal(f"the policy {policy!r} is none")
+                raise Refusal(f"the policy {policy!r} is not supported")
             factor = min(factors) if policy == "not_larger" else max(factors)
             factors = [factor] * len(named)
             targets = [math.floor(factor * n + 0.5) for n in sizes]

@@ -33,7 +33,7 @@ def windows_of(node: Node, space: Sequence[int], kernel: Sequence[int]) -> list[
         elif auto == "VALID":
             before = after = 0
         elif auto != "NOTSET":
-            raise Refusal(f"the border {auto!r} is none")
+            raise Refusal(f"the border {auto!r} is not supported")
         room = space[k] + before + after - extent
         count = (-(-room // strides[k]) if up else room // strides[k]) + 1
         if up and (count - 1) * strides[k] >= space[k] + before:
