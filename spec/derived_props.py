@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from soundline.spec.arrays.movement import LAWS, MOVES, Given
 from soundline.spec.dtypes import DType, bool_, index, uint8, void
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops import bodies
@@ -21,7 +22,6 @@ from soundline.spec.ops.node import Device, Op, Properties, Shape, Size, UOp
 from soundline.spec.ops.shards import Disagreement, agreed, agreed_axis, is_alone, reshaped_axis
 from soundline.spec.ops.sizes import as_size, multiply, product, sizes_of
 from soundline.spec.ops.table import TABLE, group_of
-from soundline.spec.values.movement import LAWS, MOVES, Given
 
 __all__ = ["AXIS", "DEVICE", "DTYPE", "SHAPE", "Bounds", "derive", "min_max"]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame, Functions, Program, base_of
 from soundline.spec.evaluation.linear import run_linear
@@ -39,7 +40,6 @@ from soundline.spec.evaluation.values import (
 )
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.values.arrays import Array, Invalid, same_cell
 
 __all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]
 

@@ -2,7 +2,7 @@
 Where the elements of a movement op come from, as formulas
 ==========================================================
 
-The laws of `spec.values.movement`, read on names: what they compute is the text of a formula. So the formula on the
+The laws of `spec.arrays.movement`, read on names: what they compute is the text of a formula. So the formula on the
 page of an op is the statement that the evaluator, lowering and the prover read too.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from soundline.spec.arrays.arrays import Invalid
+from soundline.spec.arrays.movement import LAWS, Axes, Given, digits, index_parts
 from soundline.spec.dtypes import int32
 from soundline.spec.ops.node import Op
-from soundline.spec.values.arrays import Invalid
-from soundline.spec.values.movement import LAWS, Axes, Given, digits, index_parts
 
 SUM, PRODUCT, ATOM = range(3)
 """How tightly the parts of a term hold together."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from rst import code, law, table
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import SoundlineError
 from soundline.spec.examples import namespace
 from soundline.spec.uop import Op, buffer, const
-from soundline.spec.values.arrays import Array
 
 
 def _fold(values: str, op: str) -> str:

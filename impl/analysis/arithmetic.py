@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from weakref import ref
 
 from soundline.impl.analysis.cached import Remembered
+from soundline.spec.arrays.movement import flat
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.bounds import MIN_MAX, Bounds
 from soundline.spec.uop import Op, UOp, const
 from soundline.spec.values.elementwise import scalar
-from soundline.spec.values.movement import flat
 
 _KNOWN: Remembered[Bounds | None] = Remembered()
 

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 import numpy.typing as npt
 
 from soundline.impl.executables.signatures import Signature
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import UsageError
 from soundline.spec.gradients.backward import GivenAdjoint
 from soundline.spec.uop import UOp
-from soundline.spec.values.arrays import Array
 
 
 class Foreign(Protocol):

@@ -23,11 +23,11 @@ from soundline.impl.arrays.sizes import capacity
 from soundline.impl.lower.graphs.costs import ELEMENTWISE
 from soundline.impl.lower.graphs.scalars import identity_of, zero
 from soundline.impl.lower.graphs.views import MOVEMENT, indexed, read, selected, stacked
+from soundline.spec.arrays.movement import Given
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.sizes import as_node, product, sizes_of
 from soundline.spec.uop import AxisType, Op, ReduceArg, Shape, Size, UOp, buffer, loop, toposort
-from soundline.spec.values.movement import Given
 
 _COSTLY: Final = (Op.Exp2, Op.Log2, Op.Sin, Op.Pow, Op.Threefry)
 Coordinates = tuple[UOp, ...]

@@ -25,10 +25,10 @@ from soundline.impl.executables import building, foreign
 from soundline.impl.executables.signatures import Signature
 from soundline.impl.tensors.core import functions
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, buffer, param
-from soundline.spec.values.arrays import Array
 
 Arrays = npt.NDArray[Any]
 _RESERVED: Final = ("kernel_", "sl_", "soundline_")

@@ -17,6 +17,7 @@ import numpy as np
 
 from soundline.impl.collecting import collection_paused
 from soundline.spec.abstract_machine import Verdict, check
+from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.errors import EvaluationError, ProgramError
 from soundline.spec.spork.language.expressions import Name
 from soundline.spec.spork.language.nodes import SPELLING
@@ -27,7 +28,6 @@ from soundline.spec.spork.machine.events import Event
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.readings.sequential import run
 from soundline.spec.spork.synchronization.visibility import Policy
-from soundline.spec.values.arrays import Array, same_cell
 
 
 @dataclass(frozen=True, slots=True)

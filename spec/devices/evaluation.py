@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.devices.transfers import Held, Transfer, agreement, delivered, part
 from soundline.spec.dtypes import index
 from soundline.spec.errors import EvaluationError
@@ -38,8 +40,6 @@ from soundline.spec.ops.node import Device, LoadArg, Op, SliceArg, UOp
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.table import group_of
 from soundline.spec.uop import const, param, shrink
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import Array
 
 _ALIKE = (*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod, Op.Load)
 """The ops whose sources all have the shape and axis of the result; a scalar gate apart."""

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import INVALID, Array, Cell, Position, positions, same_cell
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Device, Op
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import INVALID, Array, Cell, Position, positions, same_cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluation.memory import Addresses, Bytes, Storage, Write
 from soundline.spec.ops import bodies as closed
@@ -22,7 +23,6 @@ from soundline.spec.ops.constraints import CHECKS
 from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.ops.table import TABLE
-from soundline.spec.values.arrays import INVALID, Array
 
 Functions = Mapping[str, Callable[..., object]]
 """What the CustomFunctions of a program compute, by name: arrays to an array, or to a tuple of them."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from soundline.spec.arrays.arrays import INVALID, Array, Cell
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import Frame
 from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import axis_type, is_private
 from soundline.spec.ops.node import AxisType, Op, UOp
-from soundline.spec.values.arrays import INVALID, Array, Cell
 from soundline.spec.values.tensor_cores import LANES, TensorCore, core_of, fragment_map, warp_product
 
 LANE_AXES = (AxisType.WARP, AxisType.LOCAL)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid
+from soundline.spec.arrays.movement import element_of_bytes
 from soundline.spec.dtypes import DType, index, to_bits
 from soundline.spec.errors import EvaluationError
 from soundline.spec.ops.node import UOp
-from soundline.spec.values.arrays import INVALID, Array, Cell, Invalid
 from soundline.spec.values.elementwise import add
-from soundline.spec.values.movement import element_of_bytes
 
 Byte = int | Invalid
 Address = tuple[int, ...]

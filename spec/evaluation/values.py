@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid, positions
 from soundline.spec.dtypes import DType, Element, bool_, index, order, uint8
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluation.frames import VIEWS, Frame, Program
@@ -22,8 +24,6 @@ from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.evaluation.memory_effects import gate, in_memory, read, version
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import ConstArg, Op, UOp
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import INVALID, Array, Cell, Invalid, positions
 from soundline.spec.values.elementwise import ELEMENTWISE, add, law_of, maximum, mul, operand_dtype
 
 Bindings = Mapping[int, Any]

@@ -19,12 +19,12 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from soundline.spec.arrays.arrays import INVALID
 from soundline.spec.evaluation.frames import Frame, Program, base_of
 from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.sizes import polynomial
-from soundline.spec.values.arrays import INVALID
 
 Vector = tuple[int, ...]
 """A sign for each axis of a nest, outermost first; the first that is not 0 is 1."""

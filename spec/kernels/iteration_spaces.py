@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
 from soundline.spec.evaluation.frames import base_of
@@ -30,7 +31,6 @@ from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node
-from soundline.spec.values.arrays import Array
 
 if TYPE_CHECKING:
     from soundline.spec.kernels.opt import OptOp

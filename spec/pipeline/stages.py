@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.errors import EvaluationError, StageError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.pipeline import instructions as sequences
 from soundline.spec.pipeline import programs
 from soundline.spec.pipeline.schema import Invariant, Lowering, Stage, Target, Violation, stage
-from soundline.spec.values.arrays import Array, same_cell
 
 __all__ = [
     "STAGES",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.evaluation.strides import of_sizes, strided_steps
@@ -25,7 +26,6 @@ from soundline.spec.ops.table import group_of
 from soundline.spec.rules.spellings import CAST_TO, SPELLED, sort_of, times_of
 from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
 from soundline.spec.uop import broadcast_to, const, element_of, loop, reshape, shape_source
-from soundline.spec.values.arrays import Invalid
 from soundline.spec.values.elementwise import ELEMENTWISE, scalar
 
 

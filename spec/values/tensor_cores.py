@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from soundline.spec.arrays.arrays import INVALID, Cell, Invalid
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -38,7 +39,6 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import EvaluationError
 from soundline.spec.ops.node import WmmaArg
-from soundline.spec.values.arrays import INVALID, Cell, Invalid
 from soundline.spec.values.elementwise import add, cast, mul
 
 Operand = Literal["A", "B", "C"]

@@ -31,10 +31,10 @@ from soundline.impl.importers.reading.errors import UnsupportedModel, ValueNeede
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, toposort
-from soundline.spec.values.arrays import Array
 
 Arrays = npt.NDArray[Any]
 LISTED = Path(__file__).with_name("onnx_cases.json")

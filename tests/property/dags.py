@@ -15,6 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -42,7 +43,6 @@ from soundline.spec.uop import (
     reshape,
     shape_source,
 )
-from soundline.spec.values.arrays import Array
 
 SIZE_SLOT = 100
 """Params from this slot on are sizes."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, bool_, float16, float32, index, int8, int16, int32
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import Device
@@ -29,7 +30,6 @@ from soundline.spec.uop import (
     shape_source,
     shrink,
 )
-from soundline.spec.values.arrays import Array
 
 DTYPES = (int8, int16, int32, float16, float32)
 NAMES = ("d0", "d1", "d2", "d3")

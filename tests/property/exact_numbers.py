@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import INVALID, Array, positions
 from soundline.spec.ops.bodies import own_nodes
 from soundline.spec.ops.node import UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.table import Op
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import INVALID, Array, positions
 from soundline.spec.values.elementwise import scalar
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import index, int32
 from soundline.spec.ops.node import Op, Shape, Size, UOp
 from soundline.spec.ops.sizes import product
 from soundline.spec.uop import const, expand, pad, param, reshape, shrink
-from soundline.spec.values.arrays import Array
 
 MOVES = (
     "permute",

@@ -25,6 +25,7 @@ from soundline.impl.lower.linear import scans
 from soundline.impl.lower.schedule import heuristics, rows, threads, tile_choice, tiles, vectors
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.runtime import cpu
+from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
@@ -32,7 +33,6 @@ from soundline.spec.ops.node import Op
 from soundline.spec.pipeline.schema import Target as Instructions
 from soundline.spec.pipeline.stages import Lowering, Violation, meaning, structure
 from soundline.spec.uop import UOp, buffer, toposort
-from soundline.spec.values.arrays import Array, same_cell
 
 FUSING = Instructions(TARGET.ops | {Op.Mulacc}, TARGET.index, TARGET.entry, TARGET.kernel)
 """C under the licence `contract`."""

@@ -14,10 +14,10 @@ from soundline.impl.arrays import storage
 from soundline.impl.executables.building import computed
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import floats, to_numpy
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, ReduceArg, UOp, toposort
-from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import elements, programs

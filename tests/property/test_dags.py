@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array, Invalid
 from soundline.spec.dtypes import bool_, floats, index, ints, order, same_value
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
@@ -32,7 +33,6 @@ from soundline.spec.uop import (
     substitute,
     toposort,
 )
-from soundline.spec.values.arrays import Array, Invalid
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dags import FUNCTIONS, OTHER, SIZE_SLOT, STEPS, Case, cases

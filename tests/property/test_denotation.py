@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array, positions
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
@@ -14,7 +15,6 @@ from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Value, Variable
 from soundline.spec.uop import Op, const, obligations
-from soundline.spec.values.arrays import Array, positions
 from soundline.spec.values.elementwise import scalar
 from soundline.verify.smt.counterexamples.replays import number
 from soundline.verify.smt.elements.denotation import Denotation

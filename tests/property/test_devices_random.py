@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.devices.evaluation import evaluate_on_devices, needs_others
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.evaluation.functions import inlined
 from soundline.spec.ops.shards import parts
 from soundline.spec.uop import UOp, toposort
-from soundline.spec.values.arrays import Array
 
 from .device_programs import programs, sizes
 

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float64, index
 from soundline.spec.evaluate import evaluate
 from soundline.spec.gradients.backward import gradient
@@ -28,7 +29,6 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.spec.values.arrays import Array
 
 from .exact_numbers import fractions, read, slopes
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import SIMPLIFY
+from soundline.spec.arrays.arrays import Array, Cell
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -39,7 +40,6 @@ from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.language import Rule, Sides, rule
 from soundline.spec.rules.terms import Flags, Tensor, Value
 from soundline.spec.uop import broadcast_to, const, element_of, expand, loop, pad, param, reshape, shrink
-from soundline.spec.values.arrays import Array, Cell
 from soundline.spec.values.elementwise import ELEMENTWISE
 
 DTYPES = (bool_, int8, uint8, int32, index, index, float16, bfloat16, float32, float8_e4m3fn)

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -49,7 +50,6 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.elementwise import cast, scalar
 
 QUICK = settings(max_examples=60, deadline=None)

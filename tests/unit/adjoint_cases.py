@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float32, float64, index
 from soundline.spec.evaluate import evaluate
 from soundline.spec.gradients.backward import gradient
@@ -39,7 +40,6 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from exact_numbers import fractions, read, slopes

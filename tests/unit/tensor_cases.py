@@ -11,10 +11,10 @@ import pytest
 from soundline.impl.arrays import storage
 from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, toposort
-from soundline.spec.values.arrays import Array
 
 
 def law(root: UOp) -> Array:

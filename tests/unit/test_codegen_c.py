@@ -26,6 +26,7 @@ from soundline.impl.program.compile import lower
 from soundline.impl.runtime import cpu
 from soundline.impl.tensors.tensor import Tensor
 from soundline.impl.toolchain import find_compiler
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -56,7 +57,6 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import CompileError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, UOp, broadcast_to, buffer, const, element_of, loop, param
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.elementwise import scalar
 
 from ..representative import one_in  # noqa: TID252

@@ -10,10 +10,10 @@ from soundline.impl.codegen.c import renderer
 from soundline.impl.executables.building import computed
 from soundline.impl.program.compile import compile, lower  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import float32
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
-from soundline.spec.values.arrays import Array
 
 
 def masked_share(scores: Tensor, weights: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.compositions.collectives import (
     CONSTRAINTS,
     allgather,
@@ -27,7 +28,6 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, buffer, const, param, reshape
-from soundline.spec.values.arrays import Array
 
 COUNTS = (1, 2, 3, 4)
 DTYPES = (int32, float32)

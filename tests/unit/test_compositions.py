@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.compositions.tensors import (
     CONSTRAINTS,
     arange,
@@ -45,7 +46,6 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import Size, UOp, const, param, tensor
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.elementwise import cast
 
 INF, NAN = math.inf, math.nan

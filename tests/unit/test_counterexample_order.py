@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float8_e4m3fn, float8_e5m2
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule
-from soundline.spec.values.arrays import Array
 from soundline.verify import (
     Bool,
     Const,

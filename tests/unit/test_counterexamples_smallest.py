@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.rules.instances import goals, is_about_shapes
 from soundline.spec.rules.language import Rule
-from soundline.spec.values.arrays import Array
 from soundline.verify import Const, Size, Tensor, Value, given, index, int32, rule, where
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.counterexamples.replays import number, replay, sizes

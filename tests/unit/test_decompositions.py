@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -36,7 +37,6 @@ from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import TABLE, Op, group_of
 from soundline.spec.uop import UOp, param, toposort
 from soundline.spec.values.accuracy import ACCURACY
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT, EXP2, LOG2, OF_THE_SOURCE, PROGRAMS
 from soundline.spec.values.elementwise import run, scalar
 from soundline.verify.accuracy.decompositions import (

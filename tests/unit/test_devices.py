@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soundline.spec import derived_props
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.devices.evaluation import evaluate_on_devices, execute_on_devices, needs_others
 from soundline.spec.devices.transfers import Held, Transfer, agreement, concatenated, delivered, part
 from soundline.spec.dtypes import bool_, float32, index, int8, int16, int32, int64
@@ -31,7 +32,6 @@ from soundline.spec.uop import (
     shape_source,
     shrink,
 )
-from soundline.spec.values.arrays import Array
 
 TWO = ("a", "b")
 THREE = ("a", "b", "c")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.spec.values.arrays import Array
+from soundline.spec.arrays.arrays import Array
 
 from ..representative import thorough  # noqa: TID252
 from .tensor_cases import law

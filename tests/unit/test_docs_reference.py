@@ -13,12 +13,12 @@ import pytest
 
 from soundline.impl.inspect.graphs import svg
 from soundline.impl.rules import LIBRARY
+from soundline.spec.arrays.movement import LAWS
 from soundline.spec.ops.parsing import parse
 from soundline.spec.ops.schema import Entry
 from soundline.spec.ops.table import PROPERTIES, TABLE, Op
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import UOp
-from soundline.spec.values.movement import LAWS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

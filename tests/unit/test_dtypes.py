@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     BY_NAME,
     DType,
@@ -50,7 +51,6 @@ from soundline.spec.dtypes import (
     wrap,
     zero_of,
 )
-from soundline.spec.values.arrays import Array
 
 SMALL_FLOATS = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
 NAN = math.nan

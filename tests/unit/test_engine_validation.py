@@ -16,6 +16,7 @@ from soundline.impl.analysis.facts import Facts
 from soundline.impl.rewriting.engine import FOLDING
 from soundline.impl.rules import SIMPLIFY
 from soundline.impl.rules.procedural import PROCEDURES
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, ints, uint8
 from soundline.spec.errors import EvaluationError, UsageError
 from soundline.spec.evaluate import evaluate
@@ -24,7 +25,6 @@ from soundline.spec.rules.language import Rule, Sides, given, rule
 from soundline.spec.rules.procedures import Knowledge, Procedure, procedure
 from soundline.spec.rules.terms import Const, Flags, Interval, Tensor, Value
 from soundline.spec.uop import broadcast_to, buffer, const, expand, loop, pad, param, reshape, shrink
-from soundline.spec.values.arrays import Array
 from soundline.verify.cli.main import main
 from soundline.verify.engine import report
 from soundline.verify.engine.applications import Validator

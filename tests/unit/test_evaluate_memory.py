@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.dtypes import bool_, float32, index, int8, int16, int32, int64, uint8
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute, run_kernel
@@ -28,7 +29,6 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.spec.values.arrays import INVALID, Array
 
 ZERO = const(0, index)
 ORDERED = (AxisType.LOOP, AxisType.REDUCE, AxisType.UNROLL, AxisType.UPCAST)

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import INVALID, Array, offset_of, positions
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -52,7 +53,6 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.spec.values.arrays import INVALID, Array, offset_of, positions
 
 NAN, INF = math.nan, math.inf
 

@@ -26,9 +26,9 @@ from soundline.impl.lower.reductions.costs import (
     lanes_of_nest,
 )
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import float32, index
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, const, expand, loop, param, reshape, toposort
-from soundline.spec.values.arrays import Array
 
 from .processors import WIDE, lower_for
 from .tensor_cases import law

@@ -11,10 +11,10 @@ from soundline.impl.arrays import storage
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, toposort
-from soundline.spec.values.arrays import Array
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = A * 10

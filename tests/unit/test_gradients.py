@@ -13,6 +13,7 @@ import pytest
 from soundline.impl.arrays import storage
 from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.compositions.tensors import gather, gemm, prefix_sum, scatter_add
 from soundline.spec.dtypes import DType, bfloat16, bool_, float16, float32, float64, index, largest_finite
 from soundline.spec.evaluate import evaluate
@@ -30,7 +31,6 @@ from soundline.spec.uop import (
     tensor,
     toposort,
 )
-from soundline.spec.values.arrays import Array
 
 from .adjoint_cases import folded
 

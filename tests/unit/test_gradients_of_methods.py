@@ -13,7 +13,7 @@ import pytest
 import soundline as sl
 from soundline.impl.executables.building import computed
 from soundline.impl.tensors.tensor import Tensor
-from soundline.spec.values.arrays import Array
+from soundline.spec.arrays.arrays import Array
 
 from .tensor_cases import law
 

@@ -13,6 +13,7 @@ import pytest
 
 from soundline.impl import toolchain
 from soundline.impl.runtime import cache
+from soundline.impl import cores as counted
 from soundline.impl.runtime import host as hosts
 from soundline.impl.runtime.host import Host, host
 from soundline.spec.errors import ToolchainError, UsageError
@@ -138,10 +139,10 @@ def test_the_number_of_threads_is_that_of_the_variable_or_of_the_processor() -> 
 
 @pytest.mark.parametrize("named", ["0", "-1", "many", "1.5", "257", "²"])
 def test_a_number_of_threads_that_is_none_is_refused(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(hosts.VARIABLE, named)
+    monkeypatch.setenv(counted.VARIABLE, named)
     with pytest.raises(UsageError) as caught:
-        hosts.cores()
-    assert hosts.VARIABLE in caught.value.message
+        counted.cores()
+    assert counted.VARIABLE in caught.value.message
 
 
 def test_the_number_in_use_can_change() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import execute
@@ -26,7 +27,6 @@ from soundline.spec.kernels.iteration_spaces import (
 )
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.uop import AxisType, Op, RangeArg, ReduceArg, UOp, buffer, const, loop, param, substitute
-from soundline.spec.values.arrays import Array
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))
 from kernel_programs import (

@@ -28,6 +28,7 @@ from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.select import select
 from soundline.impl.program.compile import STAGES, compile, lower, stage_text  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float16, float32, index, int32, int64, uint8
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate, execute
@@ -49,7 +50,6 @@ from soundline.spec.uop import (
     shape_source,
     toposort,
 )
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.decompositions import PROGRAMS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "property"))

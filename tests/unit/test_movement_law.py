@@ -16,12 +16,8 @@ from hypothesis import strategies as st
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs import views
-from soundline.spec.dtypes import index, int32
-from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import Op, UOp
-from soundline.spec.uop import expand, loop, pad, param, reshape, shape_source, shrink
-from soundline.spec.values.arrays import INVALID, Array, positions
-from soundline.spec.values.movement import (
+from soundline.spec.arrays.arrays import INVALID, Array, positions
+from soundline.spec.arrays.movement import (
     INTEGERS,
     LAWS,
     MOVES,
@@ -33,6 +29,10 @@ from soundline.spec.values.movement import (
     index_parts,
     moved,
 )
+from soundline.spec.dtypes import index, int32
+from soundline.spec.evaluate import evaluate
+from soundline.spec.ops.node import Op, UOp
+from soundline.spec.uop import expand, loop, pad, param, reshape, shape_source, shrink
 from soundline.verify.engine.elements import Elements
 from soundline.verify.smt.elements.indexing import ALWAYS, Positions, Space
 from soundline.verify.smt.goals.solving import Budget
@@ -399,7 +399,7 @@ def test_an_index_reads_where_its_indices_say(shape: tuple[int, ...], data: st.D
 
 def node_values(node: UOp, held: np.ndarray, tables: Sequence[np.ndarray]) -> tuple[Any, ...]:
     """The cells of an Index, ⊥ among them."""
-    from soundline.spec.values.movement import indexed
+    from soundline.spec.arrays.movement import indexed
 
     found = indexed(Array.from_numpy(held), [Array.of(t.tolist(), index) for t in tables])
     assert found.shape == node.shape

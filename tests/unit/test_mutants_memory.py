@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.dtypes import bool_, float32, index, int8, int32
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute, run_kernel
@@ -22,7 +23,6 @@ from soundline.spec.uop import (
     shrink,
     tensor,
 )
-from soundline.spec.values.arrays import INVALID, Array
 
 ZERO, ONE, TWO = (const(k, index) for k in range(3))
 A, B, C = (buffer(k, 4, int32) for k in range(3))

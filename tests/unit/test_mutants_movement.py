@@ -7,6 +7,8 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import INVALID, Array, numpy_dtype, offset_of, positions, same_cell
 from soundline.spec.dtypes import (
     all_dtypes,
     bool_,
@@ -24,8 +26,6 @@ from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, buffer, const, pad, param, shrink
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import INVALID, Array, numpy_dtype, offset_of, positions, same_cell
 
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (3, 1), (2, 1, 3), (2, 3, 4), (2, 0, 3)]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.arrays import Array, positions
 from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16, uint8
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp, substitute
@@ -14,8 +16,6 @@ from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule, fits, given, is_identity, rule, where
 from soundline.spec.rules.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
 from soundline.spec.uop import ReduceArg, const, expand, loop, pad, param, reshape, shrink
-from soundline.spec.values import movement
-from soundline.spec.values.arrays import Array, positions
 from soundline.spec.values.elementwise import scalar
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.counterexamples import replays

@@ -177,8 +177,14 @@ MUTANTS = [
         "(shape_of(node.src[0]),), node.arg)",
         "(shape_of(node.src[0]),), node.arg[::-1])",
     ),
-    M("rangeify", "stacked", "lower.graphs.views:selected", "arith.number(k)", "arith.number(k + 1)"),
-    M("rangeify", "bytes", "lower.rangeify:_part", "arith.mod(", "arith.div("),
+    M(
+        "rangeify",
+        "stacked",
+        "lower.graphs.views:selected",
+        "arithmetic.number(k)",
+        "arithmetic.number(k + 1)",
+    ),
+    M("rangeify", "bytes", "lower.rangeify:_part", "arithmetic.mod(", "arithmetic.div("),
     M("rangeify", "empty", "lower.rangeify:_without_empty_parts", "empty=True", "empty=False"),
     M(
         "rangeify",
@@ -263,8 +269,8 @@ MUTANTS = [
         "optimize",
         "rows",
         "lower.schedule.applying:Scheduling._cut",
-        "Op.Add(rest, arith.number(at))",
-        "Op.Add(rest, arith.number(at - 1))",
+        "Op.Add(rest, arithmetic.number(at))",
+        "Op.Add(rest, arithmetic.number(at - 1))",
     ),
     M(
         "optimize",
@@ -324,8 +330,8 @@ MUTANTS = [
         "optimize",
         "transpose",
         "lower.schedule.applying:without_single",
-        "zero_ = arith.number(0)",
-        "zero_ = arith.number(1)",
+        "zero_ = arithmetic.number(0)",
+        "zero_ = arithmetic.number(1)",
     ),
     M(
         "optimize",
@@ -357,15 +363,15 @@ MUTANTS = [
         "True",
         "any",
     ),
-    M("optimize", "running", "lower.linear.scans:_rows", "arith.number(first)", "arith.number(0)"),
+    M("optimize", "running", "lower.linear.scans:_rows", "arithmetic.number(first)", "arithmetic.number(0)"),
     # Expand
     M("expand", "nested", "lower.linear.expand:_Lanes.reduced", "tuple(own)", "tuple(own[:0])", "IllFormed"),
     M(
         "expand",
         "nested",
         "lower.linear.expand:_Lanes.numbers",
-        "map(arith.number, range(size))",
-        "map(arith.number, reversed(range(size)))",
+        "map(arithmetic.number, range(size))",
+        "map(arithmetic.number, reversed(range(size)))",
     ),
     M("expand", "padded", "lower.linear.expand:_Lanes.loaded", "*(self.flat(r) for r in rest)", ""),
     M(
@@ -426,7 +432,7 @@ MUTANTS = [
         "softmax",
         "lower.linear.linearize:_Linearizer.hoist",
         "<= self.open.keys()",
-        "<= {*self.open, *arith.ranges_of(node)}",
+        "<= {*self.open, *arithmetic.ranges_of(node)}",
         "any",
     ),
     M(

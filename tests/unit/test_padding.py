@@ -11,8 +11,8 @@ import soundline as sl
 from soundline.impl.executables.building import computed
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import realized
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.uop import Op
-from soundline.spec.values.arrays import Array
 
 from .tensor_cases import law
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from soundline.spec.arrays.arrays import Array, positions
 from soundline.spec.dtypes import (
     DType,
     floats,
@@ -23,7 +24,6 @@ from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.language import Rule, given, rule
 from soundline.spec.rules.terms import Perm, Size, Tensor, Value
 from soundline.spec.uop import param
-from soundline.spec.values.arrays import Array, positions
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import valid_where

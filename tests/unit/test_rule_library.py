@@ -25,6 +25,7 @@ from soundline.impl.lower.graphs.single_rule import applied_to
 from soundline.impl.matching.matcher import COMMUTATIVE, patterns_of
 from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import DECOMPOSE, LIBRARY, MODULES, PREMISES, SCANS, SIMPLIFY
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -46,7 +47,6 @@ from soundline.spec.rules.language import Rule, collecting
 from soundline.spec.rules.ranges import folded_ranges
 from soundline.spec.rules.terms import Static, Variable, named_sizes
 from soundline.spec.uop import const, loop, param
-from soundline.spec.values.arrays import Array
 from soundline.verify.campaigns.campaign import Settings, verify
 from soundline.verify.files.finding import named
 from soundline.verify.judging.judge import prove_layer

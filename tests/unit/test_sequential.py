@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from soundline.impl.spork import proc_from_text
+from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
@@ -29,7 +30,6 @@ from soundline.spec.spork.machine.algebras import Numbers, Tokens, ValueToken, e
 from soundline.spec.spork.machine.events import Action, Computed, Converted, Event, Load, Number
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.readings.sequential import Contents, fold, run
-from soundline.spec.values.arrays import INVALID, Array
 from soundline.spec.values.elementwise import scalar
 
 

@@ -23,11 +23,11 @@ from trials.differential import stablehlo
 from trials.differential.hlo_programs import DTYPES, KINDS, Drawn, drawn, element
 from trials.differential.hlo_text import module, product_of
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float16, float32, index, int8, int32, uint8, uint64
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.uop import Op, ReduceArg, broadcast_to, const, pad, param, reshape, shrink, toposort
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.elementwise import scalar
 
 ROOT = Path(__file__).resolve().parents[2]

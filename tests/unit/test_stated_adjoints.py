@@ -12,7 +12,7 @@ import pytest
 
 import soundline as sl
 from soundline.impl.analysis.elementary import exp, log
-from soundline.impl.tensors.core import history
+from soundline.impl.tensors.numerics import gradients
 from soundline.impl.tensors.numerics.derivatives import argument, stated
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float16, float32, float64, uint8
@@ -182,7 +182,7 @@ def test_a_wrong_statement_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         return own and dataclasses.replace(own, law=lambda node, g: (g,))
 
     assert np.allclose(slope(), wanted, rtol=1e-15)
-    monkeypatch.setattr(history, "stated", wrong)
+    monkeypatch.setattr(gradients, "stated", wrong)
     assert not np.allclose(slope(), wanted, rtol=1e-3)
 
 

@@ -218,9 +218,7 @@ def test_every_id_has_a_twin() -> None:
 
 def test_every_id_is_raised_and_every_id_that_is_raised_has_a_sentence() -> None:
     spec = Path(__file__).parents[2] / "spec"
-    raised = "".join(
-        path.read_text() for path in spec.glob("static_*.py") if path.stem != "static_conditions"
-    )
+    raised = "".join(path.read_text() for path in spec.glob("spork/static/*.py") if path.stem != "conditions")
     assert [rule for rule in STATIC_CONSTRAINTS if f'"{rule}"' not in raised] == []
     named = set(re.findall(r'"((?:bar|mem|instr|static|dist)-[a-z-]+)"', raised))
     assert named <= set(SENTENCES)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from soundline.impl.rules import LIBRARY
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, index, int8, int32
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
@@ -20,7 +21,6 @@ from soundline.spec.rules.notation import show
 from soundline.spec.rules.ranges import Body
 from soundline.spec.rules.terms import Value as ValueTerm
 from soundline.spec.rules.terms import subterms
-from soundline.spec.values.arrays import Array
 from soundline.verify import Const, Range, Size, Tensor, Value, float32, floats, given, rule, sum_over
 from soundline.verify.judging.judge import prove, prove_layer
 from soundline.verify.judging.weaker import with_divisors, with_less

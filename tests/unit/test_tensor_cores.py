@@ -11,11 +11,11 @@ from typing import get_args
 
 import pytest
 
+from soundline.spec.arrays.arrays import INVALID
 from soundline.spec.dtypes import Element, float32, from_bits, to_bits, wrap
 from soundline.spec.errors import EvaluationError
 from soundline.spec.ops.node import WmmaArg
 from soundline.spec.spork.library.fragments import PTX_FRAGMENTS, ptx_place
-from soundline.spec.values.arrays import INVALID
 from soundline.spec.values.tensor_cores import (
     CORES,
     LANES,

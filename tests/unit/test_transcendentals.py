@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -31,7 +32,6 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import UOp, param, toposort
-from soundline.spec.values.arrays import Array
 from soundline.spec.values.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.values.double_word import constant, product, total, two_parts, two_product, two_sum
 from soundline.spec.values.elementwise import run, scalar

@@ -9,11 +9,11 @@ import pytest
 
 from soundline.impl.arrays.storage import keep
 from soundline.impl.executables.building import computed
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, exponent_range, ieee_floats, largest_finite, to_numpy, uint64
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import param
-from soundline.spec.values.arrays import Array
 from soundline.verify.accuracy.decompositions import program_of, run_vector
 from soundline.verify.accuracy.points import Points, directed, drawn
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from soundline.spec.arrays.arrays import INVALID
 from soundline.spec.dtypes import bool_, index, int32
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import execute
@@ -14,7 +15,6 @@ from soundline.spec.ops.axes import ORDERED, THREADS, axis_type, is_private
 from soundline.spec.ops.bodies import free_ranges
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import AxisType, UOp, buffer, const, loop
-from soundline.spec.values.arrays import INVALID
 
 N = 4
 IN, OUT = buffer(0, 2 * N, int32), buffer(1, 2 * N, int32)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import prod
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.evaluate import evaluate
@@ -22,7 +23,6 @@ from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import element_of
-from soundline.spec.values.arrays import Array
 from soundline.verify.smt.counterexamples.replays import Inputs, Shown, concrete, number, replay, sizes, slots
 from soundline.verify.smt.goals.sampling import directed
 

@@ -19,6 +19,7 @@ from soundline.impl.analysis.folding import fold
 from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rewriting.engine import Folding, Step
+from soundline.spec.arrays.arrays import Array, Invalid
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
 from soundline.spec.ops.node import ConstArg, Op, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
@@ -26,7 +27,6 @@ from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import build
 from soundline.spec.rules.procedures import Procedure
 from soundline.spec.uop import const, param
-from soundline.spec.values.arrays import Array, Invalid
 from soundline.verify.engine.inputs import Difference, Inputs, search
 from soundline.verify.engine.views import Reader, promised
 
@@ -243,7 +243,7 @@ class _Python:
     def value(self, value: object) -> str:
         """An element."""
         if isinstance(value, Invalid):
-            return self.use("soundline.spec.values.arrays", "INVALID")
+            return self.use("soundline.spec.arrays.arrays", "INVALID")
         if isinstance(value, float) and not math.isfinite(value):
             return f'float("{value}")'
         return repr(value)
@@ -252,7 +252,7 @@ class _Python:
         """An array."""
         cells = ", ".join(map(self.value, array.elements))
         comma = "," if len(array.elements) == 1 else ""
-        name = self.use("soundline.spec.values.arrays", "Array")
+        name = self.use("soundline.spec.arrays.arrays", "Array")
         return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({cells}{comma}))"
 
     def inputs(self, inputs: Inputs) -> str:

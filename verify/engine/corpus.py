@@ -21,6 +21,7 @@ from typing import Any
 from soundline.impl.importers.reading.errors import UnsupportedModel, ValueNeeded
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.rangeify import rangeify
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.compositions import tensors
 from soundline.spec.dtypes import DType, float16, float32, float64, index, int8, int32, int64, uint8
 from soundline.spec.errors import SoundlineError
@@ -28,7 +29,6 @@ from soundline.spec.gradients.backward import gradient
 from soundline.spec.ops.node import Op, UOp, substitute, toposort
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import param
-from soundline.spec.values.arrays import Array
 from soundline.verify.engine.random_graphs import random_graph
 
 RANDOM, COMPOSED, ONNX = "random graphs", "compositions and gradients", "ONNX models"

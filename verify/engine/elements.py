@@ -8,7 +8,7 @@ expressions, folds are the list of what they fold, in its order. Expressions are
 expression, so two nodes that hold the same numbers have the same values, whatever the leaves are.
 
 This is a second opinion of the law's movement and folds: it states them anew, with numpy, and reads nothing of
-`spec.values.movement`. Tests hold it to the law and to the evaluator.
+`spec.arrays.movement`. Tests hold it to the law and to the evaluator.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, zero_of
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.bodies import free_ranges
 from soundline.spec.ops.node import ConstArg, Op, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.table import group_of
-from soundline.spec.values.arrays import Invalid
 
 Numbers = npt.NDArray[np.int64]
 """The numbers of expressions, one for each position."""

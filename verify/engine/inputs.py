@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+from soundline.spec.arrays.arrays import INVALID, Array, Cell
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index, order, round_to
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bodies import free_by_node, free_ranges, own_nodes
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
-from soundline.spec.values.arrays import INVALID, Array, Cell
 from soundline.verify.smt.goals.sampling import directed
 
 WEIGHTS = {Op.Exp2: 30, Op.Log2: 30, Op.Sin: 60, Op.Pow: 90}

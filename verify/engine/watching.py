@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from soundline.impl.rewriting.engine import FOLDING, RewriteError, Step, rewrite
+from soundline.spec.arrays.arrays import Array, Cell
 from soundline.spec.dtypes import Element
 from soundline.spec.errors import EvaluationError, SoundlineError
 from soundline.spec.evaluate import execute
@@ -24,7 +25,6 @@ from soundline.spec.ops.textual_form import program_text
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.procedures import Procedure
 from soundline.spec.rules.terms import Term
-from soundline.spec.values.arrays import Array, Cell
 from soundline.verify.engine.applications import Validation, Validator
 from soundline.verify.engine.blame import Shown, paste_ready, smallest
 from soundline.verify.engine.corpus import Graph

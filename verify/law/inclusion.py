@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float16, float32, index, int8, int16, uint8
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
@@ -34,7 +35,6 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
-from soundline.spec.values.arrays import Array
 from soundline.verify.law.replays import contains, interval
 from soundline.verify.law.schema import Outcome, Tightness
 from soundline.verify.law.small import numbers

@@ -21,10 +21,10 @@ import numpy.typing as npt
 from soundline.impl.arrays import storage
 from soundline.impl.program.program import Program
 from soundline.impl.tensors.tensor import Tensor
+from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import bound_value, evaluate
 from soundline.spec.uop import Op, UOp, toposort
-from soundline.spec.values.arrays import Array, same_cell
 from soundline.verify.programs.inputs import array_of_input
 
 Arrays = npt.NDArray[Any]

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
+from soundline.spec.arrays.arrays import Array, Cell, same_cell
 from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
 from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.uop import const, expand, param, reshape
-from soundline.spec.values.arrays import Array, Cell, same_cell
 from soundline.verify.smt.counterexamples.scalars import value_of
 from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
 from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Point, not_nan, overflows

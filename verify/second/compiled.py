@@ -21,12 +21,12 @@ from typing import Any
 from soundline.impl.program import compile as road
 from soundline.impl.tensors.tensor import Tensor
 from soundline.impl.toolchain import find_compiler
+from soundline.spec.arrays.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.spec.dtypes import BY_NAME, DType, from_bits
 from soundline.spec.errors import SoundlineError, ToolchainError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp, substitute, toposort
 from soundline.spec.ops.parsing import parse
-from soundline.spec.values.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.verify.verdicts.as_json import case_from_json
 from soundline.verify.verdicts.verdict import COMPILED, Case, Replay
 

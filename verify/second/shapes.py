@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, zip_longest
 from math import prod
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import SoundlineError
 from soundline.spec.rules.instances import Goal, goals
-from soundline.spec.values.arrays import Array
 from soundline.verify.second.asked import Asked, instances
 from soundline.verify.smt.counterexamples.replays import concrete, licences_of, number, replay, sizes
 from soundline.verify.smt.counterexamples.sizes import small_sizes

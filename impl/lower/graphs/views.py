@@ -5,7 +5,7 @@ Views
 A view says where in a value one scalar of a kernel is read: one coordinate per axis, index expressions over the
 kernel's ranges, and the gate outside which the scalar is not wanted. Every movement op maps a view of its result to a
 view of its source; that is all that lowering does with movement ops. How it maps them is the law of the op
-(`spec.values.movement`), read on index expressions.
+(`spec.arrays.movement`), read on index expressions.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.arithmetic import Coordinate, Term
+from soundline.spec.arrays import movement
+from soundline.spec.arrays.movement import LAWS, MOVES, Axes, Given, digits, index_parts
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.node import Shape
 from soundline.spec.ops.sizes import difference, multiply, polynomial, sizes_of
 from soundline.spec.uop import Op, UOp
-from soundline.spec.values import movement
-from soundline.spec.values.movement import LAWS, MOVES, Axes, Given, digits, index_parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
+from soundline.spec.arrays.arrays import INVALID, Array, Invalid
 from soundline.spec.spork.language.nodes import SPELLING
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.types import Data
@@ -23,7 +24,6 @@ from soundline.spec.spork.machine.arguments import Sizes
 from soundline.spec.spork.machine.conditions import run_failed
 from soundline.spec.spork.machine.events import Action, Allocated, Buffer, Cell, Element, Event
 from soundline.spec.spork.machine.unfolding import unfold
-from soundline.spec.values.arrays import INVALID, Array, Invalid
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array, Cell
 from soundline.spec.dtypes import DType, Element, bool_, index, largest_finite, round_to, same_value
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
@@ -22,7 +23,6 @@ from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule
-from soundline.spec.values.arrays import Array, Cell
 
 RANKS = 5
 """Proved rules are tried at ranks up to this one, which is above those that a proof looks at one by one."""

@@ -12,6 +12,7 @@ import math
 import random
 from dataclasses import dataclass
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -38,7 +39,6 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
-from soundline.spec.values.arrays import Array
 
 FLOATS = (float16, bfloat16, float32, float64)
 DTYPES = (bool_, *ints, *FLOATS)

@@ -21,11 +21,11 @@ from typing import Any
 
 from rich.console import Console
 
+from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, to_bits, uint64
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.ops.textual_form import program_text
-from soundline.spec.values.arrays import Array, same_cell
 from soundline.spec.values.elementwise import scalar
 from trials.differential.hlo_programs import KINDS, Drawn, drawn
 from trials.differential.hlo_text import carrier, module

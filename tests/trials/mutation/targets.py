@@ -40,7 +40,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/gradients/table.py", "adjoints", "gradients"),
     _target("spec/gradients/elementwise.py", "adjoints", "gradients"),
     _target("spec/gradients/tensor.py", "adjoints", "gradients"),
-    _target("spec/values/arrays.py", "mutants_movement", "evaluate_values", "evaluate_memory"),
+    _target("spec/arrays/arrays.py", "mutants_movement", "evaluate_values", "evaluate_memory"),
     _target("spec/ops/axes.py", "workgroups", "kernels", "mutants_memory"),
     _target("spec/spork/synchronization/barriers.py", "barriers"),
     _target("spec/ops/bounds.py", "bounds", "mutants_bounds"),
@@ -102,7 +102,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/evaluation/memory.py", "mutants_memory", "evaluate_memory"),
     _target("spec/evaluation/memory_effects.py", "mutants_memory", "evaluate_memory"),
     _target(
-        "spec/values/movement.py",
+        "spec/arrays/movement.py",
         "mutants_movement",
         "movement_law",
         "mutants_shape_prover",

@@ -14,13 +14,13 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_, from_bits, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import UOp, toposort
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule
-from soundline.spec.values.arrays import Array
 from soundline.verify.smt.goals.obligations import wrapping_nodes
 from soundline.verify.smt.goals.points import wraps
 

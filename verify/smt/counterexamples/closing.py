@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import index, to_bits
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import const, param
-from soundline.spec.values.arrays import Array
 from soundline.verify.verdicts.verdict import Case
 
 _MOVING = frozenset((Op.Range, Op.Special, Op.Load, Op.Buffer))

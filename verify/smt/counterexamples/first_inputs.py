@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
-from soundline.spec.values.arrays import Array
 from soundline.verify.smt.counterexamples.replays import Inputs, concrete, licences_of, number, replay, sizes
 from soundline.verify.smt.goals.order import counted
 from soundline.verify.verdicts.layers import ROUNDING

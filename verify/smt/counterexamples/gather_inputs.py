@@ -13,11 +13,11 @@ import math
 import random
 from collections.abc import Iterator, Mapping
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, index
 from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
-from soundline.spec.values.arrays import Array
 from soundline.verify.smt.goals.order import counted
 
 MIXED = 8

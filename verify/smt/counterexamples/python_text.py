@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from soundline.spec.arrays.arrays import Array, Cell
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
@@ -28,7 +29,6 @@ from soundline.spec.rules.building import (
 )
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.terms import Term, subterms
-from soundline.spec.values.arrays import Array, Cell
 from soundline.verify.smt.counterexamples.replays import Inputs, Shown, slots
 from soundline.verify.verdicts.verdict import identifier, name_of_test
 
@@ -122,7 +122,7 @@ class Script:
         """An array."""
         elements = ", ".join(map(literal, array.elements))
         comma = "," if len(array.elements) == 1 else ""
-        name = self.use("soundline.spec.values.arrays", "Array")
+        name = self.use("soundline.spec.arrays.arrays", "Array")
         return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({elements}{comma}))"
 
     def inputs(self) -> Iterator[str]:

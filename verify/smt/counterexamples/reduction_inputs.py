@@ -13,12 +13,12 @@ import math
 from collections.abc import Iterator, Mapping
 from itertools import cycle, islice
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_, exponent_range, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
-from soundline.spec.values.arrays import Array
 
 FLOATS = ("GoG", "oGg", "z", "i", "n", "MW", "MMmoGg", "ooGgo", "GMgom", "omMM", "qo")
 """o is 1 and n is -1; G and g are great numbers of both signs, M and W the greatest, m the inverse of M; z is -0.0,

@@ -13,13 +13,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from soundline.spec.arrays.arrays import Array, Cell, same_cell
 from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bodies import free_ranges
 from soundline.spec.ops.node import Op, ReduceArg, Size, UOp, toposort
 from soundline.spec.rules.instances import Goal
-from soundline.spec.values.arrays import Array, Cell, same_cell
 from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify.smt.goals.obligations import wrapping_nodes
 from soundline.verify.smt.goals.points import wraps

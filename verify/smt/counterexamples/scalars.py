@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_, same_value
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.uop import const
-from soundline.spec.values.arrays import Array
 from soundline.verify.smt.counterexamples.closing import case_of
 from soundline.verify.smt.counterexamples.replays import CONFIRMED
 from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from soundline.spec.arrays.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed, SoundlineError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import element_of
-from soundline.spec.values.arrays import Array, Cell, Invalid, positions, same_cell
 from soundline.verify.smt.counterexamples.closing import case_of
 from soundline.verify.smt.counterexamples.gather_inputs import gathering
 from soundline.verify.smt.counterexamples.python_text import literal, paste_ready

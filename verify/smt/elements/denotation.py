@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.node import Op, Size, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.table import group_of
-from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.atoms import Origin
 from soundline.verify.smt.elements.bits import BIT_LAWS
 from soundline.verify.smt.elements.elements import (

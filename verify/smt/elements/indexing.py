@@ -2,7 +2,7 @@
 Positions in tensors
 ====================
 
-A movement op maps each position of its result to a position of its source; `spec.values.movement` says how. Here is
+A movement op maps each position of its result to a position of its source; `spec.arrays.movement` says how. Here is
 what its laws need on symbolic positions, one polynomial per axis, and the knowledge they rest on: the conditions of a
 rule, and that a position lies inside its shape.
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from soundline.spec.values.movement import Axes, flat, groups
+from soundline.spec.arrays.movement import Axes, flat, groups
 from soundline.verify.smt.elements.atoms import Origin, Path, made_of
 from soundline.verify.smt.integers.arithmetic import Arithmetic
 from soundline.verify.smt.integers.formulas import (

@@ -3,7 +3,7 @@ What movement denotes
 =====================
 
 A movement op maps each position of its result to a position of its source. The laws that say how
-(`spec.values.movement`) are read here on symbolic positions, so what is proved of an op is proved of what the evaluator
+(`spec.arrays.movement`) are read here on symbolic positions, so what is proved of an op is proved of what the evaluator
 does and lowering makes.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from soundline.spec.arrays.arrays import Invalid
+from soundline.spec.arrays.movement import LAWS, MOVES, Given, index_parts
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.values.arrays import Invalid
-from soundline.spec.values.movement import LAWS, MOVES, Given, index_parts
 from soundline.verify.smt.elements.elements import Bottom, Element, choice, constant
 from soundline.verify.smt.elements.indexing import Index, Path, Positions
 from soundline.verify.smt.integers.formulas import TRUE, equal

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from soundline.spec.arrays.arrays import Array, Cell
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
@@ -19,7 +20,6 @@ from soundline.spec.ops.node import Op
 from soundline.spec.rules.building import build
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.terms import Term, Value, show, subterms
-from soundline.spec.values.arrays import Array, Cell
 
 MOST_STEPS = 8
 MOST_ELEMENTS = 24

@@ -316,7 +316,7 @@ def _axis(goal: Goal, rule: Rule, found: _Occurrences, court: Court) -> _Axis:
 class _Reading:
     """Follows a position from a side of an instance to the inputs, as the denotation does.
 
-    It says in its own words what each op does to a position, so that it is a second opinion of `spec.values.movement`.
+    It says in its own words what each op does to a position, so that it is a second opinion of `spec.arrays.movement`.
     """
 
     def __init__(self, instance: Instance, goal: Goal) -> None:

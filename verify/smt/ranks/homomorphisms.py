@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluation.values import identity
@@ -36,7 +37,6 @@ from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals, is_about_shapes
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.terms import Term, UnaryOp, Value, Variable, Vector, show, subterms, value
-from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.elements import Unsupported
 from soundline.verify.smt.goals.trial import failure, is_pointwise
 from soundline.verify.smt.proving import scalars

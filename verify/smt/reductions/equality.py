@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.node import Op
-from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (
     Apply,

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import DType, bool_, ieee_floats, index
 from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.node import Op
-from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (
     Apply,

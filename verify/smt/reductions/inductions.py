@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.evaluation.values import identity
-from soundline.spec.values.arrays import Invalid
 from soundline.verify.smt.elements.denotation import Denotation
 from soundline.verify.smt.elements.elements import (
     Apply,

@@ -24,9 +24,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
-from soundline.spec.dtypes import DType, from_bits, to_bits, zero_of
-from soundline.spec.ops.node import Op
-from soundline.spec.values.arrays import (
+from soundline.spec.arrays.arrays import (
     INVALID,
     Array,
     Cell,
@@ -35,6 +33,8 @@ from soundline.spec.values.arrays import (
     positions,
     same_cell,
 )
+from soundline.spec.dtypes import DType, from_bits, to_bits, zero_of
+from soundline.spec.ops.node import Op
 
 Shape = tuple[int, ...]
 
