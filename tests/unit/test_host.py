@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soundline.impl import cores as counted
 from soundline.impl import toolchain
 from soundline.impl.runtime import cache
-from soundline.impl import cores as counted
 from soundline.impl.runtime import host as hosts
 from soundline.impl.runtime.host import Host, host
 from soundline.spec.errors import ToolchainError, UsageError
