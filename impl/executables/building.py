@@ -226,7 +226,7 @@ def kept(outputs: Sequence[Signature], arrays: Sequence[Arrays]) -> list[UOp]:
 
 def computed(outputs: Sequence[UOp]) -> list[Arrays]:
     """The values of graphs over stored tensors, by one program under the profile ``exact``."""
-    made = _of_values(outputs)  # it holds the functions in Python that its commands call, and must outlive the run
+    made = _of_values(outputs)  # it holds the functions in Python that its commands call
     return list(made.commands.run_checked([]))
 
 
