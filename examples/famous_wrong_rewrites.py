@@ -55,7 +55,7 @@ def root_of_square_wrong(x: Value):
 def times_zero_wrong(x: Value):
     """Infinity times zero is no number, and a negative number times zero is -0.0.
 
-    TileLang, which folds without fast math, tile-ai/tilelang#2638.
+    TileLang, which reduces without fast math, tile-ai/tilelang#2638.
     """
     return x * 0, x - x
 

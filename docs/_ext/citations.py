@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rst import bullets, folded
+from rst import bullets, reduced
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPORK = "prog|mem|instr|coll|dist|fence|bar|tl|mach|seq|static"
@@ -52,4 +52,4 @@ def listed(tests: Iterable[Test], said: str) -> str:
     """Tests behind one line that counts them: `said` follows the number, as in "cite U-07"."""
     found = list(tests)
     links = bullets(f":source:`{t.name} <{t.path}:{t.line}>`" for t in found)
-    return folded(f"{len(found)} {'tests' if len(found) > 1 else 'test'} {said}", links)
+    return reduced(f"{len(found)} {'tests' if len(found) > 1 else 'test'} {said}", links)

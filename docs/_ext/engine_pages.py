@@ -83,7 +83,7 @@ def _evaluated(row: dict[str, Any]) -> str:
 
 
 def _kind(kind: str) -> str:
-    return {"rule": "", "constants": "the folding of constants"}.get(kind, escape(kind))
+    return {"rule": "", "constants": "the reducing of constants"}.get(kind, escape(kind))
 
 
 def _silent(result: dict[str, Any]) -> str:

@@ -253,7 +253,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "hull of src[0] with 0": r"`mm` = `hull`(`mm`(<0>), [0, 0])",
         "hull of all sources": r"`mm` = `hull`_j\, `mm`(<0>_j)",
         "dtype range; bounds of src[0] for Max where something is reduced": (
-            r"`mm` = \begin{cases} `mm`(T) & `op` = `Max`,\; 0 < `the number of elements folded` \\"
+            r"`mm` = \begin{cases} `mm`(T) & `op` = `Max`,\; 0 < `the number of elements reduced` \\"
             r" \top_\tau & `else` \end{cases}"
         ),
         "none": r"`mm` = `none`",

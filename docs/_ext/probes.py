@@ -39,7 +39,7 @@ _X = reshape(buffer(1, 6, float32), (2, 3))
 _B = buffer(0, 2, int32)
 _ONE = reshape(Op.Index(_B, const(0, index)), ())
 HELD = {0: [1, 2], 1: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2: [2.0], 3: [2], 4: [True], 5: [2]}
-"""What the Buffers of the probes hold: nothing that a compiler could fold."""
+"""What the Buffers of the probes hold: nothing that a compiler could reduce."""
 _STORE = Op.Store(_B, tensor([7, 8], int32))
 _PLACE = Op.Index(_B, const(0, index))
 

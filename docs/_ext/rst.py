@@ -78,6 +78,6 @@ def fields(rows: Iterable[tuple[str, str]]) -> str:
     return "".join(f":{name}: {text}\n" for name, text in rows)
 
 
-def folded(summary: str, body: str) -> str:
+def reduced(summary: str, body: str) -> str:
     """One line that opens on `body`, for lists that few readers want."""
-    return f".. folded:: {summary}\n\n{indent(body, '   ')}\n"
+    return f".. reduced:: {summary}\n\n{indent(body, '   ')}\n"

@@ -94,8 +94,8 @@ class Example(SphinxDirective):
         return [nodes.container("", shown, printed, classes=["example"])]
 
 
-class Folded(SphinxDirective):
-    """`.. folded:: SUMMARY` shows one line that opens on what stands under it."""
+class Reductioned(SphinxDirective):
+    """`.. reduced:: SUMMARY` shows one line that opens on what stands under it."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -103,7 +103,7 @@ class Folded(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The content between the tags of HTML; other writers show it open."""
-        opening = f'<details class="folded"><summary>{escape(self.arguments[0])}</summary>'
+        opening = f'<details class="reduced"><summary>{escape(self.arguments[0])}</summary>'
         return [
             nodes.raw("", opening, format="html"),
             *self.parse_content_to_nodes(),
@@ -252,7 +252,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("generated", Generated)
     app.add_directive("rules", Rules)
     app.add_directive("example", Example)
-    app.add_directive("folded", Folded)
+    app.add_directive("reduced", Reductioned)
     app.add_role("law", Law())
     app.add_role("anchor", Anchor())
     app.add_role("here", Here())

@@ -1,4 +1,5 @@
-"""What ops that move, fold, call and remember do at the edges: a program for each question, and the evaluator's answer,
+"""What ops that move, reduction, call and remember do at the edges: a program for each question, and the evaluator's
+answer,
 a value or the id of the law by which it is refused."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from soundline.spec.examples import namespace
 from soundline.spec.uop import Op, buffer, const
 
 
-def _fold(values: str, op: str) -> str:
+def _reduction(values: str, op: str) -> str:
     return f"Op.Reduce({values}, arg=ReduceArg(Op.{op}, (0,)))"
 
 
@@ -88,20 +89,20 @@ OF: dict[Op, tuple[tuple[str, str], ...]] = {
         ("bool", "Op.Bitcast(const(True, bool_), arg=uint8)"),
     ),
     Op.Reduce: (
-        ("the empty sum", _fold(_empty("int32"), "Add")),
-        ("the empty sum of floats", _fold(_empty("float32"), "Add")),
-        ("the empty product", _fold(_empty("int32"), "Mul")),
-        ("the empty maximum", _fold(_empty("int8"), "Max")),
-        ("the empty maximum of floats", _fold(_empty("float32"), "Max")),
-        ("the empty maximum of index", _fold(_empty("index"), "Max")),
-        ("order of a float sum", _fold("tensor([1e8, -1e8, 1.0], float32)", "Add")),
-        ("the same backwards", _fold("tensor([1.0, -1e8, 1e8], float32)", "Add")),
-        ("a sum of negative zeros", _fold("tensor([-0.0, -0.0], float32)", "Add")),
-        ("NaN in a maximum", _fold("tensor([1.0, float('nan'), 2.0], float32)", "Max")),
-        ("signed zeros in a maximum", _fold("tensor([-0.0, 0.0], float32)", "Max")),
-        ("overflow of a sum", _fold("tensor([127, 1], int8)", "Add")),
-        ("maximum of bools: or", _fold("tensor([False, True], bool_)", "Max")),
-        ("sum of bools", _fold("tensor([False, True], bool_)", "Add")),
+        ("the empty sum", _reduction(_empty("int32"), "Add")),
+        ("the empty sum of floats", _reduction(_empty("float32"), "Add")),
+        ("the empty product", _reduction(_empty("int32"), "Mul")),
+        ("the empty maximum", _reduction(_empty("int8"), "Max")),
+        ("the empty maximum of floats", _reduction(_empty("float32"), "Max")),
+        ("the empty maximum of index", _reduction(_empty("index"), "Max")),
+        ("order of a float sum", _reduction("tensor([1e8, -1e8, 1.0], float32)", "Add")),
+        ("the same backwards", _reduction("tensor([1.0, -1e8, 1e8], float32)", "Add")),
+        ("a sum of negative zeros", _reduction("tensor([-0.0, -0.0], float32)", "Add")),
+        ("NaN in a maximum", _reduction("tensor([1.0, float('nan'), 2.0], float32)", "Max")),
+        ("signed zeros in a maximum", _reduction("tensor([-0.0, 0.0], float32)", "Max")),
+        ("overflow of a sum", _reduction("tensor([127, 1], int8)", "Add")),
+        ("maximum of bools: or", _reduction("tensor([False, True], bool_)", "Max")),
+        ("sum of bools", _reduction("tensor([False, True], bool_)", "Add")),
         ("rank 0, no axes", "Op.Reduce(const(7, int32), arg=ReduceArg(Op.Add, ()))"),
     ),
     Op.Function: (

@@ -88,7 +88,9 @@ class Facts:
         if not all(at(s) for s in node.src):
             return False
         if node.op is Op.Reduce:
-            return not (node.arg.op is Op.Max and node.dtype is index)  # whose empty fold has no value (U-10)
+            return not (
+                node.arg.op is Op.Max and node.dtype is index
+            )  # whose empty reduction has no value (U-10)
         if node.op is Op.Index:
             axes = zip(node.src[1:], node.src[0].shape or (), strict=False)
             return all(self._lies_within(i, size) for i, size in axes)
@@ -113,7 +115,7 @@ class Facts:
             n.op in (Op.Reduce, Op.End) and any(r in loops for r in n.src[1:]) for n in own_nodes(node)
         )
 
-    def folds_something(self, node: UOp) -> bool:
+    def reduces_something(self, node: UOp) -> bool:
         """Whether a Reduce is known to go over something."""
         ranges = [r.src[0] for r in node.src[1:]]
         axes = [as_node(size) for k, size in enumerate(node.src[0].shape or ()) if k in node.arg.axes]

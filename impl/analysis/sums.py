@@ -27,7 +27,7 @@ DEPTH: Final = 64
 SHORT: Final = 256
 
 
-def fold(x: UOp, op: Op, axes: Sequence[int]) -> UOp:
+def reduced(x: UOp, op: Op, axes: Sequence[int]) -> UOp:
     """One Reduce over axes; they stay, with size 1."""
     return Op.Reduce(x, arg=ReduceArg(op, tuple(sorted(axes))))
 
@@ -35,11 +35,11 @@ def fold(x: UOp, op: Op, axes: Sequence[int]) -> UOp:
 def added(x: UOp, axes: Sequence[int]) -> UOp:
     """The sum over axes, which stay with size 1: blocked where it is a long float sum that includes the last axis."""
     if not all(isinstance(s, int) for s in x.shape or ()):
-        return fold(x, Op.Add, axes)  # one order for all sizes
+        return reduced(x, Op.Add, axes)  # one order for all sizes
     shape = _numbers(x)
     length = math.prod(shape[a] for a in axes)
     if not x.dtype.is_float or len(shape) - 1 not in axes or length <= SHORT or math.prod(shape) == 0:
-        return fold(x, Op.Add, axes)
+        return reduced(x, Op.Add, axes)
     kept = [k for k in range(len(shape)) if k not in axes]
     rows = Op.Permute(x, arg=(*kept, *sorted(axes)))
     rows = reshape(rows, (*(shape[k] for k in kept), length))
@@ -56,13 +56,13 @@ def _blocked(rows: UOp) -> UOp:
     """The sums over the last axis, which stays with size 1."""
     *outer, length = _numbers(rows)
     if length <= SHORT:
-        return fold(rows, Op.Add, [len(outer)])
+        return reduced(rows, Op.Add, [len(outer)])
     size = LANES * DEPTH
     count = length // size
     parts: list[UOp] = []
     if count:
         blocks = reshape(_part(rows, 0, count * size), (*outer, count, DEPTH, LANES))
-        sums = fold(fold(blocks, Op.Add, [len(outer) + 1]), Op.Add, [len(outer) + 2])
+        sums = reduced(reduced(blocks, Op.Add, [len(outer) + 1]), Op.Add, [len(outer) + 2])
         parts.append(_blocked(reshape(sums, (*outer, count))))
     if length > count * size:
         parts.append(_smaller_block(_part(rows, count * size, length)))
@@ -82,12 +82,12 @@ def _smaller_block(rows: UOp) -> UOp:
     *outer, length = _numbers(rows)
     depth, rest = divmod(length, LANES)
     if not depth:
-        return fold(rows, Op.Add, [len(outer)])
+        return reduced(rows, Op.Add, [len(outer)])
     whole = reshape(_part(rows, 0, depth * LANES), (*outer, depth, LANES))
-    lanes = reshape(fold(whole, Op.Add, [len(outer)]), (*outer, LANES))
+    lanes = reshape(reduced(whole, Op.Add, [len(outer)]), (*outer, LANES))
     if rest:
         lanes = Op.Add(lanes, _filled(_part(rows, depth * LANES, length)))
-    return fold(lanes, Op.Add, [len(outer)])
+    return reduced(lanes, Op.Add, [len(outer)])
 
 
 def _filled(rows: UOp) -> UOp:

@@ -31,7 +31,7 @@ def matrix_product(a: UOp, b: UOp) -> UOp:
     right = reshape(columns, (*shape_of(columns)[:-2], 1, k, n))
     products = Op.Mul(*broadcast(left, right))
     rank = len(shape_of(products))
-    total = sums.fold(products, Op.Max if a.dtype is bool_ else Op.Add, [rank - 2])
+    total = sums.reduced(products, Op.Max if a.dtype is bool_ else Op.Add, [rank - 2])
     batch = shape_of(products)[:-3]
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
     return _cast(reshape(total, kept), a.dtype)

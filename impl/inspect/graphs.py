@@ -7,7 +7,7 @@ repeated to a shape, and shapes and offsets are written in the box that uses the
 an edge brings, in the order of the operands; a Param in a shape is named by its slot. The picture needs no script, no
 font and no network, and follows a dark page, since lines and text have the colour of what stands around them.
 
-A graph that is too large for a picture is *folded*: nodes that are alike and use the same nodes share a box, then
+A graph that is too large for a picture is *reduced*: nodes that are alike and use the same nodes share a box, then
 chains of movement and arithmetic do, and what is furthest from the results becomes one box that says how many nodes it
 is.
 
@@ -50,7 +50,7 @@ GAP, LAYER_GAP, SWEEPS = 22.0, 34.0, 6
 MOST = 150
 """With more boxes than this no picture helps anybody."""
 WIDEST = 1600.0
-"""A picture that is wider, in pixels, is folded."""
+"""A picture that is wider, in pixels, is reduced."""
 LONGEST = 48
 """More characters than this are cut off a line."""
 _ALIKE = re.compile(r"[\[(]")
@@ -105,24 +105,24 @@ class Graph:
 
 
 def svg(*roots: UOp, most: int = MOST) -> str:
-    """The picture of the program with these results, folded where it has more than `most` nodes or is too wide."""
+    """The picture of the program with these results, reduced where it has more than `most` nodes or is too wide."""
     shown = frozenset(roots)
     nodes = [n for n in toposort(*roots) if n in shown or not _is_inline(n)]
     return picture(Graph(nodes, lambda n: n.src, _label, shown), most)
 
 
 def picture(graph: Graph, most: int = MOST) -> str:
-    """The picture of a graph, folded where it has more than `most` nodes or is too wide."""
+    """The picture of a graph, reduced where it has more than `most` nodes or is too wide."""
     return _drawn(laid_out(graph, most))
 
 
 def laid_out(graph: Graph, most: int = MOST) -> Layers:
-    """The boxes of a graph in their places, folded as far as a picture that helps needs it."""
+    """The boxes of a graph in their places, reduced as far as a picture that helps needs it."""
     head = {node: node for node in graph.nodes}
     layers: Layers = []
-    for fold in (None, _alike, _chained, _cut):
-        if fold is not None:
-            head = fold(graph, head, most)
+    for reduction in (None, _alike, _chained, _cut):
+        if reduction is not None:
+            head = reduction(graph, head, most)
         elif len(head) > most:
             continue
         layers = _in_place(graph, head)
@@ -138,7 +138,7 @@ def _in_place(graph: Graph, head: dict[UOp, UOp]) -> Layers:
         members.setdefault(head[node], []).append(node)
     used = _used(graph, head)
     several = frozenset(box for box, nodes in members.items() if len(nodes) > 1)
-    layers = _layers(list(used), used.__getitem__, lambda box: _folded_label(members[box], graph), several)
+    layers = _layers(list(used), used.__getitem__, lambda box: _reduced_label(members[box], graph), several)
     _put_in_order(layers)
     _place(layers)
     return layers
@@ -201,7 +201,7 @@ def _cut(graph: Graph, head: dict[UOp, UOp], most: int) -> dict[UOp, UOp]:
     return {node: rest[0] if box in rest else box for node, box in head.items()}
 
 
-def _folded_label(nodes: Sequence[UOp], graph: Graph) -> tuple[str, ...]:
+def _reduced_label(nodes: Sequence[UOp], graph: Graph) -> tuple[str, ...]:
     """The ops that share a box, with how many there are of each."""
     if len(nodes) == 1:
         return graph.label(nodes[0])

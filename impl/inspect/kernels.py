@@ -55,12 +55,12 @@ class Nest:
     """One nest of loops: those around what it stores, outermost first, and those of its reductions."""
 
     around: tuple[Axis, ...]
-    folded: tuple[tuple[Axis, ...], ...]
+    reduced: tuple[tuple[Axis, ...], ...]
 
     def __str__(self) -> str:
         text = " × ".join(map(str, self.around)) or "once"
-        folds = ", ".join(" × ".join(map(str, fold)) for fold in dict.fromkeys(self.folded))
-        return f"{text}, folding {folds}" if folds else text
+        reductions = ", ".join(" × ".join(map(str, reduction)) for reduction in dict.fromkeys(self.reduced))
+        return f"{text}, reducing {reductions}" if reductions else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,17 +232,17 @@ def title_of(story: Realized) -> str:
     value = story.node
     while value.op in MOVEMENT or value.op is Op.Contiguous:
         value = value.src[0]
-    folds = [n for n in story.fused if n.op is Op.Reduce]
-    inner = " and ".join(dict.fromkeys(_fold_text(n) for n in folds if n is not value))
-    if value in folds:
-        over = _fold_text(value).replace(" over", f" {shape} over")
+    reductions = [n for n in story.fused if n.op is Op.Reduce]
+    inner = " and ".join(dict.fromkeys(_reduction_text(n) for n in reductions if n is not value))
+    if value in reductions:
+        over = _reduction_text(value).replace(" over", f" {shape} over")
         return f"{over} of {inner}" if inner else over
     arithmetic = any(n.op not in _QUIET for n in story.fused)
     return f"{'elementwise' if arithmetic else 'copy'} {shape}" + (f" with {inner}" if inner else "")
 
 
-def _fold_text(fold: UOp) -> str:
-    return f"{_FOLDS[fold.arg.op]} over {_times([shape_of(fold.src[0])[a] for a in fold.arg.axes])}"
+def _reduction_text(reduction: UOp) -> str:
+    return f"{_FOLDS[reduction.arg.op]} over {_times([shape_of(reduction.src[0])[a] for a in reduction.arg.axes])}"
 
 
 def _times(shape: Sequence[int]) -> str:
@@ -252,8 +252,8 @@ def _times(shape: Sequence[int]) -> str:
 
 def _nest(effect: UOp) -> Nest:
     ranges, body = nest_of(effect)
-    folds = [n for n in toposort(body) if n.op is Op.Reduce and len(n.src) > 1]
-    return Nest(_axes(ranges), tuple(_axes(n.src[1:]) for n in folds))
+    reductions = [n for n in toposort(body) if n.op is Op.Reduce and len(n.src) > 1]
+    return Nest(_axes(ranges), tuple(_axes(n.src[1:]) for n in reductions))
 
 
 def _axes(ranges: Sequence[UOp]) -> tuple[Axis, ...]:
@@ -272,16 +272,16 @@ def _notes(kernel: UOp, nests: Sequence[Nest]) -> Iterator[str]:
     shared = max((a.trips for n in nests for a in n.around if a.type == AxisType.THREAD.name), default=0)
     if shared:
         yield f"dealt out to as many cores as there are, {shared} at most"
-    for lanes, folding in dict.fromkeys((_lanes(n.around), bool(n.folded)) for n in nests):
+    for lanes, folding in dict.fromkeys((_lanes(n.around), bool(n.reduced)) for n in nests):
         if len(lanes) == 1:
             yield f"{lanes[0]} neighbouring elements at once"
         elif lanes and folding:
             yield f"tiles of {_times(lanes)}: each operand that is loaded is used for a whole row or column of them"
         elif lanes:
             yield f"tiles of {_times(lanes)}: it reads along one axis and writes along another"
-    for lanes in dict.fromkeys(_lanes(fold) for n in nests for fold in n.folded):
+    for lanes in dict.fromkeys(_lanes(reduction) for n in nests for reduction in n.reduced):
         if lanes:
-            yield f"a reduction in {math.prod(lanes)} lanes that are folded at the end"
+            yield f"a reduction in {math.prod(lanes)} lanes that are reduced at the end"
     if len(nests) > 1:
         yield f"{len(nests)} nests: what does not fill the lanes, or stands behind a gate, runs apart"
     own = [n for n in toposort(kernel) if n.op is Op.Buffer and not is_global(n)]

@@ -10,10 +10,10 @@ UPCAST, UNROLL and GROUP_REDUCE, the lanes that one core works on at once. What 
 are applied before and after. The steps are those that a user gives, or that a search has found, or else those that the
 heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
 
-A running fold along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled; the
-zeros that gates leave of a sum of products are added apart, where a licence allows it (`gated_sums`); loops of
-reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows,
-of which each part is scheduled for itself (`rows`). Under the licence ``approx`` e^x becomes cheaper at the end
+A running reduction along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled;
+the zeros that gates leave of a sum of products are added apart, where a licence allows it (`gated_sums`); loops of
+reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows, of
+which each part is scheduled for itself (`rows`). Under the licence ``approx`` e^x becomes cheaper at the end
 (`approximate`).
 
 What packs for a kernel, and each nest that is dealt out to cores, becomes a kernel by itself, because cores meet again
@@ -37,7 +37,7 @@ from soundline.impl.lower.reductions.scatters import is_scatter
 from soundline.impl.lower.schedule import tiles
 from soundline.impl.lower.schedule.any_reductions import with_whole_numbers
 from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled
-from soundline.impl.lower.schedule.common_subexpressions import flattened_folds, merged_folds
+from soundline.impl.lower.schedule.common_subexpressions import flattened_reductions, merged_reductions
 from soundline.impl.lower.schedule.heuristics import schedule_of
 from soundline.impl.lower.schedule.rows import grouped, in_rows
 from soundline.impl.lower.schedule.schedules import Given, Scheduled, axis_text
@@ -70,8 +70,8 @@ def prepared_nest(
     if running:
         return running
     whole = applied.by_pass(WHOLE, nest, with_whole_numbers(nest))
-    flat = applied.by_pass(FLAT, whole, flattened_folds(whole, licences))
-    return [applied.by_pass(MERGED, flat, merged_folds(flat, numbers))]
+    flat = applied.by_pass(FLAT, whole, flattened_reductions(whole, licences))
+    return [applied.by_pass(MERGED, flat, merged_reductions(flat, numbers))]
 
 
 def optimized(

@@ -2,17 +2,17 @@
 Premises
 ========
 
-Some folds are cheap if something holds that nobody knows before the program runs, as that all elements of a table are
-finite. The rules of ``impl/rules/premises`` have such a premise on their right side. Here they are asked, when it is
-decided which values are stored, for a fold that then needs no loop, as a gather that is written as a product with a
-one-hot mask, and a sum; or that is a scatter then, as its gradient (`scatters`).
+Some reductions are cheap if something holds that nobody knows before the program runs, as that all elements of a table
+are finite. The rules of ``impl/rules/premises`` have such a premise on their right side. Here they are asked, when it
+is decided which values are stored, for a reduction that then needs no loop, as a gather that is written as a product
+with a one-hot mask, and a sum; or that is a scatter then, as its gradient (`scatters`).
 
-The premise is a fold by itself, which depends on fewer loops than what it decides about: so it gets a kernel and
+The premise is a reduction by itself, which depends on fewer loops than what it decides about: so it gets a kernel and
 storage of its own, and is computed once. What was there before stays for tables where the premise does not hold; its
 loop runs up to a bound that is 0 where it does.
 
-*Invariant*: what stands for a fold has its value, bit for bit, whatever the premise turns out to be; the kernel of a
-premise comes before the kernel that reads it.
+*Invariant*: what stands for a reduction has its value, bit for bit, whatever the premise turns out to be; the kernel of
+a premise comes before the kernel that reads it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, topo
 RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_zeros)
 """The rules whose right side is a choice by a premise."""
 WORTH = 4
-"""So many times more often than its premise must a fold be computed."""
+"""So many times more often than its premise must a reduction be computed."""
 LANES = 1024
-"""So many places ask together whether a fold is needed."""
+"""So many places ask together whether a reduction is needed."""
 LEAST = 32
-"""A fold of fewer elements is soon done."""
+"""A reduction of fewer elements is soon done."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,8 @@ class _Numbers:
 
 
 def with_premises(kernels: UOp, taken: int, applied: Applied) -> UOp:
-    """The kernels with choices by premises in the place of folds where that saves loops; slots below `taken` are taken.
+    """The kernels with choices by premises in the place of reductions where that saves loops; slots below `taken` are
+    taken.
 
     `applied` counts the rules.
     """
@@ -69,19 +70,19 @@ def with_premises(kernels: UOp, taken: int, applied: Applied) -> UOp:
         itertools.count(max((taken, *used))),
     )
     found: list[UOp] = []
-    for kernel, folds in zip(kernels.src, candidates, strict=True):
+    for kernel, reductions in zip(kernels.src, candidates, strict=True):
         new: dict[UOp, UOp] = {}
-        for fold in folds:
-            decided = _decided(fold, numbers, applied)
+        for reduction in reductions:
+            decided = _decided(reduction, numbers, applied)
             if decided is not None:
-                before, new[fold] = decided
+                before, new[reduction] = decided
                 found += before
         found.append(substitute(kernel, new) if new else kernel)
     return Op.Linear(*found)
 
 
 def _candidates(kernel: UOp) -> list[UOp]:
-    """The folds of a kernel that add up what a comparison of positions chooses, or products with it."""
+    """The reductions of a kernel that add up what a comparison of positions chooses, or products with it."""
     sums = (n for n in toposort(kernel) if n.op is Op.Reduce and n.arg.op is Op.Add and len(n.src) == 2)
     return [n for n in sums if n.dtype.is_float and any(map(may_have_one, _factors(n.src[0])))]
 
@@ -92,21 +93,23 @@ def _factors(value: UOp) -> Sequence[UOp]:
     return value.src if value.op is Op.Mul else value.src[:1] if value.op is Op.Where else ()
 
 
-def _converted_first(fold: UOp, applied: Applied) -> UOp:
-    """A fold of products with a mask that are made wider, as one of products of what is made wider."""
-    if fold.op is not Op.Reduce or fold.src[0].op is not Op.Cast:
-        return fold
-    made = applied_to(premises.cast_of_masked, fold.src[0], LoweredFacts())
+def _converted_first(reduction: UOp, applied: Applied) -> UOp:
+    """A reduction of products with a mask that are made wider, as one of products of what is made wider."""
+    if reduction.op is not Op.Reduce or reduction.src[0].op is not Op.Cast:
+        return reduction
+    made = applied_to(premises.cast_of_masked, reduction.src[0], LoweredFacts())
     if made is None:
-        return fold
+        return reduction
     applied.update((premises.cast_of_masked.id,))
-    return Op.Reduce(made, *fold.src[1:], arg=fold.arg)
+    return Op.Reduce(made, *reduction.src[1:], arg=reduction.arg)
 
 
-def _decided(fold: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
-    """The kernels before a fold, and the fold as a choice by a premise; None where no rule makes it cheaper."""
+def _decided(reduction: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+    """The kernels before a reduction, and the reduction as a choice by a premise; None where no
+    rule makes it cheaper.
+    """
     noted, facts = Applied(), LoweredFacts()
-    plain = _converted_first(simplified(fold, (), noted), noted)
+    plain = _converted_first(simplified(reduction, (), noted), noted)
     if plain.op is not Op.Reduce or len(plain.src) != 2 or trip_count(plain.src[1]) < LEAST:
         return None
     for stated in RULES:
@@ -121,12 +124,14 @@ def _decided(fold: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp],
     return None
 
 
-def _if_finite(fold: UOp, choice: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+def _if_finite(
+    reduction: UOp, choice: UOp, numbers: _Numbers, applied: Applied
+) -> tuple[list[UOp], UOp] | None:
     """A sum of products with a mask: chosen, or as it was if something is not finite, in as many steps as before."""
     premise, joined, _ = choice.src
     (zeros,) = (s for s in premise.src if s.op is Op.Reduce)
     (chosen,) = (s for s in joined.src if s is not zeros)
-    if _times(fold) < WORTH * _times(zeros):
+    if _times(reduction) < WORTH * _times(zeros):
         return None
     cheap = _cheap(chosen, numbers, applied)
     if cheap is None:
@@ -140,14 +145,16 @@ def _if_finite(fold: UOp, choice: UOp, numbers: _Numbers, applied: Applied) -> t
     return [before, *cheap[0]], made
 
 
-def _among_zeros(fold: UOp, choice: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp], UOp] | None:
+def _among_zeros(
+    reduction: UOp, choice: UOp, numbers: _Numbers, applied: Applied
+) -> tuple[list[UOp], UOp] | None:
     """A sum of what goes to one place: as a scatter, and 0.0 where something goes elsewhere."""
     others, _, chosen = choice.src
     told = applied_to(premises.any_other, simplified(others, (), applied), LoweredFacts())
     if told is None or told.op is not Op.Or:
         return None
     (differ,) = (s for s in told.src if s.op is Op.Reduce)
-    if _times(fold) < WORTH * _times(differ):
+    if _times(reduction) < WORTH * _times(differ):
         return None
     cheap = _cheap(chosen, numbers, applied)
     if cheap is None:
@@ -168,22 +175,22 @@ def _cheap(chosen: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[UOp],
     return ([before], stored) if is_scatter(before.src[0], applied) else None
 
 
-def _times(fold: UOp) -> int:
-    """How often a fold is computed."""
-    return math.prod(map(trip_count, arithmetic.ranges_of(fold)))
+def _times(reduction: UOp) -> int:
+    """How often a reduction is computed."""
+    return math.prod(map(trip_count, arithmetic.ranges_of(reduction)))
 
 
-def _stored(fold: UOp, numbers: _Numbers) -> tuple[UOp, UOp]:
-    """A kernel that stores a fold for all loops that it depends on, and the load of it inside these loops."""
-    around = sorted(arithmetic.ranges_of(fold), key=lambda r: r.arg.id)
+def _stored(reduction: UOp, numbers: _Numbers) -> tuple[UOp, UOp]:
+    """A kernel that stores a reduction for all loops that it depends on, and the load of it inside these loops."""
+    around = sorted(arithmetic.ranges_of(reduction), key=lambda r: r.arg.id)
     counts = [trip_count(r) for r in around]
     own = {r: loop(trip_count(r), next(numbers.loops), AxisType.LOOP) for r in around}
-    dtype = uint8 if fold.dtype is bool_ else fold.dtype  # as other temporaries
+    dtype = uint8 if reduction.dtype is bool_ else reduction.dtype  # as other temporaries
     storage = buffer(next(numbers.slots), math.prod(counts), dtype)
     place = Op.Index(storage, arithmetic.flatten(list(own.values()), counts))
-    value = _as(dtype, _anew(substitute(fold, own), numbers))
+    value = _as(dtype, _anew(substitute(reduction, own), numbers))
     kernel = Op.Sink(closed(Op.Store(place, value), list(own.values())))
-    return kernel, _as(fold.dtype, Op.Load(Op.Index(storage, arithmetic.flatten(around, counts))))
+    return kernel, _as(reduction.dtype, Op.Load(Op.Index(storage, arithmetic.flatten(around, counts))))
 
 
 def _as(dtype: DType, value: UOp) -> UOp:
@@ -191,26 +198,27 @@ def _as(dtype: DType, value: UOp) -> UOp:
     return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
 
 
-def _anew(fold: UOp, numbers: _Numbers) -> UOp:
-    """A fold over a range that nothing else has."""
-    inner, old = fold.src
+def _anew(reduction: UOp, numbers: _Numbers) -> UOp:
+    """A reduction over a range that nothing else has."""
+    inner, old = reduction.src
     own = UOp(Op.Range, old.src, RangeArg(next(numbers.loops), AxisType.REDUCE))
-    return Op.Reduce(substitute(inner, {old: own}), own, arg=fold.arg)
+    return Op.Reduce(substitute(inner, {old: own}), own, arg=reduction.arg)
 
 
 # Layout -----------------------------------------------------------------------------------------------------------
 
 
 def side_by_side(nest: UOp, numbers: Iterator[int]) -> list[UOp] | None:
-    """A nest whose folds may not be needed, with lanes around them: asked once for many places, and, where they are
-    needed, run for all of these at once. None where there is no such fold, or each place asks by itself.
+    """A nest whose reductions may not be needed, with lanes around them: asked once for many places, and, where they
+    are
+    needed, run for all of these at once. None where there is no such reduction, or each place asks by itself.
     """
     ranges, body = nest_of(nest)
-    folds = [n for n in toposort(body) if n.op is Op.Reduce]
-    if not ranges or not folds or not all(is_optional(f.src[1]) for f in folds):
+    reductions = [n for n in toposort(body) if n.op is Op.Reduce]
+    if not ranges or not reductions or not all(is_optional(f.src[1]) for f in reductions):
         return None
     *around, last = ranges
-    asked = any(last in arithmetic.ranges_of(f.src[1].src[0]) for f in folds)
+    asked = any(last in arithmetic.ranges_of(f.src[1].src[0]) for f in reductions)
     if asked or last.arg.type is not AxisType.LOOP:
         return None
     return [

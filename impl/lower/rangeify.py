@@ -13,10 +13,9 @@ every output and temporary is stored exactly once before it is read; every Load 
 is open.
 
 A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce takes more operations in the
-loops of its readers than it takes to store it (`fold_costs`), where a costly expression would be computed more often
-than it has elements, and where a product uses what is computed from floats again and again. All else is computed where
-it is read. A value that repeats along
-axes is read at one position of them, and stored without them (`repeated`).
+loops of its readers than it takes to store it (`reduction_costs`), where a costly expression would be computed more
+often than it has elements, and where a product uses what is computed from floats again and again. All else is computed
+where it is read. A value that repeats along axes is read at one position of them, and stored without them (`repeated`).
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ from soundline.impl.lower.graphs.views import (
 )
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one, names_a_place
 from soundline.impl.lower.reductions.costs import (
-    FoldCost,
     Known,
     Read,
+    ReductionCost,
     lanes_alone,
     lanes_inside,
     lanes_of_nest,
-    work_of_fold,
+    work_of_reduction,
 )
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
@@ -72,7 +71,7 @@ _LANES = 64
 """A reduction of at most so many elements may have reductions inside: `optimize` makes lanes of its loop."""
 
 _DEAR = 64
-"""An expression above this cost is not looked into where a closed form of a fold is wanted."""
+"""An expression above this cost is not looked into where a closed form of a reduction is wanted."""
 _SOMEWHERE = 1 << 20
 """The slots of buffers that stand for values of which nothing is decided yet."""
 
@@ -104,7 +103,7 @@ class _Rangeifier:
     kernels: list[_Kernel] = field(default_factory=list)
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
     reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
-    folds: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
+    reductions: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
     around: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """For each loop of a reduction, the loops on which the reduction depends."""
     tiled: dict[int, list[_Reading]] = field(default_factory=dict)
@@ -115,7 +114,7 @@ class _Rangeifier:
     closed: dict[UOp, UOp | None] = field(default_factory=dict)
     """Of each Reduce that was asked for it its closed form, or None."""
     choosing: set[UOp] = field(default_factory=set)
-    """What says in a fold without a loop which element is chosen: nothing that could be stored."""
+    """What says in a reduction without a loop which element is chosen: nothing that could be stored."""
     times: dict[_Reading, int] = field(default_factory=dict)
     """How often a value is read at least where it is chosen by position, and no loop runs through it."""
     loops: int = 0
@@ -205,7 +204,7 @@ class _Rangeifier:
                 return f"it is a reduction that is read in {len(views)} ways"
             if any(self.times.get((node, v)) for v in views):
                 return "it is a reduction on which a choice by position depends"
-            return self.why_stored_fold(node, next(iter(views)), elements)
+            return self.why_stored_reduction(node, next(iter(views)), elements)
         if node.dtype is index or names_a_place(node):
             return None  # no storage holds the one, and the other is a comparison; what they are made of may be stored
         cost = self.costs[node]
@@ -217,16 +216,18 @@ class _Rangeifier:
             return "it is computed, and reductions use each element again and again"
         return None
 
-    def why_stored_fold(self, node: UOp, view: View, elements: int) -> str | None:
+    def why_stored_reduction(self, node: UOp, view: View, elements: int) -> str | None:
         """Why a Reduce that is read in one way is stored; None where it is computed there."""
         kernel = self.kernels[view.kernel].ranges
-        folds = self.folds_around(view)
-        if math.prod(map(trip_count, folds)) > _LANES:
+        reductions = self.reductions_around(view)
+        if math.prod(map(trip_count, reductions)) > _LANES:
             return "it is a reduction in the loop of another one that is too long to become lanes"
-        loops = view.ranges.union(*(self.around[r] for r in folds))  # on which it depends, or what it is in
+        loops = view.ranges.union(
+            *(self.around[r] for r in reductions)
+        )  # on which it depends, or what it is in
         depth = max((k for k, r in enumerate(kernel, 1) if r in loops), default=0)
-        runs = math.prod(map(trip_count, (*kernel[:depth], *folds)))
-        all_own = depth == len(kernel) and not folds
+        runs = math.prod(map(trip_count, (*kernel[:depth], *reductions)))
+        all_own = depth == len(kernel) and not reductions
         if (
             runs == elements
             and all_own
@@ -237,13 +238,13 @@ class _Rangeifier:
         lanes = 1  # a gate, loops inside that are not its own, or the tile of another reduction leave none
         if all_own and view.kernel in self.tiled:
             pass
-        elif folds and view.gate is None:
-            lanes = lanes_inside(node, view, folds[-1], self.known)
+        elif reductions and view.gate is None:
+            lanes = lanes_inside(node, view, reductions[-1], self.known)
         elif depth == len(kernel) and view.gate is None:
             lanes = lanes_of_nest(node, view, kernel, self.known)
-        work = work_of_fold(node, self.costs[node.src[0]])
+        work = work_of_reduction(node, self.costs[node.src[0]])
         alone = lanes_alone(node, self.stored_shape(node), self.known)
-        return FoldCost(elements, work, alone, (Read(runs, lanes),)).why_stored()
+        return ReductionCost(elements, work, alone, (Read(runs, lanes),)).why_stored()
 
     @property
     def known(self) -> Known:
@@ -265,7 +266,7 @@ class _Rangeifier:
             others.append((node, view))
         return shares
 
-    def folds_around(self, view: View) -> tuple[UOp, ...]:
+    def reductions_around(self, view: View) -> tuple[UOp, ...]:
         """The loops of reductions inside of which a reading is, the innermost last."""
         found: dict[UOp, None] = {}
         stack = [r for r in view.ranges if r in self.together]
@@ -291,10 +292,10 @@ class _Rangeifier:
 
     def folded(self, node: UOp, view: View, value: UOp) -> UOp:
         """A Reduce over the ranges that its axes have become."""
-        ranges = self.folds[node, view]
+        ranges = self.reductions[node, view]
         return Op.Reduce(value, *ranges, arg=ReduceArg(node.arg.op)) if ranges else value
 
-    def is_fold(self, node: UOp) -> bool:
+    def is_reduction(self, node: UOp) -> bool:
         """Whether a value is a Reduce that needs its loop."""
         return node.op is Op.Reduce and self.loopless(node) is None
 
@@ -302,7 +303,7 @@ class _Rangeifier:
         """One scalar of a value for which nothing is decided yet; what is likely stored is read from somewhere."""
         if (node, view) not in known:
             dear = self.costs[node] > _DEAR and not may_have_one(node)
-            stored = self.is_fold(node) or dear or node.op is Op.Param
+            stored = self.is_reduction(node) or dear or node.op is Op.Param
             if stored and node.dtype is not index:
                 size = math.prod(shape_of(node))
                 place = buffer(_SOMEWHERE + len(known), size, uint8 if node.dtype is bool_ else node.dtype)
@@ -346,7 +347,7 @@ class _Rangeifier:
         if node.op in MOVEMENT:
             return [(node.src[0], source_view(node, view))]
         if node.op is Op.Reduce:
-            return [(node.src[0], self.folded_view(node, view))]
+            return [(node.src[0], self.reduced_view(node, view))]
         if node.op is Op.Stack:
             return _stack_sources(node, view)
         if node.op is Op.Index:
@@ -357,7 +358,7 @@ class _Rangeifier:
             return [(s, view) for s in node.src]
         raise CompileError(f"rangeify has no scalar form of {node.op.name}", where=node.op.name)
 
-    def folded_view(self, node: UOp, view: View) -> View:
+    def reduced_view(self, node: UOp, view: View) -> View:
         """The source of a Reduce, with a loop for each reduced axis."""
         if len(node.src) > 1:
             raise CompileError("a Reduce over Ranges is not part of a tensor program", where="Reduce")
@@ -368,7 +369,7 @@ class _Rangeifier:
         ]
         self.around |= {found[a]: view.ranges for a in node.arg.axes if found[a].op is Op.Range}
         loops = tuple(found[a] for a in sorted(node.arg.axes) if found[a].op is Op.Range)
-        self.folds[node, view] = loops
+        self.reductions[node, view] = loops
         self.together |= dict.fromkeys(loops, loops)
         return view.at(found)
 
@@ -393,9 +394,9 @@ class _Rangeifier:
             gate = pad_gate(node, view)
             return values[0] if gate is None else Op.Where(gate, values[0], zero(node.dtype))
         if node.op is Op.Reduce:
-            fold = self.folded(node, view, values[0])
-            form = None if self.closed.get(node) is None else closed_form(fold, self.applied)
-            return fold if form is None else form
+            reduction = self.folded(node, view, values[0])
+            form = None if self.closed.get(node) is None else closed_form(reduction, self.applied)
+            return reduction if form is None else form
         if node.op is Op.Stack:
             return _on_a_line(node, view.coordinates[0]) or selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
@@ -520,7 +521,7 @@ class Realized:
 def rangeify(function: UOp, applied: Applied | None = None) -> UOp:
     """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form.
 
-    `applied` counts the rules by which folds became expressions.
+    `applied` counts the rules by which reduces became expressions.
     """
     state, order = _decided(function)
     if applied is not None:

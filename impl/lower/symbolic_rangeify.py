@@ -184,7 +184,7 @@ class _Symbolic:
         return self.scalar(node.src[0], self.moved(node, at)[0], gate)
 
     def reduced(self, node: UOp, at: Coordinates) -> UOp:
-        """A fold; of an axis that may be empty, with the value of the fold of nothing (U-10)."""
+        """A reduction; of an axis that may be empty, with the value of the reduction of nothing (U-10)."""
         if len(node.src) > 1:
             raise CompileError("a Reduce over Ranges is not part of a tensor program", where="Reduce")
         sizes = self.shape(node.src[0])

@@ -9,11 +9,12 @@ where p holds, `p & a` needs it always: that rewrite is right only for an `a` th
 `extra_demands` names the variables that the right side may use where the left side does not. It tries every way in
 which the conditions of both sides can come out; conditions are told apart by their text and by the views under which
 they stand. A bound and its opposite are one condition: where there is no NaN, j ≤ i is the negation of i < j. Three
-things are particular to folds:
+things are particular to reductions:
 
-- A fold that goes over nothing uses nothing, so its being empty is one more condition.
-- What is invalid and reaches a fold is an error, even if the fold's result is not used. So a Where selects no folds,
-  and a tensor that the right side folds must be folded by the left side, without views that drop elements of it.
+- A reduction that goes over nothing uses nothing, so its being empty is one more condition.
+- What is invalid and reaches a reduction is an error, even if the reduction's result is not used. So a Where selects no
+reductions,
+  and a tensor that the right side reduces must be reduced by the left side, without views that drop elements of it.
 - A Body that the right side uses at an index is used by the left side in the iteration of that index.
 """
 
@@ -29,18 +30,19 @@ from soundline.spec.ops.table import group_of
 from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.notation import Variable
-from soundline.spec.rules.ranges import Range, folded_ranges
+from soundline.spec.rules.ranges import Range, reduced_ranges
 from soundline.spec.rules.terms import Tensor, Term, Value, show
 
 Views = tuple[str, ...]
-"""The movement ops and folds between the root and a term, outermost first."""
+"""The movement ops and reductions between the root and a term, outermost first."""
 
 Use = tuple[str, ...]
-"""What is used: a variable, a Body with the texts of its indices, or, after `FOLDED`, a tensor of which a fold needs
+"""What is used: a variable, a Body with the texts of its indices, or, after `REDUCED`, a tensor of which a reduction
+needs
 every element.
 """
 
-FOLDED = "in a fold"
+REDUCED = "in a reduction"
 
 _MOVEMENT = frozenset((*group_of("movement"), Op.Reduce)) - {Op.Bitcast}
 _FOLDS = ("over", Op.Reduce)
@@ -56,17 +58,17 @@ class _Reading:
     truth: Mapping[str, bool]
 
 
-def extra_demands(stated: Rule, *, folds_something: bool = False) -> frozenset[str]:
+def extra_demands(stated: Rule, *, reduces_something: bool = False) -> frozenset[str]:
     """The variables that the right side may use where the left side does not.
 
-    `folds_something`: the folds of the left side are known not to be empty.
+    `reduces_something`: the reductions of the left side are known not to be empty.
     """
     stated = replace(stated, left=_told_by_lt(stated.left, stated), right=_told_by_lt(stated.right, stated))
     calls = [t for t in _values(stated.right) if t.head == "body"]
     iterations = {_use_of(call): _iteration(stated, call) for call in calls}
     sides = (stated.left, stated.right, *(t for t in iterations.values() if t is not None))
     conditions = sorted({c for side in sides for c in _conditions(side, (), stated.kinds)})
-    certain = set(_emptiness(stated.left, stated.kinds)) if folds_something else set()
+    certain = set(_emptiness(stated.left, stated.kinds)) if reduces_something else set()
     open_conditions = [c for c in conditions if c not in certain]
     extra: set[str] = set()
     for outcome in product((False, True), repeat=len(open_conditions)):
@@ -76,7 +78,7 @@ def extra_demands(stated: Rule, *, folds_something: bool = False) -> frozenset[s
         for use in set(_used(stated.right, (), reading, dropping=())) - known:
             iteration = iterations.get(use)
             if iteration is None or use not in set(_used(iteration, (), reading)):
-                extra.add(use[1] if use[0] == FOLDED else use[0])
+                extra.add(use[1] if use[0] == REDUCED else use[0])
     return frozenset(extra) - _sizes(stated)
 
 
@@ -116,8 +118,8 @@ def _used(
 ) -> Iterator[Use]:
     """What a term uses, if its conditions come out like this.
 
-    A term that is not `selected` uses what is in its folds. `whole`: a fold needs every element of the term. Of what
-    stands under a view of `dropping`, it may need only some.
+    A term that is not `selected` uses what is in its reductions. `whole`: a reduction needs every element of the term.
+    Of what stands under a view of `dropping`, it may need only some.
     """
     if not isinstance(term, Value) or term.head in ("literal", "lo", "hi", "entry", "product"):
         return
@@ -125,7 +127,7 @@ def _used(
     if head == "var" and selected:
         yield (args[0],)
         if whole and isinstance(term, Tensor):
-            yield (FOLDED, args[0])
+            yield (REDUCED, args[0])
     if head == "body" and selected:
         yield _use_of(term)
     if head in _FOLDS:
@@ -143,9 +145,9 @@ def _used(
 
 
 def _all_of(term: Term, dropping: tuple[Op, ...]) -> Iterator[Use]:
-    """The tensors of which a fold along axes needs every element: where it is empty, so are they."""
+    """The tensors of which a reduction along axes needs every element: where it is empty, so are they."""
     if isinstance(term, Tensor) and term.head == "var":
-        yield from ((term.args[0],), (FOLDED, term.args[0]))
+        yield from ((term.args[0],), (REDUCED, term.args[0]))
     elif isinstance(term, Value) and term.head not in (*dropping, Op.Where):
         for arg in term.args:
             yield from _all_of(arg, dropping)
@@ -154,13 +156,13 @@ def _all_of(term: Term, dropping: tuple[Op, ...]) -> Iterator[Use]:
 def _iteration(stated: Rule, call: Term) -> Term | None:
     """The left side in the iteration in which the ranges of a Body have these indices; None if it has no such one."""
     ranges = ranges_of(stated.kinds[call.args[0].args[0]], stated.kinds)
-    if not set(ranges) <= folded_ranges(stated.left):
+    if not set(ranges) <= reduced_ranges(stated.left):
         return None
     return _at(stated.left, dict(zip(ranges, call.args[1:], strict=True)))
 
 
 def _at(term: Term, indices: Mapping[str, Term]) -> Term:
-    """A term with indices for ranges; a fold over such a range becomes what it folds."""
+    """A term with indices for ranges; a reduction over such a range becomes what it reduces."""
     if term.head == "var":
         return indices.get(term.args[0], term)
     args = tuple(_at(a, indices) if isinstance(a, Term) else a for a in term.args)
@@ -249,18 +251,18 @@ def _atoms(condition: Term, views: Views, kinds: Mapping[str, Variable]) -> Iter
 
 
 def _emptiness(term: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
-    """The texts of the conditions that the folds of a side are not empty."""
+    """The texts of the conditions that the reductions of a side are not empty."""
     for t in _values(term):
         if t.head in _FOLDS:
             yield from _full(t, kinds)
 
 
-def _full(fold: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
-    """The texts of the conditions under which a fold goes over something."""
-    if fold.head is Op.Reduce:
-        yield f"{show(fold.args[0])} is not empty along {show(fold.args[2])}"
+def _full(reduction: Term, kinds: Mapping[str, Variable]) -> Iterator[str]:
+    """The texts of the conditions under which a reduction goes over something."""
+    if reduction.head is Op.Reduce:
+        yield f"{show(reduction.args[0])} is not empty along {show(reduction.args[2])}"
         return
-    for r in fold.args[2:]:
+    for r in reduction.args[2:]:
         size = _end(r, kinds)
         if isinstance(size, Term) and size.head == "literal":
             size = size.args[0]

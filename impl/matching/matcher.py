@@ -70,9 +70,9 @@ class Pattern:
     demanding: frozenset[str]
     """The variables that must be valid."""
     demanding_if_full: frozenset[str]
-    """Those that must be valid even if no fold of the left side is empty."""
-    folds: tuple[Path, ...]
-    """Where the folds of the left side stand."""
+    """Those that must be valid even if no reduction of the left side is empty."""
+    reductions: tuple[Path, ...]
+    """Where the reductions of the left side stand."""
     dropped: tuple[str, ...]
     """The variables that must have no effect."""
     default_dtype: DType
@@ -109,7 +109,7 @@ class Pattern:
     def _demands(self, node: UOp, facts: Facts) -> frozenset[str]:
         if self.demanding == self.demanding_if_full:
             return self.demanding
-        full = all(facts.folds_something(node_at(node, path)) for path in self.folds)
+        full = all(facts.reduces_something(node_at(node, path)) for path in self.reductions)
         return self.demanding_if_full if full else self.demanding
 
 
@@ -131,7 +131,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
         return ()
     valued = {name for name, kind in stated.kinds.items() if kind.kind in _VALUED}
     lost = valued & variables_in(stated.left) - variables_in(stated.right)
-    demanding, demanding_if_full = extra_demands(stated), extra_demands(stated, folds_something=True)
+    demanding, demanding_if_full = extra_demands(stated), extra_demands(stated, reduces_something=True)
     patterns = []
     for left, exchanged in _orders(stated.left, stated):
         compiler = PatternCompiler(stated)
@@ -148,7 +148,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
                 exchanged,
                 demanding,
                 demanding_if_full,
-                tuple(compiler.folds),
+                tuple(compiler.reductions),
                 tuple(name for name in stated.kinds if name in lost),
                 dtypes_of(stated)[0],
                 _fresh_ranges(stated),

@@ -1,11 +1,12 @@
 """
-Patterns of folds
+Patterns of reductions
 =================
 
-The steps for Reduce along axes and over ranges, for Index, and for what only folds have: ranges, bodies and identities.
+The steps for Reduce along axes and over ranges, for Index, and for what only reductions have: ranges, bodies and
+identities.
 
-A fold over ranges binds its ranges first. A Body then matches any expression, and may depend on its own ranges alone;
-no other variable may depend on a range that the left side folds. Two ranges of a rule are never the same loop.
+A reduction over ranges binds its ranges first. A Body then matches any expression, and may depend on its own ranges
+alone; no other variable may depend on a range that the left side reduces. Two ranges of a rule are never the same loop.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import as_size
 from soundline.spec.rules.building import Abstraction, Env, build, build_flags
 from soundline.spec.rules.kinds import ranges_of
-from soundline.spec.rules.ranges import folded_ranges
+from soundline.spec.rules.ranges import reduced_ranges
 from soundline.spec.rules.terms import Term
 
 if TYPE_CHECKING:
     from soundline.impl.matching.types import Compiler
 
 
-def _fold_op(compiler: Compiler, op: Any) -> Step:
+def _reduction_op(compiler: Compiler, op: Any) -> Step:
     if not isinstance(op, Term):
         return lambda found, bound: found is op
     name = op.args[0]
@@ -37,9 +38,9 @@ def _fold_op(compiler: Compiler, op: Any) -> Step:
 def _reduce(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     """Reduce along axes; in which order they are named plays no part."""
     source, op, over = term.args
-    inner, same_op = compiler.whole(source, (*path, 0)), _fold_op(compiler, op)
+    inner, same_op = compiler.whole(source, (*path, 0)), _reduction_op(compiler, op)
     same_axes = _axes(compiler, over, path)
-    compiler.folds.append(path)
+    compiler.reductions.append(path)
     return lambda node, bound: (
         node.op is Op.Reduce
         and len(node.src) == 1
@@ -50,7 +51,7 @@ def _reduce(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
 
 
 def _folded(node: UOp) -> tuple[bool, ...]:
-    """Which axes a Reduce folds."""
+    """Which axes a Reduce reduces."""
     return tuple(k in node.arg.axes for k in range(len(node.shape or ())))
 
 
@@ -98,10 +99,10 @@ def _identity(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Ste
 
 def _over(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     op, expression, *ranges = term.args
-    same_op = _fold_op(compiler, op)
+    same_op = _reduction_op(compiler, op)
     loops = [compiler.value(r, (*path, k), typed=True) for k, r in enumerate(ranges, 1)]
     inner = compiler.value(expression, (*path, 0), typed=typed)
-    compiler.folds.append(path)
+    compiler.reductions.append(path)
     return lambda node, bound: (
         node.op is Op.Reduce
         and len(node.src) == 1 + len(loops)
@@ -141,18 +142,18 @@ def _body(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
 
 def close_scopes(compiler: Compiler) -> None:
     """Make abstractions of the bodies, before anything else that is late, and keep every range where it belongs."""
-    folded = sorted(str(r) for r in folded_ranges(compiler.stated.left))
-    if not folded and not compiler.bodies:
+    reduced = sorted(str(r) for r in reduced_ranges(compiler.stated.left))
+    if not reduced and not compiler.bodies:
         return
 
     def late(root: UOp, env: Env, facts: Facts) -> bool:
-        loops = [env.bound[r] for r in folded]
+        loops = [env.bound[r] for r in reduced]
         if len({r.arg.id for r in loops}) < len(loops):
             return False
         for name in compiler.stated.kinds:
             own = tuple(env.bound[r] for r in compiler.bodies.get(name, ()))
             foreign = frozenset(loops).difference(own)
-            if name not in folded and _depends(env.bound.get(name), foreign, facts):
+            if name not in reduced and _depends(env.bound.get(name), foreign, facts):
                 return False
         for name, ranges in compiler.bodies.items():
             abstracted = tuple(env.bound[r] for r in ranges)

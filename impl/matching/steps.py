@@ -3,8 +3,8 @@ Steps of a pattern
 ==================
 
 The closures that compare a node with one term of a rule's left side, and bind the rule's variables. A step compares
-what can be compared as soon as the node is there; what needs all variables is compared *late*. The steps for folds,
-ranges and bodies are the chapter `pattern_folds`.
+what can be compared as soon as the node is there; what needs all variables is compared *late*. The steps for
+reductions, ranges and bodies are the chapter `pattern_reductions`.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class PatternCompiler:
         self.dtypes = frozenset(dtypes_of(stated))
         self.bodies: dict[str, tuple[str, ...]] = {}
         """The bodies that are bound, each with its ranges."""
-        self.folds: list[Path] = []
-        """Where folds stand."""
+        self.reductions: list[Path] = []
+        """Where reductions stand."""
 
     # values
 
@@ -119,7 +119,7 @@ class PatternCompiler:
         return step
 
     def whole(self, term: Term, path: Path, *, typed: bool = False) -> Step:
-        """The step for what is moved or folded as a whole; where it is a scalar, no view may repeat it."""
+        """The step for what is moved or reduced as a whole; where it is a scalar, no view may repeat it."""
         inner = self.value(term, path, typed=typed)
         if _has_shape(term):
             return inner

@@ -54,14 +54,14 @@ class Compiler(Protocol):
     binds: set[str]
     bodies: dict[str, tuple[str, ...]]
     """The bodies that are bound, each with its ranges."""
-    folds: list[Path]
-    """Where folds stand."""
+    reductions: list[Path]
+    """Where reductions stand."""
 
     def value(self, term: Term, path: Path, *, typed: bool) -> Step:
         """The step for a value term at `path` below the root; `typed` if an operand beside it has a dtype."""
 
     def whole(self, term: Term, path: Path, *, typed: bool = False) -> Step:
-        """The step for what is moved or folded as a whole; where it is a scalar, no view may repeat it."""
+        """The step for what is moved or reduced as a whole; where it is a scalar, no view may repeat it."""
 
     def dtype_of_variable(self, name: str) -> Step:
         """The step that compares a node's dtype with that of a variable."""

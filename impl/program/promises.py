@@ -3,7 +3,8 @@ Promises
 ========
 
 How near the results of a program are to what, by the law: bit for bit the evaluator's, or, where licences are granted,
-within the bounds of folds (U-10) and of transcendental functions (U-11), for the folds and functions that are in it.
+within the bounds of reductions (U-10) and of transcendental functions (U-11), for the reductions and functions that are
+in it.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ def promises(program: UOp, licences: Collection[str]) -> tuple[str, ...]:
     real = [f"{op.name} of {name}: within {ACCURACY[op, d].bound} ulp (U-11)" for op, name, d in functions]
     if not licences:
         return (SAME, *real)
-    folds = {_fold(n, licences): None for n in nodes if n.op is Op.Reduce and n.arg.op in _NAMES}
+    reductions = {_reduction(n, licences): None for n in nodes if n.op is Op.Reduce and n.arg.op in _NAMES}
     if "approx" in licences:
         real = [
             f"{t}; e^x within {BOUND} ulp (approx)" if t.startswith("Exp2 of float32") else t for t in real
         ]
     fused = ["a product that is added may be rounded once with the sum (contract)"] * ("contract" in licences)
-    return (*(text for text in folds if text), *fused, *real)
+    return (*(text for text in reductions if text), *fused, *real)
 
 
-def _fold(node: UOp, licences: Collection[str]) -> str:
-    """The bound of one fold; nothing of one whose order is kept, or that has one term."""
+def _reduction(node: UOp, licences: Collection[str]) -> str:
+    """The bound of one reduction; nothing of one whose order is kept, or that has one term."""
     sizes = [(node.src[0].shape or ())[axis] for axis in node.arg.axes]
     numbers = [s for s in sizes if isinstance(s, int)]
     known = len(numbers) == len(sizes)

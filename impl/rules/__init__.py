@@ -8,8 +8,8 @@ and that the court proves: ``soundline verify impl/rules``.
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewriting.engine`
 may be given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them;
 the matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has,
-and which no target that ships applies, nor those of `SCANS`, which lowering applies where a fold runs along a loop, nor
-those of `PREMISES`, which it applies where it is worth deciding one.
+and which no target that ships applies, nor those of `SCANS`, which lowering applies where a reduction runs along a
+loop, nor those of `PREMISES`, which it applies where it is worth deciding one.
 
 In order: `premises`, `procedural`.
 Doors: `premises`, `procedural`.
@@ -78,10 +78,10 @@ SIMPLIFY: tuple[Rule, ...] = tuple(r for module in MODULES if module not in _APA
 """The rules that simplify; earlier ones are tried first."""
 
 SCANS: tuple[Rule, ...] = rules_in(scans)
-"""What a fold along a loop is; lowering chooses from these where there is one."""
+"""What a reduction along a loop is; lowering chooses from these where there is one."""
 
 PREMISES: tuple[Rule, ...] = rules_in(premises)
-"""What a fold is if something holds that the program decides; lowering asks for these where that is worth it."""
+"""What a reduction is if something holds that the program decides; lowering asks for these where that is worth it."""
 
 DECOMPOSE: tuple[Rule, ...] = rules_in(decompositions)
 """What an op is in terms of others: proved for back ends that lack it, and applied by no target that ships."""

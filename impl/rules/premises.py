@@ -14,8 +14,9 @@ iteration runs.
 A sum of what goes to one place, as a gradient of a gather has it, leaves zeros behind as well. If all that is summed
 goes to one place there are none; whether it does is a premise, too.
 
-The court proves them by induction along the loop (``verify/smt/fold_inductions``): the condition on the whole sum holds
-of every beginning of it. Lowering (``impl/lower/premises``) asks for them where the premise is worth what it costs.
+The court proves them by induction along the loop (``verify/smt/reduction_inductions``): the condition on the whole sum
+holds of every beginning of it. Lowering (``impl/lower/premises``) asks for them where the premise is worth what it
+costs.
 """
 
 from soundline.spec.dtypes import bool_, floats, ieee_floats, index, ints
@@ -79,6 +80,6 @@ def cast_of_choice(p: Bool, x: Value, y: Value, s: DTypeVar) -> Sides:
 
 @rule(dtypes=[index, *ints, *floats])
 def fold_not_chosen(m: Monoid, r: Range["n"], n: Size, f: Body["r"], p: Bool, y: Value) -> Sides:
-    """A fold that a choice leaves out needs no iteration."""
+    """A reduction that a choice leaves out needs no iteration."""
     k = fresh(where(p, 0, n))
     return where(p, y, reduce_over(m, r, f(r))), where(p, y, reduce_over(m, k, f(k)))

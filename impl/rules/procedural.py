@@ -162,15 +162,15 @@ def _difference(comparison: UOp) -> Linear:
 
 @procedure(Op.CmpLe, Op.CmpLt, Op.CmpGt, Op.CmpGe)
 def isolate_folded_range(node: UOp, known: Knowledge) -> UOp | None:  # it asks nothing
-    """A comparison of indices as a bound of the innermost range that is folded in it: low ≤ r, or r < high.
+    """A comparison of indices as a bound of the innermost range that is reduced in it: low ≤ r, or r < high.
 
-    Not among those that simplify: lowering asks for it where the bound of a fold is wanted.
+    Not among those that simplify: lowering asks for it where the bound of a reduction is wanted.
     """
     if node.src[0].dtype is not index or node.shape != ():
         return None
     gap = _difference(node)
-    folded = [t for t in gap.terms if t.op is Op.Range and t.arg.type is AxisType.REDUCE]
-    r = max(folded, key=lambda t: int(t.arg.id), default=None)
+    reduced = [t for t in gap.terms if t.op is Op.Range and t.arg.type is AxisType.REDUCE]
+    r = max(reduced, key=lambda t: int(t.arg.id), default=None)
     if r is None or abs(gap.terms[r]) != 1:
         return None
     upward = node.op in (Op.CmpLe, Op.CmpLt)

@@ -168,13 +168,13 @@ class Spaces(Networks, Numeric):
         """The greatest element of each of size[0]·size[1] parts of x[N, C, H, W]."""
         return self._parts_of_space("adaptive_max_pool2d", size, lambda x, axis: x.max(axis, keepdim=True))
 
-    def _parts_of_space(self, where: str, size: Sizes, fold: Callable[[Self, int], Self]) -> Self:
+    def _parts_of_space(self, where: str, size: Sizes, reduction: Callable[[Self, int], Self]) -> Self:
         self._of_space(where)
         result = self
         for axis, count in zip((2, 3), _each(where, size, 2, 1), strict=True):
             n = self.shape[axis]
             bounds = [(k * n // count, -(-(k + 1) * n // count)) for k in range(count)]
-            result = self.cat([fold(result._part(axis, a, b), axis) for a, b in bounds], axis=axis)
+            result = self.cat([reduction(result._part(axis, a, b), axis) for a, b in bounds], axis=axis)
         return result
 
     # Sizes --------------------------------------------------------------------------------------------------------

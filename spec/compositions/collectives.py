@@ -13,7 +13,7 @@ stand beside ours with the ending ``_of_the_source``: by them the result has sha
 
 from __future__ import annotations
 
-from soundline.spec.compositions.tensors import folded
+from soundline.spec.compositions.tensors import reduced
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import LoadArg, Op, ReduceArg, Shape, UOp
@@ -102,7 +102,7 @@ def reduce(T: UOp) -> UOp:
     _demand(_is_divided(T), "uop-reducetoone-c1", T)
     _demand(T.dtype is not bool_, "uop-reducetoone-c2", T)
     n = parts(T.device)
-    return folded(Op.Add, reshape(gather(T), (n, _rows(T, n), *_shape(T)[1:])), (0,))
+    return reduced(Op.Add, reshape(gather(T), (n, _rows(T, n), *_shape(T)[1:])), (0,))
 
 
 def allgather(T: UOp) -> UOp:

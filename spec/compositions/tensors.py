@@ -55,8 +55,8 @@ def _is_number(x: UOp) -> bool:
     return x.dtype is not bool_
 
 
-def folded(op: Op, x: UOp, axes: tuple[int, ...]) -> UOp:
-    """The ascending fold over axes, without the axes: `sum` of the listings, where op is Add (U-10, U-20)."""
+def reduced(op: Op, x: UOp, axes: tuple[int, ...]) -> UOp:
+    """The ascending reduction over axes, without the axes: `sum` of the listings, where op is Add (U-10, U-20)."""
     kept = tuple(size for k, size in enumerate(_shape(x)) if k not in axes)
     return reshape(Op.Reduce(x, arg=ReduceArg(op, axes)), kept)
 
@@ -85,14 +85,14 @@ def gemm(A: UOp, B: UOp) -> UOp:
     whole = (rows[0], rows[1], columns[1])
     left = expand(reshape(A, (*rows, 1)), whole)
     right = expand(reshape(B, (1, *columns)), whole)
-    return folded(Op.Add, Op.Mul(left, right), (1,))
+    return reduced(Op.Add, Op.Mul(left, right), (1,))
 
 
 # prefix_sum -------------------------------------------------------------------------------------------------------
 
 
 def prefix_sum(T: UOp) -> UOp:
-    """The running sum: out[i] is the ascending fold of T[0] … T[i]. Of nothing: nothing.
+    """The running sum: out[i] is the ascending reduction of T[0] … T[i]. Of nothing: nothing.
 
     The source's sliding windows. T stands behind n-1 places that a sum does not notice, in a row of period 2n-1; n+1
     such rows in a line are cut to n rows of length 2n, of which the first n columns are kept. Row i, column j then
@@ -107,7 +107,7 @@ def prefix_sum(T: UOp) -> UOp:
     before = (add(_at_least_one(n), -1),)
     real = pad(broadcast_to(const(True, bool_), (n,)), before, padded)
     row = Op.Where(real, pad(T, before, padded), nothing(T.dtype, padded))
-    return folded(Op.Add, _windows(row, n), (1,))
+    return reduced(Op.Add, _windows(row, n), (1,))
 
 
 def _at_least_one(n: Size) -> Size:
@@ -138,7 +138,7 @@ def prefix_sum_of_the_source(T: UOp) -> UOp:
     _demand(_is_vector(T), "uop-prefixsum-c1", T)
     (n,) = _shape(T)
     row = pad(T, (add(n, -1),), (add(n, add(n, -1)),))
-    return folded(Op.Add, _windows(row, n), (1,))
+    return reduced(Op.Add, _windows(row, n), (1,))
 
 
 # arange -----------------------------------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def gather(T: UOp, idx: UOp) -> UOp:
     (K,), (D,) = _shape(T), _shape(idx)
     mask = _matches(K, idx)
     chosen = Op.Where(mask, _repeated(T, 0, (K, D)), nothing(T.dtype, (K, D)))
-    found = folded(Op.Add if _is_number(T) else Op.Max, chosen, (0,))
-    inside = folded(Op.Max, mask, (0,))
+    found = reduced(Op.Add if _is_number(T) else Op.Max, chosen, (0,))
+    inside = reduced(Op.Max, mask, (0,))
     return Op.Where(inside, found, broadcast_to(const(zero_of(T.dtype), T.dtype), (D,)))
 
 
@@ -212,7 +212,7 @@ def scatter_add(T: UOp, idx: UOp, val: UOp) -> UOp:
     _demand(T.dtype is val.dtype and _is_number(T), "uop-scatteradd-c3", T, idx, val)
     (K,), (D,) = _shape(T), _shape(idx)
     chosen = Op.Where(_matches(K, idx), _repeated(val, 1, (K, D)), nothing(T.dtype, (K, D)))
-    return Op.Add(T, folded(Op.Add, _never_empty(chosen), (1,)))
+    return Op.Add(T, reduced(Op.Add, _never_empty(chosen), (1,)))
 
 
 def _never_empty(x: UOp) -> UOp:
@@ -233,11 +233,11 @@ def gather_of_the_source(T: UOp, idx: UOp) -> UOp:
     """The source's listing: T times the mask, summed. 0·∞ and 0·NaN are NaN, in every element."""
     (K,), (D,) = _shape(T), _shape(idx)
     mask = _one_hot_of_the_source(K, idx, T.dtype)
-    return folded(Op.Add, Op.Mul(_repeated(T, 0, (K, D)), mask), (0,))
+    return reduced(Op.Add, Op.Mul(_repeated(T, 0, (K, D)), mask), (0,))
 
 
 def scatter_add_of_the_source(T: UOp, idx: UOp, val: UOp) -> UOp:
     """The source's listing: the mask times val, summed and added to T."""
     (K,), (D,) = _shape(T), _shape(idx)
     mask = _one_hot_of_the_source(K, idx, T.dtype)
-    return Op.Add(T, folded(Op.Add, Op.Mul(mask, _repeated(val, 1, (K, D))), (1,)))
+    return Op.Add(T, reduced(Op.Add, Op.Mul(mask, _repeated(val, 1, (K, D))), (1,)))

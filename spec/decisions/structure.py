@@ -114,9 +114,9 @@ STRUCTURE: tuple[Decision, ...] = (
     Decision(
         "U-34",
         "prefix_sum and arange",
-        "Element i of a prefix sum is the ascending fold of the first i+1 elements, and the prefix sum of nothing is "
-        "nothing. The windows are filled with what a sum does not notice, which is -0.0 for floats. arange counts in "
-        "64 bits and casts once, so that element i is i in every dtype; the positions of gather and scatter_add are "
+        "Element i of a prefix sum is the ascending reduction of the first i+1 elements, and the prefix sum of nothing "
+        "is nothing. The windows are filled with what a sum does not notice, which is -0.0 for floats. arange counts "
+        "in 64 bits and casts once, so that element i is i in every dtype; the positions of gather and scatter_add are "
         "compared as index, where none of them wraps.",
         source="The windows are filled with zeros, which turn a leading -0.0 into +0.0; the ones of arange are added "
         "in the dtype of the result; for n = 0 the sizes are negative.",
@@ -163,13 +163,13 @@ BOUNDS: tuple[Decision, ...] = (
         "Bounds of floats",
         "An interval of floats carries a flag that says whether NaN is possible; 0·∞ and ∞ - ∞ set it. Ends are "
         "rounded to nearest, as the values between them are: rounding is monotonic, so none leaves the interval. They "
-        "are ordered with -0 < +0. A node may be folded to a constant only if both ends are the same bits and NaN is "
+        "are ordered with -0 < +0. A node may be reduced to a constant only if both ends are the same bits and NaN is "
         "excluded.",
     ),
     Decision(
         "U-44",
         "Bounds of Range",
-        "[0, n-1]. For n = 0 the interval is empty: folding a range needs n ≥ 1.",
+        "[0, n-1]. For n = 0 the interval is empty: reducing a range needs n ≥ 1.",
     ),
     Decision(
         "U-45",

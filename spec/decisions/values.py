@@ -87,11 +87,11 @@ VALUES: tuple[Decision, ...] = (
     Decision(
         "U-10",
         "A float reduction has an order",
-        "On integers a Reduce is exact. On floats it is the ascending fold that starts at its first element; several "
-        "axes are one fold in row-major order, and in range form the first range is the outermost. The identity of "
-        "float Add is -0.0, which is what masking uses; the empty reduce is +0.0, 1, or the dtype's least value "
-        "(invalid for index). The tensor layer writes a float sum of more than 256 elements whose axes include the "
-        "last one as a fixed blocked association, so that the order is in the program and not in the schedule. The "
+        "On integers a Reduce is exact. On floats it is the ascending reduction that starts at its first element; "
+        "several axes are one reduction in row-major order, and in range form the first range is the outermost. The "
+        "identity of float Add is -0.0, which is what masking uses; the empty reduce is +0.0, 1, or the dtype's least "
+        "value (invalid for index). The tensor layer writes a float sum of more than 256 elements whose axes include "
+        "the last one as a fixed blocked association, so that the order is in the program and not in the schedule. The "
         "elements, in row-major order, are cut into blocks of 2048. In a block, lane k of 32 adds every 32nd element "
         "from the k-th on, ascending; then the lanes are added, ascending. The sums of the blocks are summed as the "
         "elements are. What does not fill a block is one smaller block, whose sum is added last; its last row of lanes "

@@ -10,7 +10,8 @@ replica is cut where a part is wanted, a Buffer is the storage on that device.
 Two ops move data between devices, and every `Transfer` is recorded:
 
 - a Load to a device sends each target what it does not hold;
-- a Reduce over the shard axis sends each device the parts of the others, and folds all of it there, so that a float
+- a Reduce over the shard axis sends each device the parts of the others, and reduces all of it there, so that a
+float
   sum keeps its order. (Under ``reassociate`` a lowering may send partial sums instead.)
 
 Replicated over the shard axis moves nothing: each device keeps the first slice that it holds. That all slices agree is

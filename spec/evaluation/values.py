@@ -167,8 +167,8 @@ def identity(op: Op, dtype: DType) -> Cell:
     return bool(one) if dtype is bool_ else float(one) if dtype.is_float else one
 
 
-def fold(op: Op, dtype: DType, elements: list[Cell]) -> Cell:
-    """The ascending fold of elements, which starts at the first (U-10)."""
+def reduction(op: Op, dtype: DType, elements: list[Cell]) -> Cell:
+    """The ascending reduction of elements, which starts at the first (U-10)."""
     if INVALID in elements:
         raise EvaluationError("an invalid element is reduced", rule="U-01", where="Reduce")
     if not elements:
@@ -184,14 +184,14 @@ def _reduce(frame: Frame, node: UOp) -> Array:
 
 
 def _reduce_axes(frame: Frame, node: UOp) -> Array:
-    """For each position of the result, one fold over the reduced axes in row-major order."""
+    """For each position of the result, one reduction over the reduced axes in row-major order."""
     source = frame.value(node.src[0])
     shape = tuple(1 if k in node.arg.axes else size for k, size in enumerate(source.shape))
     along = tuple(size if k in node.arg.axes else 1 for k, size in enumerate(source.shape))
     cells = []
     for p in positions(shape):
         row = [source.at(tuple(i + j for i, j in zip(p, q, strict=True))) for q in positions(along)]
-        cells.append(fold(node.arg.op, node.dtype, row))
+        cells.append(reduction(node.arg.op, node.dtype, row))
     return Array(node.dtype, shape, tuple(cells))
 
 
@@ -205,12 +205,12 @@ def _iterations(frame: Frame, loops: tuple[UOp, ...]) -> Iterator[Frame]:
 
 
 def _reduce_ranges(frame: Frame, node: UOp) -> Array:
-    """For each position, one fold over the iterations of the ranges."""
+    """For each position, one reduction over the iterations of the ranges."""
     steps = [inner.value(node.src[0]).elements for inner in _iterations(frame, node.src[1:])]
     shape = frame.shape(node.shape)
     count = len(list(positions(shape)))
     rows = [[step[k] for step in steps] for k in range(count)]
-    return Array(node.dtype, shape, tuple(fold(node.arg.op, node.dtype, row) for row in rows))
+    return Array(node.dtype, shape, tuple(reduction(node.arg.op, node.dtype, row) for row in rows))
 
 
 def bind_sizes(root: UOp, params: Bindings) -> UOp:

@@ -2,8 +2,8 @@
 Adjoints of movement, reduce and memory ops
 ===========================================
 
-What the sources of an op that moves, folds or reads elements receive from the adjoint ``g`` of its value. A law that
-only moves elements serves for two: applied to bools it says which elements are live (`adjoint_schema`).
+What the sources of an op that moves, reductions or reads elements receive from the adjoint ``g`` of its value. A law
+that only moves elements serves for two: applied to bools it says which elements are live (`adjoint_schema`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Groups in shared memory
 =======================
 
-What a Reduce over GROUP_REDUCE axes is on a machine: every member of the group stores what it has folded to a LOCAL
-Buffer, the members meet at a Barrier, and what the Buffer then holds is folded in the order of the members.
+What a Reduce over GROUP_REDUCE axes is on a machine: every member of the group stores what it has reduced to a LOCAL
+Buffer, the members meet at a Barrier, and what the Buffer then holds is reduced in the order of the members.
 `with_local_buffers` writes a kernel so, with the same value bit for bit; the stage Optimize may do it.
 
 In the meaning of a Sink an End is over when all its iterations are. On a machine the iterations of a LOCAL, WARP or
@@ -27,33 +27,35 @@ from soundline.spec.ops.sizes import as_node
 
 
 def is_grouped(node: UOp) -> bool:
-    """Whether a node folds what the members of a group have folded."""
+    """Whether a node reduces what the members of a group have reduced."""
     return node.op is Op.Reduce and any(r.arg.type is AxisType.GROUP_REDUCE for r in node.src[1:])
 
 
 def with_local_buffers(kernel: Kernel) -> UOp:
-    """The Sink of a kernel whose groups store what they fold to LOCAL Buffers."""
+    """The Sink of a kernel whose groups store what they reduce to LOCAL Buffers."""
     sink = kernel.sink
     while True:
-        fold = next((n for n in toposort(sink) if is_grouped(n)), None)
-        if fold is None:
+        reduction = next((n for n in toposort(sink) if is_grouped(n)), None)
+        if reduction is None:
             return sink
-        sink = substitute(sink, {fold: _shared(sink, fold)})
+        sink = substitute(sink, {reduction: _shared(sink, reduction)})
 
 
-def _shared(sink: UOp, fold: UOp) -> UOp:
+def _shared(sink: UOp, reduction: UOp) -> UOp:
     """A Reduce over a group as a LOCAL Buffer, a Barrier, and a Reduce in the order of the members."""
-    value, members = fold.src[0], fold.src[1:]
-    around = sorted((r for r in bodies.free_ranges(fold) if is_thread_axis(r)), key=lambda r: int(r.arg.id))
+    value, members = reduction.src[0], reduction.src[1:]
+    around = sorted(
+        (r for r in bodies.free_ranges(reduction) if is_thread_axis(r)), key=lambda r: int(r.arg.id)
+    )
     count = math.prod(size_of(r) for r in (*around, *members))
-    local = UOp(Op.Buffer, (), BufferArg(_next_slot(sink), count, fold.dtype, _device(sink), "LOCAL"))
+    local = UOp(Op.Buffer, (), BufferArg(_next_slot(sink), count, reduction.dtype, _device(sink), "LOCAL"))
     put: UOp = Op.Store(Op.Index(local, _position([*around, *members])), value)
     for member in reversed(members):
         put = Op.End(put, member)
     readers = [fresh_axis(sink, size_of(r), AxisType.REDUCE, skip) for skip, r in enumerate(members)]
     held = Op.After(local, Op.Barrier(put))
     read = Op.Load(Op.Index(held, _position([*around, *readers])))
-    return UOp(Op.Reduce, (read, *readers), fold.arg)
+    return UOp(Op.Reduce, (read, *readers), reduction.arg)
 
 
 def _position(ranges: Sequence[UOp]) -> UOp:

@@ -2,7 +2,7 @@
 Kernels
 =======
 
-A kernel is a Sink of nests: a Store, or a Group of them, under the Ends of the Ranges around it; its values fold over
+A kernel is a Sink of nests: a Store, or a Group of them, under the Ends of the Ranges around it; its values reduce over
 the Ranges of their Reduces. These Ranges are its *axes*, and each has an AxisType: how its iterations are to run. The
 iterations of LOOP, REDUCE, UPCAST and UNROLL axes are ordered, those of the others are not (U-26), so that a type is a
 promise about dependences before it is a choice of machinery.
@@ -12,8 +12,8 @@ those of the Reduces, an outer Reduce before the ones inside it. A Range that is
 one that is closed by a Reduce is a *reduce axis*. Several nests, or several Reduces, may close one Range: what is done
 to the axis is done in all of them.
 
-A Reduce over GROUP_REDUCE axes folds what each member of the group has folded before: it is a Reduce of its own around
-the Reduce over the other axes, so that the order in which elements are joined is seen in the program.
+A Reduce over GROUP_REDUCE axes reduces what each member of the group has reduced before: it is a Reduce of its own
+around the Reduce over the other axes, so that the order in which elements are joined is seen in the program.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ AXES: dict[AxisType, AxisRow] = {
 KERNEL_CONSTRAINTS: dict[str, str] = {
     "kernel-c1": "it is a Sink without Specials: its axes are Ranges",
     "kernel-c2": "its effects are Stores and AtomicAdds, alone or in Groups, under the Ends of their Ranges",
-    "kernel-c3": "the bound of every Range is a number, or in a running fold i + 1 for a serial axis i around it, or "
-    "in a fold that may not be needed a choice between a number and 0",
+    "kernel-c3": "the bound of every Range is a number, or in a running reduction i + 1 for a serial axis i around it, "
+    "or in a reduction that may not be needed a choice between a number and 0",
     "kernel-c4": "a Range is closed by Ends, or by Reduces, as its AxisType admits",
     "kernel-c5": "memory is read by Loads",
 }
@@ -220,7 +220,7 @@ def problems(sink: UOp) -> list[tuple[str, str]]:
 
 
 def is_running(axis: UOp) -> bool:
-    """Whether an axis folds one element more in each iteration of a serial axis."""
+    """Whether an axis reduces one element more in each iteration of a serial axis."""
     bound = axis.src[0]
     if axis.arg.type is not AxisType.REDUCE or bound.op is not Op.Add:
         return False
@@ -229,7 +229,7 @@ def is_running(axis: UOp) -> bool:
 
 
 def is_optional(axis: UOp) -> bool:
-    """Whether an axis folds, by what a condition says, all that there is or nothing."""
+    """Whether an axis reduces, by what a condition says, all that there is or nothing."""
     bound = axis.src[0]
     if axis.arg.type is not AxisType.REDUCE or bound.op is not Op.Where:
         return False

@@ -9,7 +9,7 @@ where it would change the meaning, or where the licence for what it changes is n
 *Split* puts a new axis of k iterations into an old one of n. Inside of it, the old index is ``outer·k + inner`` and the
 new axis is ``inner``; with `top` the new axis is outside, and the old index is ``new·(n/k) + old``. Either way the two
 run through the old index in ascending order, so that a split alone changes no order. What may change is the type of the
-new axis: unordered iterations may not depend on each other, and the members of a group fold apart.
+new axis: unordered iterations may not depend on each other, and the members of a group reduced apart.
 
 *Swap* exchanges two axes of one nest or of one Reduce. *Nolocals* takes the workgroup away. *Padto* stands in
 `opt_padto`, *TC* in `opt_tc`.
@@ -198,16 +198,16 @@ def _check_order(sink: UOp, axis: UOp, target: AxisType, refusal: Refusal) -> No
 
 def _check_licence(sink: UOp, axis: UOp, condition: int, refusal: Refusal, licences: Collection[str]) -> None:
     """Floats that are added or multiplied in another order need `reassociate` (U-09, U-50)."""
-    for fold in toposort(sink):
-        if fold.op is Op.Reduce and axis in fold.src[1:]:
-            changes = fold.dtype.is_float and fold.arg.op is not Op.Max
+    for reduction in toposort(sink):
+        if reduction.op is Op.Reduce and axis in reduction.src[1:]:
+            changes = reduction.dtype.is_float and reduction.arg.op is not Op.Max
             if changes and "reassociate" not in licences:
-                given = f"a {fold.dtype} {fold.arg.op.name} without it"
+                given = f"a {reduction.dtype} {reduction.arg.op.name} without it"
                 raise refusal.of(condition, given, axis, "grant the licence reassociate")
 
 
 def _grouped(sink: UOp, axis: UOp, value: UOp, rest: UOp, group: UOp) -> UOp:
-    """The Reduces over an axis as a fold of what each member of a group has folded."""
+    """The Reduces over an axis as a reduction of what each member of a group has reduced."""
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         if node is axis:
@@ -215,8 +215,8 @@ def _grouped(sink: UOp, axis: UOp, value: UOp, rest: UOp, group: UOp) -> UOp:
         if node.op is Op.Reduce and axis in node.src[1:]:
             own = tuple(rest if r is axis else r for r in node.src[1:])
             groups = tuple(r for r in own if r.arg.type is AxisType.GROUP_REDUCE)
-            folded = UOp(Op.Reduce, (src[0], *(r for r in own if r not in groups)), node.arg)
-            return UOp(Op.Reduce, (folded, *groups, group), ReduceArg(node.arg.op))
+            reduced = UOp(Op.Reduce, (src[0], *(r for r in own if r not in groups)), node.arg)
+            return UOp(Op.Reduce, (reduced, *groups, group), ReduceArg(node.arg.op))
         return UOp(node.op, src, node.arg, node.tag)
 
     return rebuilt(sink, made)
@@ -236,13 +236,13 @@ def _swap(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str
         for ranges, body in around:
             _check_swap(ranges, body, first, last, refusal)
         return _renested(kernel.sink, first, last)
-    folds = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and {first, last} & set(n.src[1:])]
-    if not folds or not all({first, last} <= set(fold.src[1:]) for fold in folds):
+    reductions = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and {first, last} & set(n.src[1:])]
+    if not reductions or not all({first, last} <= set(reduction.src[1:]) for reduction in reductions):
         raise refusal.of(2, "axes of different nests or Reduces", first)
     _check_licence(kernel.sink, first, 4, refusal, licences)
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
-        if node in folds:
+        if node in reductions:
             return UOp(node.op, (src[0], *_exchanged(node.src[1:], first, last)), node.arg)
         return UOp(node.op, src, node.arg, node.tag)
 

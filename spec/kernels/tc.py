@@ -37,12 +37,12 @@ from soundline.spec.values.tensor_cores import CORES, LANES, Digits, TensorCore,
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A product that a tensor core can compute: its axes, its fold, and its operands."""
+    """A product that a tensor core can compute: its axes, its reduction, and its operands."""
 
     n: UOp
     m: UOp
     k: UOp
-    fold: UOp
+    reduction: UOp
     a: UOp
     b: UOp
 
@@ -72,30 +72,30 @@ def _matched(kernel: Kernel, opt: OptOp, refusal: Refusal, core: TensorCore) -> 
         raise refusal.malformed()
     n, m, k = (refusal.axis(position) for position in opt.axis)
     around = [ranges for ranges, _ in nests(kernel.sink) if {n, m} & set(ranges)]
-    folds = [f for f in toposort(kernel.sink) if f.op is Op.Reduce and k in f.src[1:]]
+    reductions = [f for f in toposort(kernel.sink) if f.op is Op.Reduce and k in f.src[1:]]
     if (
         n is m
         or len(around) != 1
         or not {n, m} <= set(around[0])
-        or len(folds) != 1
-        or folds[0].arg.op is not Op.Add
+        or len(reductions) != 1
+        or reductions[0].arg.op is not Op.Add
     ):
         raise refusal.of(2, "other axes", k)
-    (fold,) = folds
-    if not {n, m} & bodies.free_ranges(fold) or own_storage(kernel.sink):
+    (reduction,) = reductions
+    if not {n, m} & bodies.free_ranges(reduction) or own_storage(kernel.sink):
         raise refusal.of(2, "a reduction apart from the output axes", k)
     for axis in (n, m):
         carried = carried_by(kernel.sink, axis)
         if axis.arg.type not in (AxisType.LOOP, AxisType.GLOBAL) or carried is not False:
             raise refusal.of(6, f"{axis.arg.type.name}, dependence: {carried}", axis)
-    factors = _factors(fold.src[0], core)
-    if factors is None or fold.dtype is not core.accumulator:
-        raise refusal.of(3, repr(fold.src[0]), k)
+    factors = _factors(reduction.src[0], core)
+    if factors is None or reduction.dtype is not core.accumulator:
+        raise refusal.of(3, repr(reduction.src[0]), k)
     free = [bodies.free_ranges(x) for x in factors]
     for a, b in ((0, 1), (1, 0)):
         if n not in free[a] and m not in free[b]:
-            return _Match(n, m, k, fold, factors[a], factors[b])
-    raise refusal.of(4, repr(fold.src[0]), k)
+            return _Match(n, m, k, reduction, factors[a], factors[b])
+    raise refusal.of(4, repr(reduction.src[0]), k)
 
 
 def _factors(product: UOp, core: TensorCore) -> tuple[UOp, UOp] | None:
@@ -137,13 +137,13 @@ def _applied(sink: UOp, match: _Match, core: TensorCore) -> UOp:
     start = neutral(Op.Add, core.accumulator)
     assert start is not None
     wmma = Op.Wmma(a, b, Op.Stack(*[start] * core.c.elements), arg=core.arg)
-    others = tuple(steps.get(r, r) for r in match.fold.src[1:])
-    tile = UOp(Op.Reduce, (Op.Index(wmma, element), *others), match.fold.arg)
+    others = tuple(steps.get(r, r) for r in match.reduction.src[1:])
+    tile = UOp(Op.Reduce, (Op.Index(wmma, element), *others), match.reduction.arg)
     row, column = spelled(core.c, warp, element)
     values = {
         match.m: at(match.m, rows, row),
         match.n: at(match.n, columns, column),
-        match.fold: tile,
+        match.reduction: tile,
     }
     return _renested(sink, match, steps, values, (warp, element))
 

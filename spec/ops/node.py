@@ -169,7 +169,7 @@ class SliceArg:
 
 @dataclass(frozen=True, slots=True)
 class ReduceArg:
-    """The operator of a Reduce and the axes it folds."""
+    """The operator of a Reduce and the axes it reduces."""
 
     op: Op
     axes: tuple[int, ...] = ()

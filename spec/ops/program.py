@@ -210,7 +210,7 @@ _CODEGEN: tuple[Entry, ...] = (
             source("acc", "the accumulator fragment"),
         ),
         "acc + A·B, where each of the 32 lanes of a warp holds a fragment of every matrix. The value here is the "
-        "ascending fold from acc on; the hardware accumulates in an order of its own, within the bound of the "
+        "ascending reduction from acc on; the hardware accumulates in an order of its own, within the bound of the "
         "configuration.",
         arg="config: dims (N, M, K), input dtype, accumulator dtype, device",
         constraints=("A and B have the input dtype", "acc has the accumulator dtype"),

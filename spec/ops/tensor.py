@@ -261,9 +261,9 @@ _REDUCE_OPS: tuple[Entry, ...] = (
         Op.Reduce,
         "reduce",
         (_T, source("r", "ranges to reduce over, in the range form", variadic=True)),
-        "Fold T with Add, Max or Mul along axes (which stay, with size 1) or over ranges. A float fold is "
-        "ascending and starts at its first element; several axes are one fold in row-major order; the first range is "
-        "the outermost. The empty reduce is 0, 1, or the dtype's "
+        "Reduction T with Add, Max or Mul along axes (which stay, with size 1) or over ranges. A float reduction is "
+        "ascending and starts at its first element; several axes are one reduction in row-major order; the first range "
+        "is the outermost. The empty reduce is 0, 1, or the dtype's "
         "least value (invalid for index).",
         arg="op (Add, Max or Mul), axes",
         constraints=(

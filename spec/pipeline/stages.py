@@ -76,8 +76,8 @@ STAGES: dict[str, Stage] = {
             "Optimize",
             "Insert local buffers. Swap and split ranges, and determine which axes are parallel and which are serial.",
             {
-                "the program is a Linear of kernels, whose axes have types that their closers admit; a fold may run up "
-                "to a bound that LOOP axes around it give": programs.is_list_of_scheduled_kernels,
+                "the program is a Linear of kernels, whose axes have types that their closers admit; a reduction may "
+                "run up to a bound that LOOP axes around it give": programs.is_list_of_scheduled_kernels,
                 "no axis whose iterations run at once carries a dependence": programs.is_parallel_where_it_may_be,
                 "a GLOBAL Buffer that is new is a temporary, to which one kernel stores before any reads it": (
                     programs.adds_temporaries_only

@@ -37,7 +37,7 @@ class Abstraction:
     ranges: tuple[UOp, ...]
 
     def at(self, indices: tuple[UOp, ...]) -> UOp:
-        """The expression with these indices for its ranges; no range of an index is captured by a fold inside."""
+        """The expression with these indices for its ranges; no range of an index is captured by a reduction inside."""
         return bind(self.expression, dict(zip(self.ranges, indices, strict=True)))
 
 
@@ -72,7 +72,7 @@ def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     if head in ("lo", "hi"):
         return _bound_node(env, f"{args[0].args[0]}.{head}")
     if head == "over":
-        return _fold(args, env, like)
+        return _reduction(args, env, like)
     if head == "body":
         return _abstraction(env, args[0]).at(tuple(build(a, env, const(0, index)) for a in args[1:]))
     if head == "fresh":
@@ -172,7 +172,7 @@ def _node(op: Op, args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
         case Op.Reduce:
             x = build(args[0], env)
             flags = build_flags(args[2], env, len(x.shape or ()))
-            over = tuple(k for k, folded in enumerate(flags) if folded)
+            over = tuple(k for k, reduced in enumerate(flags) if reduced)
             return UOp(op, (x,), ReduceArg(build_op(args[1], env), over))
         case Op.Reshape | Op.Expand | Op.Pad | Op.Shrink:
             x = build(args[0], env)
@@ -246,7 +246,7 @@ def _repeated(node: UOp, term: Term, like: UOp | None) -> UOp:
     return broadcast_to(node, like.shape)
 
 
-def _fold(args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
+def _reduction(args: tuple[Any, ...], env: Env, like: UOp | None) -> UOp:
     op, expression, *ranges = args
     source = build(expression, env, like)
     return UOp(Op.Reduce, (source, *(build(r, env) for r in ranges)), ReduceArg(build_op(op, env)))
@@ -280,7 +280,7 @@ def _identity(op: Op, dtype: DType) -> UOp:
 
 
 def build_op(term: Any, env: Env) -> Op:
-    """The op that a fold names: one of three, or what its Monoid stands for."""
+    """The op that a reduction names: one of three, or what its Monoid stands for."""
     op = env.bound[term.args[0]] if isinstance(term, Term) else term
     assert isinstance(op, Op)
     return op

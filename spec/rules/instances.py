@@ -4,7 +4,8 @@ Instances of a rule
 
 `goals` enumerates the typed instances of a rule: its dtypes, ranks, permutations, flags, sets of axes and ops. An
 instance has Params for the rule's variables, so that proving it is a statement about two UOps under hypotheses. A range
-that a fold of the left side closes is a Range; a Body is a Param with one axis for each of its ranges, indexed at them.
+that a reduction of the left side closes is a Range; a Body is a Param with one axis for each of its ranges, indexed at
+them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from soundline.spec.rules.choices import Static
 from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.language import Rule, default_dtypes, is_boolean
 from soundline.spec.rules.notation import Term, Variable, named_sizes, show
-from soundline.spec.rules.ranges import folded_ranges
+from soundline.spec.rules.ranges import reduced_ranges
 from soundline.spec.rules.terms import FOLDS, Tensor, subterms
 from soundline.spec.uop import const, loop, param
 from soundline.spec.values.elementwise import ELEMENTWISE
@@ -159,7 +160,7 @@ def dtypes_of(stated: Rule) -> tuple[DType, ...]:
 
 
 def is_about_shapes(stated: Rule) -> bool:
-    """Whether a rule has tensors with symbolic shapes, or folds, which make a value of many."""
+    """Whether a rule has tensors with symbolic shapes, or reductions, which make a value of many."""
     if any(k.kind in ranks.RANKED for k in stated.kinds.values()):
         return True
     terms = (stated.left, stated.right, *stated.given)
@@ -192,7 +193,9 @@ def _choices(stated: Rule, dtype: DType, max_rank: int) -> Iterator[dict[str, An
 
 
 def ops_for(kind: str, dtype: DType) -> tuple[Op, ...]:
-    """The elementwise ops of one or two operands that keep this dtype and have a value; for a Monoid, its folds."""
+    """The elementwise ops of one or two operands that keep this dtype and have a value; for a
+    Monoid, its reductions.
+    """
     if kind == "Monoid":
         return tuple(op for op in FOLDS if not (op is Op.Add and dtype is bool_))
     operands = (const(zero_of(dtype), dtype),) * (1 if kind == "UnaryOp" else 2)
@@ -341,10 +344,10 @@ def _tensor_sizes(leaves: _Leaves, name: str, inside: tuple[object, ...], rank: 
 
 
 def _range(leaves: _Leaves, name: str, stated: Rule, number: int) -> UOp:
-    """A Range where a fold closes it; elsewhere an index of which only the bounds are known."""
+    """A Range where a reduction closes it; elsewhere an index of which only the bounds are known."""
     (size,) = stated.kinds[name].inside
     end = size if isinstance(size, int) else leaves.bound[str(size)]
-    if name in folded_ranges(stated.left):
+    if name in reduced_ranges(stated.left):
         return loop(end, number, AxisType.REDUCE)
     index_ = leaves.param(name, index)
     leaves.hypotheses += [UOp(Op.CmpLe, (const(0, index), index_)), UOp(Op.CmpLt, (index_, as_node(end)))]

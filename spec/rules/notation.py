@@ -150,8 +150,8 @@ def _method_text(op: Op, args: tuple[Any, ...], texts: list[str]) -> str:
     return f"{texts[0]}.{name}({', '.join(rest)})"
 
 
-def _fold_text(args: tuple[Any, ...], texts: list[str]) -> str:
-    """A fold over one range, or over several."""
+def _reduction_text(args: tuple[Any, ...], texts: list[str]) -> str:
+    """A reduction over one range, or over several."""
     over = texts[2] if len(texts) == 3 else _tuple_text(texts[2:])
     named = _FOLDS.get(args[0])
     return f"{named}_over({over}, {texts[1]})" if named else f"reduce_over({texts[0]}, {over}, {texts[1]})"
@@ -175,7 +175,7 @@ _FORMS: dict[str, Callable[[Term, list[str]], str]] = {
     "permuted": lambda term, texts: f"{texts[0]}.permute({texts[1]})",
     "power": lambda term, texts: f"({texts[0]} ** {texts[1]})",
     "invalid": lambda term, texts: "invalid",
-    "over": lambda term, texts: _fold_text(term.args, texts),
+    "over": lambda term, texts: _reduction_text(term.args, texts),
     "fresh": _fresh_text,
 }
 """How the terms are shown that are neither a function of their name nor an op, by head."""

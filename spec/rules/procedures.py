@@ -2,12 +2,12 @@
 Procedural rules
 ================
 
-A rewrite whose right side only a procedure can compute: gcd folding, say, or the collection of like terms of a sum of
+A rewrite whose right side only a procedure can compute: gcd reducing, say, or the collection of like terms of a sum of
 any length. A *procedure* is a Python function from a node, and what is known of nodes, to the node that is to stand in
 its place, or None::
 
     @procedure(Op.Idiv, Op.Mod)
-    def fold_gcd(node: UOp, known: Knowledge) -> UOp | None:
+    def reduction_gcd(node: UOp, known: Knowledge) -> UOp | None:
         ...
 
 No procedure is ever proved as a whole. What a procedure means is what it does, one application at a time, and each

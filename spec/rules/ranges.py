@@ -1,11 +1,11 @@
 """
-Ranges and folds over them
+Ranges and reductions over them
 ==========================
 
-A `Range` counts from 0 up to its size. A fold over a range, written ``sum_over(r, e)``, closes it, as Reduce does in
-the range form; outside of the fold the range has no value. A `Body` is an expression that may depend on ranges:
-``f(r)`` under a fold over r matches any expression, and ``f(e)`` is the same expression at another index. Every other
-variable is the same for all iterations.
+A `Range` counts from 0 up to its size. A reduction over a range, written ``sum_over(r, e)``, closes it, as Reduce does
+in the range form; outside of the reduction the range has no value. A `Body` is an expression that may depend on ranges:
+``f(r)`` under a reduction over r matches any expression, and ``f(e)`` is the same expression at another index. Every
+other variable is the same for all iterations.
 
 To a proof, a Body is an unknown table with one element for each value of its ranges; ``f(e)`` reads it at e, and what
 reads outside of the table is invalid (U-01). So a rule that moves a Body must keep its index within the range, and the
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from soundline.spec.errors import RuleError
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import Term, Variable, show, shown
-from soundline.spec.rules.terms import Monoid, Value, fold_op, subterms, value
+from soundline.spec.rules.terms import Monoid, Value, reduction_op, subterms, value
 
 
 class Range(Value):
@@ -44,7 +44,7 @@ class Body(Term):
 
 
 def reduce_over(op: Monoid | Op, over: Range | tuple[Range, ...], expression: object) -> Value:
-    """The fold of an expression with `op` over a range, or over several of which the first is the outermost."""
+    """The reduction of an expression with `op` over a range, or over several of which the first is the outermost."""
     ranges = over if isinstance(over, tuple) else (over,)
     for r in ranges:
         if not isinstance(r, Range):
@@ -52,7 +52,7 @@ def reduce_over(op: Monoid | Op, over: Range | tuple[Range, ...], expression: ob
                 f"a reduction is over ranges, not over {shown(r)}",
                 hint='annotate the variable Range["n"], or make one for the right side by fresh(size)',
             )
-    return Value("over", (fold_op(op), value(expression), *ranges))
+    return Value("over", (reduction_op(op), value(expression), *ranges))
 
 
 def sum_over(over: Range | tuple[Range, ...], expression: object) -> Value:
@@ -78,18 +78,20 @@ def range_key(r: Term) -> object:
     return r.args[0] if r.head == "var" else r.args[1]
 
 
-def folded_ranges(term: Term) -> set[object]:
-    """The ranges that folds in a term close."""
+def reduced_ranges(term: Term) -> set[object]:
+    """The ranges that reduces in a term close."""
     return {range_key(r) for t in subterms(term) if t.head == "over" for r in t.args[2:]}
 
 
 def free_in(term: Term) -> list[Term]:
-    """The ranges that stand in a term outside of any fold over them. Raises ``RuleError`` where a fold closes twice."""
+    """The ranges that stand in a term outside of any reduction over them. Raises ``RuleError`` where a reduction closes
+    twice.
+    """
     return list(_free(term, frozenset(), set()))
 
 
 def _free(term: Term, closed: frozenset[object], met: set[tuple[int, frozenset[object]]]) -> Iterator[Term]:
-    """The free ranges of a term inside folds over the closed ones; a shared term is looked at once."""
+    """The free ranges of a term inside reductions over the closed ones; a shared term is looked at once."""
     if (id(term), closed) in met:
         return
     met.add((id(term), closed))
@@ -111,7 +113,7 @@ def _free(term: Term, closed: frozenset[object], met: set[tuple[int, frozenset[o
 
 def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:
     """Refuse a rule in which a range stands where it has no value."""
-    folded, free = folded_ranges(left), {range_key(r) for r in free_in(left)}
+    folded, free = reduced_ranges(left), {range_key(r) for r in free_in(left)}
     fresh = [t for t in subterms(left) if t.head == "fresh"]
     if fresh:
         raise RuleError(
@@ -121,7 +123,7 @@ def check_ranges(left: Term, right: Term, conditions: tuple[Term, ...]) -> None:
     _check_side(left, folded & free)
     for term in (right, *conditions):
         _check_side(term, folded)
-        for r in _folded_variables(term):
+        for r in _reduced_variables(term):
             if range_key(r) not in folded:
                 raise RuleError(
                     f"{show(r)} is reduced over, but not on the left side",
@@ -137,7 +139,7 @@ def _check_side(term: Term, without_value: set[object]) -> None:
             )
 
 
-def _folded_variables(term: Term) -> Iterator[Term]:
+def _reduced_variables(term: Term) -> Iterator[Term]:
     for t in subterms(term):
         if t.head == "over":
             yield from (r for r in t.args[2:] if r.head == "var")

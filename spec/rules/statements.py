@@ -65,7 +65,7 @@ def forall(kind: Any, name: str) -> Any:
 
 
 def fresh(size: Any) -> Range:
-    """A new range up to `size`, for a fold on the right side."""
+    """A new range up to `size`, for a reduction on the right side."""
     statement = _current("fresh")
     statement.fresh += 1
     return Range("fresh", (value(size), statement.fresh))

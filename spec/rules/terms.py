@@ -56,8 +56,8 @@ __all__ = [
     "Vector",
     "apply",
     "axes",
-    "fold_op",
     "named_sizes",
+    "reduction_op",
     "show",
     "subterms",
     "value",
@@ -66,7 +66,7 @@ __all__ = [
 
 
 FOLDS = (Op.Add, Op.Max, Op.Mul)
-"""The ops that Reduce folds with, in the order in which the instances of a Monoid are tried."""
+"""The ops that Reduce reduces with, in the order in which the instances of a Monoid are tried."""
 
 
 class Value(Term):
@@ -266,8 +266,8 @@ class Value(Term):
         return Value(Op.Shrink, (self, vector(offset), vector(shape), *more))
 
     def reduce(self, op: Monoid | Op, over: Axes | tuple[int, ...] | int) -> Value:
-        """Fold with `op` along these axes, which stay with size 1."""
-        return Value(Op.Reduce, (self, fold_op(op), axes(over)))
+        """Reduction with `op` along these axes, which stay with size 1."""
+        return Value(Op.Reduce, (self, reduction_op(op), axes(over)))
 
     def sum(self, over: Axes | tuple[int, ...] | int) -> Value:
         """The sum along these axes, which stay with size 1."""
@@ -464,7 +464,7 @@ class BinaryOp(Term):
 
 
 class Monoid(BinaryOp):
-    """Any op that Reduce folds with: Add, Max or Mul, where the dtype has it."""
+    """Any op that Reduce reduces with: Add, Max or Mul, where the dtype has it."""
 
     __slots__ = ()
 
@@ -498,8 +498,8 @@ def vector(x: object) -> Vector:
     raise RuleError(f"a shape or an offset is needed, not {shown(x)}", hint="annotate it Shape or Offset")
 
 
-def fold_op(op: object) -> Monoid | Op:
-    """`op` as what Reduce folds with: a Monoid, or one of the three ops."""
+def reduction_op(op: object) -> Monoid | Op:
+    """`op` as what Reduce reduces with: a Monoid, or one of the three ops."""
     if isinstance(op, Monoid) or (isinstance(op, Op) and op in FOLDS):
         return op
     raise RuleError(

@@ -3,7 +3,7 @@ Vocabulary of rules
 ===================
 
 The functions with which sides and conditions are written, beside the operators and methods of `terms`, and beside the
-folds over ranges, which are the chapter `ranges`.
+reductions over ranges, which are the chapter `ranges`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ from soundline.spec.rules.choices import (
     permutation,
 )
 from soundline.spec.rules.notation import Term, show
-from soundline.spec.rules.terms import BinaryOp, Monoid, UnaryOp, Value, Vector, apply, fold_op, value, vector
+from soundline.spec.rules.terms import (
+    BinaryOp,
+    Monoid,
+    UnaryOp,
+    Value,
+    Vector,
+    apply,
+    reduction_op,
+    value,
+    vector,
+)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -129,8 +139,8 @@ def subset(a: Axes, b: Axes) -> Static:
 
 
 def identity(op: Monoid | Op) -> Value:
-    """The value of folding nothing with `op` (U-10). Its dtype is that of the operand beside it, as of a number."""
-    return Value("identity", (fold_op(op),))
+    """The value of reducing nothing with `op` (U-10). Its dtype is that of the operand beside it, as of a number."""
+    return Value("identity", (reduction_op(op),))
 
 
 def lossless(source: DTypeTerm | DType, target: DTypeTerm | DType) -> Static:

@@ -203,7 +203,7 @@ def operand_value(core: TensorCore, x: Element) -> Element:
 
 
 def multiply_accumulate(core: TensorCore, a: Matrix, b: Matrix, c: Matrix) -> list[list[Cell]]:
-    """c + a·b, each element the ascending fold from the accumulator on; ⊥ where anything it needs is ⊥."""
+    """c + a·b, each element the ascending reduction from the accumulator on; ⊥ where anything it needs is ⊥."""
     columns = list(zip(*b, strict=True))
     return [
         [_dot(core, row, column, start) for column, start in zip(columns, starts, strict=True)]

@@ -283,16 +283,16 @@ def bitcast(m: Maker) -> UOp:
     return Op.Bitcast(m.grown(dtype, shape, 1), arg=target)  # type: ignore[no-any-return]
 
 
-def folded(m: Maker) -> UOp:
+def reduced(m: Maker) -> UOp:
     dtype = m.one(*STORED)
-    fold = m.one(*((Op.Max, Op.Mul) if dtype is bool_ else (Op.Add, Op.Max, Op.Mul)))
+    reduction = m.one(*((Op.Max, Op.Mul) if dtype is bool_ else (Op.Add, Op.Max, Op.Mul)))
     if not m.draw(st.booleans()):
         shape = m.shape()
         axes = tuple(k for k in range(len(shape)) if m.draw(st.booleans()))
-        return Op.Reduce(m.grown(dtype, shape, 1), arg=ReduceArg(fold, axes))  # type: ignore[no-any-return]
+        return Op.Reduce(m.grown(dtype, shape, 1), arg=ReduceArg(reduction, axes))  # type: ignore[no-any-return]
     size = m.draw(st.integers(0, 3))
     r = m.loop(size, AxisType.REDUCE)
-    return Op.Reduce(Op.Index(m.grown(dtype, (size,), 1), r), r, arg=ReduceArg(fold))  # type: ignore[no-any-return]
+    return Op.Reduce(Op.Index(m.grown(dtype, (size,), 1), r), r, arg=ReduceArg(reduction))  # type: ignore[no-any-return]
 
 
 def called(op: Op) -> Step:
@@ -433,7 +433,7 @@ STEPS: dict[Op, Step] = {
     Op.Replicated: replicated,
     Op.Slice: sliced,
     Op.Bitcast: bitcast,
-    Op.Reduce: folded,
+    Op.Reduce: reduced,
     Op.Function: called(Op.Function),
     Op.Call: called(Op.Call),
     Op.Tuple: tupled,

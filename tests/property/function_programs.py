@@ -60,7 +60,7 @@ class Builder:
                 a, b = self.scalar(steps - 2), self.scalar(steps - 2)
                 return Op.Where(Op.CmpLt(a, b), a, self.leaf())
             case "loop":
-                return self.folded(steps)
+                return self.reduced(steps)
             case "element":
                 return self.element()
             case "call":
@@ -80,7 +80,7 @@ class Builder:
         fits = Op.CmpLt(at, const(1, index))
         return Op.Index(x, Op.Where(fits, at, const(0, index)))
 
-    def folded(self, steps: int, *, calling: bool = False) -> UOp:
+    def reduced(self, steps: int, *, calling: bool = False) -> UOp:
         """A Reduce over one or two loops, of few ids, one of which may bound the other."""
         loops: list[UOp] = []
         for _ in range(self.draw(st.integers(1, 2))):
@@ -107,7 +107,7 @@ class Builder:
             [SIZE],
             self.depth + 1,
         )
-        bodies = Op.Tuple(inner.scalar(steps - 1), Op.Add(inner.leaves[0], inner.folded(steps - 1)))
+        bodies = Op.Tuple(inner.scalar(steps - 1), Op.Add(inner.leaves[0], inner.reduced(steps - 1)))
         size = self.draw(st.integers(1, 3))
         vector = expand(reshape(self.scalar(steps - 2), (1,)), (size,))
         known = [v for v in self.vectors if v.shape == (size,)]
@@ -128,4 +128,4 @@ def programs(draw: st.DrawFn, steps: int = 4) -> UOp:
     kind = draw(st.integers(0, 2))
     if kind == 0:
         return outer.scalar(steps)
-    return outer.folded(steps, calling=True)
+    return outer.reduced(steps, calling=True)

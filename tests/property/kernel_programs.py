@@ -73,8 +73,8 @@ def copy_kernel(dtype: DType, m: int, n: int, kind: AxisType = L) -> Kernel:
     return kernel(nest(store(out, Op.Max(value, value), (i, n), (j, 1)), i, j))
 
 
-def fold_kernel(op: Op, dtype: DType, m: int, n: int, *, kind: AxisType = L, body: Any = None) -> Kernel:
-    """out[i] = the fold over j of body(x[i, j])."""
+def reduction_kernel(op: Op, dtype: DType, m: int, n: int, *, kind: AxisType = L, body: Any = None) -> Kernel:
+    """out[i] = the reduction over j of body(x[i, j])."""
     i, j = loop(m, 0, kind), loop(n, 1, R)
     x, out = buffer(0, m * n, dtype), buffer(1, m, dtype)
     value = load(x, (i, n), (j, 1))
@@ -83,8 +83,8 @@ def fold_kernel(op: Op, dtype: DType, m: int, n: int, *, kind: AxisType = L, bod
     )
 
 
-def two_folds_kernel(op: Op, dtype: DType, m: int, n: int) -> Kernel:
-    """out[0] = the fold over i and j of x[i, j]."""
+def two_reductions_kernel(op: Op, dtype: DType, m: int, n: int) -> Kernel:
+    """out[0] = the reduction over i and j of x[i, j]."""
     i, j = loop(m, 0, R), loop(n, 1, R)
     x, out = buffer(0, m * n, dtype), buffer(1, 1, dtype)
     return kernel(store(out, Op.Reduce(load(x, (i, n), (j, 1)), i, j, arg=ReduceArg(op))))
@@ -152,14 +152,14 @@ def cases(draw: st.DrawFn, *, whole: bool = False) -> Case:
     """A random kernel with contents."""
     m, n = draw(st.integers(1, 6)), draw(st.integers(1, 6))
     dtype = draw(st.sampled_from((int8, int32, float16, float32, bool_)))
-    folds = (Op.Max, Op.Mul) if dtype is bool_ else (Op.Max, Op.Mul, Op.Add)
+    reductions = (Op.Max, Op.Mul) if dtype is bool_ else (Op.Max, Op.Mul, Op.Add)
     kind = draw(st.sampled_from((L, G)))
-    op = draw(st.sampled_from(folds))
+    op = draw(st.sampled_from(reductions))
     number = dtype if dtype is not bool_ else int32
     makers = (
         lambda: copy_kernel(dtype, m, n, kind),
-        lambda: fold_kernel(op, dtype, m, n, kind=kind),
-        lambda: two_folds_kernel(op, dtype, m, n),
+        lambda: reduction_kernel(op, dtype, m, n, kind=kind),
+        lambda: two_reductions_kernel(op, dtype, m, n),
         lambda: nested_kernel(number, m, n),
         lambda: scan_kernel(dtype, m, n),
         lambda: two_stores_kernel(dtype, m, n),

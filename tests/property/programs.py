@@ -193,7 +193,7 @@ def ternary(draw: st.DrawFn, x: UOp, pool: list[UOp]) -> UOp:
 
 @st.composite
 def reduced(draw: st.DrawFn, x: UOp) -> UOp:
-    """A fold over some axes."""
+    """A reduction over some axes."""
     axes = tuple(k for k in range(_rank(x)) if draw(st.booleans()))
     ops = (Op.Max, Op.Mul) if x.dtype is bool_ else (Op.Add, Op.Max, Op.Mul)
     return Op.Reduce(x, arg=ReduceArg(draw(st.sampled_from(ops)), axes))

@@ -1,4 +1,4 @@
-"""Random programs of the shapes that lowering looks for: products, folds along and across memory, windows, scans,
+"""Random programs of the shapes that lowering looks for: products, reductions along and across memory, windows, scans,
 gathers, transposes, and values that are used twice; over any dtype, or over whole numbers that no order can round.
 """
 
@@ -65,7 +65,7 @@ class Builder:
         return self.draw(st.sampled_from([n for n in (1, 2, 3, 4, 5, 7, 8, 9, 10, 13) if n >= least]))
 
     def product(self, x: UOp) -> UOp | None:
-        """x[…, m, k] and another matrix, by a fold over k; the other one may be transposed in memory."""
+        """x[…, m, k] and another matrix, by a reduction over k; the other one may be transposed in memory."""
         *outer, m, k = shape_of(x)
         n = self.size(self.draw(st.sampled_from((1, 4))))
         if math.prod(outer) * m * k * n > 8 * MOST or x.dtype is bool_ or k * self.most[x] * 3 > EXACT:
@@ -76,16 +76,16 @@ class Builder:
         rank = len(outer)
         left = expand(reshape(x, (*outer, m, k, 1)), (*outer, m, k, n))
         right = expand(reshape(other, (*([1] * rank), 1, k, n)), (*outer, m, k, n))
-        fold = Op.Add if self.whole else self.draw(st.sampled_from((Op.Add, Op.Add, Op.Add, Op.Max)))
-        total = Op.Reduce(Op.Mul(left, right), arg=ReduceArg(fold, (rank + 1,)))
+        reduction = Op.Add if self.whole else self.draw(st.sampled_from((Op.Add, Op.Add, Op.Add, Op.Max)))
+        total = Op.Reduce(Op.Mul(left, right), arg=ReduceArg(reduction, (rank + 1,)))
         return self.noted(reshape(total, (*outer, m, n)), k * self.most[x] * 3)
 
     def noted(self, made: UOp, most: int) -> UOp:
         self.most[made] = most
         return made
 
-    def folded(self, x: UOp) -> UOp:
-        """A fold over some axes."""
+    def reduced(self, x: UOp) -> UOp:
+        """A reduction over some axes."""
         shape = shape_of(x)
         axes = tuple(k for k in range(len(shape)) if self.draw(st.booleans()))
         ops = (Op.Max,) if x.dtype is bool_ else (Op.Add, Op.Max)
@@ -96,14 +96,14 @@ class Builder:
         return self.noted(Op.Reduce(x, arg=ReduceArg(op, axes)), self.most[x] * max(length, 1))
 
     def apart(self, x: UOp) -> UOp | None:
-        """x beside a fold of itself, as in a softmax."""
+        """x beside a reduction of itself, as in a softmax."""
         shape = shape_of(x)
         if not shape or x.dtype is bool_ or 0 in shape:
             return None
         axis = self.draw(st.integers(0, len(shape) - 1))
-        fold = Op.Reduce(x, arg=ReduceArg(self.draw(st.sampled_from((Op.Add, Op.Max))), (axis,)))
+        reduction = Op.Reduce(x, arg=ReduceArg(self.draw(st.sampled_from((Op.Add, Op.Max))), (axis,)))
         most = self.most[x] * (shape[axis] + 1)
-        other = expand(fold, shape)
+        other = expand(reduction, shape)
         return self.noted(Op.Sub(x, other) if self.draw(st.booleans()) else Op.Add(other, x), most)
 
     def scanned(self, x: UOp) -> UOp | None:
@@ -152,7 +152,7 @@ class Builder:
         return self.noted(self.draw(moved(x)), self.most[x])
 
 
-STEPS = ("product", "product", "folded", "apart", "scanned", "gathered", "windowed", "shifted", "shifted")
+STEPS = ("product", "product", "reduced", "apart", "scanned", "gathered", "windowed", "shifted", "shifted")
 
 
 @st.composite
@@ -171,7 +171,7 @@ def shaped(draw: st.DrawFn, whole: bool = False, steps: int = 4) -> list[UOp]:
         kind = draw(st.sampled_from((*STEPS, "elementwise", "elementwise")))
         kind = first if step == 0 and first != "any" else kind
         if kind == "product" and len(shape_of(x)) < 2:
-            kind = "folded"
+            kind = "reduced"
         made = build.elementwise(x, pool) if kind == "elementwise" else getattr(build, kind)(x)
         if (
             made is not None

@@ -185,7 +185,12 @@ def features(made: Lowered) -> set[str]:
     scans = [n for n in toposort(optimized) if n.op is Op.Range and n.src[0].op is not Op.Const]
     new = _slots(optimized) - _slots(made.stages["rangeify"])
     arena = any(n.op is Op.Slice for n in toposort(made.stages["plan"]))
-    told = {"running folds": scans, "packing": new, "vectors": "vector_size" in made.source, "arena": arena}
+    told = {
+        "running reductions": scans,
+        "packing": new,
+        "vectors": "vector_size" in made.source,
+        "arena": arena,
+    }
     return found | {name for name, there in told.items() if there}
 
 

@@ -79,7 +79,7 @@ def test_long_float_sums_have_the_order_of_the_graph(length: int) -> None:
     ("m", "k", "n"),
     [(8, 5, 32), (9, 5, 33), (7, 64, 31), (1, 9, 300), (300, 9, 1), (16, 1, 64), (23, 17, 100)],
 )
-def test_matrix_products_are_the_ascending_fold(m: int, k: int, n: int) -> None:
+def test_matrix_products_are_the_ascending_reduction(m: int, k: int, n: int) -> None:
     rng = np.random.default_rng(m * k * n)
     a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
     total = a[:, :1] * b[:1]
@@ -90,7 +90,7 @@ def test_matrix_products_are_the_ascending_fold(m: int, k: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
-def test_several_axes_are_one_fold_in_row_major_order(axes: tuple[int, int]) -> None:
+def test_several_axes_are_one_reduction_in_row_major_order(axes: tuple[int, int]) -> None:
     x = np.random.default_rng(5).standard_normal((6, 7, 3)).astype(np.float32)
     rows = x.reshape(42, 3)
     total = rows[0]

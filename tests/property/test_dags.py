@@ -171,10 +171,10 @@ def test_a_bitcast_comes_back_where_nothing_is_nan(case: Case, data: st.DataObje
 @MORE
 @given(cases().filter(lambda c: c.root.dtype is not index), st.data())
 def test_a_reduce_splits(case: Case, data: st.DataObject) -> None:
-    """A fold along an axis is the fold of its parts, in order, where the op is associative on the dtype."""
+    """A reduction along an axis is the reduction of its parts, in order, where the op is associative on the dtype."""
     shape = numbers(case)
     dtype = case.root.dtype
-    fold = data.draw(st.sampled_from((Op.Max,) if dtype in floats else (Op.Max, Op.Mul)))
+    reduction = data.draw(st.sampled_from((Op.Max,) if dtype in floats else (Op.Max, Op.Mul)))
     if not shape:
         return
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -185,9 +185,9 @@ def test_a_reduce_splits(case: Case, data: st.DataObject) -> None:
         shrink(case.root, start, tuple(length if k == axis else s for k, s in enumerate(shape)))
         for start, length in zip(starts, lengths, strict=True)
     ]
-    whole = Op.Reduce(case.root, arg=ReduceArg(fold, (axis,)))
-    folded = [Op.Reduce(p, arg=ReduceArg(fold, (axis,))) for p in parts]
-    assert value(case, whole) == value(case, UOp(fold, tuple(folded)))
+    whole = Op.Reduce(case.root, arg=ReduceArg(reduction, (axis,)))
+    reduced = [Op.Reduce(p, arg=ReduceArg(reduction, (axis,))) for p in parts]
+    assert value(case, whole) == value(case, UOp(reduction, tuple(reduced)))
 
 
 @MORE

@@ -61,7 +61,7 @@ def _like(draw: Draw, x: UOp, nodes: list[UOp]) -> UOp:
     return draw(st.sampled_from([n for n in nodes if n.shape == x.shape]))
 
 
-def _fold(op: Op) -> Callable[[Draw, UOp, list[UOp]], UOp]:
+def _reduction(op: Op) -> Callable[[Draw, UOp, list[UOp]], UOp]:
     return lambda draw, x, nodes: Op.Reduce(x, arg=ReduceArg(op, _axes(draw, len(shape_of(x)))))
 
 
@@ -129,8 +129,8 @@ STEPS: dict[str, Callable[[Draw, UOp, list[UOp]], UOp]] = {
     "Shrink": _shrunk,
     "Index": _indexed,
     "Stack": lambda draw, x, nodes: Op.Stack(x, _like(draw, x, nodes)),
-    "Sum": _fold(Op.Add),
-    "Product": _fold(Op.Mul),
+    "Sum": _reduction(Op.Add),
+    "Product": _reduction(Op.Mul),
     "Where": _selected,
     "Function": _called,
     "Load": lambda draw, x, nodes: Op.Load(x, arg=LoadArg(device="CUDA")),

@@ -68,7 +68,7 @@ def max_of_padded() -> Sides:
 
 
 @_stated(int32)
-def folded_axes_permuted_the_wrong_way() -> Sides:
+def reduced_axes_permuted_the_wrong_way() -> Sides:
     x, a, p = forall(Tensor, "x"), forall(Axes, "a"), forall(Perm, "p")
     return x.permute(p).sum(a), x.sum(a.permute(p)).permute(p)
 
@@ -112,7 +112,7 @@ def permuted_five_axes() -> Sides:
 WRONG = (
     two_sums_of_floats_as_one,
     max_of_padded,
-    folded_axes_permuted_the_wrong_way,
+    reduced_axes_permuted_the_wrong_way,
     one_of_two_flips,
     zeros_of_both_signs,
     tail_of_a_split_left_out,

@@ -266,7 +266,7 @@ def test_reductions_of_whole_numbers_are_those_of_numpy(data: st.DataObject, x: 
     arrays([float16, float32], st.tuples(st.integers(0, 2), st.integers(0, 4))),
     st.sampled_from([Op.Add, Op.Max]),
 )
-def test_reducing_axes_or_ranges_is_one_fold(x: Array, op: Op) -> None:
+def test_reducing_axes_or_ranges_is_one_reduction(x: Array, op: Op) -> None:
     i, j = loop(x.shape[0], 0), loop(x.shape[1], 1)
     over_axes = Op.Reduce(leaf(x), arg=ReduceArg(op, (0, 1)))
     over_ranges = Op.Reduce(Op.Index(leaf(x), i, j), i, j, arg=ReduceArg(op))

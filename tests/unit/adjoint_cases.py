@@ -156,7 +156,7 @@ def check_exactly(case: Case) -> None:
 # The cases --------------------------------------------------------------------------------------------------------
 
 
-def folded(op: Op, *axes: int) -> Callable[[UOp], UOp]:
+def reduced(op: Op, *axes: int) -> Callable[[UOp], UOp]:
     return lambda x: Op.Reduce(x, arg=ReduceArg(op, axes))
 
 
@@ -186,7 +186,7 @@ def in_a_function(body: Callable[..., UOp]) -> Callable[..., UOp]:
 def magnified(x: UOp) -> UOp:
     """The product of x with two numbers, whose product is infinite in the second place."""
     rows = Op.Stack(x, tensor([1.5, 2.0**600], float64), tensor([0.5, 2.0**600], float64))
-    return reshape(folded(Op.Mul, 0)(rows), (2,))
+    return reshape(reduced(Op.Mul, 0)(rows), (2,))
 
 
 def stored(x: UOp) -> UOp:
@@ -265,18 +265,18 @@ MOVED: tuple[Case, ...] = (
     Case(Op.After, stored, PAIR[:1]),
 )
 
-FOLDED: tuple[Case, ...] = (
-    Case(Op.Reduce, folded(Op.Add, 1), (GRID,), exact=True, name="sum"),
-    Case(Op.Reduce, folded(Op.Add), (GRID,), exact=True, name="sum of nothing"),
-    Case(Op.Reduce, folded(Op.Add, 1, 0), (GRID,), exact=True, name="sum of all"),
-    Case(Op.Reduce, folded(Op.Mul, 1), (GRID,), exact=True, name="product"),
-    Case(Op.Reduce, folded(Op.Mul, 0), (GRID,), exact=True, name="product of columns"),
-    Case(Op.Reduce, folded(Op.Mul, 1, 0), (GRID,), exact=True, name="product of all"),
-    Case(Op.Reduce, folded(Op.Mul), (GRID,), exact=True, name="product of nothing"),
-    Case(Op.Reduce, folded(Op.Mul, 1), ([[1.5, 0.0, 2.0]],), exact=True, name="one zero"),
-    Case(Op.Reduce, folded(Op.Mul, 1), ([[0.0, 0.0, 2.0]],), exact=True, name="two zeros"),
-    Case(Op.Reduce, folded(Op.Max, 1), (GRID,), exact=True, name="maximum"),
-    Case(Op.Reduce, folded(Op.Max, 0, 1), (GRID,), exact=True, name="maximum of all"),
+REDUCED: tuple[Case, ...] = (
+    Case(Op.Reduce, reduced(Op.Add, 1), (GRID,), exact=True, name="sum"),
+    Case(Op.Reduce, reduced(Op.Add), (GRID,), exact=True, name="sum of nothing"),
+    Case(Op.Reduce, reduced(Op.Add, 1, 0), (GRID,), exact=True, name="sum of all"),
+    Case(Op.Reduce, reduced(Op.Mul, 1), (GRID,), exact=True, name="product"),
+    Case(Op.Reduce, reduced(Op.Mul, 0), (GRID,), exact=True, name="product of columns"),
+    Case(Op.Reduce, reduced(Op.Mul, 1, 0), (GRID,), exact=True, name="product of all"),
+    Case(Op.Reduce, reduced(Op.Mul), (GRID,), exact=True, name="product of nothing"),
+    Case(Op.Reduce, reduced(Op.Mul, 1), ([[1.5, 0.0, 2.0]],), exact=True, name="one zero"),
+    Case(Op.Reduce, reduced(Op.Mul, 1), ([[0.0, 0.0, 2.0]],), exact=True, name="two zeros"),
+    Case(Op.Reduce, reduced(Op.Max, 1), (GRID,), exact=True, name="maximum"),
+    Case(Op.Reduce, reduced(Op.Max, 0, 1), (GRID,), exact=True, name="maximum of all"),
 )
 
 CALLED: tuple[Case, ...] = (
@@ -336,7 +336,7 @@ NOT_READ: tuple[Case, ...] = (
     Case(Op.Max, lambda x, c: Op.Max(Op.Neg(Op.Recip(Op.Mul(x, x))), c), ([0.0, 1.0], [2.0, -3.0])),
     Case(
         Op.Reduce,
-        lambda x: folded(Op.Max, 0)(Op.Neg(Op.Recip(Op.Mul(x, x)))),
+        lambda x: reduced(Op.Max, 0)(Op.Neg(Op.Recip(Op.Mul(x, x)))),
         ([0.0, 1.0, 0.5],),
         name="maximum",
     ),

@@ -1,5 +1,5 @@
 """
-Rules about folds that are right
+Rules about reductions that are right
 ================================
 
 Reduce along axes and over ranges, on integers, bools, floats in order, floats under a licence, and maxima. Each must

@@ -1,5 +1,5 @@
 """
-Rules about folds that are wrong
+Rules about reductions that are wrong
 ================================
 
 Most are a rule of `folds_right` without its condition, at a dtype where it does not hold, or with one thing exchanged.

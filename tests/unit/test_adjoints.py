@@ -59,15 +59,15 @@ from soundline.spec.uop import (
     toposort,
 )
 
-from .adjoint_cases import CALLED, FOLDED, MOVED, NOT_READ, SMOOTH, Case, check, folded, mask, number
+from .adjoint_cases import CALLED, MOVED, NOT_READ, REDUCED, SMOOTH, Case, check, mask, number, reduced
 
 NAN, INF = math.nan, math.inf
-CASES = (*SMOOTH, *MOVED, *FOLDED, *CALLED, *NOT_READ)
+CASES = (*SMOOTH, *MOVED, *REDUCED, *CALLED, *NOT_READ)
 
 
 def total(x: UOp) -> UOp:
     """The sum of all elements, as a scalar."""
-    return reshape(folded(Op.Add, *range(len(x.shape or ())))(x), ())
+    return reshape(reduced(Op.Add, *range(len(x.shape or ())))(x), ())
 
 
 def taken(y: UOp, x: UOp, *bound: Any, seed: Any = None) -> list[float]:
@@ -287,7 +287,7 @@ def check_ties() -> None:
     assert taken(Op.Max(a, b), b, left, right, seed=seed) == [4.0, 4.0, 1.0, 3.0]
     rows = [[2.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 3.0]]
     x = param(0, float64, (2, 4))
-    greatest = folded(Op.Max, 1)(x)
+    greatest = reduced(Op.Max, 1)(x)
     assert taken(greatest, x, rows, seed=[[1.0], [6.0]]) == [0.0, 0.5, 0.5, 0.0, 1.5, 1.5, 1.5, 1.5]
     assert taken(Op.Max(a, a), a, left, seed=seed) == seed
 
@@ -300,16 +300,16 @@ def test_three_equal_greatest_elements_receive_the_rounded_third() -> None:
     for dtype in floats:
         x = param(0, dtype, (3,))
         third = evaluate(Op.Div(const(1.0, dtype), const(3.0, dtype))).item()
-        assert taken(reshape(folded(Op.Max, 0)(x), ()), x, [2.0, 2.0, 2.0]) == [third] * 3
+        assert taken(reshape(reduced(Op.Max, 0)(x), ()), x, [2.0, 2.0, 2.0]) == [third] * 3
 
 
 def test_more_ties_than_a_narrow_float_can_count() -> None:
     """Adding ones, float8_e4m3fn stops at 16: the ties are counted as integers."""
     x = param(0, float8_e4m3fn, (32,))
-    y = reshape(folded(Op.Max, 0)(x), ())
+    y = reshape(reduced(Op.Max, 0)(x), ())
     assert taken(y, x, [1.0] * 32) == [0.03125] * 32
     x = param(0, float8_e4m3fn, (512,))  # a count above the greatest number, 448
-    y = folded(Op.Max, 0)(x)
+    y = reduced(Op.Max, 0)(x)
     assert taken(y, x, [1.0] * 512, seed=[64.0]) == [0.125] * 512
 
 
@@ -317,7 +317,7 @@ def test_nan_shares_like_a_tie() -> None:
     a, b = param(0, float64, (2,)), param(1, float64, (2,))
     assert taken(Op.Max(a, b), a, [NAN, 1.0], [1.0, NAN], seed=[1.0, 1.0]) == [0.5, 0.5]
     x = param(0, float64, (4,))
-    assert taken(reshape(folded(Op.Max, 0)(x), ()), x, [1.0, NAN, 5.0, 0.0]) == [0.25] * 4
+    assert taken(reshape(reduced(Op.Max, 0)(x), ()), x, [1.0, NAN, 5.0, 0.0]) == [0.25] * 4
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_nan_shares_like_a_tie() -> None:
 )
 def test_a_product_passes_the_product_of_the_others(x: list[float], wanted: list[float]) -> None:
     p = param(0, float64, (len(x),))
-    found = taken(reshape(folded(Op.Mul, 0)(p), ()), p, np.array(x, dtype=np.float64))
+    found = taken(reshape(reduced(Op.Mul, 0)(p), ()), p, np.array(x, dtype=np.float64))
     assert np.array_equal(found, wanted, equal_nan=True)
 
 
@@ -348,13 +348,13 @@ def test_the_others_and_the_diagonal() -> None:
 def test_the_product_of_the_others_ascends() -> None:
     """Of 2^700, 2^700, 2^-700 and x only the ascending order overflows."""
     x = param(0, float64, (4,))
-    y = reshape(folded(Op.Mul, 0)(x), ())
+    y = reshape(reduced(Op.Mul, 0)(x), ())
     assert taken(y, x, [2.0**700, 2.0**700, 2.0**-700, 1.0])[3] == INF
     assert taken(y, x, [1.0, 2.0**700, 2.0**-700, 2.0**700])[0] == 2.0**700
     rows = [[1.0, 2.0**700, 2.0**-700], [2.0**700, 1.0, 1.0]]
     p = param(0, float64, (2, 3))
     for axes in ((0, 1), (1, 0)):
-        found = taken(reshape(folded(Op.Mul, *axes)(p), ()), p, rows)
+        found = taken(reshape(reduced(Op.Mul, *axes)(p), ()), p, rows)
         assert found[0] == 2.0**700
 
 
@@ -593,7 +593,7 @@ N = param(7, index, (), bounds=(1, 9))
 @pytest.mark.parametrize("op", [Op.Add, Op.Mul, Op.Max])
 def test_a_gradient_over_symbolic_sizes(op: Op) -> None:
     x = param(0, float64, (N, 2))
-    y = total(folded(op, 0)(Op.Mul(x, x)))
+    y = total(reduced(op, 0)(Op.Mul(x, x)))
     values = np.array([[1.0, 2.0], [3.0, 1.5], [0.5, 4.0]])
     (found,) = gradient(y, [x])
     theirs = {

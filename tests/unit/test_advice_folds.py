@@ -1,4 +1,4 @@
-"""Advice on rules with folds, sets of axes, bodies and claims. Annotations are objects here: they hold texts."""
+"""Advice on rules with reductions, sets of axes, bodies and claims. Annotations are objects here: they hold texts."""
 
 # ruff: noqa: F821
 
@@ -19,12 +19,12 @@ QUICK = Budget().share(0.3)
 
 
 @rule(dtypes=[int32])
-def folded_twice(x: Tensor, a: Axes, b: Axes):
+def reduced_twice(x: Tensor, a: Axes, b: Axes):
     return x.sum(a).sum(b), x.sum(a ^ b)
 
 
 @rule(dtypes=[index])
-def folded_constant(r: Range["n"], n: Size, c: Value):
+def reduced_constant(r: Range["n"], n: Size, c: Value):
     return sum_over(r, c), c
 
 
@@ -46,22 +46,22 @@ def mul_one(x: Value):
 @pytest.mark.parametrize(
     ("stated", "wanted"),
     [
-        (folded_twice, {"no_flags(a & b)", "disjoint(a, b)"}),
-        (folded_constant, {"n == 1", "c == 0"}),
+        (reduced_twice, {"no_flags(a & b)", "disjoint(a, b)"}),
+        (reduced_constant, {"n == 1", "c == 0"}),
         (in_its_row, {"c > 0"}),
     ],
     ids=lambda x: x.id if isinstance(x, Rule) else "",
 )
-def test_folds_axes_and_claims_have_conditions_too(stated: Rule, wanted: set[str]) -> None:
+def test_reductions_axes_and_claims_have_conditions_too(stated: Rule, wanted: set[str]) -> None:
     found, missing = weakest(stated, QUICK)
     assert set(missing.weakest) & wanted
     assert all(prove(with_conditions(stated, conditions)).verdict == "proved" for conditions in found)
 
 
 def test_the_grammar_speaks_of_sets_of_axes_and_not_of_ranges() -> None:
-    said = {condition_text(c) for c in literals(folded_twice, (int32,))}
+    said = {condition_text(c) for c in literals(reduced_twice, (int32,))}
     assert {"no_flags(a & b)", "a == b"} <= said
-    assert not any("r " in condition_text(c) for c in literals(folded_constant, (index,)))
+    assert not any("r " in condition_text(c) for c in literals(reduced_constant, (index,)))
 
 
 def test_rules_with_bodies_are_left_out_of_the_order_and_named() -> None:

@@ -1,4 +1,4 @@
-"""Whether any or all is true: folds of bools go in vectors of whole numbers."""
+"""Whether any or all is true: reductions of bools go in vectors of whole numbers."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_nan_is_not_equal_to_itself() -> None:
     assert not small
 
 
-def fold(op: Op, dtype: Any, size: int = 8, compared: Callable[[UOp], UOp] | None = None) -> UOp:
-    """The store of a fold of comparisons."""
+def reduction(op: Op, dtype: Any, size: int = 8, compared: Callable[[UOp], UOp] | None = None) -> UOp:
+    """The store of a reduction of comparisons."""
     r = loop(size, 0, AxisType.REDUCE)
     load = Op.Load(Op.Index(buffer(0, 8, dtype), r))
     body = Op.CmpLt(load, const(1, dtype)) if compared is None else compared(load)
@@ -53,29 +53,29 @@ def fold(op: Op, dtype: Any, size: int = 8, compared: Callable[[UOp], UOp] | Non
 @pytest.mark.parametrize(("dtype", "wide"), [(float32, int32), (int32, int32), (float64, int64)])
 @pytest.mark.parametrize("op", [Op.Max, Op.Mul])
 def test_the_numbers_are_as_wide_as_what_was_compared(op: Op, dtype: Any, wide: Any) -> None:
-    folds = [n for n in toposort(with_whole_numbers(fold(op, dtype))) if n.op is Op.Reduce]
-    assert [(n.dtype, n.arg.op) for n in folds] == [(wide, Op.Max)]
+    reductions = [n for n in toposort(with_whole_numbers(reduction(op, dtype))) if n.op is Op.Reduce]
+    assert [(n.dtype, n.arg.op) for n in reductions] == [(wide, Op.Max)]
 
 
 @pytest.mark.parametrize(
     "nest",
     [
-        pytest.param(fold(Op.Max, int8), id="no vectors"),
-        pytest.param(fold(Op.Max, bool_, compared=Op.Not), id="nothing was compared"),
+        pytest.param(reduction(Op.Max, int8), id="no vectors"),
+        pytest.param(reduction(Op.Max, bool_, compared=Op.Not), id="nothing was compared"),
     ],
 )
-def test_other_folds_stay(nest: UOp) -> None:
+def test_other_reductions_stay(nest: UOp) -> None:
     made = with_whole_numbers(nest)
     assert sum(n.op is Op.Reduce and n.dtype is bool_ for n in toposort(made)) >= 1
 
 
 @pytest.mark.parametrize(("op", "wanted"), [(Op.Max, False), (Op.Mul, True)])
-def test_a_fold_of_nothing_keeps_its_value(op: Op, wanted: bool) -> None:
-    for nest in (fold(op, float32, size=0), with_whole_numbers(fold(op, float32, size=0))):
+def test_a_reduction_of_nothing_keeps_its_value(op: Op, wanted: bool) -> None:
+    for nest in (reduction(op, float32, size=0), with_whole_numbers(reduction(op, float32, size=0))):
         assert evaluate(nest.src[1]).elements == (wanted,)
 
 
-def test_what_is_compared_after_a_fold_is_stored_as_bools() -> None:
+def test_what_is_compared_after_a_reduction_is_stored_as_bools() -> None:
     x = np.random.default_rng(6).standard_normal((7, 10)).astype(np.float32)
     for f in (lambda t: t.sum(0) > 0, lambda t: t.max(0) > 1):
         assert np.array_equal(sl.compile(f, x)(x), f(x))

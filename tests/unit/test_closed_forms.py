@@ -1,4 +1,4 @@
-"""Folds that need no loop: counted positions, elements chosen by position, and what is no such fold."""
+"""Reductions that need no loop: counted positions, elements chosen by position, and what is no such reduction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = np.array([1.5, -0.0, np.inf, np.nan, 0.0, -np.inf, 7.0, -2.0], np.float3
 PLACES = np.array([0, 7, 3, 3, -1, 8, 1, 2, 5, 4, 6, -9, 1 << 40], np.int64)
 
 
-def folds(program: sl.Program) -> list[UOp]:
+def reductions(program: sl.Program) -> list[UOp]:
     return [n for n in toposort(*program.kernels) if n.op is Op.Reduce]
 
 
@@ -44,7 +44,7 @@ def compiled(fn: Callable[..., sl.Tensor], *examples: Any, profile: str = "exact
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
 def test_an_arange_of_the_law_has_no_loop_of_its_own(n: int, dtype: sl.DType) -> None:
     program = compiled(lambda: sl.Tensor.of(tensors.arange(n, dtype)))
-    assert folds(program) == []
+    assert reductions(program) == []
     assert len(program.kernels) == 1
     assert np.array_equal(program(), np.arange(n))
 
@@ -57,7 +57,7 @@ def test_a_prefix_sum_of_one_number_has_no_loop(dtype: sl.DType) -> None:
         lambda x: sl.Tensor.of(tensors.prefix_sum((sl.Tensor.ones(n, dtype=dtype) * 3).uop)) + x,
         np.zeros(n, np.dtype(str(dtype))),
     )
-    assert folds(program) == []
+    assert reductions(program) == []
     expected = np.cumsum(np.full(n, 3, np.dtype(str(dtype))), dtype=np.dtype(str(dtype)))
     assert same_bits(program(np.zeros(n, np.dtype(str(dtype)))), expected)
 
@@ -72,7 +72,7 @@ def test_sums_of_floats_are_no_closed_form() -> None:
     """Ones added in float32 stop at 2^24, so n ones are not n."""
     program = compiled(lambda: sl.Tensor.of(tensors.prefix_sum(sl.Tensor.ones(9).uop)))
     assert np.array_equal(program(), np.arange(1, 10))
-    assert folds(program) != []
+    assert reductions(program) != []
 
 
 # Choices ----------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_a_choice_by_position_is_a_load(name: str, profile: str) -> None:
     made, table = GATHERS[name]
     places = PLACES if name != "of the source, in whole numbers" else PLACES[:-1].astype(np.int32)
     program = compiled(made, table, places, profile=profile)
-    assert folds(program) == []
+    assert reductions(program) == []
     assert len(program.kernels) == 1
     expected = chosen(table, places)
     got = program(table, places)
@@ -121,7 +121,7 @@ def test_zeros_beside_the_chosen_one_are_added_to_it() -> None:
         return (sl.Tensor.arange(8).unsqueeze(1) == i.unsqueeze(0)).where(t.unsqueeze(1), 0.0).sum(0)
 
     program = compiled(made, TABLE, PLACES)
-    assert folds(program) == []
+    assert reductions(program) == []
     assert same_bits(program(TABLE, PLACES), chosen(TABLE, PLACES) + np.float32(0.0))
 
 
@@ -129,14 +129,14 @@ def test_a_short_product_with_a_mask_of_floats_stays_a_sum() -> None:
     """0 · ∞ is NaN in every element: the source's listing means that, and no load by itself does (`test_premises`)."""
     made = lambda t, i: i.one_hot(8, sl.float32) @ t.reshape(8, 1)  # noqa: E731
     program = compiled(made, TABLE, PLACES)
-    assert folds(program) != []
+    assert reductions(program) != []
     assert np.isnan(program(TABLE, PLACES)).all()
 
 
 def test_what_is_chosen_from_is_computed_once() -> None:
     places = np.arange(100) % 8
     program = compiled(lambda t, i: sl.Tensor.of(tensors.gather(t.exp().uop, i.uop)), TABLE[:3], places[:50])
-    assert folds(program) == []
+    assert reductions(program) == []
     assert len(program.kernels) == 2
 
 
@@ -144,7 +144,7 @@ def test_a_gather_along_an_axis_and_its_gradient() -> None:
     x = np.random.default_rng(3).normal(size=(5, 7)).astype(np.float32)
     at = np.random.default_rng(4).integers(0, 5, (3, 7))
     program = compiled(lambda t, i: t.gather(0, i), x, at)
-    assert folds(program) == []
+    assert reductions(program) == []
     assert same_bits(program(x, at), np.take_along_axis(x, at, 0))
 
 
@@ -154,7 +154,7 @@ def test_two_readers_of_a_choice_read_it_from_storage() -> None:
         return found + found.flip(0)
 
     program = compiled(both, TABLE, PLACES[:4])
-    assert folds(program) == []
+    assert reductions(program) == []
     found = chosen(TABLE, PLACES[:4])
     with np.errstate(invalid="ignore"):
         assert same_bits(program(TABLE, PLACES[:4]), found + found[::-1])
@@ -167,7 +167,7 @@ R = loop(8, 0, AxisType.REDUCE)
 PLACE = param(3, index)
 
 
-def folded(value: UOp, op: Op = Op.Add) -> UOp:
+def reduced(value: UOp, op: Op = Op.Add) -> UOp:
     return Op.Reduce(value, R, arg=ReduceArg(op))  # type: ignore[no-any-return]
 
 
@@ -180,26 +180,26 @@ def number(value: float) -> UOp:
 
 
 @pytest.mark.parametrize(
-    "fold",
+    "reduction",
     [
-        folded(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0))),  # what is left out is noticed
-        folded(Op.Where(Op.CmpNe(R, PLACE), read(R), number(-0.0))),
-        folded(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0)), Op.Max),
-        folded(Op.Where(Op.CmpEq(Op.Mul(R, const(2, index)), PLACE), read(R), number(-0.0))),
-        folded(Op.Mul(Op.Cast(Op.CmpEq(R, PLACE), arg=float32), read(R))),
-        folded(read(R)),
+        reduced(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0))),  # what is left out is noticed
+        reduced(Op.Where(Op.CmpNe(R, PLACE), read(R), number(-0.0))),
+        reduced(Op.Where(Op.CmpEq(R, PLACE), read(R), number(1.0)), Op.Max),
+        reduced(Op.Where(Op.CmpEq(Op.Mul(R, const(2, index)), PLACE), read(R), number(-0.0))),
+        reduced(Op.Mul(Op.Cast(Op.CmpEq(R, PLACE), arg=float32), read(R))),
+        reduced(read(R)),
     ],
     ids=["+1.0", "all but one", "max and 1", "2r", "a mask that multiplies", "a sum"],
 )
-def test_what_is_no_choice_stays_a_fold(fold: UOp) -> None:
+def test_what_is_no_choice_stays_a_reduction(reduction: UOp) -> None:
     applied = Applied()
-    assert closed_form(fold, applied) is None
+    assert closed_form(reduction, applied) is None
     assert applied == {}
 
 
 def test_a_choice_reads_within_its_storage_whatever_the_index() -> None:
     place = Op.Cast(param(4, int64), arg=index)
-    found = closed_form(folded(Op.Where(Op.CmpEq(R, place), read(R), number(-0.0))), Applied())
+    found = closed_form(reduced(Op.Where(Op.CmpEq(R, place), read(R), number(-0.0))), Applied())
     assert found is not None
     (load,) = (n for n in toposort(found) if n.op is Op.Load)
     assert len(load.src) == 3
@@ -211,7 +211,7 @@ def test_a_choice_reads_within_its_storage_whatever_the_index() -> None:
 def test_an_index_that_may_need_more_than_64_bits_is_brought_near_first() -> None:
     wide = Op.Cast(param(4, int64), arg=index)
     at = Op.Add(Op.Mul(R, const(8, index)), const(3, index))
-    found = closed_form(folded(Op.Where(Op.CmpEq(R, wide), read(at), number(-0.0))), Applied())
+    found = closed_form(reduced(Op.Where(Op.CmpEq(R, wide), read(at), number(-0.0))), Applied())
     assert found is not None
     (load,) = (n for n in toposort(found) if n.op is Op.Load)
     assert len(load.src) == 1

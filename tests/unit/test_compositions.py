@@ -116,7 +116,7 @@ def test_prefix_sum_is_the_running_sum(size: int, dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("size", range(9))
-def test_prefix_sum_of_floats_is_the_ascending_fold(size: int) -> None:
+def test_prefix_sum_of_floats_is_the_ascending_reduction(size: int) -> None:
     x = np.array(SPECIAL[:size], dtype=np.float32)
     assert value(prefix_sum(vector(float32, size)), x) == as_array(np.cumsum(x, dtype=np.float32), float32)
     y = np.array([v if v != 1e30 else 2048.0 for v in SPECIAL[:size][::-1]], dtype=np.float16)

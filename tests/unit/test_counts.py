@@ -41,8 +41,8 @@ def total(function: Callable[..., Any], *examples: Any, profile: str = "exact") 
 def test_a_product_of_matrices(m: int, k: int, n: int, lanes: int, profile: str) -> None:
     """The last vector overlaps the one before: its lanes are computed, and count, twice."""
     found = total(lambda a, b: a @ b, ones(m, k), ones(k, n), profile=profile)
-    folds = 2 if k > 1 else 1  # one term is multiplied, and added to nothing
-    assert found == (folds * m * k * lanes, F4 * (m * k + k * n), F4 * m * n)
+    reductions = 2 if k > 1 else 1  # one term is multiplied, and added to nothing
+    assert found == (reductions * m * k * lanes, F4 * (m * k + k * n), F4 * m * n)
 
 
 def test_a_packed_operand_is_moved_once_more() -> None:

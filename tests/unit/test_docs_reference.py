@@ -271,12 +271,12 @@ def test_the_table_beside_other_systems_says_for_each_what_it_proves_runs_and_ch
     assert all(len(row) == 4 and all(row) and "https://" in row[0] for row in peers)
 
 
-def test_lists_of_tests_fold_away_under_their_number() -> None:
+def test_lists_of_tests_reduction_away_under_their_number() -> None:
     page = generator("op_pages").page(TABLE[Op.Reshape])
-    folded = re.findall(r"^\.\. folded:: (\d+) tests .*\n\n((?:   .*\n|\n)+)", page, re.MULTILINE)
-    assert len(folded) == 2
-    assert all(int(number) == body.count(":source:`") for number, body in folded)
-    assert page.count(":source:`test_") == sum(int(number) for number, _ in folded)
+    reduced = re.findall(r"^\.\. reduced:: (\d+) tests .*\n\n((?:   .*\n|\n)+)", page, re.MULTILINE)
+    assert len(reduced) == 2
+    assert all(int(number) == body.count(":source:`") for number, body in reduced)
+    assert page.count(":source:`test_") == sum(int(number) for number, _ in reduced)
 
 
 def test_every_generated_part_is_computed_by_something() -> None:

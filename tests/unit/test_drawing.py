@@ -81,7 +81,7 @@ def width(picture: str) -> float:
     return float(ElementTree.fromstring(picture).attrib["width"])
 
 
-def test_a_chain_that_is_too_long_is_folded() -> None:
+def test_a_chain_that_is_too_long_is_reduced() -> None:
     x = param(0, int32)
     for _ in range(MOST + 1):
         x = Op.Neg(x)
@@ -118,8 +118,8 @@ def test_what_is_far_from_the_results_is_one_box() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 30])
-def test_a_folded_graph_is_a_graph(most: int) -> None:
-    """Sources stand above users, whatever is folded."""
+def test_a_reduced_graph_is_a_graph(most: int) -> None:
+    """Sources stand above users, whatever is reduced."""
     picture = svg(softmax(), most=most)
     assert 1 <= picture.count("<rect") <= max(most, 1)
     ElementTree.fromstring(picture)

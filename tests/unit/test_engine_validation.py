@@ -101,7 +101,7 @@ def by_elements(root: UOp, values: dict[int, Array], ranges: dict[int | str, int
                 known[k] = const(cell, row.dtype)  # type: ignore[arg-type]
             elif row.head is Op.Const:
                 known[k] = const(row.arg.value, row.dtype)
-            elif row.head == "fold":
+            elif row.head == "reduction":
                 total = scalar(row.operands[0])
                 for o in row.operands[1:]:
                     total = UOp(row.arg, (total, scalar(o)))
@@ -156,7 +156,7 @@ def test_movement_is_played_out() -> None:
         Elements([x], 5).of(x)
 
 
-def test_a_fold_over_a_loop_takes_each_turn_s_own_leaf() -> None:
+def test_a_reduction_over_a_loop_takes_each_turn_s_own_leaf() -> None:
     table, r = param(0, int8, (3,)), loop(3, 0)
     each = Op.Index(table, r)
     total = Op.Reduce(each, r, arg=ReduceArg(Op.Add))

@@ -241,7 +241,7 @@ def test_reduce_of_integers(op: Op, theirs: Callable[..., Any], axes: tuple[int,
     assert np.array_equal(found, theirs(x.astype(np.int64), axis=axes, keepdims=True).astype(np.int8))
 
 
-def test_reduce_folds_floats_in_ascending_order() -> None:
+def test_reduce_reductions_floats_in_ascending_order() -> None:
     big = [1e8, 1.0, -1e8, 1.0]
     total = evaluate(Op.Reduce(tensor(big, float32), arg=ReduceArg(Op.Add, (0,)))).item()
     assert total == 1.0  # the first 1.0 is absorbed; another order would give 2 or 0
@@ -253,7 +253,7 @@ def test_reduce_folds_floats_in_ascending_order() -> None:
 
 
 @pytest.mark.parametrize("dtype", floats)
-def test_several_axes_are_one_fold_in_row_major_order(dtype: DType) -> None:
+def test_several_axes_are_one_reduction_in_row_major_order(dtype: DType) -> None:
     rng = np.random.default_rng(5)
     x = rng.normal(size=(3, 2, 4)).astype(to_numpy(dtype))
     found = value(Op.Reduce(param(0, dtype, (3, 2, 4)), arg=ReduceArg(Op.Add, (2, 0))), x)
@@ -265,7 +265,7 @@ def test_several_axes_are_one_fold_in_row_major_order(dtype: DType) -> None:
         assert float(found[0, j, 0]) == total
 
 
-def test_a_float_fold_starts_at_its_first_element() -> None:
+def test_a_float_reduction_starts_at_its_first_element() -> None:
     assert (
         math.copysign(1, evaluate(Op.Reduce(tensor([-0.0], float32), arg=ReduceArg(Op.Add, (0,)))).item())
         == -1

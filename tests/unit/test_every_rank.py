@@ -482,7 +482,8 @@ def test_what_tells_mixed_axes_apart_is_not_shown() -> None:
             planned(stated)
 
 
-# Folds ------------------------------------------------------------------------------------------------------------
+# Reductions
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_folds_are_shown_at_every_rank() -> None:
@@ -683,7 +684,7 @@ def test_a_bitcast_that_changes_the_last_axis_keeps_that_apart() -> None:
         return x.permute(p).bitcast(int8), x.bitcast(int8).permute(p)
 
     @rule
-    def folded(x: Tensor[float32], a: Axes):
+    def reduced(x: Tensor[float32], a: Axes):
         return x.max(a).bitcast(int8), x.bitcast(int8).max(a)
 
     @rule
@@ -693,7 +694,7 @@ def test_a_bitcast_that_changes_the_last_axis_keeps_that_apart() -> None:
     shown_at_every_rank(same_size)
     assert planned(same_size).max_rank + 1 == planned(smaller).max_rank
     shown_at_every_rank(smaller)
-    for stated in (permuted, folded, reshaped):
+    for stated in (permuted, reduced, reshaped):
         with pytest.raises(NotShown, match="may change the last axis"):
             planned(stated)
 

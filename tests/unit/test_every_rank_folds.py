@@ -1,4 +1,4 @@
-"""Folds at every rank: of other dtypes than the rule's, under ops that are homomorphisms, with idle paddings."""
+"""Reductions at every rank: of other dtypes than the rule's, under ops that are homomorphisms, with idle paddings."""
 
 from soundline.spec.rules.language import Rule
 from soundline.verify import (
@@ -56,7 +56,8 @@ def is_planned(stated: Rule) -> bool:
     return True
 
 
-# The dtype of a fold is not always that of the rule ---------------------------------------------------------------
+# The dtype of a reduction is not always that of the rule
+# ---------------------------------------------------------------
 
 
 def test_a_fold_of_floats_is_a_list_in_a_rule_about_integers() -> None:

@@ -1,11 +1,11 @@
-"""Paddings in folds: which of them are one test of a position, so that fewer ranks stand for all."""
+"""Paddings in reductions: which of them are one test of a position, so that fewer ranks stand for all."""
 
 import pytest
 
 from soundline.spec.dtypes import float32
 from soundline.spec.rules.language import Rule, rule, where
 from soundline.spec.rules.terms import Axes, Flags, Offset, Shape, Tensor
-from soundline.verify.smt.ranks.reductions import axes_of_folds
+from soundline.verify.smt.ranks.reductions import axes_of_reductions
 
 TINY = -float("inf")
 
@@ -81,4 +81,4 @@ def test_a_value_and_its_mask_are_padded_by_one_test(stated: Rule, tests: int) -
     reads = {"two_offsets": 2, "two_shapes": 2, "at_two_positions": 2, "of_a_part": 2}.get(stated.id, 1)
     pairs = 1 if reads == 2 else 0
     expected = reads * 3**tests + 1 - 1 + pairs
-    assert axes_of_folds(stated, (float32,)).terms == expected
+    assert axes_of_reductions(stated, (float32,)).terms == expected

@@ -1,4 +1,4 @@
-"""Folds inside two sides that are shown to be one, so that an input stands for both."""
+"""Reductions inside two sides that are shown to be one, so that an input stands for both."""
 
 from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.rules.language import Rule, disjoint, given, rule
@@ -7,12 +7,12 @@ from soundline.spec.rules.terms import Axes, Monoid, Tensor, Value, show
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.proving.instances import Court
-from soundline.verify.smt.ranks.parts import with_equal_folds_named
+from soundline.verify.smt.ranks.parts import with_equal_reductions_named
 
 
 def named(stated: Rule, dtype: DType = int32) -> list[Rule]:
     court = Court(Budget())
-    return [r for r, _ in with_equal_folds_named(stated, rank_classes(stated), (dtype,), court)]
+    return [r for r, _ in with_equal_reductions_named(stated, rank_classes(stated), (dtype,), court)]
 
 
 def test_folds_that_are_one_become_an_input() -> None:
@@ -56,7 +56,7 @@ def test_folds_that_differ_are_left_alone() -> None:
     assert not named(other_op)
     for stated in (other_axes, other_op):
         assert prove(stated).verdict == "refuted"
-    assert prove(axes_of_one_element).verdict == "proved"  # what is folded by a has one element there
+    assert prove(axes_of_one_element).verdict == "proved"  # what is reduced by a has one element there
 
 
 def test_what_may_be_invalid_is_no_input() -> None:
@@ -90,7 +90,7 @@ def test_a_part_that_is_moved_is_named_with_its_move() -> None:
 
 
 def test_one_value_for_two_tensors_is_no_proof() -> None:
-    """Both inner folds are named apart: they are different tensors."""
+    """Both inner reductions are named apart: they are different tensors."""
 
     @rule(dtypes=[int32])
     def two(x: Tensor, y: Tensor, a: Axes, b: Axes):

@@ -72,12 +72,12 @@ def test_a_kernel_says_how_it_runs() -> None:
     assert kernel.title == "sum 11×64 over 40"
     assert any(note.startswith("tiles of 6×64: each operand") for note in kernel.notes)
     assert any("nests" in note for note in kernel.notes)
-    assert "folding 40 REDUCE" in str(kernel.nests[0])
+    assert "reducing 40 REDUCE" in str(kernel.nests[0])
     assert kernel.work.operations == 2 * 11 * 40 * 64
     (moved,) = explained(lambda a: a.T.contiguous(), ones(64, 64)).kernels
     assert any("reads along one axis and writes along another" in note for note in moved.notes)
-    (folded,) = explained(lambda a: a.max(), ones(4096)).kernels
-    assert any("lanes that are folded at the end" in note for note in folded.notes)
+    (reduced,) = explained(lambda a: a.max(), ones(4096)).kernels
+    assert any("lanes that are reduced at the end" in note for note in reduced.notes)
 
 
 def test_the_schedule_is_told_with_who_chose_it() -> None:

@@ -189,7 +189,7 @@ def test_the_certificate_says_what_is_promised() -> None:
     assert SAME not in text
 
 
-def test_a_narrow_fold_of_many_has_no_bound_and_one_term_no_fold() -> None:
+def test_a_narrow_reduction_of_many_has_no_bound_and_one_term_no_reduction() -> None:
     many = Tensor(np.zeros((1, 400), np.float32)).cast(bfloat16)
     from soundline.spec.uop import ReduceArg
 

@@ -43,7 +43,7 @@ EXPECTED = {
     "min_max of Mul, without NaN": [
         ("[0.0, inf]; value (nan, 2.0)", "[-inf, inf] or NaN; value (nan, 2.0)"),
     ],
-    "folding where both ends are equal as numbers": [("-inf", "inf")],
+    "reducing where both ends are equal as numbers": [("-inf", "inf")],
     "min_max of Range, by [0, n-1]": [("[0, -1]", "the empty interval")],
     "Arrive and Await, with their sides swapped": [("mach-read-raw", "no hazards")],
     "the hazard of a write, called RAW": [("mach-read-raw", "mach-write-war")],

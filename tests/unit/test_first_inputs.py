@@ -31,7 +31,7 @@ def counted_from_four(r: Range["n"], n: Size):
 
 
 @rule(dtypes=[int8])
-def without_a_fold(x: Tensor["n"], y: Tensor["n"]):
+def without_a_reduction(x: Tensor["n"], y: Tensor["n"]):
     return x + y, x
 
 
@@ -58,9 +58,9 @@ def test_what_agrees_or_cannot_be_tried_says_nothing():
     assert prove_layer(counted_from_four, index).verdict == "refuted"
 
 
-def test_only_folds_with_sizes_are_tried():
+def test_only_reductions_with_sizes_are_tried():
     assert is_worth_trying(the_goal(fused, int8))
-    assert not is_worth_trying(the_goal(without_a_fold, int8))
+    assert not is_worth_trying(the_goal(without_a_reduction, int8))
     assert not is_worth_trying(the_goal(of_one_element, int8))
 
 

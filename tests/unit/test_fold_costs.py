@@ -18,9 +18,9 @@ from soundline.impl.lower.rangeify import rangeify, realized
 from soundline.impl.lower.reductions import costs
 from soundline.impl.lower.reductions.costs import (
     LANES,
-    FoldCost,
     Known,
     Read,
+    ReductionCost,
     lanes_alone,
     lanes_inside,
     lanes_of_nest,
@@ -176,7 +176,7 @@ def test_where_a_reduction_is_computed_changes_no_value(
     stored_anyway: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        FoldCost, "why_stored", lambda _: "to see what comes of it" if stored_anyway else None
+        ReductionCost, "why_stored", lambda _: "to see what comes of it" if stored_anyway else None
     )
     x, w, a, b = (
         Tensor(np.random.default_rng(k).normal(size=s).astype(np.float32)) for k, s in enumerate(SMALL)
@@ -257,7 +257,7 @@ def test_how_often_a_reduction_runs_is_counted_with_all_loops_around(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[int, Read]] = []
-    monkeypatch.setattr(FoldCost, "why_stored", lambda cost: seen.append((cost.elements, *cost.reads)))
+    monkeypatch.setattr(ReductionCost, "why_stored", lambda cost: seen.append((cost.elements, *cost.reads)))
     made, expected = READINGS[form]
     rangeify(function_of(made().uop)[0])
     assert expected in seen
@@ -309,7 +309,7 @@ def test_places_that_are_no_steps_make_no_lanes() -> None:
 
 
 def test_what_is_stored_is_computed_once_written_and_loaded() -> None:
-    again = FoldCost(elements=10, work=64, lanes=8, reads=(Read(30, 2), Read(10, 1)))
+    again = ReductionCost(elements=10, work=64, lanes=8, reads=(Read(30, 2), Read(10, 1)))
     assert again.where_read == 30 * 64 / 2 + 10 * 64
     assert again.stored == 10 * (64 / 8 + 2) + 40
     assert again.why_stored() == (
@@ -318,7 +318,7 @@ def test_what_is_stored_is_computed_once_written_and_loaded() -> None:
 
 
 def test_what_takes_no_more_where_it_is_read_is_not_stored() -> None:
-    assert FoldCost(elements=10, work=64, lanes=8, reads=(Read(10, 8),)).why_stored() is None
-    even = FoldCost(elements=4, work=4, lanes=1, reads=(Read(8, 1),))
+    assert ReductionCost(elements=10, work=64, lanes=8, reads=(Read(10, 8),)).why_stored() is None
+    even = ReductionCost(elements=4, work=4, lanes=1, reads=(Read(8, 1),))
     assert (even.where_read, even.stored, even.why_stored()) == (32, 32, None)
-    assert costs.work_of_fold(product(9, 7, 5), 3) == 20
+    assert costs.work_of_reduction(product(9, 7, 5), 3) == 20

@@ -58,7 +58,7 @@ CASES = {
 
 
 def law(f: Any, z: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The sum as the law folds it."""
+    """The sum as the law reduces it."""
     with np.errstate(all="ignore"):
         if f is gate_of_rows:
             terms = np.where(z[:, :, None] < 0, np.float32(0), a[:, :, None] * b[None])

@@ -32,7 +32,7 @@ from soundline.spec.uop import (
     toposort,
 )
 
-from .adjoint_cases import folded
+from .adjoint_cases import reduced
 
 NAN, INF = math.nan, math.inf
 LN2 = math.log(2.0)
@@ -47,7 +47,7 @@ def taken(y: UOp, xs: list[UOp], values: list[Any], seed: Any = None) -> list[np
 
 
 def total(x: UOp) -> UOp:
-    return reshape(folded(Op.Add, *range(len(x.shape or ())))(x), ())
+    return reshape(reduced(Op.Add, *range(len(x.shape or ())))(x), ())
 
 
 # Compositions -----------------------------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ def test_gemm(m: int, k: int, n: int) -> None:
 def softmax2(x: UOp) -> UOp:
     """2^(x - max x) / Σ 2^(x - max x), over the last axis."""
     shape = x.shape or ()
-    powers = Op.Exp2(Op.Sub(x, expand(folded(Op.Max, len(shape) - 1)(x), shape)))
-    return Op.Div(powers, expand(folded(Op.Add, len(shape) - 1)(powers), shape))
+    powers = Op.Exp2(Op.Sub(x, expand(reduced(Op.Max, len(shape) - 1)(x), shape)))
+    return Op.Div(powers, expand(reduced(Op.Add, len(shape) - 1)(powers), shape))
 
 
 def test_softmax() -> None:

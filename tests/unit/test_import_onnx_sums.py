@@ -57,8 +57,8 @@ def drawn(shapes: Shapes) -> list[np.ndarray]:
     return [np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate(shapes)]
 
 
-def folds(root: UOp) -> list[tuple[Op, tuple[int, ...]]]:
-    """What a program folds over which axes."""
+def reductions(root: UOp) -> list[tuple[Op, tuple[int, ...]]]:
+    """What a program reduces over which axes."""
     return [(n.arg.op, n.arg.axes) for n in toposort(callify([root])) if n.op is Op.Reduce]
 
 
@@ -68,7 +68,7 @@ def test_an_imported_operator_is_the_method_s_program(name: str) -> None:
     arrays = drawn(shapes)
     tensors = [Tensor(a) for a in arrays]
     made, wanted = imported(name, attributes, shapes)(*tensors), method(*tensors)
-    assert folds(made.uop) == folds(wanted.uop)
+    assert reductions(made.uop) == reductions(wanted.uop)
     assert made.numpy().tobytes() == wanted.numpy().tobytes()
 
 
@@ -91,7 +91,7 @@ def test_a_convolution_is_the_very_graph_of_the_method(name: str) -> None:
 def test_a_sum_over_letters_ascends(formula: str, shapes: Shapes) -> None:
     tensors = [Tensor(a) for a in drawn(shapes)]
     made = imported("Einsum", {"equation": formula}, shapes)(*tensors)
-    assert len(folds(made.uop)) == 1
+    assert len(reductions(made.uop)) == 1
     assert made.numpy().tobytes() == Tensor.einsum(formula, *tensors).numpy().tobytes()
 
 
@@ -99,15 +99,15 @@ def test_the_mean_of_large_windows_ascends() -> None:
     shapes = ((1, 1, 18, 19),)
     (x,) = (Tensor(a) for a in drawn(shapes))
     made = imported("AveragePool", {"kernel_shape": [17, 17]}, shapes)(x)
-    assert folds(made.uop) == folds(x.avg_pool2d(17, 1).uop)
+    assert reductions(made.uop) == reductions(x.avg_pool2d(17, 1).uop)
     assert made.numpy().tobytes() == x.avg_pool2d(17, 1).numpy().tobytes()
 
 
-def test_a_convolution_of_integers_wraps_in_one_fold() -> None:
+def test_a_convolution_of_integers_wraps_in_one_reduction() -> None:
     shapes = ((1, 60, 3, 3), (2, 60, 3, 3))
     node = imported("ConvInteger", {}, shapes, TensorProto.UINT8)
     x, w = (np.random.default_rng(k).integers(0, 255, s).astype(np.uint8) for k, s in enumerate(shapes))
     made = node(Tensor(x), Tensor(w))
-    assert len(folds(made.uop)) == 1
+    assert len(reductions(made.uop)) == 1
     wanted = (x.astype(np.int64)[:, None] * w.astype(np.int64)[None]).sum((2, 3, 4))
     np.testing.assert_array_equal(made.numpy().reshape(1, 2), wanted)

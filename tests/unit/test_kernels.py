@@ -33,16 +33,16 @@ from kernel_programs import (
     at,
     copy_kernel,
     filled,
-    fold_kernel,
     gemm_kernel,
     kernel,
     load,
     nest,
     nested_kernel,
+    reduction_kernel,
     scan_kernel,
     shared_kernel,
     store,
-    two_folds_kernel,
+    two_reductions_kernel,
     two_stores_kernel,
 )
 
@@ -80,7 +80,7 @@ def test_the_table_of_axis_types_is_that_of_the_source_with_the_decided_addition
 # What a kernel is -------------------------------------------------------------------------------------------------
 
 
-def test_axes_are_counted_nests_first_and_outer_folds_before_inner_ones() -> None:
+def test_axes_are_counted_nests_first_and_outer_reductions_before_inner_ones() -> None:
     made = gemm_kernel(int32, int32, 2, 3, 4)
     assert [(r.arg.id, r.arg.type.value) for r in made.axes] == [(0, "L"), (1, "L"), (2, "R")]
     assert made.letters == "LLR"
@@ -108,7 +108,7 @@ I = loop(4, 0)  # noqa: E741  # an index
 
 
 def running_kernel(bound: UOp, kind: AxisType = AxisType.REDUCE, outer: UOp = I) -> UOp:
-    """A kernel with a fold, in a loop, up to a bound that the loop moves."""
+    """A kernel with a reduction, in a loop, up to a bound that the loop moves."""
     k = UOp(Op.Range, (bound,), RangeArg(1, kind))
     return Op.Sink(nest(store(X, Op.Reduce(load(OUT, (k, 1)), k, arg=ReduceArg(Op.Add)), (outer, 1)), outer))
 
@@ -392,11 +392,11 @@ def test_a_kernel_with_storage_of_its_own_stays_as_it_is() -> None:
 
 
 def test_a_kernel_leaves_in_its_global_buffers_what_its_sink_says() -> None:
-    case = filled(two_folds_kernel(Op.Add, int32, 2, 3), 1)
+    case = filled(two_reductions_kernel(Op.Add, int32, 2, 3), 1)
     total = sum(case.buffers[0])
     assert run(case.kernel, case.buffers)[1] == Array(int32, (1,), (total,))
     assert execute(case.kernel.sink, buffers=case.buffers)[1].elements == (total,)
-    assert run(fold_kernel(Op.Max, int32, 2, 2), {0: [5, 7, -3, -9]})[1].elements == (7, -3)
+    assert run(reduction_kernel(Op.Max, int32, 2, 2), {0: [5, 7, -3, -9]})[1].elements == (7, -3)
 
 
 def test_storage_of_its_own_is_not_shown() -> None:

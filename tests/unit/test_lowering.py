@@ -505,9 +505,9 @@ def test_live_temporaries_never_share_bytes_and_dead_ones_do(sizes: tuple[int, .
 def test_bounds_are_those_of_the_law_and_ranges_are_closed() -> None:
     r = loop(5, 0)
     body = Op.Cast(Op.Add(r, const(2, index)), arg=int64)
-    folded = Op.Reduce(body, r, arg=ReduceArg(Op.Add))
+    reduced = Op.Reduce(body, r, arg=ReduceArg(Op.Add))
     assert arithmetic.ranges_of(body) == {r}
-    assert arithmetic.ranges_of(folded) == frozenset()
+    assert arithmetic.ranges_of(reduced) == frozenset()
     known = arithmetic.bounds(body)
     assert known is not None
     assert (known.lo, known.hi) == (2, 6)

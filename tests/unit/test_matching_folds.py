@@ -1,4 +1,4 @@
-"""Matching folds, ranges and bodies: what is matched keeps its value, and a near twin is not matched."""
+"""Matching reductions, ranges and bodies: what is matched keeps its value, and a near twin is not matched."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ ACCEPTED: dict[str, tuple[Rule, UOp]] = {
     "a monoid": (reverse, over(Op.Max, Op.Sub(at(R), number(R)), R)),
     "new ranges": (split, over(Op.Add, Op.Mul(at(R), number(R)), R)),
     "two ranges": (exchange, over(Op.Add, over(Op.Add, Op.Mul(at(R), number(S)), S), R)),
-    "two folds": (product_of_sums, Op.Mul(over(Op.Add, at(R), R), over(Op.Add, number(S), S))),
+    "two reductions": (product_of_sums, Op.Mul(over(Op.Add, at(R), R), over(Op.Add, number(S), S))),
     "a known size": (four_times, over(Op.Add, SEVEN, S)),
     "a fixed index": (
         twice_the_first,
@@ -172,7 +172,7 @@ REJECTED: dict[str, tuple[Rule, UOp]] = {
     "a monoid": (reverse, along(Op.Max, TABLE, 0)),
     "new ranges": (split, over(Op.Add, number(loop(6, 3)), loop(6, 3))),
     "two ranges": (exchange, over(Op.Add, over(Op.Add, number(loop(R, 9)), loop(R, 9)), R)),
-    "two folds": (product_of_sums, Op.Mul(over(Op.Add, at(R), R), over(Op.Add, number(R), R))),
+    "two reductions": (product_of_sums, Op.Mul(over(Op.Add, at(R), R), over(Op.Add, number(R), R))),
     "a known size": (four_times, over(Op.Add, SEVEN, R)),
     "a fixed index": (
         twice_the_first,
@@ -249,7 +249,7 @@ def test_a_body_is_bound_to_an_expression_and_its_ranges() -> None:
     assert found.at((c(2, index),)) is at(c(2, index))
 
 
-def test_an_index_is_not_captured_by_a_fold_inside_a_body() -> None:
+def test_an_index_is_not_captured_by_a_reduction_inside_a_body() -> None:
     inner = over(Op.Add, Op.Mul(number(S), at(R)), S)
     made = once(pick, over(Op.Add, Op.Where(Op.CmpEq(R, S), inner, c(0)), R))
     assert made is not None
@@ -306,12 +306,12 @@ OPEN = param(0, int32)
 """A value that may be invalid: nothing is known of what a Param is bound to."""
 
 
-def test_what_an_empty_fold_leaves_unused_must_be_valid() -> None:
+def test_what_an_empty_reduction_leaves_unused_must_be_valid() -> None:
     n = param(9, index, bounds=(0, 8))
     empty = loop(n, 3)
     full = loop(Op.Add(n, c(1, index)), 3)
     assert extra_demands(factor) == {"k"}
-    assert extra_demands(factor, folds_something=True) == frozenset()
+    assert extra_demands(factor, reduces_something=True) == frozenset()
     assert once(factor, over(Op.Add, Op.Mul(OPEN, number(empty)), empty)) is None
     assert once(factor, over(Op.Add, Op.Mul(SEVEN, number(empty)), empty)) is not None
     assert once(factor, over(Op.Add, Op.Mul(OPEN, number(full)), full)) is not None
@@ -323,9 +323,9 @@ def test_a_body_is_used_in_the_iteration_of_the_index() -> None:
         given(k >= 0, k < n, j >= 0, j < n)
         return sum_over(r, where(r == k, f(r), 0)) * (j + 1).cast(int32), f(j)
 
-    assert extra_demands(pick, folds_something=True) == frozenset()
+    assert extra_demands(pick, reduces_something=True) == frozenset()
     assert "f" not in extra_demands(pick)
-    assert "f" in extra_demands(pick_another, folds_something=True)
+    assert "f" in extra_demands(pick_another, reduces_something=True)
     assert extra_demands(reverse) == frozenset()
 
 
@@ -346,7 +346,7 @@ def test_a_range_lies_below_its_end() -> None:
     assert "f" in extra_demands(cut_shorter)
 
 
-def test_the_size_of_a_range_is_used_by_its_fold() -> None:
+def test_the_size_of_a_range_is_used_by_its_reduction() -> None:
     @rule(dtypes=[index])
     def count(r: Range["n"], n: Size):  # noqa: F821
         return sum_over(r, r * 0 + 1), n
@@ -359,7 +359,7 @@ def test_the_size_of_a_range_is_used_by_its_fold() -> None:
     assert extra_demands(another) == {"m"}
 
 
-def test_a_where_selects_no_folds() -> None:
+def test_a_where_selects_no_reductions() -> None:
     @rule(dtypes=ints)
     def into(p: Bool, r: Range[4], f: Body["r"]):  # noqa: F821
         return where(p, sum_over(r, f(r)), 0), sum_over(r, where(p, f(r), 0))
@@ -372,7 +372,7 @@ def test_a_where_selects_no_folds() -> None:
     assert extra_demands(out_of) == {"f"}
 
 
-def test_a_fold_needs_every_element_of_a_tensor() -> None:
+def test_a_reduction_needs_every_element_of_a_tensor() -> None:
     @rule(dtypes=ints)
     def sum_of_row(x: Tensor["m", "n"], m: Size, i: Value[index]):  # noqa: F821
         given(i >= 0, i < m)
@@ -389,7 +389,7 @@ def test_a_fold_needs_every_element_of_a_tensor() -> None:
     assert extra_demands(permute_reduce) == frozenset()
 
 
-def test_what_is_known_of_folds_and_indices() -> None:
+def test_what_is_known_of_reductions_and_indices() -> None:
     facts = Facts()
     assert facts.always_valid(at(R))
     assert facts.always_valid(at(c(7, index)))
@@ -400,8 +400,8 @@ def test_what_is_known_of_folds_and_indices() -> None:
     assert not facts.always_valid(over(Op.Max, R, R)), "nothing has no greatest index (U-10)"
     assert facts.always_valid(over(Op.Max, number(R), R))
     assert not facts.always_valid(over(Op.Add, OPEN, R))
-    assert facts.folds_something(over(Op.Add, at(R), R))
-    assert not facts.folds_something(over(Op.Add, c(1), loop(0, 3)))
-    assert facts.folds_something(along(Op.Add, CUBE, 0))
-    assert not facts.folds_something(along(Op.Max, param(1, bool_, (2, 0)), 1))
-    assert facts.folds_something(along(Op.Max, param(1, bool_, (2, 0)), 0))
+    assert facts.reduces_something(over(Op.Add, at(R), R))
+    assert not facts.reduces_something(over(Op.Add, c(1), loop(0, 3)))
+    assert facts.reduces_something(along(Op.Add, CUBE, 0))
+    assert not facts.reduces_something(along(Op.Max, param(1, bool_, (2, 0)), 1))
+    assert facts.reduces_something(along(Op.Max, param(1, bool_, (2, 0)), 0))

@@ -36,7 +36,7 @@ def floats(*shape: int, dtype: type = np.float32) -> Tensor:
 
 
 def nested() -> Tensor:
-    """A short fold of a fold, which becomes lanes."""
+    """A short reduction of a reduction, which becomes lanes."""
     inner = Op.Reduce(floats(3, 4, 6).uop, arg=ReduceArg(Op.Add, (2,)))
     return Tensor.of(Op.Reduce(inner, arg=ReduceArg(Op.Add, (1,))))
 
@@ -76,7 +76,7 @@ def border(x: UOp) -> UOp:
 PROGRAMS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
     "product": lambda: (floats(4, 2) @ floats(2, 10),),
     "product and nothing": lambda: (floats(4, 2) @ floats(2, 10), floats(3)[3:]),
-    "fold in a product": lambda: (floats(2, 4, 8).sum(0) @ floats(8, 7),),
+    "reduction in a product": lambda: (floats(2, 4, 8).sum(0) @ floats(8, 7),),
     "rows": lambda: (floats(3, 2) @ floats(2, 13),),
     "epilogue": lambda: ((floats(3, 2) @ floats(2, 9) + floats(9)).relu(),),
     "padded": lambda: (floats(3, 2).pad(((1, 0), (0, 1))) @ floats(3, 9),),
@@ -229,9 +229,9 @@ MUTANTS = [
     # Optimize
     M(
         "optimize",
-        "fold in a product",
+        "reduction in a product",
         "lower.schedule.applying:packable",
-        " <= {*around, *folded}",
+        " <= {*around, *reduced}",
         "",
         "IllFormed",
     ),
@@ -351,15 +351,15 @@ MUTANTS = [
         "optimize",
         "sum",
         "lower.schedule.heuristics:_order_is_free",
-        "fold.arg.op is Op.Max",
-        "fold.arg.op in (Op.Max, Op.Add)",
+        "reduction.arg.op is Op.Max",
+        "reduction.arg.op in (Op.Max, Op.Add)",
         "opt-cut-c4",
     ),
     M(
         "optimize",
         "running",
         "lower.schedule.threads:dealt_out",
-        "not any(runs_along(f, r) for f in folds)",
+        "not any(runs_along(f, r) for f in reductions)",
         "True",
         "any",
     ),
@@ -391,8 +391,8 @@ MUTANTS = [
         "optimize",
         "sum of sums",
         "lower.schedule.applying:Scheduling._copied",
-        "[*folded, *inside]",
-        "[*folded[1:], *inside]",
+        "[*reduced, *inside]",
+        "[*reduced[1:], *inside]",
         "any",
     ),
     M("select", "rows", "lower.schedule.vectors:cuts", "min(start, size - width)", "start"),
@@ -415,8 +415,8 @@ MUTANTS = [
         "select",
         "narrowed",
         "lower.schedule.vectors:_Cutting.joined",
-        "self.places(axes, fold.dtype, again=True)",
-        "[((0, *p[1:]), w) for p, w in self.places(axes, fold.dtype)]",
+        "self.places(axes, reduction.dtype, again=True)",
+        "[((0, *p[1:]), w) for p, w in self.places(axes, reduction.dtype)]",
     ),
     M(
         "select",
@@ -556,7 +556,7 @@ def test_the_programs_go_through_all_that_lowering_does() -> None:
             *(features(traced(*(t.uop for t in made())).lowered()) for made in PROGRAMS.values())
         )
     lanes = {"THREAD", "UPCAST", "UNROLL", "GROUP_REDUCE", "LOOP", "REDUCE"}
-    assert found == lanes | {"running folds", "packing", "vectors", "arena"}
+    assert found == lanes | {"running reductions", "packing", "vectors", "arena"}
 
 
 CASES = of_each_family(

@@ -41,7 +41,7 @@ def stored_operands(program: Program) -> list[Op]:
 
 
 def in_order(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A product, folded as the law folds it."""
+    """A product, reduced as the law reduces it."""
     wanted = np.full((a.shape[0], b.shape[1]), -0.0, np.float32)
     for k in range(a.shape[1]):
         wanted = wanted + a[:, k, None] * b[None, k]
@@ -105,12 +105,12 @@ def packs(program: Program) -> int:
     return sum(step.op == "Pack" for s in program.schedules for step in s.steps)
 
 
-@pytest.mark.parametrize(("rows", "columns", "folded"), [(20, 70, 33), (16, 16, 5), (33, 130, 1)])
+@pytest.mark.parametrize(("rows", "columns", "reduced"), [(20, 70, 33), (16, 16, 5), (33, 130, 1)])
 def test_a_product_with_a_transposed_matrix_goes_by_packed_tiles(
-    rows: int, columns: int, folded: int
+    rows: int, columns: int, reduced: int
 ) -> None:
-    program, (a, b) = compiled(by_rows, (rows, folded), (columns, folded))
-    assert folded == 1 or packs(program)
+    program, (a, b) = compiled(by_rows, (rows, reduced), (columns, reduced))
+    assert reduced == 1 or packs(program)
     assert program(a, b).tobytes() == in_order(a, b.T.copy()).tobytes()
 
 

@@ -43,17 +43,17 @@ from kernel_programs import (
     Case,
     copy_kernel,
     filled,
-    fold_kernel,
     gemm_kernel,
     kernel,
     load,
     nest,
     nested_kernel,
     numbers,
+    reduction_kernel,
     scan_kernel,
     shared_kernel,
     store,
-    two_folds_kernel,
+    two_reductions_kernel,
     two_stores_kernel,
 )
 
@@ -141,9 +141,9 @@ def test_a_split_makes_an_inner_axis_and_with_top_an_outer_one() -> None:
 @pytest.mark.parametrize("kind", [A.LOOP, A.GLOBAL])
 def test_every_split_of_the_table_keeps_the_value_and_every_other_is_refused(kind: AxisType) -> None:
     outputs = filled(copy_kernel(float32, 4, 6, kind), 2)
-    folds = filled(fold_kernel(Op.Add, int32, 2, 6, kind=kind), 3)
+    reductions = filled(reduction_kernel(Op.Add, int32, 2, 6, kind=kind), 3)
     for target, row in AXES.items():
-        for case, source, axis in ((outputs, kind, 1), (folds, A.REDUCE, 1)):
+        for case, source, axis in ((outputs, kind, 1), (reductions, A.REDUCE, 1)):
             for top in (False, True):
                 opt = OptOp("Split", axis, (3, target, top))
                 if source not in (*row.split_from, *row.decided_from):
@@ -159,13 +159,13 @@ def test_second_splits_follow_the_table_too() -> None:
     local = OptOp("Split", 1, (6, A.LOCAL))
     assert keeps(outputs, [local, OptOp("Split", 2, (2, A.UPCAST))]).letters == "LLlu"
     refused("opt-split-c2", outputs.kernel, [local, OptOp("Split", 2, (2, A.LOCAL))])
-    folds = filled(fold_kernel(Op.Add, int32, 2, 8), 3)
+    reductions = filled(reduction_kernel(Op.Add, int32, 2, 8), 3)
     group = OptOp("Split", 1, (4, A.GROUP_REDUCE))
     assert (
-        keeps(folds, [group, OptOp("Split", 1, (2, A.UNROLL)), OptOp("Split", 3, (2, A.UNROLL))]).letters
+        keeps(reductions, [group, OptOp("Split", 1, (2, A.UNROLL)), OptOp("Split", 3, (2, A.UNROLL))]).letters
         == "LGrRr"
     )
-    refused("opt-split-c2", folds.kernel, [group, OptOp("Split", 1, (2, A.REDUCE))])
+    refused("opt-split-c2", reductions.kernel, [group, OptOp("Split", 1, (2, A.REDUCE))])
 
 
 @pytest.mark.parametrize("factor", [0, -2, 4, 7, True, 2.0, None])
@@ -174,7 +174,7 @@ def test_the_factor_divides(factor: Any) -> None:
 
 
 def test_a_factor_that_does_not_divide_would_lose_elements() -> None:
-    case = filled(fold_kernel(Op.Add, int32, 1, 7), 4)
+    case = filled(reduction_kernel(Op.Add, int32, 1, 7), 4)
     sink, axis = case.kernel.sink, case.kernel.axes[1]
     outer = fresh_axis(sink, 7 // 2, A.REDUCE)
     inner = fresh_axis(sink, 2, A.REDUCE, 1)
@@ -204,21 +204,21 @@ def test_an_ordered_axis_with_a_dependence_is_not_made_parallel() -> None:
 
 def test_groups_of_floats_need_reassociate_and_change_bits() -> None:
     for op in (Op.Add, Op.Mul):
-        made = fold_kernel(op, float32, 1, 8)
+        made = reduction_kernel(op, float32, 1, 8)
         for top in (False, True):
             opt = OptOp("Split", 1, (4, A.GROUP_REDUCE, top))
             refused("opt-split-c5", made, opt)
             after = apply(made, opt, ("reassociate",))
             held = [{0: [1 + k / 7 for k in numbers(int8, 8, seed)]} for seed in range(8)]
             assert any(run(after, x)[1] != run(made, x)[1] for x in held)
-    keeps(filled(fold_kernel(Op.Max, float32, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE)))
-    keeps(filled(fold_kernel(Op.Mul, bool_, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE)))
-    keeps(filled(fold_kernel(Op.Add, int8, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE, True)))
+    keeps(filled(reduction_kernel(Op.Max, float32, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE)))
+    keeps(filled(reduction_kernel(Op.Mul, bool_, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE)))
+    keeps(filled(reduction_kernel(Op.Add, int8, 2, 8), 1), OptOp("Split", 1, (4, A.GROUP_REDUCE, True)))
 
 
-def test_members_of_a_group_fold_apart_and_are_joined_in_order() -> None:
+def test_members_of_a_group_reduction_apart_and_are_joined_in_order() -> None:
     case = Case(
-        fold_kernel(Op.Add, float32, 1, 8), {0: [1.0, 2.0**-24, 2.0**-24, 2.0**-24, 3.0, 5.0, 7.0, 9.0]}
+        reduction_kernel(Op.Add, float32, 1, 8), {0: [1.0, 2.0**-24, 2.0**-24, 2.0**-24, 3.0, 5.0, 7.0, 9.0]}
     )
 
     def total(xs: Sequence[float]) -> float:
@@ -235,8 +235,8 @@ def test_members_of_a_group_fold_apart_and_are_joined_in_order() -> None:
     assert run(chunks, case.buffers)[1].elements == (total([total(xs[:4]), total(xs[4:])]),)
 
 
-def test_blocking_and_unrolling_a_float_fold_are_exact() -> None:
-    case = filled(fold_kernel(Op.Add, float32, 2, 12), 6)
+def test_blocking_and_unrolling_a_float_reduction_are_exact() -> None:
+    case = filled(reduction_kernel(Op.Add, float32, 2, 12), 6)
     made = keeps(case, [OptOp("Split", 1, (3, A.UNROLL)), OptOp("Split", 1, (2, A.REDUCE)), OptOp("Split", 2, (2, A.REDUCE, True))])  # fmt: skip  # noqa: E501
     assert (made.letters, sizes(made)) == ("LRRRr", [2, 2, 2, 1, 3])
 
@@ -285,16 +285,18 @@ def test_what_is_done_to_an_axis_of_two_nests_is_done_in_both() -> None:
 
 @pytest.mark.parametrize("dtype", [float32, float16, int8, bool_])
 @pytest.mark.parametrize("op", [Op.Add, Op.Mul, Op.Max])
-def test_a_padded_fold_is_the_fold(op: Op, dtype: DType) -> None:
+def test_a_padded_reduction_is_the_reduction(op: Op, dtype: DType) -> None:
     if op is Op.Add and dtype is bool_:
         return
     for n in (1, 3, 5):
-        made = keeps(filled(fold_kernel(op, dtype, 3, n), n), [OptOp("Padto", 1, 4), OptOp("Padto", 0, 2)])
+        made = keeps(
+            filled(reduction_kernel(op, dtype, 3, n), n), [OptOp("Padto", 1, 4), OptOp("Padto", 0, 2)]
+        )
         assert sizes(made) == [4, -(-n // 4) * 4]
 
 
-def test_a_multiple_stays_and_an_empty_fold_stays_empty() -> None:
-    made = fold_kernel(Op.Add, float32, 2, 4)
+def test_a_multiple_stays_and_an_empty_reduction_stays_empty() -> None:
+    made = reduction_kernel(Op.Add, float32, 2, 4)
     assert apply(made, OptOp("Padto", 1, 4)).sink is made.sink
     empty = kernel(store(buffer(1, 1, float32), Op.Reduce(const(1.0, float32), loop(0, 0, A.REDUCE), arg=ReduceArg(Op.Add))))  # fmt: skip  # noqa: E501
     assert run(keeps(Case(empty, {}), OptOp("Padto", 0, 4)))[1].elements == (0.0,)
@@ -332,17 +334,19 @@ def masked_wrong(made: Kernel, size: int, mask: Callable[[UOp, UOp, UOp], UOp]) 
     axis = made.axes[1]
     longer = fresh_axis(made.sink, size, A.REDUCE)
     valid = Op.CmpLt(longer, axis.src[0])
-    (fold,) = (n for n in toposort(made.sink) if n.op is Op.Reduce)
+    (reduction,) = (n for n in toposort(made.sink) if n.op is Op.Reduce)
     (read,) = (n for n in toposort(made.sink) if n.op is Op.Load)
     place = substitute(read.src[0], {axis: longer})
     gated = Op.Load(place, const(0.0, read.dtype), valid)
-    body = substitute(fold.src[0], {axis: longer})
+    body = substitute(reduction.src[0], {axis: longer})
     body = substitute(body, {Op.Load(place): gated})
-    return Kernel(substitute(made.sink, {fold: UOp(Op.Reduce, (mask(valid, body, gated), longer), fold.arg)}))
+    return Kernel(
+        substitute(made.sink, {reduction: UOp(Op.Reduce, (mask(valid, body, gated), longer), reduction.arg)})
+    )
 
 
 def test_the_mask_comes_after_the_elementwise_operations() -> None:
-    case = filled(fold_kernel(Op.Add, float32, 1, 3, body=Op.Exp2), 2, whole=True)
+    case = filled(reduction_kernel(Op.Add, float32, 1, 3, body=Op.Exp2), 2, whole=True)
     keeps(case, OptOp("Padto", 1, 4))
     zero = const(-0.0, float32)
     right = masked_wrong(case.kernel, 4, lambda valid, body, read: Op.Where(valid, body, zero))
@@ -353,7 +357,7 @@ def test_the_mask_comes_after_the_elementwise_operations() -> None:
 
 
 def test_the_mask_of_a_float_sum_is_the_negative_zero() -> None:
-    case = Case(fold_kernel(Op.Add, float32, 1, 3), {0: [-0.0, -0.0, -0.0]})
+    case = Case(reduction_kernel(Op.Add, float32, 1, 3), {0: [-0.0, -0.0, -0.0]})
     keeps(case, OptOp("Padto", 1, 4))
     positive = masked_wrong(
         case.kernel, 4, lambda valid, body, read: Op.Where(valid, body, const(0.0, float32))
@@ -406,7 +410,7 @@ def test_padding_an_effect_that_has_no_gate_is_refused() -> None:
         run(Kernel(replace_axis(made.sink, i, longer, (longer,))), case.buffers)
 
 
-def test_padding_a_fold_without_identity_is_refused() -> None:
+def test_padding_a_reduction_without_identity_is_refused() -> None:
     j = loop(3, 0, A.REDUCE)
     made = kernel(store(buffer(1, 1, int32), Op.Cast(Op.Reduce(j, j, arg=ReduceArg(Op.Max)), arg=int32)))
     refused("opt-padto-c4", made, OptOp("Padto", 0, 2))
@@ -470,12 +474,12 @@ def test_axes_of_different_kinds_or_places_are_not_swapped() -> None:
 
 
 def test_swapping_reduce_axes_of_floats_needs_reassociate_and_changes_bits() -> None:
-    case = Case(two_folds_kernel(Op.Add, float32, 2, 2), {0: [1.0, 2.0**24, -(2.0**24), 0.5]})
+    case = Case(two_reductions_kernel(Op.Add, float32, 2, 2), {0: [1.0, 2.0**24, -(2.0**24), 0.5]})
     refused("opt-swap-c4", case.kernel, OptOp("Swap", 0, 1))
     after = apply(case.kernel, OptOp("Swap", 0, 1), ("reassociate",))
     assert run(after, case.buffers)[1] != run(case.kernel, case.buffers)[1]
-    keeps(filled(two_folds_kernel(Op.Max, float32, 2, 3), 1), OptOp("Swap", 0, 1))
-    keeps(filled(two_folds_kernel(Op.Add, int32, 2, 3), 1), OptOp("Swap", 0, 1))
+    keeps(filled(two_reductions_kernel(Op.Max, float32, 2, 3), 1), OptOp("Swap", 0, 1))
+    keeps(filled(two_reductions_kernel(Op.Add, int32, 2, 3), 1), OptOp("Swap", 0, 1))
 
 
 # Nolocals ---------------------------------------------------------------------------------------------------------
@@ -486,14 +490,14 @@ def test_nolocals_makes_local_axes_global_and_refuses_new_ones() -> None:
     opts = [OptOp("Split", 0, (2, A.LOCAL)), OptOp("Nolocals")]
     assert keeps(case, opts).letters == "LgL"
     refused("opt-split-c6", case.kernel, [*opts, OptOp("Split", 2, (2, A.LOCAL))])
-    fold = fold_kernel(Op.Add, int32, 2, 4)
-    refused("opt-split-c6", fold, [OptOp("Nolocals"), OptOp("Split", 1, (2, A.GROUP_REDUCE))])
+    reduction = reduction_kernel(Op.Add, int32, 2, 4)
+    refused("opt-split-c6", reduction, [OptOp("Nolocals"), OptOp("Split", 1, (2, A.GROUP_REDUCE))])
     assert keeps(case, [*opts, OptOp("Split", 2, (2, A.UPCAST)), OptOp("Nolocals")]).letters == "LgLu"
 
 
 def test_nolocals_refuses_what_only_a_workgroup_has() -> None:
-    fold = fold_kernel(Op.Add, int32, 2, 4)
-    refused("opt-nolocals-c1", fold, [OptOp("Split", 1, (2, A.GROUP_REDUCE)), OptOp("Nolocals")])
+    reduction = reduction_kernel(Op.Add, int32, 2, 4)
+    refused("opt-nolocals-c1", reduction, [OptOp("Split", 1, (2, A.GROUP_REDUCE)), OptOp("Nolocals")])
     own = buffer(7, 1, int32, addrspace="LOCAL")
     put = store(own, const(1, int32))
     out = buffer(1, 1, int32)
@@ -515,8 +519,8 @@ GROUPED: dict[str, tuple[list[OptOp], list[int]]] = {
 
 
 @pytest.mark.parametrize("letters", GROUPED)
-def test_a_group_in_shared_memory_has_the_value_of_its_fold(letters: str) -> None:
-    case = filled(fold_kernel(Op.Add, float32, 4, 12), 3)
+def test_a_group_in_shared_memory_has_the_value_of_its_reduction(letters: str) -> None:
+    case = filled(reduction_kernel(Op.Add, float32, 4, 12), 3)
     opts, elements = GROUPED[letters]
     made = schedule(case.kernel, opts, ("reassociate",))
     assert made.letters == letters
@@ -531,7 +535,7 @@ def test_a_group_in_shared_memory_has_the_value_of_its_fold(letters: str) -> Non
 
 def test_a_group_without_a_barrier_is_found() -> None:
     shared = with_local_buffers(
-        schedule(fold_kernel(Op.Add, int32, 2, 4), [OptOp("Split", 1, (2, A.GROUP_REDUCE))])
+        schedule(reduction_kernel(Op.Add, int32, 2, 4), [OptOp("Split", 1, (2, A.GROUP_REDUCE))])
     )
     barriers = {n: Op.Group(*n.src) for n in toposort(shared) if n.op is Op.Barrier}
     assert len(barriers) == 1
@@ -540,7 +544,7 @@ def test_a_group_without_a_barrier_is_found() -> None:
 
 
 def test_a_kernel_without_groups_stays_as_it_is() -> None:
-    made = fold_kernel(Op.Add, int32, 2, 4)
+    made = reduction_kernel(Op.Add, int32, 2, 4)
     assert with_local_buffers(made) is made.sink
 
 
@@ -573,7 +577,7 @@ def test_tc_on_floats_is_exact_where_every_order_agrees_and_by_the_law_of_wmma()
     assert execute(written_out(made.sink), buffers=case.buffers)[2] == run(case.kernel, case.buffers)[2]
 
 
-def test_tc_of_one_step_is_the_ascending_fold() -> None:
+def test_tc_of_one_step_is_the_ascending_reduction() -> None:
     for name, inputs, total in (
         ("m16n8k8.f16.f32", float16, float32),
         ("m16n8k8.tf32.f32", float32, float32),
@@ -628,8 +632,8 @@ def test_tc_wants_two_output_axes_and_a_sum() -> None:
     made = gemm_kernel(float64, float64, 8, 8, 8)
     for axes in ((0, 0, 2), (0, 2, 1), (2, 1, 0)):
         refused("opt-tc-c2", made, OptOp("TC", axes, F64), ("tensor_core",))
-    (fold,) = (n for n in toposort(made.sink) if n.op is Op.Reduce)
-    greatest = substitute(made.sink, {fold: UOp(Op.Reduce, fold.src, ReduceArg(Op.Max))})
+    (reduction,) = (n for n in toposort(made.sink) if n.op is Op.Reduce)
+    greatest = substitute(made.sink, {reduction: UOp(Op.Reduce, reduction.src, ReduceArg(Op.Max))})
     refused("opt-tc-c2", Kernel(greatest), F64_TC, ("tensor_core",))
 
 

@@ -17,7 +17,7 @@ from soundline.spec.spork.interleavings.values import joined, text
 from soundline.spec.spork.machine.algebras import Tokens
 from soundline.spec.spork.machine.events import Event
 from soundline.spec.spork.readings.parallel import outcomes, replay, sample
-from soundline.spec.spork.readings.sequential import fold
+from soundline.spec.spork.readings.sequential import reduction
 
 from ..representative import one_in  # noqa: TID252
 from .parallel_programs import TINY, program, racing
@@ -69,7 +69,7 @@ def lawful(seed: int) -> tuple[Event, ...] | None:
     try:
         events = tuple(drawn(seed).proc.events())  # type: ignore[attr-defined]
         tokens = Tokens()
-        fold(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
+        reduction(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
     except SoundlineError:
         return None
     return events
@@ -193,7 +193,7 @@ def test_the_expected_result_is_that_of_the_sequential_reading(seed: int) -> Non
     tokens = Tokens()
     program_script = script(events)
     cells = sequential(program_script, tokens)
-    read = fold(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
+    read = reduction(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
     held = {f"{e.name}{e.index}": v for e, v in _pairs(events, read)}
     for element in program_script.arguments:
         if element.cells[0] in program_script.cells:

@@ -152,8 +152,8 @@ def overwritten(kind: AxisType) -> UOp:
 def grouped(*, barrier: bool) -> UOp:
     """The sum of an argument by a group that shares memory."""
     j = loop(8, 900, AxisType.REDUCE)
-    fold = Op.Sink(put(OUT, const(0, index), Op.Reduce(got(X, j), j, arg=ReduceArg(Op.Add))))
-    split = apply(Kernel(fold), OptOp("Split", 0, (4, AxisType.GROUP_REDUCE)), ("reassociate",))
+    reduction = Op.Sink(put(OUT, const(0, index), Op.Reduce(got(X, j), j, arg=ReduceArg(Op.Add))))
+    split = apply(Kernel(reduction), OptOp("Split", 0, (4, AxisType.GROUP_REDUCE)), ("reassociate",))
     shared = with_local_buffers(split)
     barriers = {n: Op.Group(*n.src) for n in toposort(shared) if n.op is Op.Barrier}
     return shared if barrier else substitute(shared, barriers)
@@ -361,10 +361,10 @@ def test_every_invariant_has_a_broken_twin() -> None:
     assert set(BROKEN) == {i.id for s in STAGES.values() for i in s.invariants}
 
 
-def test_a_fold_may_run_up_to_a_loop_around_it() -> None:
+def test_a_reduction_may_run_up_to_a_loop_around_it() -> None:
     given = small("optimize", kernels(running(AxisType.LOOP, AxisType.REDUCE)), kernels(copied()))
     assert check("optimize", given) == []
-    assert check("rangeify", given) == []  # a kernel may hold a running fold (kernel-c3)
+    assert check("rangeify", given) == []  # a kernel may hold a running reduction (kernel-c3)
 
 
 def test_storage_for_what_is_packed_is_taken() -> None:

@@ -1,4 +1,6 @@
-"""Folds that are cheap if something holds that the program decides: gathers by a product, and what may not be one."""
+"""Reductions that are cheap if something holds that the program decides: gathers by a product, and
+what may not be one.
+"""
 
 from __future__ import annotations
 
@@ -95,13 +97,13 @@ def places(dtype: Any = np.int32) -> np.ndarray:
     return found.astype(dtype)
 
 
-def folds(program: sl.Program) -> list[UOp]:
+def reductions(program: sl.Program) -> list[UOp]:
     return [n for n in toposort(*program.kernels) if n.op is Op.Reduce]
 
 
 def optional(program: sl.Program) -> set[UOp]:
-    """The ranges of folds that may not be needed."""
-    return {f.src[1] for f in folds(program) if is_optional(f.src[1])}
+    """The ranges of reductions that may not be needed."""
+    return {f.src[1] for f in reductions(program) if is_optional(f.src[1])}
 
 
 # Bit for bit ------------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def test_a_gather_by_a_product_is_a_load_and_keeps_every_bit(dtype: str, profile
     program = sl.compile(of_the_source, numbers(dtype), at, profile=profile)
     assert len(program.kernels) == 2, "the premise, and what it decides about"
     assert len(optional(program)) == 1
-    assert len({f.src[1] for f in folds(program)}) == 2
+    assert len({f.src[1] for f in reductions(program)}) == 2
     for name, table in tables(dtype).items():
         assert same_bits(program(table, at), law(table, at)), name
 
@@ -177,7 +179,7 @@ def test_what_is_made_of_it_and_what_the_table_is_made_of() -> None:
 def test_whole_numbers_need_no_premise() -> None:
     at, table = places(), np.arange(N, dtype=np.int32) - 5
     program = sl.compile(of_the_source, table, at)
-    assert folds(program) == []
+    assert reductions(program) == []
     inside = (at >= 0) & (at < N)
     assert np.array_equal(program(table, at), np.where(inside, table[np.where(inside, at, 0)], 0))
 
@@ -255,7 +257,7 @@ def test_no_mask_is_stored_for_it() -> None:
 # What it is not worth ---------------------------------------------------------------------------------------------
 
 
-def test_a_premise_that_costs_as_much_as_the_fold_is_not_asked() -> None:
+def test_a_premise_that_costs_as_much_as_the_reduction_is_not_asked() -> None:
     program = sl.compile(of_the_source, numbers("float32"), places()[:3])
     assert not optional(program)
     assert len(program.kernels) == 1

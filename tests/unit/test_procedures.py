@@ -144,7 +144,7 @@ def test_it_is_applied_beside_rules_in_its_place(court: RealCourt) -> None:
     assert court.asked == [(Op.Add(Y, X), Op.Add(X, Y))]
 
 
-def test_a_watcher_sees_it_and_the_folding_of_constants(court: RealCourt) -> None:
+def test_a_watcher_sees_it_and_the_reducing_of_constants(court: RealCourt) -> None:
     seen: list[Step] = []
     rewrite(plus(Op.Add(Y, X), Op.Add(c(1), c(2))), [swap], watch=lambda step, *_: seen.append(step))
     assert seen[:2] == [swap, FOLDING]
@@ -308,7 +308,7 @@ FACTORS = [
 
 
 @pytest.mark.parametrize(("before", "after"), FACTORS, ids=str)
-def test_common_factors_are_folded(court: RealCourt, before: UOp, after: UOp) -> None:
+def test_common_factors_are_reduced(court: RealCourt, before: UOp, after: UOp) -> None:
     assert applied(before, fold_common_factor) is after
     assert {a.ruling.verdict for a in rewrite(before, [fold_common_factor]).applications} == {"proved"}
 
@@ -343,7 +343,7 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("before", "after"), BOUNDS, ids=str)
-def test_folded_range_stands_alone(court: RealCourt, before: UOp, after: UOp) -> None:
+def test_reduced_range_stands_alone(court: RealCourt, before: UOp, after: UOp) -> None:
     assert applied(before, isolate_folded_range) is after
     rulings = {a.ruling.verdict for a in rewrite(before, [isolate_folded_range]).applications}
     assert rulings <= {"proved"}
@@ -364,7 +364,7 @@ GATES = [
 
 
 @pytest.mark.parametrize(("before", "after", "step"), GATES, ids=str)
-def test_gates_are_folded(court: RealCourt, before: UOp, after: UOp, step: Procedure) -> None:
+def test_gates_are_reduced(court: RealCourt, before: UOp, after: UOp, step: Procedure) -> None:
     assert applied(before, step) is after
     assert {a.ruling.verdict for a in rewrite(before, [step]).applications} == {"proved"}
 

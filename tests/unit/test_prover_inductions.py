@@ -1,4 +1,6 @@
-"""Rules whose condition is a fold, proved by induction along the loop; and those that an induction must not prove."""
+"""Rules whose condition is a reduction, proved by induction along the loop; and those that an
+induction must not prove.
+"""
 
 # the brackets of annotations name sizes and ranges, not types
 # mypy: disable-error-code="name-defined,type-arg,valid-type"
@@ -15,7 +17,7 @@ from soundline.spec.dtypes import bool_, float16, float32
 from soundline.spec.ops.node import Op
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Apply, Bottom, Constant, Element, Fold, Read, choice
+from soundline.verify.smt.elements.elements import Apply, Bottom, Constant, Element, Read, Reduction, choice
 from soundline.verify.smt.elements.indexing import ALWAYS, Space
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.integers.arithmetic import Arithmetic
@@ -41,8 +43,8 @@ class Bench:
     def read(self, at: str) -> Element:
         return Read(float32, "x", (Poly.of(at),), (Poly.of("n"),))
 
-    def fold(self, body: Element, size: Poly | None = None, op: Op = Op.Add) -> Fold:
-        return Fold(float32, op, (("$1.0", size or Poly.of("n")),), body)
+    def reduction(self, body: Element, size: Poly | None = None, op: Op = Op.Add) -> Reduction:
+        return Reduction(float32, op, (("$1.0", size or Poly.of("n")),), body)
 
     def is_zero(self, element: Element) -> Formula:
         return self.reader.bools.formula(Apply(bool_, Op.CmpEq, (element, Constant(float32, 0.0))))
@@ -55,9 +57,9 @@ class Bench:
         return Inductions(self.reader, proves).same(left, right, ALWAYS)
 
     def sides(self) -> tuple[Element, Element]:
-        """A fold, and a choice by another of the same elements."""
-        total = self.fold(self.read("$1.0"))
-        other = self.fold(Apply(float32, Op.Mul, (self.read("$1.0"), Constant(float32, 0.0))))
+        """A reduction, and a choice by another of the same elements."""
+        total = self.reduction(self.read("$1.0"))
+        other = self.reduction(Apply(float32, Op.Mul, (self.read("$1.0"), Constant(float32, 0.0))))
         return total, choice(self.is_zero(other), Apply(float32, Op.Add, (total, other)), total)
 
 
@@ -99,7 +101,7 @@ def test_an_induction_inside_another_has_unknowns_of_its_own() -> None:
 def test_what_runs_over_other_places_is_not_compared() -> None:
     bench = Bench()
     total, _ = bench.sides()
-    shorter = bench.fold(bench.read("$1.0"), Poly.of("n") - ONE)
+    shorter = bench.reduction(bench.read("$1.0"), Poly.of("n") - ONE)
     assert not bench.same(total, choice(bench.is_zero(shorter), shorter, total))
     assert bench.asked == []
 
@@ -108,7 +110,7 @@ def test_what_may_be_invalid_is_not_compared() -> None:
     bench = Bench()
     total, _ = bench.sides()
     inside = less(Poly.of("$1.0"), Poly.of("m"))
-    partial = bench.fold(choice(inside, bench.read("$1.0"), Bottom(float32)))
+    partial = bench.reduction(choice(inside, bench.read("$1.0"), Bottom(float32)))
     assert not bench.same(total, choice(bench.is_zero(partial), partial, total))
     assert bench.asked == []
 

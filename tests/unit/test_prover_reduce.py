@@ -23,9 +23,9 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Unsupported,
     atoms,
     choice,
@@ -124,8 +124,8 @@ def read(*at: Poly, name: str = "x", dtype=int32) -> Element:
     return Read(dtype, name, at, (N,) * len(at))
 
 
-def fold(body: Element, *sizes: Poly, op: Op = Op.Add) -> Fold:
-    return Fold(body.dtype, op, tuple((f"$1.{k}", size) for k, size in enumerate(sizes)), body)
+def reduction(body: Element, *sizes: Poly, op: Op = Op.Add) -> Reduction:
+    return Reduction(body.dtype, op, tuple((f"$1.{k}", size) for k, size in enumerate(sizes)), body)
 
 
 def same(reader: Denotation, a: Element, b: Element) -> bool:
@@ -205,8 +205,8 @@ def test_digits_outside_their_shape_are_not_said_to_lie_in_it() -> None:
 
 def test_an_inner_fold_keeps_its_own_index() -> None:
     reader = a_reader()
-    inner = Fold(int32, Op.Max, (("$2.0", M),), read(I, Poly.of("$2.0")))
-    bound, body, inside = opened(reader, fold(inner, N), ALWAYS)
+    inner = Reduction(int32, Op.Max, (("$2.0", M),), read(I, Poly.of("$2.0")))
+    bound, body, inside = opened(reader, reduction(inner, N), ALWAYS)
     ((name, size),) = bound
     assert size == N
     assert inside == within(bound)
@@ -306,48 +306,50 @@ def test_a_map_that_is_no_bijection_is_not_taken_for_one() -> None:
 @pytest.mark.parametrize("op", [Op.Add, Op.Mul, Op.Max])
 def test_a_longer_fold_is_not_a_shorter_one(op: Op) -> None:
     reader = a_reader()
-    assert same(reader, fold(read(I), N, op=op), fold(read(N - 1 - I), N, op=op))
-    assert not same(reader, fold(read(I), N, op=op), fold(read(I), N + 1, op=op))
-    assert not same(reader, fold(read(I), N + 1, op=op), fold(read(I), N, op=op))
-    assert not same(reader, fold(read(I), N, op=op), fold(read(I), N, op=Op.Add if op is Op.Max else Op.Max))
+    assert same(reader, reduction(read(I), N, op=op), reduction(read(N - 1 - I), N, op=op))
+    assert not same(reader, reduction(read(I), N, op=op), reduction(read(I), N + 1, op=op))
+    assert not same(reader, reduction(read(I), N + 1, op=op), reduction(read(I), N, op=op))
+    assert not same(
+        reader, reduction(read(I), N, op=op), reduction(read(I), N, op=Op.Add if op is Op.Max else Op.Max)
+    )
 
 
 def test_only_the_right_side_must_be_valid() -> None:
-    """Where the left side folds what is invalid, the rule says nothing; where the right side does, it is wrong."""
+    """Where the left side reduces what is invalid, the rule says nothing; where the right side does, it is wrong."""
     reader = a_reader()
     gated = Choice(int32, less(I + 1, N), read(I), Bottom(int32))
     for op in (Op.Add, Op.Mul, Op.Max):
-        assert same(reader, fold(gated, N, op=op), fold(read(I), N, op=op))
-        assert not same(reader, fold(read(I), N, op=op), fold(gated, N, op=op))
-        nothing = fold(Bottom(int32), N, op=op)
+        assert same(reader, reduction(gated, N, op=op), reduction(read(I), N, op=op))
+        assert not same(reader, reduction(read(I), N, op=op), reduction(gated, N, op=op))
+        nothing = reduction(Bottom(int32), N, op=op)
         assert may_be_invalid(nothing)
-        assert not same(reader, fold(read(I), N, op=op), nothing)
+        assert not same(reader, reduction(read(I), N, op=op), nothing)
 
 
 def test_floats_are_folded_in_order() -> None:
     reader = a_reader()
     x = read(I, dtype=float32)
     for op in (Op.Add, Op.Mul):
-        assert same(reader, fold(x, N, op=op), fold(x, N, op=op))
-        assert not same(reader, fold(x, N, op=op), fold(read(N - 1 - I, dtype=float32), N, op=op))
+        assert same(reader, reduction(x, N, op=op), reduction(x, N, op=op))
+        assert not same(reader, reduction(x, N, op=op), reduction(read(N - 1 - I, dtype=float32), N, op=op))
         two = read(I, J, dtype=float32)
         turned = read(J, I, dtype=float32)
-        assert not same(reader, fold(two, N, M, op=op), fold(turned, M, N, op=op))
+        assert not same(reader, reduction(two, N, M, op=op), reduction(turned, M, N, op=op))
     backwards = read(N - 1 - I, dtype=float32)
-    assert same(reader, fold(x, N, op=Op.Max), fold(backwards, N, op=Op.Max))
-    assert same(a_reader(licences=("reassociate",)), fold(x, N), fold(backwards, N))
+    assert same(reader, reduction(x, N, op=Op.Max), reduction(backwards, N, op=Op.Max))
+    assert same(a_reader(licences=("reassociate",)), reduction(x, N), reduction(backwards, N))
 
 
 @pytest.mark.parametrize(("zero", "kept"), [(-0.0, True), (0.0, False)])
 def test_only_the_negative_zero_is_left_out_of_a_sum(zero: float, kept: bool) -> None:
     x = read(I, dtype=float32)
-    padded = fold(choice(less(I, K), x, Constant(float32, zero)), N)
+    padded = reduction(choice(less(I, K), x, Constant(float32, zero)), N)
     some = a_reader(less(ZERO, K), less(K, N))
-    assert same(some, padded, fold(x, K)) is kept
+    assert same(some, padded, reduction(x, K)) is kept
     maybe_none = a_reader(at_least_zero(K), less(K, N))
-    assert not same(maybe_none, padded, fold(x, K))
-    ones = fold(choice(less(I, K), x, Constant(float32, 1.0)), N, op=Op.Mul)
-    assert same(maybe_none, ones, fold(x, K, op=Op.Mul))
+    assert not same(maybe_none, padded, reduction(x, K))
+    ones = reduction(choice(less(I, K), x, Constant(float32, 1.0)), N, op=Op.Mul)
+    assert same(maybe_none, ones, reduction(x, K, op=Op.Mul))
 
 
 def test_the_order_of_two_positions_is_asked_where_it_is_not_plain() -> None:
@@ -355,12 +357,12 @@ def test_the_order_of_two_positions_is_asked_where_it_is_not_plain() -> None:
     some = a_reader(less(ZERO, K), less(K, N), less(ZERO, M))
     both = conjunction((less(I, K), less(J, M)))
     x = read(I, J, dtype=float32)
-    padded = fold(choice(both, x, Constant(float32, -0.0)), N, M + 1)
-    assert same(some, padded, fold(x, K, M))
+    padded = reduction(choice(both, x, Constant(float32, -0.0)), N, M + 1)
+    assert same(some, padded, reduction(x, K, M))
     orders = Orders(some, Op.Add, lambda a, b, path: proved(some, a, b, path))
-    assert orders.unrolled(fold(read(I, dtype=float32), Poly.of(3)), ALWAYS) is not None
-    assert orders.unrolled(fold(read(I, dtype=float32), N), ALWAYS) is None
-    assert orders.unrolled(fold(read(I, dtype=float32), Poly.of(9)), ALWAYS) is None
+    assert orders.unrolled(reduction(read(I, dtype=float32), Poly.of(3)), ALWAYS) is not None
+    assert orders.unrolled(reduction(read(I, dtype=float32), N), ALWAYS) is None
+    assert orders.unrolled(reduction(read(I, dtype=float32), Poly.of(9)), ALWAYS) is None
 
 
 def test_which_dtypes_are_rings() -> None:
@@ -380,7 +382,7 @@ def test_what_wraps_to_nothing_is_nothing() -> None:
         reader = a_reader()
         x = Read(dtype, "x", (I,), (N,))
         many = Apply(
-            dtype, Op.Mul, (fold(x, N), reader.operation(Op.Cast, dtype, (Number(index, N * times),)))
+            dtype, Op.Mul, (reduction(x, N), reader.operation(Op.Cast, dtype, (Number(index, N * times),)))
         )
         assert same(reader, many, constant(dtype, 0)) is expected
 
@@ -398,8 +400,8 @@ def test_too_many_pieces_are_given_up() -> None:
 def test_a_product_counts_how_often_a_factor_occurs() -> None:
     reader = a_reader()
     x = read(ZERO)
-    assert same(reader, Apply(int32, Op.Mul, (fold(x, N, op=Op.Mul), x)), fold(x, N + 1, op=Op.Mul))
-    assert not same(reader, fold(x, N, op=Op.Mul), fold(x, N + 1, op=Op.Mul))
+    assert same(reader, Apply(int32, Op.Mul, (reduction(x, N, op=Op.Mul), x)), reduction(x, N + 1, op=Op.Mul))
+    assert not same(reader, reduction(x, N, op=Op.Mul), reduction(x, N + 1, op=Op.Mul))
     assert Products(reader, lambda a, b, path: False).of(Constant(int32, 1), ALWAYS) == []
 
 
@@ -407,7 +409,7 @@ def test_a_maximum_grows_with_its_number() -> None:
     """The greatest of a·r + b for 0 ≤ r < n stands at an end, by the sign of a."""
     for factor, end in product((3, -2), ("first", "last")):
         reader = a_reader(less(ZERO, N))
-        numbers = fold(Number(index, I * factor + M), N, op=Op.Max)
+        numbers = reduction(Number(index, I * factor + M), N, op=Op.Max)
         greatest = M + (N - 1) * factor if end == "last" else M
         expected = (factor > 0) == (end == "last")
         assert same(reader, Number(index, reader.number(numbers)), Number(index, greatest)) is expected
@@ -416,17 +418,19 @@ def test_a_maximum_grows_with_its_number() -> None:
 def test_some_and_all() -> None:
     reader = a_reader()
     p, q = (Read(bool_, name, (I,), (N,)) for name in "pq")
-    some, every = fold(p, N, op=Op.Max), fold(p, N, op=Op.Mul)
+    some, every = reduction(p, N, op=Op.Max), reduction(p, N, op=Op.Mul)
     denied = reader.bools.element(negation(reader.bools.formula(some)))
     not_p = reader.bools.element(negation(reader.bools.formula(p)))
-    assert same(reader, denied, fold(not_p, N, op=Op.Mul))
-    assert not same(reader, denied, fold(not_p, N, op=Op.Max))
+    assert same(reader, denied, reduction(not_p, N, op=Op.Mul))
+    assert not same(reader, denied, reduction(not_p, N, op=Op.Max))
     assert not same(reader, some, every)
     both = reader.bools.element(conjunction(reader.bools.formula(e) for e in (p, q)))
-    apart = reader.bools.element(conjunction(reader.bools.formula(fold(e, N, op=Op.Mul)) for e in (p, q)))
-    assert same(reader, fold(both, N, op=Op.Mul), apart)
+    apart = reader.bools.element(
+        conjunction(reader.bools.formula(reduction(e, N, op=Op.Mul)) for e in (p, q))
+    )
+    assert same(reader, reduction(both, N, op=Op.Mul), apart)
     covers = Covers(reader, lambda a, b, path: proved(reader, a, b, path))
-    assert covers.same(fold(both, N, op=Op.Mul), apart, ALWAYS)
+    assert covers.same(reduction(both, N, op=Op.Mul), apart, ALWAYS)
 
 
 def test_a_goal_without_folds_has_no_inputs_that_tell_folds_apart() -> None:
@@ -435,12 +439,12 @@ def test_a_goal_without_folds_has_no_inputs_that_tell_folds_apart() -> None:
         return x + x, x * 2
 
     @rule(dtypes=[float32])
-    def folds(x: Tensor["n"]):  # type: ignore[type-arg]  # noqa: F821
+    def reductions(x: Tensor["n"]):  # type: ignore[type-arg]  # noqa: F821
         return x.sum((0,)), x.sum((0,)) * 1
 
     shapes, dtypes = {"x": (3,)}, {"x": float32}
     assert not list(telling(next(goals(plain, float32)), shapes, dtypes))
-    found = [a["x"].elements for a in telling(next(goals(folds, float32)), shapes, dtypes)]
+    found = [a["x"].elements for a in telling(next(goals(reductions, float32)), shapes, dtypes)]
     assert any(not same_value(float32, in_order(a, b, c), in_order(c, b, a)) for a, b, c in found)
 
 

@@ -160,8 +160,8 @@ def row_nest(kind: AxisType, space: str) -> UOp:
         ),
         j,
     )
-    fold = Op.Reduce(Op.Load(Op.Index(acc, k)), k, arg=ReduceArg(Op.Add))
-    return loop_nests.assembled([i], [first, Op.Store(Op.Index(y, i), fold)])
+    reduction = Op.Reduce(Op.Load(Op.Index(acc, k)), k, arg=ReduceArg(Op.Add))
+    return loop_nests.assembled([i], [first, Op.Store(Op.Index(y, i), reduction)])
 
 
 def test_parts_are_opened_as_they_were_assembled() -> None:

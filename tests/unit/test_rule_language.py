@@ -65,10 +65,10 @@ REFUSED = {
     "flags for axes": (lambda: x.sum(f), "a set of axes is needed, not f"),
     "no numbers": (lambda: x.sum((True,)), "a set of axes is needed, not (True,)"),
     "union with flags": (lambda: a | f, "a set of axes is needed, not f"),
-    "no fold": (lambda: x.reduce(Op.Sub, a), "uses a Monoid"),
+    "no reduction": (lambda: x.reduce(Op.Sub, a), "uses a Monoid"),
     "an op in the place of a monoid": (lambda: identity(i), "uses a Monoid"),
-    "fold over a value": (lambda: sum_over(i, i), "a reduction is over ranges, not over i"),
-    "fold over a size": (lambda: sum_over((r, 4), i), "a reduction is over ranges, not over 4"),
+    "reduction over a value": (lambda: sum_over(i, i), "a reduction is over ranges, not over i"),
+    "reduction over a size": (lambda: sum_over((r, 4), i), "a reduction is over ranges, not over 4"),
     "an empty stack": (stack, "joins at least one value"),
     "no truth value": (lambda: bool(disjoint(a, b)), "has no truth value"),
 }

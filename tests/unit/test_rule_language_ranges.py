@@ -65,15 +65,15 @@ def outside_in_a_condition(r: Range["n"], f: Body["r"], n: Size):  # noqa: F821
     return sum_over(r, f(r)), sum_over(r, f(r) + 0)
 
 
-def folded_twice(r: Range["n"], f: Body["r"]):  # noqa: F821
+def reduced_twice(r: Range["n"], f: Body["r"]):  # noqa: F821
     return sum_over(r, sum_over(r, f(r))), f(0)
 
 
-def folded_twice_at_once(r: Range["n"], f: Body["r"]):  # noqa: F821
+def reduced_twice_at_once(r: Range["n"], f: Body["r"]):  # noqa: F821
     return sum_over((r, r), f(r)), f(0)
 
 
-def folded_on_the_right_only(r: Range["n"], f: Body["r"]):  # noqa: F821
+def reduced_on_the_right_only(r: Range["n"], f: Body["r"]):  # noqa: F821
     return f(0), sum_over(r, f(r))
 
 
@@ -86,7 +86,7 @@ def fresh_on_the_left(x: Value, n: Size):
     return sum_over(k, x), x
 
 
-def fresh_without_a_fold(x: Value, n: Size):
+def fresh_without_a_reduction(x: Value, n: Size):
     return x + 0, x + fresh(n)
 
 
@@ -170,12 +170,12 @@ NO_RULES: dict[Callable[..., Any], str] = {
     outside: "r is used outside of the reduction over it",
     outside_on_the_right: "r is used outside of the reduction over it",
     outside_in_a_condition: "r is used outside of the reduction over it",
-    folded_twice: "r is reduced over inside another reduction over it",
-    folded_twice_at_once: "r is reduced over inside another reduction over it",
-    folded_on_the_right_only: "r is reduced over, but not on the left side",
+    reduced_twice: "r is reduced over inside another reduction over it",
+    reduced_twice_at_once: "r is reduced over inside another reduction over it",
+    reduced_on_the_right_only: "r is reduced over, but not on the left side",
     free_on_the_left: "r is reduced over, but not on the left side",
     fresh_on_the_left: "fresh(n) is on the left side",
-    fresh_without_a_fold: "fresh(n) is used outside of the reduction over it",
+    fresh_without_a_reduction: "fresh(n) is used outside of the reduction over it",
     too_many_indices: "f(r, r) has 2 indices, and f depends on 1 ranges",
     too_few_indices: "f(r) has 1 indices, and f depends on 2 ranges",
     range_without_a_size: "the range r needs one size",
@@ -345,7 +345,7 @@ def only(stated: Any, dtype: Any) -> Goal:
     return goal
 
 
-def test_a_folded_range_is_a_loop_and_a_body_a_table() -> None:
+def test_a_reduced_range_is_a_loop_and_a_body_a_table() -> None:
     goal = only(scaled, int32)
     n, c, f = (goal.variables[name] for name in ("n", "c", "f"))
     r = loop(n, 0, AxisType.REDUCE)
@@ -393,7 +393,7 @@ def test_new_ranges_are_loops_of_their_own() -> None:
     goal = only(split, int32)
     assert isinstance(goal.right, UOp)
     first, second = goal.right.src
-    ids = [r.arg for fold in (first, second) for r in fold.src[1:]]
+    ids = [r.arg for reduction in (first, second) for r in reduction.src[1:]]
     assert len({a.id for a in ids} | {goal.env.bound["r"].arg.id}) == 4
     assert all(a == RangeArg(a.id, AxisType.REDUCE) for a in ids)
     assert [r.src[0] for r in first.src[1:]] == [
@@ -414,7 +414,7 @@ def test_a_body_has_the_dtype_that_its_brackets_say() -> None:
     assert goal.variables["p"].shape == (3,)
 
 
-def test_a_number_that_is_folded_has_the_dtype_beside_it() -> None:
+def test_a_number_that_is_reduced_has_the_dtype_beside_it() -> None:
     @rule(dtypes=[int8])
     def counted(r: Range["n"], x: Value):  # noqa: F821
         return x + sum_over(r, 1), sum_over(r, 1) + x
@@ -422,7 +422,7 @@ def test_a_number_that_is_folded_has_the_dtype_beside_it() -> None:
     assert only(counted, int8).left.src[1].src[0] is const(1, int8)
 
 
-def test_a_fold_goes_over_elements_of_any_shape() -> None:
+def test_a_reduction_goes_over_elements_of_any_shape() -> None:
     @rule(dtypes=[int32])
     def constant(r: Range["n"], x: Tensor, c: Value, m: Monoid):  # noqa: F821
         return reduce_over(m, r, x + c), reduce_over(m, r, c + x)
@@ -546,7 +546,7 @@ def test_numbers_of_axes() -> None:
         axes("0")
 
 
-def test_an_abstraction_keeps_folds_inside_apart() -> None:
+def test_an_abstraction_keeps_reductions_inside_apart() -> None:
     r, s = loop(4, 0), loop(4, 1)
     x = param(0, int32, (4, 4))
     inner = Op.Reduce(Op.Index(x, r, s), s, arg=ReduceArg(Op.Add))

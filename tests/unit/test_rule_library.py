@@ -44,7 +44,7 @@ from soundline.spec.rules.building import Abstraction, Env, build, decide
 from soundline.spec.rules.instances import declared_dtype, goals, is_about_shapes
 from soundline.spec.rules.kinds import ranges_of
 from soundline.spec.rules.language import Rule, collecting
-from soundline.spec.rules.ranges import folded_ranges
+from soundline.spec.rules.ranges import reduced_ranges
 from soundline.spec.rules.terms import Static, Variable, named_sizes
 from soundline.spec.uop import const, loop, param
 from soundline.verify.campaigns.campaign import Settings, verify
@@ -192,9 +192,9 @@ class Example:
                     self.bound[name] = tuple(chance.choice(SIZES) for _ in range(ranks[name]))
                 case "Offset":
                     self.bound[name] = tuple(chance.randrange(3) for _ in range(ranks[name]))
-        folded = folded_ranges(stated.left)
+        reduced = reduced_ranges(stated.left)
         for number, name in enumerate(n for n, k in stated.kinds.items() if k.kind == "Range"):
-            self.bound[name] = self._range(stated.kinds[name], number, folded=name in folded)
+            self.bound[name] = self._range(stated.kinds[name], number, reduced=name in reduced)
         for name, kind in stated.kinds.items():
             if kind.kind == "Body":
                 ranges = tuple(self.bound[r] for r in ranges_of(kind, stated.kinds))
@@ -220,11 +220,13 @@ class Example:
             else Op.Cast(ranged, arg=dtype)
         )
 
-    def _range(self, kind: Variable, number: int, *, folded: bool) -> UOp:
-        """A loop as long as the brackets say; one that no fold closes has one of the ids that `differences` binds."""
+    def _range(self, kind: Variable, number: int, *, reduced: bool) -> UOp:
+        """A loop as long as the brackets say; one that no reduction closes has one of the ids that
+        `differences` binds.
+        """
         (size,) = kind.inside
         end = size if isinstance(size, int) else self.bound[str(size)]
-        return loop(end, 20 + number, AxisType.REDUCE) if folded else loop(end, number)
+        return loop(end, 20 + number, AxisType.REDUCE) if reduced else loop(end, number)
 
     def _body(self, dtype: DType, ranges: tuple[UOp, ...], *, valid: bool) -> Abstraction:
         """What is read at the ranges, or is computed of them."""

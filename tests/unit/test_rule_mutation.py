@@ -172,12 +172,12 @@ def shown(stated: Any) -> set[tuple[str, str]]:
     return {(m.before, m.after) for m in rules.rule_mutants(stated)}
 
 
-def test_folds_sets_of_axes_and_parts_of_conditions_are_changed() -> None:
+def test_reductions_sets_of_axes_and_parts_of_conditions_are_changed() -> None:
     @rule
-    def folded(x: Tensor, a: Axes, b: Axes):  # type: ignore[no-untyped-def]
+    def reduced(x: Tensor, a: Axes, b: Axes):  # type: ignore[no-untyped-def]
         return x.sum(a - b), x.sum(a - b)
 
-    changes = {after for _, after in shown(folded)}
+    changes = {after for _, after in shown(reduced)}
     assert {"x.max((a - b))", "x.prod((a - b))", "x.sum((b - a))", "x.sum((a & b))", "x.sum(a)"} <= changes
 
     @rule(dtypes=[bool_])

@@ -67,7 +67,7 @@ def lowered(machine: str, profile: str) -> tuple[str, Traced, UOp]:
         program = traced(*(t.uop for t in everything()))
         made = program.lowered(profile)
         found = features(made)
-    assert found >= {"THREAD", "UPCAST", "packing", "vectors", "arena", "running folds"}
+    assert found >= {"THREAD", "UPCAST", "packing", "vectors", "arena", "running reductions"}
     return made.source, program, made.stages["plan"]
 
 

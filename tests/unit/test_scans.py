@@ -1,4 +1,4 @@
-"""Running folds: what is lowered to one step in each iteration, what is not, and that no bit changes."""
+"""Running reductions: what is lowered to one step in each iteration, what is not, and that no bit changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data(rows: int, columns: int) -> np.ndarray:
 
 
 def is_linear(program: sl.Program) -> bool:
-    """Whether every fold of a program runs along a loop, in all kernels."""
+    """Whether every reduction of a program runs along a loop, in all kernels."""
     nests = [nest for kernel in program.kernels for nest in kernel.src]
     found = [(f, nest_of(nest)[0]) for nest in nests for f in toposort(nest) if f.op is Op.Reduce]
     return bool(found) and all(any(runs_along(f, r) for r in ranges) for f, ranges in found)
@@ -71,10 +71,10 @@ RUNNING: dict[str, tuple[Tensors, Callable[[np.ndarray], np.ndarray]]] = {
 }
 
 
-def _before(x: np.ndarray, fold: np.ufunc, none: float) -> np.ndarray:
-    """Of each row what stands before each element, folded; of nothing `none`."""
-    folded = fold.accumulate(x, 1)
-    return np.concatenate([np.full((len(x), 1), none, x.dtype), folded[:, :-1]], 1)
+def _before(x: np.ndarray, reduction: np.ufunc, none: float) -> np.ndarray:
+    """Of each row what stands before each element, reduced; of nothing `none`."""
+    reduced = reduction.accumulate(x, 1)
+    return np.concatenate([np.full((len(x), 1), none, x.dtype), reduced[:, :-1]], 1)
 
 
 def _earlier(n: int) -> sl.Tensor:
@@ -138,7 +138,9 @@ def test_nothing_is_read_before_the_first_element() -> None:
 
 @pytest.mark.parametrize("name", RUNNING)
 @pytest.mark.parametrize("profile", ["exact", "fast"])
-def test_running_fold_takes_one_step_in_each_iteration_and_changes_no_bit(name: str, profile: str) -> None:
+def test_running_reduction_takes_one_step_in_each_iteration_and_changes_no_bit(
+    name: str, profile: str
+) -> None:
     made, expected = RUNNING[name]
     x = data(9, 13)
     program = sl.compile(made, x, profile=profile)
@@ -218,7 +220,7 @@ def number(value: int) -> UOp:
 
 
 def masked(gate: Callable[[UOp, UOp], UOp], nothing: float, op: Op = Op.Add) -> UOp:
-    """A nest that stores, for every i < 8, the fold over k < 8 of what a gate lets through."""
+    """A nest that stores, for every i < 8, the reduction over k < 8 of what a gate lets through."""
     i, k = loop(8, 0), loop(8, 1, AxisType.REDUCE)
     value = Op.Where(gate(i, k), Op.Load(Op.Index(SOURCE, k)), const(nothing, float32))
     return Op.End(Op.Store(Op.Index(TARGET, i), Op.Reduce(value, k, arg=ReduceArg(op))), i)
@@ -247,8 +249,8 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
     assert found is not None
     (nest,) = found
     ranges, body = nest_of(nest)
-    (fold,) = (n for n in toposort(body) if n.op is Op.Reduce)
-    assert runs_along(fold, ranges[0])
+    (reduction,) = (n for n in toposort(body) if n.op is Op.Reduce)
+    assert runs_along(reduction, ranges[0])
 
 
 @pytest.mark.parametrize(
@@ -268,29 +270,29 @@ def test_gate_of_any_form_is_read(gate: Callable[[UOp, UOp], UOp], op: Op, nothi
     ],
     ids=["k<i-1", "k<=i+1", "+1.0", "times 0", "max 0", "k<=2i", "2k<=i", "7<=i+k", "i<=k", "k!=i", "k<=i%4"],
 )
-def test_what_is_no_running_fold_stays(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
+def test_what_is_no_running_reduction_stays(gate: Callable[[UOp, UOp], UOp], op: Op, nothing: float) -> None:
     assert lowered(masked(gate, nothing, op)) is None
 
 
-def test_fold_of_what_depends_on_the_loop_stays() -> None:
-    """A convolution with a triangular mask folds other products in each iteration."""
+def test_reduction_of_what_depends_on_the_loop_stays() -> None:
+    """A convolution with a triangular mask reduces other products in each iteration."""
     i, k = loop(8, 0), loop(8, 1, AxisType.REDUCE)
     product = Op.Mul(Op.Load(Op.Index(SOURCE, k)), Op.Load(Op.Index(SOURCE, Op.Add(i, k))))
     value = Op.Where(Op.CmpLe(k, i), product, const(-0.0, float32))
-    fold = Op.Reduce(value, k, arg=ReduceArg(Op.Add))
-    assert lowered(Op.End(Op.Store(Op.Index(TARGET, i), fold), i)) is None
+    reduction = Op.Reduce(value, k, arg=ReduceArg(Op.Add))
+    assert lowered(Op.End(Op.Store(Op.Index(TARGET, i), reduction), i)) is None
 
 
 def test_step_that_is_not_the_next_one_is_refused() -> None:
     i = loop(8, 0)
     for size in (Op.Add(i, number(2)), Op.Mul(Op.Add(i, number(1)), number(2)), number(8)):
         k = UOp(Op.Range, (size,), loop(1, 5, AxisType.REDUCE).arg)
-        fold = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
-        assert not runs_along(fold, i)
+        reduction = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
+        assert not runs_along(reduction, i)
     k = UOp(Op.Range, (Op.Add(i, number(1)),), loop(1, 5, AxisType.REDUCE).arg)
-    fold = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
-    assert runs_along(fold, i)
-    assert _continues(fold, i, iter(range(10, 99)), Applied())
+    reduction = Op.Reduce(Op.Load(Op.Index(SOURCE, k)), k, arg=ReduceArg(Op.Add))
+    assert runs_along(reduction, i)
+    assert _continues(reduction, i, iter(range(10, 99)), Applied())
 
 
 def test_loop_of_a_scan_is_dealt_out_to_no_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Running folds that another loop changes: they keep no register around it, and have the bits of the law."""
+"""Running reductions that another loop changes: they keep no register around it, and have the bits of the law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scatters: folds gated to one place, written as one step for each element; and the stages of such folds."""
+"""Scatters: reductions gated to one place, written as one step for each element; and the stages of such reductions."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ def nothing(value: float = -0.0) -> UOp:
 
 
 def nest(value: UOp, op: Op = Op.Add, slot: UOp = SLOT) -> UOp:
-    fold = Op.Reduce(value, STEP, arg=ReduceArg(op))
-    return Op.End(Op.Store(Op.Index(OUT, slot), fold), slot)  # type: ignore[no-any-return]
+    reduction = Op.Reduce(value, STEP, arg=ReduceArg(op))
+    return Op.End(Op.Store(Op.Index(OUT, slot), reduction), slot)  # type: ignore[no-any-return]
 
 
 def test_what_a_scatter_is() -> None:
@@ -217,6 +217,6 @@ def test_what_is_no_scatter(made: UOp) -> None:
     assert parts(made) == (made,)
 
 
-def test_short_folds_keep_their_lanes() -> None:
+def test_short_reductions_keep_their_lanes() -> None:
     few = loop(8, 0)
     assert not is_scatter(nest(Op.Where(Op.CmpEq(few, THERE), WHAT, nothing()), slot=few), Applied())

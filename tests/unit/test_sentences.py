@@ -177,7 +177,7 @@ DECIDED: list[tuple[str, str, Callable[[], bool]]] = [
     ),
     (
         "U-10",
-        "On floats it is the ascending fold that starts at its first element",
+        "On floats it is the ascending reduction that starts at its first element",
         lambda: (
             reduced(Op.Add, [2.0**24, 1.0, 1.0, -(2.0**24)], float32) == 0.0
             and math.copysign(1, reduced(Op.Add, [-0.0, -0.0], float32)) == -1

@@ -29,7 +29,7 @@ from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.algebras import Numbers, Tokens, ValueToken, evaluated
 from soundline.spec.spork.machine.events import Action, Computed, Converted, Event, Load, Number
 from soundline.spec.spork.machine.unfolding import unfold
-from soundline.spec.spork.readings.sequential import Contents, fold, run
+from soundline.spec.spork.readings.sequential import Contents, reduction, run
 from soundline.spec.values.elementwise import scalar
 
 
@@ -279,7 +279,7 @@ def test_the_order_of_atomic_additions_is_no_part_of_a_term() -> None:
 def test_a_program_over_tokens_says_what_it_computes() -> None:
     text = "def f(x: f32[2]):\n    x[0] += x[1] * 2\n    x[1] = x[0]\n"
     tokens = Tokens()
-    found = fold(
+    found = reduction(
         unfold(program(text), {}), tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements]
     )
     product = tokens.compute(Op.Mul, float32, [tokens.unknown("x[1]"), tokens.number(2.0, float32)])
@@ -302,7 +302,7 @@ def test_atomics_of_a_program_commute() -> None:
     swapped = list(found)
     swapped[actions[0]], swapped[actions[1]] = found[actions[1]], found[actions[0]]
     one, two = (
-        fold(events, tokens, lambda b: [tokens.unknown(str(e)) for e in b.elements])
+        reduction(events, tokens, lambda b: [tokens.unknown(str(e)) for e in b.elements])
         for events in (found, swapped)
     )
     assert one == two

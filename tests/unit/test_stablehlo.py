@@ -111,7 +111,7 @@ def test_a_product_is_printed_whole() -> None:
 
 
 @pytest.mark.parametrize("options", [{"axes": (0,)}, {"op": Op.Max}, {"axes": (1, 2)}])
-def test_another_fold_of_products_is_no_product(options: dict[str, Any]) -> None:
+def test_another_reduction_of_products_is_no_product(options: dict[str, Any]) -> None:
     root, a, b = gemm(**options)
     assert product_of(root) is None
     assert not any("dot_general" in t for t in printed(root, a, b))

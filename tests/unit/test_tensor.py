@@ -565,7 +565,7 @@ def test_sums_over_separated_axes_and_leading_axes() -> None:
     same(Tensor(x).sum((0, 2), keepdim=True), x.sum((0, 2), keepdims=True))
 
 
-def test_folds_start_at_their_first_element() -> None:
+def test_reductions_start_at_their_first_element() -> None:
     zeros = np.array([[-0.0, -0.0], [-0.0, 0.0]], np.float32)
     assert np.signbit(Tensor(zeros).sum(1).numpy()).tolist() == [True, False]
     long = np.full(700, -0.0, np.float32)

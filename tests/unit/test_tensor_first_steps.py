@@ -603,6 +603,6 @@ def test_memory_that_cannot_be_had(name: str) -> None:
     assert caught.value.hint
 
 
-def test_what_is_too_large_may_be_folded() -> None:
+def test_what_is_too_large_may_be_reduced() -> None:
     assert "not computed yet" in repr(Tensor.zeros(10**6, 10**6))
     assert Tensor.ones(10**9, 10**9, dtype=bool).sum().item() == 10**18

@@ -153,7 +153,7 @@ def test_indices_that_are_arrays() -> None:
             "a tensor": (Tensor(X)[rows], X[[1, 0, 1]]),
             "a scalar tensor": (Tensor(X)[Tensor(1)], X[1]),
             "floats": (Tensor(F)[:, rows], F[:, [1, 0, 1]]),
-            "computed by a fold": (Tensor(F)[Tensor([3, 9, 4]).argmax()], F[1]),
+            "computed by a reduction": (Tensor(F)[Tensor([3, 9, 4]).argmax()], F[1]),
             "outside, computed": (Tensor(F)[:, rows + 2], np.array([[0, np.inf, 0], [0, 3, 0]], np.float32)),
         }
     )

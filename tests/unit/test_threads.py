@@ -108,8 +108,8 @@ def test_the_first_long_loop_is_dealt_out_or_else_the_longest(everything: None) 
     assert first(1, 1) == 1
 
 
-def test_work_counts_what_is_folded_for_every_iteration() -> None:
+def test_work_counts_what_is_reduced_for_every_iteration() -> None:
     i, k = loop(8, 0, AxisType.LOOP), loop(100, 1, AxisType.REDUCE)
     read = Op.Load(Op.Index(buffer(1, 900, float32), Op.Add(i, k)))
-    fold = Op.Reduce(read, k, arg=sl.spec.uop.ReduceArg(Op.Add))
-    assert threads.work(nest(i, body=fold)) > 50 * threads.work(nest(i, body=const(1.0, float32)))
+    reduction = Op.Reduce(read, k, arg=sl.spec.uop.ReduceArg(Op.Add))
+    assert threads.work(nest(i, body=reduction)) > 50 * threads.work(nest(i, body=const(1.0, float32)))

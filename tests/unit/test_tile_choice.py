@@ -19,7 +19,7 @@ from soundline.impl.lower.linear.linearize import linearize, nest_of
 from soundline.impl.lower.optimize import optimize, optimized
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import heuristics, threads, tile_choice, tiles, vectors
-from soundline.impl.lower.schedule.applying import folds_inside
+from soundline.impl.lower.schedule.applying import reductions_inside
 from soundline.impl.lower.schedule.schedules import Given, parsed, schedule_text
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.tile_choice import chosen, evenly
@@ -48,7 +48,7 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def in_order(x: np.ndarray, w: np.ndarray, stride: int, padding: int) -> np.ndarray:
-    """A convolution as the law folds it: channel by channel, then along the window."""
+    """A convolution as the law reduces it: channel by channel, then along the window."""
     x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     m, channels, high, wide = w.shape
     rows, columns = ((x.shape[k] - n) // stride + 1 for k, n in ((2, high), (3, wide)))
@@ -232,13 +232,13 @@ def test_sums_side_by_side_are_not_one_inside_the_other() -> None:
     assert tile_of((x @ y) * (x @ (y + 1)), usual=False) is None
 
 
-def test_folds_tell_what_is_folded_around_them() -> None:
+def test_reductions_tell_what_is_reduced_around_them() -> None:
     i, j, k = (loop(3, n, AxisType.REDUCE) for n in range(3))
     at = Op.Add(Op.Add(i, j), k)
     inner = Op.Reduce(Op.Load(Op.Index(buffer(0, 9, float32), at)), k, arg=ReduceArg(Op.Add))
     middle = Op.Reduce(inner, j, arg=ReduceArg(Op.Add))
     outer = Op.Reduce(middle, i, arg=ReduceArg(Op.Add))
-    assert folds_inside(outer) == {inner: (i, j, k), middle: (i, j), outer: (i,)}
+    assert reductions_inside(outer) == {inner: (i, j, k), middle: (i, j), outer: (i,)}
 
 
 # Tails ------------------------------------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ def sums_in_lanes(result: int) -> UOp:
     lane, k = loop(21, 0, AxisType.UPCAST), loop(3, 1, AxisType.REDUCE)
     x = Op.Load(Op.Index(buffer(0, 3, float32), k))
     y = Op.Load(Op.Index(buffer(1, 21, float32), lane))
-    fold = Op.Reduce(Op.Add(x, y), k, arg=ReduceArg(Op.Add))
-    return Op.End(Op.Store(Op.Index(buffer(result, 21, float32), lane), fold), lane)
+    reduction = Op.Reduce(Op.Add(x, y), k, arg=ReduceArg(Op.Add))
+    return Op.End(Op.Store(Op.Index(buffer(result, 21, float32), lane), reduction), lane)
 
 
 @pytest.mark.usefixtures("wide")

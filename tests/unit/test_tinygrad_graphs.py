@@ -90,7 +90,7 @@ def test_a_condition_and_constants_that_take_the_dtype_beside_them() -> None:
     assert law(SimpleNamespace(uop=relu)) == [[0.0, 2.0], [3.0, 0.0]]  # a Tensor
 
 
-def test_reduce_folds_the_leading_axes_and_removes_them() -> None:
+def test_reduce_reductions_the_leading_axes_and_removes_them() -> None:
     x = held([[1, 2, 3], [4, 5, 6]], "int32")
     add, largest = SimpleNamespace(name="ADD"), SimpleNamespace(name="MAX")
     assert law(Node("REDUCE", "int", (3,), x, arg=(add, 1))) == [5, 7, 9]

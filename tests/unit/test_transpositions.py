@@ -59,12 +59,12 @@ def test_other_widths_go_by_elements(other: str, machine: Target) -> None:
     assert np.asarray(program(a)).tobytes() == a.T.tobytes()
 
 
-@pytest.mark.parametrize("folded", [64, 80, 37])
-def test_what_lanes_read_apart_is_packed_by_blocks(folded: int, machine: Target) -> None:
+@pytest.mark.parametrize("reduced", [64, 80, 37])
+def test_what_lanes_read_apart_is_packed_by_blocks(reduced: int, machine: Target) -> None:
     draw = np.random.default_rng(2)
-    a, b = (draw.integers(-4, 5, (n, folded)).astype(np.float32) for n in (18, 128))
+    a, b = (draw.integers(-4, 5, (n, reduced)).astype(np.float32) for n in (18, 128))
     program = sl.compile(by_rows, a, b)
-    assert ("sl_transpose_" in program.source) == (folded % 16 == 0)
+    assert ("sl_transpose_" in program.source) == (reduced % 16 == 0)
     assert np.asarray(program(a, b)).tolist() == (a @ b.T).tolist()
 
 

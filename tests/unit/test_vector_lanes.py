@@ -166,8 +166,8 @@ def test_sums_in_a_free_order_go_through_memory_once_in_vectors(machine: Target)
     x = np.random.default_rng(1).integers(-9, 9, (6, 1024)).astype(np.float32)
     program = sl.compile(lambda a: a.sum(1), x, profile="fast")
     (kernel,) = program.kernels
-    folded = [n for n in toposort(kernel) if n.op is Op.Range and n.arg.type is AxisType.REDUCE]
-    assert [int(r.src[0].arg.value) for r in folded] == [1024 // heuristics.LONE_LANES]
+    reduced = [n for n in toposort(kernel) if n.op is Op.Range and n.arg.type is AxisType.REDUCE]
+    assert [int(r.src[0].arg.value) for r in reduced] == [1024 // heuristics.LONE_LANES]
     fits = heuristics.LONE_LANES * 4 // machine.vector < machine.registers
     assert (f"f32x{machine.vector // 4} acc" in program.source) is fits
     assert np.array_equal(program(x), x.sum(1))

@@ -32,7 +32,7 @@ def test_a_convolution_stores_its_padding_and_copies_no_window(size: int, stride
     padded = np.pad(x, ((0, 0), (0, 0), (edge, edge), (edge, edge)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), (2, 3))[:, :, ::stride, ::stride]
     wanted = np.zeros(program.outputs[0].shape, np.float32)
-    for c, i, j in np.ndindex(8, size, size):  # ascending, as the law folds
+    for c, i, j in np.ndindex(8, size, size):  # ascending, as the law reduces
         wanted = wanted + windows[:, None, c, :, :, i, j] * w[None, :, c, i, j, None, None]
     assert np.array_equal(program(x, w), wanted)
 
@@ -54,7 +54,7 @@ def test_the_weights_of_an_attention_are_divided_once_and_by_rows() -> None:
     q = np.random.default_rng(1).standard_normal((70, 32)).astype(np.float32)
     program = sl.compile(lambda a: a.scaled_dot_product_attention(a, a), q)
     divided = [k for k in program.kernels if any(n.op is Op.Div for n in toposort(k))]
-    products = [k for k in program.kernels if any(n.op is Op.Mul and _is_folded(n, k) for n in toposort(k))]
+    products = [k for k in program.kernels if any(n.op is Op.Mul and _is_reduced(n, k) for n in toposort(k))]
     assert divided
     assert products
     assert not set(divided) & set(products)
@@ -62,6 +62,6 @@ def test_the_weights_of_an_attention_are_divided_once_and_by_rows() -> None:
     assert np.allclose(program(q), weights / weights.sum(-1, keepdims=True) @ q, atol=1e-4)
 
 
-def _is_folded(node: UOp, kernel: UOp) -> bool:
+def _is_reduced(node: UOp, kernel: UOp) -> bool:
     sums = (n for n in toposort(kernel) if n.op is Op.Reduce and n.arg.op is Op.Add)
     return any(s.src[0] is node for s in sums)

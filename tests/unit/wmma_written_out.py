@@ -75,7 +75,7 @@ def written_out(root: UOp) -> UOp:
 
 
 def summed(wmma: UOp, e: UOp) -> UOp:
-    """Element e of this lane, as the ascending fold from the accumulator on."""
+    """Element e of this lane, as the ascending reduction from the accumulator on."""
     core, warp = core_of(wmma.arg), warp_of(wmma)
     a, b, accumulator = wmma.src
     found = Op.Index(accumulator, e)

@@ -50,6 +50,6 @@ def cast_of_choice_wrong(p: Bool, x: Value, y: Value, s: DTypeVar):
 
 @rule(dtypes=[int8])
 def fold_not_chosen_wrong(m: Monoid, r: Range["n"], n: Size, f: Body["r"], p: Bool, y: Value):
-    """No iteration where the fold is chosen."""
+    """No iteration where the reduction is chosen."""
     k = fresh(where(p, n, 0))
     return where(p, y, reduce_over(m, r, f(r))), where(p, y, reduce_over(m, k, f(k)))

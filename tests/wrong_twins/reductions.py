@@ -5,7 +5,7 @@ from soundline.verify import *
 
 @rule(dtypes=[int8])
 def reduce_of_no_axes_wrong(m: Monoid, x: Tensor, a: Axes):
-    """Some axis is folded."""
+    """Some axis is reduced."""
     given(~no_axes(a))
     return x.reduce(m, a), x
 
@@ -19,7 +19,7 @@ def reduce_of_singletons_wrong(m: Monoid, x: Tensor, a: Axes):
 
 @rule(dtypes=[int8])
 def sum_of_sum_wrong(x: Tensor, a: Axes, b: Axes):
-    """Axes that both name are folded once, and then they are gone."""
+    """Axes that both name are reduced once, and then they are gone."""
     return x.sum(a).sum(b), x.sum(a & b)
 
 
@@ -31,7 +31,7 @@ def sum_of_sum_of_floats_wrong(x: Tensor, a: Axes, b: Axes):
 
 @rule(dtypes=[int8])
 def product_of_product_wrong(x: Tensor, a: Axes, b: Axes):
-    """The second fold forgotten."""
+    """The second reduction forgotten."""
     return x.prod(a).prod(b), x.prod(a)
 
 
@@ -55,7 +55,7 @@ def max_of_permute_wrong(x: Tensor, p: Perm, a: Axes):
 
 @rule(dtypes=[int8])
 def sum_of_flip_wrong(x: Tensor, f: Axes, a: Axes):
-    """Axes that are not folded stay reversed."""
+    """Axes that are not reduced stay reversed."""
     return x.flip(f).sum(a), x.sum(a)
 
 
@@ -79,7 +79,7 @@ def reduce_of_flipped_others_wrong(m: Monoid, x: Tensor, f: Axes, a: Axes):
 
 @rule(dtypes=[int8])
 def shrink_of_reduce_wrong(m: Monoid, x: Tensor, a: Axes, o: Offset, s: Shape):
-    """The folded axes cut as well."""
+    """The reduced axes cut as well."""
     given(where(a, s, 1) == 1)
     return x.reduce(m, a).shrink(o, s), x.shrink(o, s).reduce(m, a)
 

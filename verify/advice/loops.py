@@ -159,9 +159,9 @@ def _term(node: UOp, names: dict[UOp, str]) -> Value:
         vectors = [Vector("entries", _entries(s, names)) for s in node.src[1:]]
         return Value(node.op, (_term(node.src[0], names), *vectors))
     if node.op is Op.Reduce:
-        folded, *ranges = (_term(s, names) for s in node.src)
+        reduced, *ranges = (_term(s, names) for s in node.src)
         op, axes = node.arg.op, node.arg.axes
-        return Value("over", (op, folded, *ranges)) if ranges else Value(Op.Reduce, (folded, op, axes))
+        return Value("over", (op, reduced, *ranges)) if ranges else Value(Op.Reduce, (reduced, op, axes))
     extra = () if node.arg is None else (node.arg,)
     return Value(node.op, (*(_term(s, names) for s in node.src), *extra))
 

@@ -45,7 +45,7 @@ MOST = 2_000_000
 """How many elements are read one by one."""
 
 UNROLLED = 48
-"""A longer fold is one unknown function of what it folds."""
+"""A longer reduction is one unknown function of what it reduces."""
 
 PAIRS = 512
 """How many pairs of elements that differ in form are looked at."""
@@ -325,13 +325,13 @@ class _Text:
         return self.known[root]
 
     def _is_opaque(self, row: Row) -> bool:
-        return row.head in ("leaf", "invalid") or (row.head == "fold" and len(row.operands) > UNROLLED)
+        return row.head in ("leaf", "invalid") or (row.head == "reduction" and len(row.operands) > UNROLLED)
 
     def _made(self, row: Row) -> UOp:
         sources = tuple(self.known[o] for o in row.operands)
         if row.head is Op.Const:
             return const(row.arg.value, row.dtype)
-        if row.head == "fold":
+        if row.head == "reduction":
             total = sources[0]
             for source in sources[1:]:
                 total = UOp(row.arg, (total, source))

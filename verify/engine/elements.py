@@ -4,10 +4,10 @@ Elements of concrete shapes
 
 A node whose sizes are numbers, read element by element: at each position stands the scalar expression that is computed
 there, over the elements of the *leaves*, of which nothing is known. Movement is played out on arrays of such
-expressions, folds are the list of what they fold, in its order. Expressions are interned: the same number is the same
-expression, so two nodes that hold the same numbers have the same values, whatever the leaves are.
+expressions, reductions are the list of what they reduce, in its order. Expressions are interned: the same number is the
+same expression, so two nodes that hold the same numbers have the same values, whatever the leaves are.
 
-This is a second opinion of the law's movement and folds: it states them anew, with numpy, and reads nothing of
+This is a second opinion of the law's movement and reductions: it states them anew, with numpy, and reads nothing of
 `spec.arrays.movement`. Tests hold it to the law and to the evaluator.
 """
 
@@ -70,7 +70,7 @@ class Row:
     """One expression: what it is, and the numbers of its operands."""
 
     head: Any
-    """An Op, ``"leaf"``, ``"fold"`` or ``"invalid"``."""
+    """An Op, ``"leaf"``, ``"reduction"`` or ``"invalid"``."""
     dtype: DType
     operands: tuple[int, ...]
     arg: Any = None
@@ -226,10 +226,10 @@ class Elements:
         if length == 0:
             return self._full(shape, self._nothing(node))
         rows = steps.reshape(math.prod(shape), length)
-        return self._made("fold", node.dtype, node.arg.op, rows).reshape(shape)
+        return self._made("reduction", node.dtype, node.arg.op, rows).reshape(shape)
 
     def _steps(self, node: UOp, around: Around) -> Numbers:
-        """For each position of a Reduce what it folds, in order, along a last axis."""
+        """For each position of a Reduce what it reduces, in order, along a last axis."""
         if len(node.src) == 1:
             source, axes = self.of(node.src[0], around), tuple(node.arg.axes)
             kept = [k for k in range(source.ndim) if k not in axes]
@@ -253,7 +253,7 @@ class Elements:
         return [t for k in range(row.arg.value) for t in self._turns(loops[1:], (*outer, (loops[0], k)))]
 
     def _nothing(self, node: UOp) -> int:
-        """The fold of nothing (U-10)."""
+        """The reduction of nothing (U-10)."""
         empty = identity(node.arg.op, node.dtype)
         if isinstance(empty, Invalid):
             return int(self._made("invalid", node.dtype, None, np.zeros((1, 0), np.int64))[0])

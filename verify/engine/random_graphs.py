@@ -3,7 +3,7 @@ Random graphs
 =============
 
 Small programs at random, well formed by construction, the same for the same seed and number: index arithmetic over
-loops, scalars of every dtype, tensors that are moved, computed with and folded, and left sides of rules with random
+loops, scalars of every dtype, tensors that are moved, computed with and reduced, and left sides of rules with random
 parts in the place of their variables, so that no rule waits in vain for its pattern.
 """
 
@@ -218,7 +218,7 @@ class Grower:
         )
 
     def reduced(self, x: UOp) -> UOp:
-        """A fold over some axes, or over a loop."""
+        """A reduction over some axes, or over a loop."""
         op = self.source.choice((Op.Max, Op.Mul) if x.dtype is bool_ else (Op.Add, Op.Add, Op.Max, Op.Mul))
         loops = [n for n in toposort(x) if n.op is Op.Range]
         if loops and x.shape == ():

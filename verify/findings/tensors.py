@@ -270,10 +270,10 @@ def _zeros_of_two_signs() -> Shown:
     known = min_max(x)
     assert known is not None
     assert known.lo == known.hi
-    folded = Op.Recip(const(float(known.lo), float32))
+    reduced = Op.Recip(const(float(known.lo), float32))
     law = evaluate(Op.Recip(x), {0: 0.0}).elements[0]
     inputs = "1 / x for x = 0.0 in [-0.0, 0.0] of float32"
-    return Shown("folding where both ends are equal as numbers", inputs, repr(value_of(folded)), repr(law))
+    return Shown("reducing where both ends are equal as numbers", inputs, repr(value_of(reduced)), repr(law))
 
 
 def _licensed(title: str, values: dict[str, float], left: Sides, right: Sides) -> Shown:

@@ -114,7 +114,9 @@ def _proof(rule: Rule, dtype: DType, budget: Budget) -> LayerResult | None:
 def _judged(rule: Rule, dtype: DType, budget: Budget) -> LayerResult:
     """The verdict at the layer of one dtype."""
     found = None
-    if is_about_shapes(rule):  # a size that is known unrolls a fold, which may hide what its divisors show
+    if is_about_shapes(
+        rule
+    ):  # a size that is known unrolls a reduction, which may hide what its divisors show
         found = _by_weaker_conditions(rule, dtype, budget, with_divisors(rule, dtype))
     found = found or _under_its_conditions(rule, dtype, budget)
     if found.verdict != "unknown":

@@ -3,7 +3,7 @@ The report for people
 =====================
 
 What is wrong comes first, each finding with its evidence; then one table of all rules; then one line. Nothing is cut:
-what does not fit a line is folded, and a test stands at the margin, ready to be pasted.
+what does not fit a line is reduced, and a test stands at the margin, ready to be pasted.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _show_finding(rule: RuleReport, console: Console) -> None:
 
 
 def _indented(line: str, console: Console, *, style: str = "") -> None:
-    """A line under a heading, folded to the width; what was indented stays so."""
+    """A line under a heading, reduced to the width; what was indented stays so."""
     inner = len(line) - len(line.lstrip())
     pad = " " * (4 + inner)
     for part in Text(visible(line.strip()), style=style).wrap(console, max(20, console.width - len(pad))):

@@ -103,22 +103,22 @@ class _Terms(Plane):
         return unequal if kind == z3.Z3_OP_DISTINCT else unequal.complement()
 
 
-def _fold(join: Callable[[Any, Any], Any]) -> Callable[[_Terms, list[Any]], Any]:
+def _reduction(join: Callable[[Any, Any], Any]) -> Callable[[_Terms, list[Any]], Any]:
     return lambda terms, parts: reduce(join, parts)
 
 
 _LAWS: dict[int, Callable[[_Terms, list[Any]], Any]] = {
     z3.Z3_OP_TRUE: lambda terms, _: terms.everywhere,
     z3.Z3_OP_FALSE: lambda terms, _: terms.nowhere,
-    z3.Z3_OP_AND: _fold(lambda a, b: a & b),
-    z3.Z3_OP_OR: _fold(lambda a, b: a | b),
-    z3.Z3_OP_XOR: _fold(differ),
+    z3.Z3_OP_AND: _reduction(lambda a, b: a & b),
+    z3.Z3_OP_OR: _reduction(lambda a, b: a | b),
+    z3.Z3_OP_XOR: _reduction(differ),
     z3.Z3_OP_NOT: lambda _, parts: parts[0].complement(),
     z3.Z3_OP_IMPLIES: lambda _, parts: parts[0].complement() | parts[1],
-    z3.Z3_OP_ADD: _fold(lambda a, b: a.add(b)),
-    z3.Z3_OP_SUB: _fold(lambda a, b: a.sub(b)),
+    z3.Z3_OP_ADD: _reduction(lambda a, b: a.add(b)),
+    z3.Z3_OP_SUB: _reduction(lambda a, b: a.sub(b)),
     z3.Z3_OP_UMINUS: lambda _, parts: parts[0].neg(),
-    z3.Z3_OP_MUL: _fold(lambda a, b: a.mul(b)),
+    z3.Z3_OP_MUL: _reduction(lambda a, b: a.mul(b)),
     z3.Z3_OP_LE: lambda _, parts: parts[0].le_set(parts[1]),
     z3.Z3_OP_LT: lambda _, parts: parts[0].lt_set(parts[1]),
     z3.Z3_OP_GE: lambda _, parts: parts[0].ge_set(parts[1]),

@@ -265,10 +265,10 @@ def _known_at(record: _Record, rule: Rule, dtype: DType) -> Collection[tuple[obj
 
 
 def _has_maximum(rule: Rule) -> bool:
-    """Whether a fold in a rule is a maximum, or may be one."""
+    """Whether a reduction in a rule is a maximum, or may be one."""
     tops = (rule.left, rule.right)
-    folds = (t for top in tops for t in subterms(top) if t.head is Op.Reduce or t.head == "over")
-    return any(not {Op.Add, Op.Mul} & {a for a in t.args if isinstance(a, Op)} for t in folds)
+    reductions = (t for top in tops for t in subterms(top) if t.head is Op.Reduce or t.head == "over")
+    return any(not {Op.Add, Op.Mul} & {a for a in t.args if isinstance(a, Op)} for t in reductions)
 
 
 def _note(record: _Record, goal: Goal) -> None:

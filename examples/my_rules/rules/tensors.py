@@ -17,5 +17,5 @@ def op_below_pad(f: UnaryOp, x: Tensor, o: Offset, s: Shape):
 
 @rule(dtypes=ints)
 def sum_of_sum(x: Tensor, a: Axes, b: Axes):
-    """Two folds in one; of floats this needs licences="reassociate"."""
+    """Two reductions in one; of floats this needs licences="reassociate"."""
     return x.sum(a).sum(b), x.sum(a | b)

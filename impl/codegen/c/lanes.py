@@ -2,9 +2,9 @@
 Lanes in C
 ==========
 
-A value with axes is never an array of its own. Where a Store, or a fold of lanes, needs it, loops of known length run
-over its axes, and in them each element is computed like a scalar; what does not depend on an axis is computed before
-the loop over that axis. The C compiler makes vectors of these loops.
+A value with axes is never an array of its own. Where a Store, or a reduction of lanes, needs it, loops of known length
+run over its axes, and in them each element is computed like a scalar; what does not depend on an axis is computed
+before the loop over that axis. The C compiler makes vectors of these loops.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def _in_order(axes: list[int], at: list[UOp]) -> list[int]:
     return [k for k in axes if k not in beside] + beside
 
 
-def fold(kernel: Kernel, node: UOp) -> None:
-    """Fold lanes, ascending, into one value per remaining lane."""
+def reduction(kernel: Kernel, node: UOp) -> None:
+    """Reduction lanes, ascending, into one value per remaining lane."""
     name = kernel.named(node)
     body = node.src[0]
     kernel.line(
@@ -128,7 +128,9 @@ def _compute(kernel: Kernel, wanted: list[UOp], opened: _Axes) -> None:
 
 
 def _needed(kernel: Kernel, wanted: list[UOp]) -> Iterator[UOp]:
-    """The values with axes that are not computed yet, sources first; what a fold of lanes reads is its own affair."""
+    """The values with axes that are not computed yet, sources first; what a reduction of lanes
+    reads is its own affair.
+    """
     done: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]
     while stack:
@@ -177,7 +179,7 @@ def _loaded(node: UOp) -> UOp:
 def _element(kernel: Kernel, node: UOp) -> None:
     """Compute a value at the present lanes."""
     if node.op is Op.Reduce:
-        fold(kernel, node)
+        reduction(kernel, node)
     elif _is_numbers(node):
         kernel.texts[node] = f"l{_long_axes(node)[0]}"
     elif _is_register(node):

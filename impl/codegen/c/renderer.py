@@ -77,7 +77,7 @@ GCC 12 computes wrong values where it makes vectors of a loop that holds others:
 and divided by in the next took an element of another row.
 """
 _MANY_SUMS = 8
-"""From so many vectors on, a loop that folds into them stays as it is: two of its iterations would have no room."""
+"""From so many vectors on, a loop that reduces into them stays as it is: two of its iterations would have no room."""
 
 
 @dataclass
@@ -230,7 +230,7 @@ class Rendering:
             case Op.Store:
                 self.store(node)
             case Op.Reduce if self.scalar_of(node):
-                lanes.fold(self, node)
+                lanes.reduction(self, node)
             case _ if not node.shape:
                 self.value(node)
 
@@ -283,9 +283,9 @@ class Rendering:
             raise CompileError(f"{node.op.name} is used before it is computed", where="render")
         return self.texts[node]
 
-    def scalar_of(self, fold: UOp) -> bool:
-        """Whether a fold of lanes leaves one element."""
-        return math.prod(shape_of(fold)) == 1
+    def scalar_of(self, reduction: UOp) -> bool:
+        """Whether a reduction of lanes leaves one element."""
+        return math.prod(shape_of(reduction)) == 1
 
     def storage_name(self, place: UOp) -> str:
         """The C name of the storage of a place."""

@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays.operands import broadcast
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.reading.node import Node, Refusal, along, filled, number_line, operator
@@ -233,7 +233,7 @@ def cumulative(node: Node) -> Tensor:
     else:
         nothing, op = 1, Op.Mul
     rows = taken.where(x.unsqueeze(axis), Tensor(nothing, x.dtype))
-    folded = Tensor.of(fold(rows.uop, op, [axis + 1])).reshape(x.shape)
+    folded = Tensor.of(reduced(rows.uop, op, [axis + 1])).reshape(x.shape)
     if exclusive and x.dtype.is_float and op is Op.Add:
         return folded + 0.0
     return folded

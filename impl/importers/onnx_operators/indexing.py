@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.importers.onnx_operators.movement import taken
 from soundline.impl.importers.reading.node import (
     Node,
@@ -111,7 +111,7 @@ def _joined(x: Tensor, mask: Tensor, updates: Tensor, axis: int, reduction: str)
         nothing = filled(1 if reduction == "mul" else dtype.min, (), dtype)
     shape = np.broadcast_shapes(mask.shape, values.shape)
     rows = mask.where(values, nothing).expand(shape)
-    total = Tensor.of(fold(rows.uop, _JOINS[reduction], [axis])).squeeze(axis)
+    total = Tensor.of(reduced(rows.uop, _JOINS[reduction], [axis])).squeeze(axis)
     joined = {"add": base + total, "mul": base * total}.get(reduction, base.maximum(total))
     return _turned(joined) if turned else joined
 

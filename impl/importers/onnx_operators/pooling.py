@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.windows import windows_of
 from soundline.impl.importers.reading.node import (
@@ -96,7 +96,7 @@ def average_pool(node: Node) -> Tensor:
     with_border = node.flag("count_include_pad", False)
     views, windows = _pooled(node, 0.0, x.cast(accumulated(x.dtype)))
     counts = _counts(x.shape[2:], windows, with_border)
-    total = Tensor.of(fold(views.uop, Op.Add, range(views.ndim - len(windows), views.ndim)))
+    total = Tensor.of(reduced(views.uop, Op.Add, range(views.ndim - len(windows), views.ndim)))
     return (total.reshape(views.shape[: -len(windows)]) / stored(counts, views.dtype)).cast(x.dtype)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.reading.node import Node, Refusal, along, number_line, operator, selected
 from soundline.impl.tensors.tensor import Tensor
@@ -90,7 +90,7 @@ def einsum(node: Node) -> Tensor:
     summed = list(range(len(result), len(order)))
     if not summed:
         return product.cast(operands[0].dtype)
-    total = Tensor.of(fold(product.uop, Op.Add, summed))  # ascending, as every product's
+    total = Tensor.of(reduced(product.uop, Op.Add, summed))  # ascending, as every product's
     return total.reshape(product.shape[: len(result)]).cast(operands[0].dtype)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.movement import taken
 from soundline.impl.importers.reading.node import Arrays, Node, Refusal, along, operator, stored
@@ -113,7 +113,7 @@ def weighted(x: Tensor, axis: int, matrix: Arrays) -> Tensor:
     factors = stored(matrix.reshape(shape), x.dtype)
     used = stored(matrix.reshape(shape) != 0.0, bool_)
     terms = used.where(x.unsqueeze(axis) * factors, -0.0)
-    total = Tensor.of(fold(terms.uop, Op.Add, [axis + 1]))
+    total = Tensor.of(reduced(terms.uop, Op.Add, [axis + 1]))
     return total.squeeze(axis + 1)
 
 

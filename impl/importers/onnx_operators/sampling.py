@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.reading.node import Node, Refusal, filled, number_line, operator, stored
 from soundline.impl.tensors.numerics import special
@@ -131,7 +131,7 @@ def _contracted(x: Tensor, used: Tensor, weights: Tensor) -> Tensor:
     """x[N, P, …, S] summed over S with weights [N, P, S]."""
     shape = (*x.shape[:2], *([1] * (x.ndim - 3)), x.shape[-1])
     terms = used.reshape(shape).where(x * weights.reshape(shape), -0.0)
-    total = Tensor.of(fold(terms.uop, Op.Add, [x.ndim - 1]))
+    total = Tensor.of(reduced(terms.uop, Op.Add, [x.ndim - 1]))
     return total.squeeze(-1) + 0.0
 
 
@@ -156,6 +156,6 @@ def columns_to_image(node: Node) -> Tensor:
         mask = stored(np.arange(image[k])[:, None, None] == places)
         nothing = -0.0 if x.dtype.is_float else 0
         terms = mask.where(last.unsqueeze(last.ndim - 2), Tensor(nothing, x.dtype))
-        total = Tensor.of(fold(terms.uop, Op.Add, [terms.ndim - 2, terms.ndim - 1]))
+        total = Tensor.of(reduced(terms.uop, Op.Add, [terms.ndim - 2, terms.ndim - 1]))
         x = total.reshape(total.shape[:-2])
     return x + 0.0 if x.dtype.is_float else x

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soundline.impl.analysis.sums import fold
+from soundline.impl.analysis.sums import reduced
 from soundline.impl.arrays import storage
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import (
@@ -283,5 +283,5 @@ def selected(mask: Tensor, values: Tensor, axis: int | Sequence[int]) -> Tensor:
     nothing = Tensor(-0.0 if values.dtype.is_float else False if values.dtype is bool_ else 0, values.dtype)
     chosen = mask.where(values, nothing).expand(shape)
     op = Op.Max if values.dtype is bool_ else Op.Add
-    total = Tensor.of(fold(chosen.uop, op, axes))
+    total = Tensor.of(reduced(chosen.uop, op, axes))
     return total.reshape(tuple(s for k, s in enumerate(shape) if k not in axes))

@@ -54,7 +54,7 @@ def is_position(node: UOp) -> bool:
 
 
 def is_of_floats(node: UOp) -> bool:
-    """Whether a value is made of floats, and of comparisons of them, down to what is stored or folded."""
+    """Whether a value is made of floats, and of comparisons of them, down to what is stored or reduced."""
     stack, seen = [node], {node}
     while stack:
         top = stack.pop()

@@ -2,7 +2,7 @@
 Scalars
 =======
 
-Small scalar programs that several stages need: zeros, identities of folds, and bit casts between widths.
+Small scalar programs that several stages need: zeros, identities of reductions, and bit casts between widths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def zero(dtype: DType) -> UOp:
 
 
 def identity_of(op: Op, dtype: DType, *, empty: bool = False) -> UOp:
-    """The value e with e ∘ x = x for every x; with `empty`, the value of the fold of nothing (U-10)."""
+    """The value e with e ∘ x = x for every x; with `empty`, the value of the reduction of nothing (U-10)."""
     if op is Op.Max:
         return const(dtype.min, dtype)
     if op is Op.Mul:

@@ -50,9 +50,11 @@ def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
     return None
 
 
-def isolated(fold: UOp, applied: Applied) -> UOp:
-    """A fold whose gate, if it has one, is a bound of the range that is folded, where it can be written as one."""
-    value = _converted_first(fold.src[0], applied)
+def isolated(reduction: UOp, applied: Applied) -> UOp:
+    """A reduction whose gate, if it has one, is a bound of the range that is reduced, where it can
+    be written as one.
+    """
+    value = _converted_first(reduction.src[0], applied)
     if value.op is Op.Load and len(value.src) == 3:  # a closed gate gives the alternative
         value = Op.Where(value.src[2], value, value.src[1])
     if value.op is Op.Where and value.src[0].op in isolate_folded_range.ops:
@@ -61,7 +63,7 @@ def isolated(fold: UOp, applied: Applied) -> UOp:
             applied.update((done.procedure,))
             applied.rulings.setdefault(done.procedure, set()).add(done.ruling.verdict)
             value = Op.Where(done.after, *value.src[1:])
-    return Op.Reduce(value, *fold.src[1:], arg=fold.arg)
+    return Op.Reduce(value, *reduction.src[1:], arg=reduction.arg)
 
 
 def _converted_first(value: UOp, applied: Applied) -> UOp:

@@ -5,9 +5,9 @@ Linearize
 Topologically sort the graph and determine execution order.
 
 Input: a Linear of Sinks. Output: a Linear of Linears, one sequence of instructions per kernel. A Range opens a loop and
-the End of it closes the loop; a Reduce becomes a register, set to the identity before its loops and folded inside them
+the End of it closes the loop; a Reduce becomes a register, set to the identity before its loops and reduced inside them
 (ascending, so the order of the law is kept; the identity of a float Add is ``-0.0``, which changes no bit). A Reduce
-that folds one element more in each iteration of a loop (`scans`) is set before that loop, and takes one step in it.
+that reduces one element more in each iteration of a loop (`scans`) is set before that loop, and takes one step in it.
 Constants, places and After are operands of instructions and are not listed.
 
 *Invariant*: every instruction comes after those whose results it uses, inside exactly the loops it depends on or in
@@ -47,11 +47,11 @@ def linearize(kernels: UOp, licences: Collection[str] = ()) -> UOp:
     return Op.Linear(*(_Linearizer(first, contract).kernel(k) for k in kernels.src))
 
 
-def runs_along(fold: UOp, r: UOp) -> bool:
-    """Whether a Reduce in a loop folds, in iteration r, one element more than in the iteration before."""
-    if len(fold.src) != 2 or r in arithmetic.ranges_of(fold.src[0]):
+def runs_along(reduction: UOp, r: UOp) -> bool:
+    """Whether a Reduce in a loop reduces, in iteration r, one element more than in the iteration before."""
+    if len(reduction.src) != 2 or r in arithmetic.ranges_of(reduction.src[0]):
         return False
-    return fold.src[1].src[0] is Op.Add(r, arithmetic.number(1))
+    return reduction.src[1].src[0] is Op.Add(r, arithmetic.number(1))
 
 
 def _is_ordered(body: UOp) -> bool:
@@ -112,15 +112,16 @@ class _Linearizer:
         return Op.Linear(*self.sequence)
 
     def start_along(self, r: UOp) -> None:
-        """Set the registers of the folds that run along a loop, before it; one that another loop inside it changes is
-        folded anew there.
+        """Set the registers of the reductions that run along a loop, before it; one that another loop inside it changes
+        is
+        reduced anew there.
         """
         around = {*self.open, r}
-        for fold in self.under(self.body):
-            runs = fold.op is Op.Reduce and fold not in self.placed and runs_along(fold, r)
-            if runs and arithmetic.ranges_of(fold) <= around:
-                step = Op.Reduce(substitute(fold.src[0], {fold.src[1]: r}), r, arg=fold.arg)
-                self.running[fold] = (step, *self.started(step))
+        for reduction in self.under(self.body):
+            runs = reduction.op is Op.Reduce and reduction not in self.placed and runs_along(reduction, r)
+            if runs and arithmetic.ranges_of(reduction) <= around:
+                step = Op.Reduce(substitute(reduction.src[0], {reduction.src[1]: r}), r, arg=reduction.arg)
+                self.running[reduction] = (step, *self.started(step))
 
     def nest(self, effect: UOp) -> UOp:
         """Place loops and what they repeat."""
@@ -185,7 +186,7 @@ class _Linearizer:
             if node in self.running:
                 self.run(node)
             elif node.op is Op.Reduce and len(node.src) > 1:
-                self.fold(self.folds_with(node))
+                self.reduction(self.reductions_with(node))
             else:
                 self.append(node)
 
@@ -197,7 +198,7 @@ class _Linearizer:
             self.sequence.append(made)
 
     def waiting(self, root: UOp) -> Iterator[UOp]:
-        """What `root` uses and is not placed, sources before users; what a Reduce folds is its own affair."""
+        """What `root` uses and is not placed, sources before users; what a Reduce reduces is its own affair."""
         done: set[UOp] = set()
         stack: list[tuple[UOp, bool]] = [(root, False)]
         while stack:
@@ -211,7 +212,7 @@ class _Linearizer:
                 stack.append((node, True))
                 stack.extend((s, False) for s in reversed(node.src))
 
-    def folds_with(self, node: UOp) -> list[UOp]:
+    def reductions_with(self, node: UOp) -> list[UOp]:
         """A Reduce, and all others of the nest that can run in the same loops."""
         found = [node]
         for other in self.under(self.body):
@@ -225,23 +226,23 @@ class _Linearizer:
         inner = {f: set(self.under(f)) for f in found}
         return [f for f in found if f is node or not any(o is not f and o in inner[f] for o in found)]
 
-    def fold(self, folds: Sequence[UOp]) -> None:
+    def reduction(self, reductions: Sequence[UOp]) -> None:
         """Reduces over the same ranges as registers and loops; the values are the loads after them."""
-        ranges = folds[0].src[1:]
-        started = [self.started(f) for f in folds]
+        ranges = reductions[0].src[1:]
+        started = [self.started(f) for f in reductions]
         for r in ranges:
-            for f in folds:
+            for f in reductions:
                 self.hoist(f.src[0])
             self.enter(r)
-        stepped = [self.stepped(f, *s) for f, s in zip(folds, started, strict=True)]
-        done: UOp = stepped[0] if len(folds) == 1 else Op.Group(*stepped)
+        stepped = [self.stepped(f, *s) for f, s in zip(reductions, started, strict=True)]
+        done: UOp = stepped[0] if len(reductions) == 1 else Op.Group(*stepped)
         for r in reversed(ranges):
             done = self.leave(done, r)
-        for f, (register, _) in zip(folds, started, strict=True):
+        for f, (register, _) in zip(reductions, started, strict=True):
             self.result(f, register, done)
 
     def run(self, node: UOp) -> None:
-        """One step of a fold that runs along an open loop; its value is the load after it."""
+        """One step of a reduction that runs along an open loop; its value is the load after it."""
         step, register, start = self.running[node]
         self.result(node, register, self.stepped(step, register, start))
 
@@ -287,10 +288,10 @@ class _Linearizer:
         self.sequence += [*made, done]
         return done
 
-    def product(self, fold: UOp) -> tuple[UOp | None, Gated | None]:
+    def product(self, reduction: UOp) -> tuple[UOp | None, Gated | None]:
         """The product that a step adds and rounds once, and the gate, if what it adds where that is closed is -0.0."""
-        body = fold.src[0]
-        if not self.contract or fold.arg.op is not Op.Add or fold.dtype not in FUSED:
+        body = reduction.src[0]
+        if not self.contract or reduction.arg.op is not Op.Add or reduction.dtype not in FUSED:
             return None, None
         if body.op is Op.Mul:
             return body, None

@@ -2,15 +2,15 @@
 Scans
 =====
 
-A running fold in as many steps as it has elements. Inside a loop over i, a fold over everything behind a gate that lets
-k ≤ i pass becomes a fold over k < i + 1, by a rule of ``impl/rules/scans``; then, by the rule `fold_without_last`, what
-iteration i + 1 folds is what iteration i has folded, and one step. So linearizing keeps the fold in a register around
-the loop, and does that step in each iteration.
+A running reduction in as many steps as it has elements. Inside a loop over i, a reduction over everything behind a gate
+that lets k ≤ i pass becomes a reduction over k < i + 1, by a rule of ``impl/rules/scans``; then, by the rule
+`fold_without_last`, what iteration i + 1 reductions is what iteration i has reduced, and one step. So linearizing keeps
+the reduction in a register around the loop, and does that step in each iteration.
 
-The loop must stay a loop that runs upwards on one core; what is parallel is everything around it. A fold that runs
+The loop must stay a loop that runs upwards on one core; what is parallel is everything around it. A reduction that runs
 from the end is one along the mirrored loop.
 
-*Invariant*: every fold has the elements that it had, in their order, but for those that it does not notice.
+*Invariant*: every reduction has the elements that it had, in their order, but for those that it does not notice.
 """
 
 from __future__ import annotations
@@ -66,14 +66,16 @@ OR_NONE = (
 
 
 def scanned(nest: UOp, numbers: Iterator[int], applied: Applied) -> list[UOp] | None:
-    """The nest with its running folds as folds up to a loop, and laid out for them; None where it has none."""
+    """The nest with its running reductions as reductions up to a loop, and laid out for them; None
+    where it has none.
+    """
     ranges, body = nest_of(nest)
     loops = [r for r in ranges if r.arg.type is AxisType.LOOP]
-    folds = [n for n in under(body) if n.op is Op.Reduce and len(n.src) == 2 and _is_gated(n, loops)]
-    if not folds:
+    reductions = [n for n in under(body) if n.op is Op.Reduce and len(n.src) == 2 and _is_gated(n, loops)]
+    if not reductions:
         return None
     noted = Applied()
-    bounded = {f: b for f in folds if (b := _bounded(f, numbers, noted)) is not None}
+    bounded = {f: b for f in reductions if (b := _bounded(f, numbers, noted)) is not None}
     for r in reversed(loops if bounded else []):
         for mirrored in (False, True):
             found = _along(body, r, bounded, numbers, noted, mirrored=mirrored)
@@ -90,19 +92,21 @@ def _gate_of(value: UOp) -> UOp | None:
     return value.src[0] if value.op is Op.Where else None
 
 
-def _is_gated(fold: UOp, loops: Sequence[UOp]) -> bool:
-    """Whether what is folded stands behind a gate that depends on the fold and on a loop around it."""
-    gate = _gate_of(fold.src[0])
+def _is_gated(reduction: UOp, loops: Sequence[UOp]) -> bool:
+    """Whether what is reduced stands behind a gate that depends on the reduction and on a loop around it."""
+    gate = _gate_of(reduction.src[0])
     if gate is None:
         return False
     ranges = arithmetic.ranges_of(gate)
-    return fold.src[1] in ranges and not ranges.isdisjoint(loops)
+    return reduction.src[1] in ranges and not ranges.isdisjoint(loops)
 
 
-def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, UOp] | None:
-    """The fold with its gate as the bound of a range of its own, and what it is made of that; None without a rule."""
+def _bounded(reduction: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, UOp] | None:
+    """The reduction with its gate as the bound of a range of its own, and what it is made of that;
+    None without a rule.
+    """
     noted = Applied()
-    gated = isolated(fold, noted)
+    gated = isolated(reduction, noted)
     facts = LoweredFacts()
     for stated in (*BOUNDS, *OR_NONE):
         found = applied_to(stated, gated, facts)
@@ -110,33 +114,35 @@ def _bounded(fold: UOp, numbers: Iterator[int], applied: Applied) -> tuple[UOp, 
             continue
         applied.take(noted)
         applied.update((stated.id,))
-        (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not fold.src[1])
+        (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not reduction.src[1])
         made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
         return made, substitute(found, {inner: made})
     return None
 
 
-def _behind_gate(fold: UOp) -> UOp:
-    """A fold of a choice whose loads are behind the gate as well: before its first element there is nothing to read."""
-    gate, chosen, other = fold.src[0].src
+def _behind_gate(reduction: UOp) -> UOp:
+    """A reduction of a choice whose loads are behind the gate as well: before its first element there is nothing to
+    read.
+    """
+    gate, chosen, other = reduction.src[0].src
     new: dict[UOp, UOp] = {}
     for node in under(chosen):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        if made.op is Op.Load and fold.src[1] in arithmetic.ranges_of(made):
+        if made.op is Op.Load and reduction.src[1] in arithmetic.ranges_of(made):
             place, *behind = made.src
             nothing, own = behind or (zero(made.dtype), None)
             made = Op.Load(place, nothing, arithmetic.both(gate, own))
         new[node] = made
-    return Op.Reduce(Op.Where(gate, new[chosen], other), *fold.src[1:], arg=fold.arg)
+    return Op.Reduce(Op.Where(gate, new[chosen], other), *reduction.src[1:], arg=reduction.arg)
 
 
-def _anew(fold: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:
-    """A fold over one range with replacements in it, simplified, over a range that nothing else has."""
-    inner, old = fold.src
+def _anew(reduction: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:
+    """A reduction over one range with replacements in it, simplified, over a range that nothing else has."""
+    inner, old = reduction.src
     size = simplified(substitute(old.src[0], replacements), (), applied)
     own = UOp(Op.Range, (size,), RangeArg(next(numbers), AxisType.REDUCE))
     return Op.Reduce(
-        simplified(substitute(inner, {**replacements, old: own}), (), applied), own, arg=fold.arg
+        simplified(substitute(inner, {**replacements, old: own}), (), applied), own, arg=reduction.arg
     )
 
 
@@ -149,7 +155,7 @@ def _along(
     *,
     mirrored: bool,
 ) -> tuple[UOp, UOp] | None:
-    """The body with its folds that run along r, or along r mirrored, and the loop; None where there is none."""
+    """The body with its reductions that run along r, or along r mirrored, and the loop; None where there is none."""
     along = loop(trip_count(r), next(numbers), AxisType.LOOP) if mirrored else r
     turned = (
         {r: Op.Add(Op.Mul(along, arithmetic.number(-1)), arithmetic.number(trip_count(r) - 1))}
@@ -157,28 +163,28 @@ def _along(
         else {}
     )
     new: dict[UOp, UOp] = {}
-    for fold, (bound, whole) in bounded.items():
+    for reduction, (bound, whole) in bounded.items():
         made = _anew(bound, turned, numbers, applied) if mirrored else bound
         if runs_along(made, along) and _continues(made, along, numbers, applied):
-            new[fold] = substitute(whole, {**turned, bound: made})
+            new[reduction] = substitute(whole, {**turned, bound: made})
     if not new:
         return None
     return simplified(substitute(body, {**turned, **new}), (), applied), along
 
 
-def _continues(fold: UOp, r: UOp, numbers: Iterator[int], applied: Applied) -> bool:
-    """Whether the rules say what is done by induction: the first fold is one step, each next one step more."""
-    inner, own = fold.src
+def _continues(reduction: UOp, r: UOp, numbers: Iterator[int], applied: Applied) -> bool:
+    """Whether the rules say what is done by induction: the first reduction is one step, each next one step more."""
+    inner, own = reduction.src
     facts = LoweredFacts()
     before = loop(trip_count(r) - 1, next(numbers), AxisType.LOOP)
     now = arithmetic.add(before, arithmetic.number(1))
-    first = Op.Reduce(inner, substitute(own, {own.src[0]: arithmetic.number(1)}), arg=fold.arg)
+    first = Op.Reduce(inner, substitute(own, {own.src[0]: arithmetic.number(1)}), arg=reduction.arg)
     whole = Op.Reduce(
-        inner, substitute(own, {own.src[0]: arithmetic.add(now, arithmetic.number(1))}), arg=fold.arg
+        inner, substitute(own, {own.src[0]: arithmetic.add(now, arithmetic.number(1))}), arg=reduction.arg
     )
     start = applied_to(scans.fold_of_one_iteration, _renamed(first, own), facts)
     found = applied_to(scans.fold_without_last, _renamed(whole, own), facts)
-    if start is None or found is None or found.op is not fold.arg.op:
+    if start is None or found is None or found.op is not reduction.arg.op:
         return False
     rest, step = found.src
     kept = (
@@ -192,9 +198,11 @@ def _continues(fold: UOp, r: UOp, numbers: Iterator[int], applied: Applied) -> b
     return kept
 
 
-def _renamed(fold: UOp, own: UOp) -> UOp:
-    """A fold whose body names another range, with its own one there."""
-    return Op.Reduce(substitute(fold.src[0], {own: fold.src[1]}), fold.src[1], arg=fold.arg)
+def _renamed(reduction: UOp, own: UOp) -> UOp:
+    """A reduction whose body names another range, with its own one there."""
+    return Op.Reduce(
+        substitute(reduction.src[0], {own: reduction.src[1]}), reduction.src[1], arg=reduction.arg
+    )
 
 
 # Layout -----------------------------------------------------------------------------------------------------------

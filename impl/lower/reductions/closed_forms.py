@@ -1,12 +1,13 @@
 """
-Folds that need no loop
+Reductions that need no loop
 =======================
 
-What the source writes as a fold and is none: a position that is counted by a prefix sum of ones, and an element that is
-chosen by comparing its position. The rules of ``impl/rules/ranges`` say what such a fold is; here they are asked early,
-before it is decided which values are stored, because a fold without a loop is computed where it is read.
+What the source writes as a reduction and is none: a position that is counted by a prefix sum of ones, and an element
+that is chosen by comparing its position. The rules of ``impl/rules/ranges`` say what such a reduction is; here they are
+asked early, before it is decided which values are stored, because a reduction without a loop is computed where it is
+read.
 
-*Invariant*: what stands for a fold has its value, and reads within every buffer whatever the index is.
+*Invariant*: what stands for a reduction has its value, and reads within every buffer whatever the index is.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ RULES = (
     ranges.any_at_one,
     ranges.any_is,
 )
-"""The rules that make an expression of a fold."""
+"""The rules that make an expression of a reduction."""
 
 _BEFORE = tuple(r for r in SIMPLIFYING if r not in RULES)
 """What is done before these rules are asked, one by one."""
@@ -47,11 +48,11 @@ _LOOKED_AT = 100
 _COMPARED = (Op.CmpEq, Op.CmpNe, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
 
 
-def closed_form(fold: UOp, applied: Applied) -> UOp | None:
+def closed_form(reduction: UOp, applied: Applied) -> UOp | None:
     """A Reduce over ranges as an expression without loops, by the rules; None where they leave one."""
     noted = Applied()
     facts = LoweredFacts()
-    found = simplified(fold, (), noted, _BEFORE)
+    found = simplified(reduction, (), noted, _BEFORE)
     while found.op is Op.Reduce and len(found.src) == 2:
         gated = isolated(found, noted)
         made = None
@@ -111,7 +112,7 @@ def _fits(node: UOp) -> bool:
 
 
 def may_have_one(value: UOp) -> bool:
-    """Whether what a Reduce along axes folds compares positions, or pads a constant: a cheap first question."""
+    """Whether what a Reduce along axes reduces compares positions, or pads a constant: a cheap first question."""
     queue, seen = deque((value,)), {value}
     while queue and len(seen) < _LOOKED_AT:
         node = queue.popleft()
@@ -129,7 +130,7 @@ def may_have_one(value: UOp) -> bool:
 def names_a_place(node: UOp) -> bool:
     """Whether a value says of every position whether it is the one that an index names, as True or as a number.
 
-    It is one comparison, and a fold that knows of it may need no loop, or be a scatter; one that only finds it in
+    It is one comparison, and a reduction that knows of it may need no loop, or be a scatter; one that only finds it in
     storage must ask every element.
     """
     while node.op is Op.Cast or node.op in MOVEMENT:

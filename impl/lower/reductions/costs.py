@@ -1,5 +1,5 @@
 """
-Costs of folds
+Costs of reductions
 ==============
 
 Whether a reduction is computed where it is read or stored, by counting what either takes, in simple operations.
@@ -72,7 +72,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class FoldCost:
+class ReductionCost:
     """What a reduction takes in either place."""
 
     elements: int
@@ -104,7 +104,7 @@ class FoldCost:
         )
 
 
-def work_of_fold(node: UOp, of_source: int) -> int:
+def work_of_reduction(node: UOp, of_source: int) -> int:
     """The operations for one element of a Reduce, of whose source one scalar takes so many."""
     sizes = shape_of(node.src[0])
     return math.prod(int(sizes[a]) for a in node.arg.axes) * (of_source + 1)
@@ -124,10 +124,10 @@ def lanes_of_nest(node: UOp, view: View, loops: Sequence[UOp], known: Known) -> 
     return LANES if _is_used_along_two(places, loops) else _lanes_along(places, loops[-1])
 
 
-def lanes_inside(node: UOp, view: View, fold: UOp, known: Known) -> int:
+def lanes_inside(node: UOp, view: View, reduction: UOp, known: Known) -> int:
     """The lanes that the innermost loop of another reduction makes for a Reduce inside of it."""
     places = _places(node, view, known)
-    return 1 if places is None else _lanes_along(places, fold)
+    return 1 if places is None else _lanes_along(places, reduction)
 
 
 def _lanes_along(places: Iterable[UOp], r: UOp) -> int:
@@ -170,8 +170,8 @@ def _value(at: UOp, r: UOp, iteration: int) -> int | None:
 def _places(node: UOp, view: View, known: Known) -> list[UOp] | None:
     """The places from which one step of a Reduce reads, as indices; None where they are too many, or not to be told."""
     shape = shape_of(node.src[0])
-    folded = {a: _axis(len(shape) + a, shape[a], AxisType.REDUCE) for a in node.arg.axes}
-    at = view.at([folded.get(k, c) for k, c in enumerate(view.coordinates)])
+    reduced = {a: _axis(len(shape) + a, shape[a], AxisType.REDUCE) for a in node.arg.axes}
+    at = view.at([reduced.get(k, c) for k, c in enumerate(view.coordinates)])
     stack, seen, found = [(node.src[0], at)], {(node.src[0], at)}, list[UOp]()
     while stack:
         value, here = stack.pop()

@@ -77,40 +77,40 @@ def zeros_apart(
     ranges, body = nest_of(nest)
     before: list[UOp] = []
     new: dict[UOp, UOp] = {}
-    for fold in toposort(body):
-        found = gated(fold.src[0]) if fold.op is Op.Reduce and _is_sum(fold) else None
-        if found is not None and not is_neutral(found.zero) and _is_worth_it(fold, found.gate, ranges):
-            signs, load = _signs(fold, found, ranges, numbers, next(slots))
+    for reduction in toposort(body):
+        found = gated(reduction.src[0]) if reduction.op is Op.Reduce and _is_sum(reduction) else None
+        if found is not None and not is_neutral(found.zero) and _is_worth_it(reduction, found.gate, ranges):
+            signs, load = _signs(reduction, found, ranges, numbers, next(slots))
             before.append(signs)
-            negative = const(-0.0, fold.dtype)
-            rest = Op.Reduce(found.choice(found.product, negative), *fold.src[1:], arg=fold.arg)
-            new[fold] = Op.Add(rest, load)
+            negative = const(-0.0, reduction.dtype)
+            rest = Op.Reduce(found.choice(found.product, negative), *reduction.src[1:], arg=reduction.arg)
+            new[reduction] = Op.Add(rest, load)
     return before, closed(substitute(body, new), ranges) if new else nest
 
 
-def _is_sum(fold: UOp) -> bool:
-    return fold.arg.op is Op.Add and not fold.arg.axes and fold.dtype in FUSED
+def _is_sum(reduction: UOp) -> bool:
+    return reduction.arg.op is Op.Add and not reduction.arg.axes and reduction.dtype in FUSED
 
 
-def _is_worth_it(fold: UOp, gate: UOp, ranges: Collection[UOp]) -> bool:
+def _is_worth_it(reduction: UOp, gate: UOp, ranges: Collection[UOp]) -> bool:
     """Whether what the gates add is used often, and is known from loads alone."""
-    loops = arithmetic.ranges_of(fold)
+    loops = arithmetic.ranges_of(reduction)
     again = math.prod(trip_count(r) for r in loops - arithmetic.ranges_of(gate))
     plain = all(n.op is not Op.Reduce and n.op is not Op.After for n in toposort(gate))
-    known = all(r.src[0].op is Op.Const for r in (*loops, *fold.src[1:]))
+    known = all(r.src[0].op is Op.Const for r in (*loops, *reduction.src[1:]))
     return plain and known and loops <= set(ranges) and again >= WORTH
 
 
 def _signs(
-    fold: UOp, found: Gated, ranges: Collection[UOp], numbers: Iterator[int], slot: int
+    reduction: UOp, found: Gated, ranges: Collection[UOp], numbers: Iterator[int], slot: int
 ) -> tuple[UOp, UOp]:
     """The nest that stores the zeros which closed gates add, and the load of one of them."""
     order = [r for r in ranges if r in arithmetic.ranges_of(found.gate)]
     sizes = [trip_count(r) for r in order]
-    storage = buffer(slot, math.prod(sizes), fold.dtype)
-    own = {r: loop(trip_count(r), next(numbers), r.arg.type) for r in (*order, *fold.src[1:])}
+    storage = buffer(slot, math.prod(sizes), reduction.dtype)
+    own = {r: loop(trip_count(r), next(numbers), r.arg.type) for r in (*order, *reduction.src[1:])}
     at = arithmetic.flatten(order, sizes)
-    term = found.choice(const(-0.0, fold.dtype), const(0.0, fold.dtype))
-    total = Op.Reduce(term, *fold.src[1:], arg=ReduceArg(Op.Max))
+    term = found.choice(const(-0.0, reduction.dtype), const(0.0, reduction.dtype))
+    total = Op.Reduce(term, *reduction.src[1:], arg=ReduceArg(Op.Max))
     store = Op.Store(Op.Index(storage, substitute(at, own)), substitute(total, own))
     return closed(store, [own[r] for r in order]), Op.Load(Op.Index(storage, at))

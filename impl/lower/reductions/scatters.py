@@ -2,14 +2,16 @@
 Scatters
 ========
 
-A fold that is gated to one place of an output is a scatter: for every place k, over all d, what goes to ``e(d) = k``.
-Of K · D steps only D do anything. By the rule `fold_without_last` the fold is a chain of steps, and by those of a step
-behind a gate one that fails its gate leaves what is there. So all places are set to what the fold does not notice;
-then, for each d ascending, the one place ``e(d)`` takes its step; and last what is made of the fold is stored.
+A reduction that is gated to one place of an output is a scatter: for every place k, over all d, what goes to ``e(d) =
+k``. Of K · D steps only D do anything. By the rule `fold_without_last` the reduction is a chain of steps, and by those
+of a step behind a gate one that fails its gate leaves what is there. So all places are set to what the reduction does
+not notice; then, for each d ascending, the one place ``e(d)`` takes its step; and last what is made of the reduction is
+stored.
 
-Linearizing writes that; until then the program is the fold, and no loop of its nest is split, exchanged or dealt out.
+Linearizing writes that; until then the program is the reduction, and no loop of its nest is split, exchanged or dealt
+out.
 
-*Invariant*: every place takes the steps that its fold takes, in their order, but for those that change nothing.
+*Invariant*: every place takes the steps that its reduction takes, in their order, but for those that change nothing.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ WORTH = 32
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """A nest that stores, at every place, what is made of a fold that only some of its steps change."""
+    """A nest that stores, at every place, what is made of a reduction that only some of its steps change."""
 
     ranges: tuple[UOp, ...]
     store: UOp
-    fold: UOp
+    reduction: UOp
     slot: UOp
     """The loop over the places."""
     target: UOp
@@ -55,14 +57,14 @@ def scatter_of(effect: UOp) -> Scatter | None:
     ranges, store = nest_of(effect)
     if store.op is not Op.Store or len(store.src) > 2 or any(r.arg.type is not AxisType.LOOP for r in ranges):
         return None
-    folds = [n for n in under(store.src[1]) if n.op is Op.Reduce]
-    if len(folds) != 1 or len(folds[0].src) != 2 or folds[0].dtype is not store.src[0].dtype:
+    reductions = [n for n in under(store.src[1]) if n.op is Op.Reduce]
+    if len(reductions) != 1 or len(reductions[0].src) != 2 or reductions[0].dtype is not store.src[0].dtype:
         return None
-    (fold,) = folds
-    step = fold.src[1]
-    if fold.shape != () or fold.dtype in (bool_, index) or step.src[0].op is not Op.Const:
+    (reduction,) = reductions
+    step = reduction.src[1]
+    if reduction.shape != () or reduction.dtype in (bool_, index) or step.src[0].op is not Op.Const:
         return None
-    gates, value = _gated(fold)
+    gates, value = _gated(reduction)
     for r in ranges:
         chosen = [g for g in gates if (t := _target(g, r)) is not None and step in arithmetic.ranges_of(t)]
         rest = [g for g in gates if g not in chosen]
@@ -75,13 +77,13 @@ def scatter_of(effect: UOp) -> Scatter | None:
         gate: UOp | None = None
         for g in rest:
             gate = arithmetic.both(gate, g)
-        return Scatter(tuple(ranges), store, fold, r, target, gate, value)
+        return Scatter(tuple(ranges), store, reduction, r, target, gate, value)
     return None
 
 
-def _gated(fold: UOp) -> tuple[list[UOp], UOp]:
-    """The conditions on which a fold's step does anything, and what it folds then."""
-    nothing, value, gates = identity_of(fold.arg.op, fold.dtype), fold.src[0], list[UOp]()
+def _gated(reduction: UOp) -> tuple[list[UOp], UOp]:
+    """The conditions on which a reduction's step does anything, and what it reduces then."""
+    nothing, value, gates = identity_of(reduction.arg.op, reduction.dtype), reduction.src[0], list[UOp]()
     while value.op is Op.Where and value.src[2] is nothing:
         gates += _conjuncts(value.src[0])
         value = value.src[1]
@@ -109,14 +111,17 @@ def is_scatter(effect: UOp, applied: Applied) -> bool:
     found = scatter_of(effect)
     if found is None:
         return False
-    facts, fold = LoweredFacts(), found.fold
-    chain = applied_to(scans.fold_without_last, fold, facts)
-    if chain is None or chain.op is not fold.arg.op:
+    facts, reduction = LoweredFacts(), found.reduction
+    chain = applied_to(scans.fold_without_last, reduction, facts)
+    if chain is None or chain.op is not reduction.arg.op:
         return False
-    so_far = Op.Load(Op.Index(buffer(0, 1, fold.dtype), arithmetic.number(0)))
+    so_far = Op.Load(Op.Index(buffer(0, 1, reduction.dtype), arithmetic.number(0)))
     gate = Op.CmpEq(found.slot, found.target)
-    one = UOp(fold.arg.op, (so_far, Op.Where(gate, found.value, identity_of(fold.arg.op, fold.dtype))))
-    after = Op.Where(gate, UOp(fold.arg.op, (so_far, found.value)), so_far)
+    one = UOp(
+        reduction.arg.op,
+        (so_far, Op.Where(gate, found.value, identity_of(reduction.arg.op, reduction.dtype))),
+    )
+    after = Op.Where(gate, UOp(reduction.arg.op, (so_far, found.value)), so_far)
     by = next((s for s in STEPS if applied_to(s, one, facts) is after), None)
     if by is not None:
         applied.update((scans.fold_without_last.id, by.id))
@@ -130,22 +135,22 @@ def parts(effect: UOp) -> Sequence[UOp]:
         return (effect,)
     place, made = s.store.src
     storage, at = place.src
-    nothing = identity_of(s.fold.arg.op, s.fold.dtype)
+    nothing = identity_of(s.reduction.arg.op, s.reduction.dtype)
     start = closed(Op.Store(place, nothing), s.ranges)
-    step, others = s.fold.src[1], [r for r in s.ranges if r is not s.slot]
+    step, others = s.reduction.src[1], [r for r in s.ranges if r is not s.slot]
     # a step's place is within the storage even where its gate is closed
     near = _nearest(s.target, trip_count(s.slot))
     there = substitute(at, {s.slot: near})
     gate = arithmetic.both(arithmetic.inside(s.target, trip_count(s.slot)), s.gate)
     so_far = Op.Load(Op.Index(Op.After(storage, start, step, *others), there))
     done = Op.Store(
-        Op.Index(storage, there), UOp(s.fold.arg.op, (so_far, s.value)), *([gate] if gate else [])
+        Op.Index(storage, there), UOp(s.reduction.arg.op, (so_far, s.value)), *([gate] if gate else [])
     )
     steps = closed(done, [step, *others])
-    if made is s.fold:
+    if made is s.reduction:
         return start, steps
     total = Op.Load(Op.Index(Op.After(storage, steps, *s.ranges), at))
-    return start, steps, closed(Op.Store(place, substitute(made, {s.fold: total})), s.ranges)
+    return start, steps, closed(Op.Store(place, substitute(made, {s.reduction: total})), s.ranges)
 
 
 def _nearest(target: UOp, count: int) -> UOp:

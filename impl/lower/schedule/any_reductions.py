@@ -1,11 +1,12 @@
 """
-Folds of bools
+Reductions of bools
 ==============
 
-Whether any or all is true along a loop, as a fold of whole numbers that are as wide as what was compared: such a fold
-has vectors, which one of bools has not. `expand` and `select` make of it what they make of every greatest element.
+Whether any or all is true along a loop, as a reduction of whole numbers that are as wide as what was compared: such a
+reduction has vectors, which one of bools has not. `expand` and `select` make of it what they make of every greatest
+element.
 
-*Invariant*: the values of all stores are unchanged, bit for bit. Where nothing is folded not any is true, and all.
+*Invariant*: the values of all stores are unchanged, bit for bit. Where nothing is reduced not any is true, and all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _WHOLE = {4: int32, 8: int64}
 
 
 def with_whole_numbers(nest: UOp) -> UOp:
-    """The nest with its folds of bools that were compared as folds of 1 and 0."""
+    """The nest with its reductions of bools that were compared as reductions of 1 and 0."""
     new: dict[UOp, UOp] = {}
     for node in toposort(nest):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
@@ -26,13 +27,13 @@ def with_whole_numbers(nest: UOp) -> UOp:
     return new[nest]
 
 
-def _counted(fold: UOp) -> UOp:
-    """A fold of bools as the greatest of whole numbers, 1 for what decides it: True of any, False of all."""
-    body, *ranges = fold.src
+def _counted(reduction: UOp) -> UOp:
+    """A reduction of bools as the greatest of whole numbers, 1 for what decides it: True of any, False of all."""
+    body, *ranges = reduction.src
     dtype = _WHOLE.get(lane_size(body) or 0)
-    if fold.arg.op not in (Op.Max, Op.Mul) or fold.arg.axes or dtype is None:
-        return fold
+    if reduction.arg.op not in (Op.Max, Op.Mul) or reduction.arg.axes or dtype is None:
+        return reduction
     zero, one = const(0, dtype), const(1, dtype)
-    decides = (one, zero) if fold.arg.op is Op.Max else (zero, one)
+    decides = (one, zero) if reduction.arg.op is Op.Max else (zero, one)
     greatest = Op.Reduce(Op.Where(body, *decides), *ranges, arg=ReduceArg(Op.Max))
-    return Op.CmpLt(zero, greatest) if fold.arg.op is Op.Max else Op.CmpLt(greatest, one)
+    return Op.CmpLt(zero, greatest) if reduction.arg.op is Op.Max else Op.CmpLt(greatest, one)

@@ -7,7 +7,7 @@ search and users, and every step is first held to the law (`lawful`). Split, Swa
 law's functions do, up to the numbers of the Ranges.
 
 On a CPU the types of axes are: THREAD is dealt out to cores, UPCAST, UNROLL and GROUP_REDUCE are lanes that are
-computed at once (the sums of UNROLL are joined in their order, those of a group have folded apart), the others are
+computed at once (the sums of UNROLL are joined in their order, those of a group have reduced apart), the others are
 loops.
 """
 
@@ -176,7 +176,7 @@ class Scheduling:
         rest = self.fresh(trip_count(axis) - at, axis.arg.type)
         shifted = Op.Add(rest, arithmetic.number(at))
         if axis.arg.type is AxisType.REDUCE:
-            self._change(lambda sink: _cut_folds(sink, axis, first, rest, shifted))
+            self._change(lambda sink: _cut_reductions(sink, axis, first, rest, shifted))
         else:
             own: dict[UOp, UOp] = {axis: shifted}
             for r in _ranges_of_nests(self.sink, axis):
@@ -205,18 +205,18 @@ class Scheduling:
         for nest in self.sink.src:
             ranges, body = nest_of(nest)
             if lanes in ranges:
-                for load, folded in packable(body, lanes, slot):
-                    packed[load] = self._copied(load, ranges, folded)
+                for load, reduced in packable(body, lanes, slot):
+                    packed[load] = self._copied(load, ranges, reduced)
         if not packed:
             raise refused(self, step, 2, f"no such load from slot {slot}", lanes)
         before = self.bare
         self.sink = substitute(self.sink, packed)
         self.bare = before if self.checked else self.sink
 
-    def _copied(self, load: UOp, ranges: Sequence[UOp], folded: Sequence[UOp]) -> UOp:
+    def _copied(self, load: UOp, ranges: Sequence[UOp], reduced: Sequence[UOp]) -> UOp:
         """A load from storage in which what it depends on stands in the order in which it is read."""
         inside = [r for r in ranges if r.arg.type is AxisType.UPCAST]
-        order = [r for r in ranges if r not in inside] + [*folded, *inside]
+        order = [r for r in ranges if r not in inside] + [*reduced, *inside]
         order = [r for r in order if r in arithmetic.ranges_of(load)]
         sizes = [trip_count(r) for r in order]
         storage = buffer(next(self.slots), math.prod(sizes), load.dtype)
@@ -240,28 +240,28 @@ def scheduled(kernel: Scheduling, steps: Schedule) -> Scheduling:
 
 
 def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, tuple[UOp, ...]]]:
-    """The loads that the reductions in some lanes make, at places that depend on the lanes and on all that is folded,
-    and what is folded; those from one Buffer alone, if a slot is given.
+    """The loads that the reductions in some lanes make, at places that depend on the lanes and on all that is reduced,
+    and what is reduced; those from one Buffer alone, if a slot is given.
     """
-    around = arithmetic.ranges_of(body)  # not those of a fold around or inside
+    around = arithmetic.ranges_of(body)  # not those of a reduction around or inside
     found: dict[UOp, tuple[UOp, ...]] = {}
-    for fold, all_folded in folds_inside(body).items():
-        for load in under(fold.src[0]):
+    for reduction, all_reduced in reductions_inside(body).items():
+        for load in under(reduction.src[0]):
             if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
                 mine = slot is None or load.src[0].src[0].arg.slot == slot
-                for folded in dict.fromkeys((fold.src[1:], all_folded)):
-                    if mine and {lanes, *folded} <= arithmetic.ranges_of(load) <= {*around, *folded}:
-                        found[load] = folded
+                for reduced in dict.fromkeys((reduction.src[1:], all_reduced)):
+                    if mine and {lanes, *reduced} <= arithmetic.ranges_of(load) <= {*around, *reduced}:
+                        found[load] = reduced
     return list(found.items())
 
 
-def folds_inside(body: UOp) -> dict[UOp, tuple[UOp, ...]]:
-    """The reductions in a body, and the ranges that each folds together with those around it, the outermost first."""
-    folds = [n for n in under(body) if n.op is Op.Reduce and len(n.src) > 1]
-    found = {f: f.src[1:] for f in folds}
-    for outer in reversed(folds) if len(folds) > 1 else ():
+def reductions_inside(body: UOp) -> dict[UOp, tuple[UOp, ...]]:
+    """The reductions in a body, and the ranges that each reduces together with those around it, the outermost first."""
+    reductions = [n for n in under(body) if n.op is Op.Reduce and len(n.src) > 1]
+    found = {f: f.src[1:] for f in reductions}
+    for outer in reversed(reductions) if len(reductions) > 1 else ():
         inside = set(under(outer.src[0]))
-        found |= {f: (*found[outer], *f.src[1:]) for f in folds if f in inside}
+        found |= {f: (*found[outer], *f.src[1:]) for f in reductions if f in inside}
     return found
 
 
@@ -292,7 +292,7 @@ def _is_dealt_out(nest: UOp) -> bool:
 
 
 def without_single(nest: UOp) -> UOp:
-    """A nest in which no Range has one iteration; sums and products of indices are folded on the way."""
+    """A nest in which no Range has one iteration; sums and products of indices are reduced on the way."""
     zero_ = arithmetic.number(0)
     single = {n for n in under(nest) if n.op is Op.Range and arithmetic.is_number(n.src[0], 1)}
 
@@ -386,7 +386,7 @@ def _cut_nests(sink: UOp, axis: UOp, first: UOp, rest: UOp, own: dict[UOp, UOp])
     return Op.Sink(*effects)
 
 
-def _cut_folds(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp:
+def _cut_reductions(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp:
     """The reductions over an axis as two, joined by their operation."""
     new: dict[UOp, UOp] = {}
     for node in under(sink):
@@ -407,7 +407,7 @@ def _cut_folds(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp
 
 
 def _padded(sink: UOp, axis: UOp, longer: UOp) -> UOp:
-    """The kernel with a longer axis: in the added iterations nothing is loaded, stored or folded."""
+    """The kernel with a longer axis: in the added iterations nothing is loaded, stored or reduced."""
     valid = Op.CmpLt(longer, axis.src[0])
     depends = {n for n in under(sink) if axis in arithmetic.ranges_of(n)}
     ends = [n for n in under(sink) if n.op is Op.End and n.src[1] is axis]

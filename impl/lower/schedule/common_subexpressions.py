@@ -34,7 +34,7 @@ MANY = 40
 # Reductions -------------------------------------------------------------------------------------------------------
 
 
-def flattened_folds(nest: UOp, licences: Collection[str]) -> UOp:
+def flattened_reductions(nest: UOp, licences: Collection[str]) -> UOp:
     """The nest with a reduction of reductions by the same op as one, as memory goes, where the order is free."""
     new: dict[UOp, UOp] = {}
     for node in under(nest):
@@ -48,19 +48,19 @@ def flattened_folds(nest: UOp, licences: Collection[str]) -> UOp:
     return new[nest]
 
 
-def _by_stride(fold: UOp) -> list[UOp]:
+def _by_stride(reduction: UOp) -> list[UOp]:
     """The loops of a reduction, those first that go furthest in memory; as they are where that is not known."""
-    ranges = list(fold.src[1:])
+    ranges = list(reduction.src[1:])
     far: dict[UOp, int] = {}
     for r in ranges:
-        found = [stride(place.src[1], r) for place in loaded_places(fold.src[0])]
+        found = [stride(place.src[1], r) for place in loaded_places(reduction.src[0])]
         if any(s is None for s in found):
             return ranges
         far[r] = max((abs(s) for s in found if s is not None), default=0)
     return sorted(ranges, key=far.__getitem__, reverse=True)
 
 
-def merged_folds(nest: UOp, numbers: Iterator[int]) -> UOp:
+def merged_reductions(nest: UOp, numbers: Iterator[int]) -> UOp:
     """Neighbouring loops of reductions joined where every access walks them as one; the order stays what it was."""
     while True:
         pair = next((p for p in _neighbours(nest) if _joins(nest, *p)), None)
@@ -72,17 +72,17 @@ def merged_folds(nest: UOp, numbers: Iterator[int]) -> UOp:
 
 
 def _neighbours(nest: UOp) -> dict[tuple[UOp, UOp], None]:
-    folds = [n for n in under(nest) if n.op is Op.Reduce and len(n.src) > 2]
-    return {pair: None for f in folds for pair in itertools.pairwise(f.src[1:])}
+    reductions = [n for n in under(nest) if n.op is Op.Reduce and len(n.src) > 2]
+    return {pair: None for f in reductions for pair in itertools.pairwise(f.src[1:])}
 
 
 def _joins(nest: UOp, p: UOp, q: UOp) -> bool:
-    """Whether two loops are neighbours wherever they are folded, and every index has p·n + q."""
+    """Whether two loops are neighbours wherever they are reduced, and every index has p·n + q."""
     if p.arg.type is not q.arg.type or any(r.src[0].op is not Op.Const for r in (p, q)):
         return False
     both = {p, q}
-    for fold in (n for n in under(nest) if n.op is Op.Reduce and not both.isdisjoint(n.src[1:])):
-        if (p, q) not in itertools.pairwise(fold.src[1:]):
+    for reduction in (n for n in under(nest) if n.op is Op.Reduce and not both.isdisjoint(n.src[1:])):
+        if (p, q) not in itertools.pairwise(reduction.src[1:]):
             return False
     indices = {n.src[1] for n in under(nest) if n.op is Op.Index}
     for node in under(nest):

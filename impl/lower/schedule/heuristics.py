@@ -21,11 +21,11 @@ it does, nest by nest:
 * a nest that only moves data, reads along one axis and writes along another, goes by square tiles;
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
 * a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
-  split into a group of lanes that fold apart;
+  split into a group of lanes that are reduced apart;
 * a nest without reductions, of which all has vectors, is split into lanes of some vectors (`alike`);
 * what is worth it is dealt out to cores by its outermost loop (`threads`).
 
-*Invariant*: the order in which the elements of one reduction are folded does not change, where it is not free.
+*Invariant*: the order in which the elements of one reduction are reduced does not change, where it is not free.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def schedule_of(kernel: Scheduling, target: Target) -> Scheduling:
     for at in range(len(kernel.packing())):
         deal(kernel, kernel.packing()[at])
     for at in range(len(kernel.sink.src)):
-        deal(kernel, kernel.sink.src[at])  # as it is now: nests of a running fold have loops in common
+        deal(kernel, kernel.sink.src[at])  # as it is now: nests of a running reduction have loops in common
     return kernel
 
 
@@ -96,7 +96,7 @@ def nests_of(kernel: Scheduling, target: Target) -> Scheduling:
 
 def _nest(kernel: Scheduling, target: Target, at: int) -> None:
     if any(n.op is Op.Range and n.src[0].op is not Op.Const for n in under(kernel.sink.src[at])):
-        return  # a fold along a loop
+        return  # a reduction along a loop
     for_each(kernel, at, peel(kernel, at), lambda at: _peeled(kernel, target, at))
 
 
@@ -154,28 +154,28 @@ def merge(kernel: Scheduling, at: int) -> None:
 def lanes(kernel: Scheduling, target: Target, at: int) -> bool:
     """Split axes of a nest into lanes, where that makes something cheaper; whether two were chosen as a tile."""
     ranges, body = kernel.nest(at)
-    folds = [n for n in under(body) if n.op is Op.Reduce]
+    reductions = [n for n in under(body) if n.op is Op.Reduce]
     if not ranges or any(r.arg.type is not AxisType.LOOP for r in ranges):
         return False
     inner = ranges[-1]
-    if not folds:
+    if not reductions:
         across = next((r for r in ranges[:-1] if _reads_across(body, r, inner)), None)
         if across is not None:
             _square(kernel, at, ranges.index(across))
         return False
-    usual = _usual(ranges, body, folds)
+    usual = _usual(ranges, body, reductions)
     few = usual is not None and trip_count(usual[0]) <= FEW and is_far(body, inner)
     if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target, tiles.FAR)) is not None:
         _as_chosen(kernel, target, at, choice)
         return True
-    along = [f for f in folds if inner in arithmetic.ranges_of(f)]
+    along = [f for f in reductions if inner in arithmetic.ranges_of(f)]
     if trip_count(inner) < _LEAST or not along:
         return False
     if not all(reads_along(f, inner) for f in along):
-        if len(folds) == 1 and _packs_to_tiles(body, folds[0], ranges):
-            tile(kernel, target, at, folds[0])
+        if len(reductions) == 1 and _packs_to_tiles(body, reductions[0], ranges):
+            tile(kernel, target, at, reductions[0])
             return False
-        if len(folds) == 1 and trip_count(inner) >= WAITING and _waits(kernel, folds[0]):
+        if len(reductions) == 1 and trip_count(inner) >= WAITING and _waits(kernel, reductions[0]):
             split(kernel, at, len(ranges) - 1, WAITING, lambda _: None)
         elif all(_reads_near(f, inner) for f in along):
             split(kernel, at, len(ranges) - 1, WIDE_LANES, lambda _: None)
@@ -194,18 +194,20 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> bool:
     return False
 
 
-def _usual(ranges: list[UOp], body: UOp, folds: list[UOp]) -> tuple[UOp, UOp] | None:
+def _usual(ranges: list[UOp], body: UOp, reductions: list[UOp]) -> tuple[UOp, UOp] | None:
     """The rows and lanes of a tile if the lanes are the innermost axis; None where they make none."""
     inner = ranges[-1]
     if (
         len(ranges) < 2
         or trip_count(inner) < _LEAST
-        or any(inner not in arithmetic.ranges_of(f) for f in folds)
+        or any(inner not in arithmetic.ranges_of(f) for f in reductions)
     ):
         return None
-    if all(reads_along(f, inner) for f in folds):
-        return _rows_of_tiles(ranges[:-1], folds, inner) or ranges[-2], inner
-    return (ranges[-2], inner) if len(folds) == 1 and _packs_to_tiles(body, folds[0], ranges) else None
+    if all(reads_along(f, inner) for f in reductions):
+        return _rows_of_tiles(ranges[:-1], reductions, inner) or ranges[-2], inner
+    return (
+        (ranges[-2], inner) if len(reductions) == 1 and _packs_to_tiles(body, reductions[0], ranges) else None
+    )
 
 
 def _as_chosen(kernel: Scheduling, target: Target, at: int, choice: Choice) -> None:
@@ -215,8 +217,8 @@ def _as_chosen(kernel: Scheduling, target: Target, at: int, choice: Choice) -> N
         for k in range(place, len(kernel.nest(at)[0]) + last):
             ranges, _ = kernel.nest(at)
             kernel.swap(ranges[k], ranges[k + 1])
-    fold = next(n for n in under(kernel.nest(at)[1]) if n.op is Op.Reduce)
-    tile(kernel, target, at, fold, target.tile or (choice.height, choice.across))
+    reduction = next(n for n in under(kernel.nest(at)[1]) if n.op is Op.Reduce)
+    tile(kernel, target, at, reduction, target.tile or (choice.height, choice.across))
 
 
 def _few_rows(kernel: Scheduling, at: int) -> None:
@@ -231,11 +233,13 @@ def _few_rows(kernel: Scheduling, at: int) -> None:
     split(kernel, at, len(ranges) - 1, beside, rows)
 
 
-def _rows_of_tiles(outer: list[UOp], folds: list[UOp], inner: UOp) -> UOp | None:
+def _rows_of_tiles(outer: list[UOp], reductions: list[UOp], inner: UOp) -> UOp | None:
     """The innermost loop on which nothing depends that is read along the lanes, so that all rows of a tile use it."""
-    lanes = [p.src[1] for f in folds for p in loaded_places(f) if inner in arithmetic.ranges_of(p.src[1])]
+    lanes = [
+        p.src[1] for f in reductions for p in loaded_places(f) if inner in arithmetic.ranges_of(p.src[1])
+    ]
     for r in reversed(outer):
-        if all(_reused(f, r) for f in folds) and not any(r in arithmetic.ranges_of(at) for at in lanes):
+        if all(_reused(f, r) for f in reductions) and not any(r in arithmetic.ranges_of(at) for at in lanes):
             return r
     return None
 
@@ -289,21 +293,25 @@ def in_blocks(kernel: Scheduling, target: Target, at: int) -> None:
             kernel.split(steps, rows, AxisType.UPCAST)
 
 
-def _waits(kernel: Scheduling, fold: UOp) -> bool:
+def _waits(kernel: Scheduling, reduction: UOp) -> bool:
     """Whether each step of a reduction waits for the one before, and reads its neighbour."""
-    return not _order_is_free(kernel, fold) and reads_along(fold, fold.src[-1])
+    return not _order_is_free(kernel, reduction) and reads_along(reduction, reduction.src[-1])
 
 
-def _packs_to_tiles(body: UOp, fold: UOp, ranges: list[UOp]) -> bool:
+def _packs_to_tiles(body: UOp, reduction: UOp, ranges: list[UOp]) -> bool:
     """Whether the lanes of a product read from places apart, as those of A @ B.T, and packing pays: the steps of its
     rows use again what has been packed once.
     """
-    if len(ranges) < 2 or min(trip_count(r) for r in ranges[-2:]) < _NARROW or not _reused(fold, ranges[-2]):
+    if (
+        len(ranges) < 2
+        or min(trip_count(r) for r in ranges[-2:]) < _NARROW
+        or not _reused(reduction, ranges[-2])
+    ):
         return False
     inner = ranges[-1]
     ready = {load for load, _ in packable(body, inner)}
-    apart = {n for n in under(fold) if n.op is Op.Load and lies_across(n, inner)}
-    if any(stride(p.src[1], inner) is None for p in loaded_places(fold)):
+    apart = {n for n in under(reduction) if n.op is Op.Load and lies_across(n, inner)}
+    if any(stride(p.src[1], inner) is None for p in loaded_places(reduction)):
         return False
     return apart <= ready and all(is_few(n) and ranges[-2] not in arithmetic.ranges_of(n) for n in apart)
 
@@ -318,19 +326,19 @@ def _reads_across(body: UOp, r: UOp, inner: UOp) -> bool:
     )
 
 
-def reads_along(fold: UOp, r: UOp) -> bool:
+def reads_along(reduction: UOp, r: UOp) -> bool:
     """Whether a reduction reads neighbours, or one element, for neighbouring values of a range, at least once each."""
-    strides = [stride(place.src[1], r) for place in loaded_places(fold)]
+    strides = [stride(place.src[1], r) for place in loaded_places(reduction)]
     return all(s in (0, 1) for s in strides) and 1 in strides
 
 
-def _reads_near(fold: UOp, r: UOp) -> bool:
+def _reads_near(reduction: UOp, r: UOp) -> bool:
     """Whether a reduction reads, for neighbouring values of a range, what lies a few elements apart, as a window does
     that moves by its stride: lanes are gathered from the same lines of a cache. That pays where it compares floats, for
     which a processor without lanes would have to guess what comes.
     """
-    strides = [stride(place.src[1], r) for place in loaded_places(fold)]
-    compares = any(_is_maximum(n) for n in under(fold))
+    strides = [stride(place.src[1], r) for place in loaded_places(reduction)]
+    compares = any(_is_maximum(n) for n in under(reduction))
     return compares and all(s is not None and 0 <= s <= NEAR for s in strides)
 
 
@@ -338,9 +346,11 @@ def _is_maximum(node: UOp) -> bool:
     return node.dtype.is_float and Op.Max in (node.op, node.arg.op if node.op is Op.Reduce else None)
 
 
-def _reused(fold: UOp, r: UOp) -> bool:
+def _reused(reduction: UOp, r: UOp) -> bool:
     """Whether a reduction depends on a range, and some element that it reads does not."""
-    return r in arithmetic.ranges_of(fold) and any(stride(p.src[1], r) == 0 for p in loaded_places(fold))
+    return r in arithmetic.ranges_of(reduction) and any(
+        stride(p.src[1], r) == 0 for p in loaded_places(reduction)
+    )
 
 
 # Reductions -------------------------------------------------------------------------------------------------------
@@ -364,13 +374,13 @@ def unroll(kernel: Scheduling, at: int) -> None:
 
 
 def group(kernel: Scheduling, at: int) -> None:
-    """Split each reduction that may be, and reads along its last range, into lanes that fold apart."""
+    """Split each reduction that may be, and reads along its last range, into lanes that are reduced apart."""
     nest = kernel.sink.src[at]
     if any(n.op is Op.Range and n.arg.type in _LANES for n in under(nest)):
         return
-    folds = [n for n in under(nest_of(nest)[1]) if n.op is Op.Reduce]
-    for r in dict.fromkeys(f.src[-1] for f in folds):
-        with_it = [f for f in folds if r in f.src[1:]]
+    reductions = [n for n in under(nest_of(nest)[1]) if n.op is Op.Reduce]
+    for r in dict.fromkeys(f.src[-1] for f in reductions):
+        with_it = [f for f in reductions if r in f.src[1:]]
         if all(f.src[-1] is r and _order_is_free(kernel, f) and _worth_splitting(f) for f in with_it):
             lanes = min(LONE_LANES, trip_count(r))
             rest = trip_count(r) % lanes
@@ -378,17 +388,17 @@ def group(kernel: Scheduling, at: int) -> None:
             kernel.split(whole, lanes, AxisType.GROUP_REDUCE)
 
 
-def _order_is_free(kernel: Scheduling, fold: UOp) -> bool:
-    """Whether any order of a fold gives the same bits, or the licence to change it is granted (U-10, U-50)."""
-    return fold.arg.op is Op.Max or not fold.dtype.is_float or "reassociate" in kernel.licences
+def _order_is_free(kernel: Scheduling, reduction: UOp) -> bool:
+    """Whether any order of a reduction gives the same bits, or the licence to change it is granted (U-10, U-50)."""
+    return reduction.arg.op is Op.Max or not reduction.dtype.is_float or "reassociate" in kernel.licences
 
 
-def _worth_splitting(fold: UOp) -> bool:
-    last = fold.src[-1]
-    nested = any(n.op is Op.Reduce for n in under(fold.src[0]))
-    steps = math.prod(map(trip_count, fold.src[1:]))
+def _worth_splitting(reduction: UOp) -> bool:
+    last = reduction.src[-1]
+    nested = any(n.op is Op.Reduce for n in under(reduction.src[0]))
+    steps = math.prod(map(trip_count, reduction.src[1:]))
     long = steps >= 2 * LONE_LANES and trip_count(last) >= min(LONE_LANES, _NARROW)
-    return not nested and long and reads_along(fold, last)
+    return not nested and long and reads_along(reduction, last)
 
 
 # Cores ------------------------------------------------------------------------------------------------------------

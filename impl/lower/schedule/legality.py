@@ -98,7 +98,8 @@ def _refusal(
 
 
 def judged_as(sink: UOp) -> UOp:
-    """What the law is asked about: where no two iterations of a kernel meet, a kernel with the same axes and folds that
+    """What the law is asked about: where no two iterations of a kernel meet, a kernel with the same axes and reductions
+    that
     stores each iteration to a place of its own, and loads nothing. No step makes iterations meet that did not, and of
     such a kernel that is soon seen.
     """
@@ -165,8 +166,8 @@ def _require_of_the_cpu(kernel: Schedule, step: OptOp) -> None:
     if target is AxisType.UPCAST and axis in axes(kernel.bare) and carried_by(kernel.bare, axis) is not False:
         raise _refusal(kernel, step, CPU[1], "a dependence, or what may be one", axis)
     if target is AxisType.UNROLL:
-        folds = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and axis in n.src[1:]]
-        if factor != trip_count(axis) or any(len(f.src) > 2 for f in folds):
+        reductions = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and axis in n.src[1:]]
+        if factor != trip_count(axis) or any(len(f.src) > 2 for f in reductions):
             raise _refusal(kernel, step, CPU[2], f"the factor {factor}", axis)
     around = [ranges for ranges, _ in nests(kernel.sink) if axis in ranges]
     if target is AxisType.THREAD and (
@@ -237,11 +238,13 @@ def _check_cut(kernel: Schedule, step: OptOp) -> None:
 
 
 def _check_order(kernel: Schedule, step: OptOp, axis: UOp) -> None:
-    for fold in toposort(kernel.sink):
-        if fold.op is Op.Reduce and axis in fold.src[1:]:
-            changes = fold.dtype.is_float and fold.arg.op is not Op.Max
+    for reduction in toposort(kernel.sink):
+        if reduction.op is Op.Reduce and axis in reduction.src[1:]:
+            changes = reduction.dtype.is_float and reduction.arg.op is not Op.Max
             if changes and "reassociate" not in kernel.licences:
-                raise refused(kernel, step, 4, f"a {fold.dtype} {fold.arg.op.name} without it", axis)
+                raise refused(
+                    kernel, step, 4, f"a {reduction.dtype} {reduction.arg.op.name} without it", axis
+                )
 
 
 def _check_merge(kernel: Schedule, step: OptOp) -> None:

@@ -81,8 +81,8 @@ class _Member:
             across = [s for r in outer if (s := stride(at, r))]
             if within and across and min(map(abs, across)) < min(map(abs, within)):
                 return False
-        folds = [n for n in under(self.store) if n.op is Op.Reduce]
-        within_rows = [f for f in folds if not arithmetic.ranges_of(f).isdisjoint(inner)]
+        reductions = [n for n in under(self.store) if n.op is Op.Reduce]
+        within_rows = [f for f in reductions if not arithmetic.ranges_of(f).isdisjoint(inner)]
         return all(set(outer) <= arithmetic.ranges_of(p.src[1]) for f in within_rows for p in _read_by(f))
 
 
@@ -219,7 +219,7 @@ def in_rows(
     """
     rows = group.rows
     if rows is not None and len(rows.members) == 1:
-        depth = _depth_of_folds(rows.members[0])
+        depth = _depth_of_reductions(rows.members[0])
         rows = _Rows(rows.members, depth) if depth else None
     if rows is None:
         return None
@@ -300,12 +300,14 @@ def _parts(rows: _Rows, own: set[UOp], slots: Iterator[int]) -> Iterator[tuple[_
         yield member, list(_with_scalars_apart(store, loops, member.ranges[rows.depth :], slots))
 
 
-def _depth_of_folds(member: _Member) -> int:
+def _depth_of_reductions(member: _Member) -> int:
     """How many loops the reductions need that the loops inside of these do not change; 0 where there are none."""
     deepest = 0
-    for fold in (n for n in under(member.store) if n.op is Op.Reduce):
-        depth = max((k for k, r in enumerate(member.ranges, 1) if r in arithmetic.ranges_of(fold)), default=0)
-        free = arithmetic.ranges_of(fold) <= set(member.ranges)
+    for reduction in (n for n in under(member.store) if n.op is Op.Reduce):
+        depth = max(
+            (k for k, r in enumerate(member.ranges, 1) if r in arithmetic.ranges_of(reduction)), default=0
+        )
+        free = arithmetic.ranges_of(reduction) <= set(member.ranges)
         if free and depth < len(member.ranges):
             deepest = max(deepest, depth)
     worth = deepest and member.work(deepest) >= LEAST and member.goes_by_rows(deepest)
@@ -317,7 +319,7 @@ def _with_scalars_apart(
 ) -> Iterator[UOp]:
     """Parts for the reductions that the loops of a part do not change, and the part that reads what they found."""
     found: dict[UOp, UOp] = {}
-    for node in _unchanged_folds(store, frozenset(rows)) if ranges else ():
+    for node in _unchanged_reductions(store, frozenset(rows)) if ranges else ():
         storage = buffer(next(slots), 1, node.dtype, addrspace="REG")
         place = Op.Index(storage, arithmetic.number(0))
         yield Op.Store(place, substitute(node, found))
@@ -325,17 +327,17 @@ def _with_scalars_apart(
     yield closed(substitute(store, found), ranges)
 
 
-def _unchanged_folds(store: UOp, rows: frozenset[UOp]) -> list[UOp]:
+def _unchanged_reductions(store: UOp, rows: frozenset[UOp]) -> list[UOp]:
     """What is made of reductions and is the same in all of a row: as much at a time as can be, no reduction twice."""
-    folded: set[UOp] = set()  # what has a reduction in it
+    reduced: set[UOp] = set()  # what has a reduction in it
     for node in under(store):
-        if node.op is Op.Reduce or not folded.isdisjoint(node.src):
-            folded.add(node)
+        if node.op is Op.Reduce or not reduced.isdisjoint(node.src):
+            reduced.add(node)
     wanted: dict[UOp, None] = {}
     stack = [store]
     while stack:
         node = stack.pop()
-        if node in folded and node not in wanted:
+        if node in reduced and node not in wanted:
             value = node.shape is not None and node.dtype is not index
             if value and arithmetic.ranges_of(node) <= rows:
                 wanted[node] = None

@@ -65,7 +65,7 @@ EXTENSIONS: Final[dict[str, OptEntry]] = {
             "The gate of a load is decided while copying.",
             constraints=(
                 "the axis is UPCAST",
-                "a reduction loads from the Buffer, at places that depend on the lanes and on all that is folded",
+                "a reduction loads from the Buffer, at places that depend on the lanes and on all that is reduced",
                 "the kernel does not store to the Buffer",
             ),
         ),
@@ -131,7 +131,7 @@ def given_by(wanted: Wanted | None) -> Numbered:
 
 
 def axis_text(axis: UOp) -> str:
-    """An axis as its letter and size, which of a fold along a loop is no number."""
+    """An axis as its letter and size, which of a reduction along a loop is no number."""
     bound = axis.src[0]
     return f"{axis.arg.type.value}{bound.arg.value if bound.op is Op.Const else '*'}"
 

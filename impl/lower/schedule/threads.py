@@ -28,7 +28,7 @@ EVEN = 16
 
 
 def work(nest: UOp) -> int:
-    """How many simple operations a nest does, roughly: what is folded is done for every iteration of the fold."""
+    """How many simple operations a nest does, roughly: what is reduced is done for every iteration of the reduction."""
     rows, parts = opened(nest)
     if rows:
         return sum(map(work, parts)) * math.prod(map(trip_count, rows))
@@ -57,14 +57,18 @@ def dealt_out(nest: UOp) -> UOp | None:
     if work(nest) < WORTH:
         return None
     ranges, body = nest_of(nest)
-    folds = [n for n in under(body) if n.op is Op.Reduce]
+    reductions = [n for n in under(body) if n.op is Op.Reduce]
     loops = [
         r
         for r in ranges
         if r.arg.type is AxisType.LOOP
         and trip_count(r) > 1
-        and all(r in arithmetic.ranges_of(f) for f in folds)  # or every core would do all of such a reduction
-        and not any(runs_along(f, r) for f in folds)  # what one iteration has folded, the next one continues
+        and all(
+            r in arithmetic.ranges_of(f) for f in reductions
+        )  # or every core would do all of such a reduction
+        and not any(
+            runs_along(f, r) for f in reductions
+        )  # what one iteration has reduced, the next one continues
     ]
     if not loops:
         return None

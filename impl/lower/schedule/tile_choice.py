@@ -4,7 +4,7 @@ Which tile
 
 Which axes of an output become the rows and the lanes of a tile, and how large the tile is: of all pairs of axes the one
 whose steps are estimated to be the fewest cycles. What is counted is what a processor with vectors does: vectors that
-are folded and vectors that are loaded in every step of the reduction, those of a last tile that is not full as well;
+are reduced and vectors that are loaded in every step of the reduction, those of a last tile that is not full as well;
 and what is moved once: lanes that lie apart in what is read are packed, and those that lie apart in what is written are
 written one by one.
 
@@ -26,7 +26,7 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
-from soundline.impl.lower.schedule.applying import folds_inside
+from soundline.impl.lower.schedule.applying import reductions_inside
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
 from soundline.spec.uop import Op, UOp, substitute
@@ -38,7 +38,7 @@ WORTH: Final = 1 << 15
 WAIT: Final = 4.0
 """The cycles after which a sum can be added to again."""
 AT_ONCE: Final = 2.0
-"""Vectors that are folded, or loaded, in a cycle."""
+"""Vectors that are reduced, or loaded, in a cycle."""
 MOVED: Final = 1.2
 """Cycles for an element that is packed or written one by one."""
 IN_BLOCKS: Final = 0.6
@@ -48,7 +48,7 @@ FROM_FAR: Final = 16
 FAR_APART: Final = 4.0
 """Cycles for an element that is written far from the one before."""
 GATE: Final = 2.0
-"""What a vector of a gate costs, in vectors that are folded: it is compared, and becomes a mask."""
+"""What a vector of a gate costs, in vectors that are reduced: it is compared, and becomes a mask."""
 FROM_SECOND: Final = 3.0
 """Cycles in which a vector comes from the second cache."""
 ROOM: Final = 1 << 15
@@ -78,10 +78,10 @@ class _Work:
     """What a nest reads and writes, as steps along its axes."""
 
     ranges: Sequence[UOp]
-    fold: UOp
+    reduction: UOp
     """The innermost reduction."""
-    folded: tuple[UOp, ...]
-    """What it folds, and what the reductions around it do."""
+    reduced: tuple[UOp, ...]
+    """What it reduces, and what the reductions around it do."""
     loads: tuple[dict[UOp, int], ...]
     """For each load, how far apart the elements are that neighbours along an axis read."""
     packed: tuple[bool, ...]
@@ -90,12 +90,12 @@ class _Work:
     """Whether what one step over lanes needs of each load is packed because it lies far apart."""
     stored: dict[UOp, int]
     gates: tuple[frozenset[UOp], ...]
-    """For each comparison in the fold the axes on which it depends."""
+    """For each comparison in the reduction the axes on which it depends."""
 
     @property
     def steps(self) -> int:
         """The iterations of all axes and of the reduction."""
-        return math.prod(map(trip_count, (*self.ranges, *self.folded)))
+        return math.prod(map(trip_count, (*self.ranges, *self.reduced)))
 
 
 def chosen(
@@ -120,30 +120,30 @@ def chosen(
 
 def _work(ranges: Sequence[UOp], body: UOp, far: int) -> _Work | None:
     """What a nest does; None where it is no such reduction, or little, or some place is no sum of steps."""
-    folds = folds_inside(body)
-    if not folds or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
+    reductions = reductions_inside(body)
+    if not reductions or body.op is not Op.Store or len(body.src) > 2 or body.src[0].op is not Op.Index:
         return None
-    fold, folded = next(iter(folds.items()))
-    if len(folded) < sum(len(f.src) - 1 for f in folds) or any(f.arg.axes for f in folds):
+    reduction, reduced = next(iter(reductions.items()))
+    if len(reduced) < sum(len(f.src) - 1 for f in reductions) or any(f.arg.axes for f in reductions):
         return None  # they do not lie one inside the other
-    if math.prod(map(trip_count, (*ranges, *folded))) < WORTH:
+    if math.prod(map(trip_count, (*ranges, *reduced))) < WORTH:
         return None
-    if fold.dtype not in VECTOR_DTYPES or not arithmetic.ranges_of(fold).issuperset(ranges):
+    if reduction.dtype not in VECTOR_DTYPES or not arithmetic.ranges_of(reduction).issuperset(ranges):
         return None
     stored = _steps(body.src[0].src[1], ranges)
-    loads = [n for n in under(list(folds)[-1]) if n.op is Op.Load]
+    loads = [n for n in under(list(reductions)[-1]) if n.op is Op.Load]
     if stored is None or any(len(n.src) > 1 or n.src[0].op is not Op.Index for n in loads):
         return None
     each = [_steps(n.src[0].src[1], ranges) for n in loads]
-    ready = tuple(is_few(n) and arithmetic.ranges_of(n).issuperset(folded) for n in loads)
+    ready = tuple(is_few(n) and arithmetic.ranges_of(n).issuperset(reduced) for n in loads)
     known = tuple(s for s in each if s is not None)
     if len(known) < len(each):
         return None
     gates = tuple(
-        arithmetic.ranges_of(n) for n in under(fold) if n.op in COMPARISONS and n.src[0].dtype.is_float
+        arithmetic.ranges_of(n) for n in under(reduction) if n.op in COMPARISONS and n.src[0].dtype.is_float
     )
-    apart = tuple(span(n, folded) > far for n in loads)
-    return _Work(ranges, fold, folded, known, ready, apart, stored, gates)
+    apart = tuple(span(n, reduced) > far for n in loads)
+    return _Work(ranges, reduction, reduced, known, ready, apart, stored, gates)
 
 
 def _steps(at: UOp, ranges: Sequence[UOp]) -> dict[UOp, int] | None:
@@ -185,7 +185,7 @@ def _sizes(work: _Work, rows: UOp, lanes: UOp, target: Target) -> Iterator[Choic
     more than it takes to go through the axis evenly.
     """
     count = trip_count(rows)
-    vectors = parts_of(trip_count(lanes), work.fold.dtype)
+    vectors = parts_of(trip_count(lanes), work.reduction.dtype)
     besides, least = (
         (3, min(2, vectors)) if work.gates else (1, 1)
     )  # a gate needs what is compared, and with what
@@ -205,7 +205,7 @@ def evenly(count: int, most: int) -> list[tuple[int, int]]:
 
 def _cycles(work: _Work, rows: UOp, lanes: UOp, height: int, across: int, target: Target) -> float:
     """What all steps of a choice are estimated to take."""
-    count, vectors = trip_count(rows), parts_of(trip_count(lanes), work.fold.dtype)
+    count, vectors = trip_count(rows), parts_of(trip_count(lanes), work.reduction.dtype)
     in_steps = 0.0
     for high, times in evenly(count, height):
         for wide, often in _cut(vectors, across):
@@ -234,15 +234,15 @@ def _streamed(work: _Work, lanes: UOp, wide: int) -> float:
     first one.
     """
     vectors = wide * sum(s[lanes] != 0 for s in work.loads)
-    size = width_of(work.fold.dtype) * work.fold.dtype.itemsize
-    held = vectors * size * math.prod(map(trip_count, work.folded))
+    size = width_of(work.reduction.dtype) * work.reduction.dtype.itemsize
+    held = vectors * size * math.prod(map(trip_count, work.reduced))
     return FROM_SECOND * vectors if held > ROOM else 0.0
 
 
 def _moved(work: _Work, rows: UOp, lanes: UOp, passes: int, target: Target) -> float:
     """The cycles of packing, of reading what is packed anew for rows of another number, and of writing the output."""
-    inside = (*work.ranges, *work.folded)
-    size, lane = work.fold.dtype.itemsize, target.vector // work.fold.dtype.itemsize
+    inside = (*work.ranges, *work.reduced)
+    size, lane = work.reduction.dtype.itemsize, target.vector // work.reduction.dtype.itemsize
     total = 0.0
     for s, may, far in zip(work.loads, work.packed, work.far, strict=True):
         apart = s[lanes] not in (0, 1)

@@ -7,7 +7,7 @@ a tile whose sums stay in registers while the reduction runs, in its order. The 
 those over rows the inner ones, a block of rows at a time that stays in the cache; and what a tile would read from far
 apart, or behind a gate, is packed first.
 
-*Invariant*: the order in which the elements of one reduction are folded does not change.
+*Invariant*: the order in which the elements of one reduction are reduced does not change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
-from soundline.impl.lower.schedule.applying import Scheduling, folds_inside, packable
+from soundline.impl.lower.schedule.applying import Scheduling, packable, reductions_inside
 from soundline.impl.lower.schedule.target import Target, this_machine
 from soundline.impl.lower.schedule.tile_choice import evenly, is_few, span
 from soundline.spec.uop import AxisType, Op, UOp, toposort
@@ -78,12 +78,18 @@ def split_evenly(kernel: Scheduling, at: int, position: int, size: int, then: Ca
     for_each(kernel, at, len(pieces), lambda at: work(at, next(sizes)[0]))
 
 
-def tile(kernel: Scheduling, target: Target, at: int, fold: UOp, size: tuple[int, int] | None = None) -> None:
+def tile(
+    kernel: Scheduling, target: Target, at: int, reduction: UOp, size: tuple[int, int] | None = None
+) -> None:
     """Tiles of the last two axes of a nest around a reduction: so many rows, and vectors across."""
     height, across = size or (target.rows, target.across)
     last = len(kernel.nest(at)[0]) - 1
-    width = across * target.vector // fold.dtype.itemsize
-    met = width * fold.dtype.itemsize * math.prod(map(trip_count, folds_inside(kernel.nest(at)[1])[fold]))
+    width = across * target.vector // reduction.dtype.itemsize
+    met = (
+        width
+        * reduction.dtype.itemsize
+        * math.prod(map(trip_count, reductions_inside(kernel.nest(at)[1])[reduction]))
+    )
 
     def rows(at: int) -> None:
         split_evenly(kernel, at, _row_axis(kernel, at), height, lambda at: _ordered(kernel, at))
@@ -144,9 +150,9 @@ def pack(kernel: Scheduling, lanes: UOp) -> None:
     for nest in kernel.sink.src:
         ranges, body = nest_of(nest)
         if lanes in ranges and trip_count(lanes) > 1:
-            for load, folded in packable(body, lanes):
+            for load, reduced in packable(body, lanes):
                 apart = lanes is ranges[-1] and lies_across(load, lanes) and is_few(load)
-                if apart or pays(load, {lanes, *folded}):
+                if apart or pays(load, {lanes, *reduced}):
                     slots[load.src[0].src[0].arg.slot] = None
     for slot in slots:
         kernel.pack(lanes, slot)
@@ -165,5 +171,5 @@ def lies_across(load: UOp, r: UOp) -> bool:
 
 
 def is_far(body: UOp, axis: UOp) -> bool:
-    """Whether the reductions in a body read, along an axis and what they fold, from far apart."""
-    return any(span(load, {axis, *folded}) > FAR for load, folded in packable(body, axis))
+    """Whether the reductions in a body read, along an axis and what they reduce, from far apart."""
+    return any(span(load, {axis, *reduced}) > FAR for load, reduced in packable(body, axis))

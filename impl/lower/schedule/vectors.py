@@ -135,26 +135,26 @@ def vectorized(nest: UOp, slots: Iterator[int], licences: Collection[str] = ()) 
     """The nest with its reductions in lanes as reductions of vectors, where all that they compute has vectors.
 
     Where what is stored is more than that, the sums are put side by side in a register of the kernel, and what is made
-    of them stays in lanes. Lanes whose order is free are folded as vectors, half by half.
+    of them stays in lanes. Lanes whose order is free are reduced as vectors, half by half.
     """
     ranges, body = nest_of(nest)
-    folds = [n for n in under(body) if n.op is Op.Reduce and n.shape]
-    ranks = [len(shape_of(n)) for n in folds or _stored_lanes(body)]
+    reductions = [n for n in under(body) if n.op is Op.Reduce and n.shape]
+    ranks = [len(shape_of(n)) for n in reductions or _stored_lanes(body)]
     if not ranks:
         return nest
     cutting = _Cutting(max(ranks))
     with suppress(_Unsuitable):
         return closed(cutting.effect(body), ranges)
     joined: dict[UOp, UOp] = {}
-    for fold in folds:
-        if fold.arg.axes and order_is_free(fold, licences):
+    for reduction in reductions:
+        if reduction.arg.axes and order_is_free(reduction, licences):
             with suppress(_Unsuitable):
-                joined[fold] = cutting.halved(fold, slots, ranges)
+                joined[reduction] = cutting.halved(reduction, slots, ranges)
     if joined:
         return vectorized(closed(substitute(body, joined), ranges), slots, licences)
-    for fold in folds:
+    for reduction in reductions:
         with suppress(_Unsuitable):
-            joined[fold] = cutting.joined(fold, next(slots), ranges)
+            joined[reduction] = cutting.joined(reduction, next(slots), ranges)
     return closed(substitute(body, joined), ranges) if joined else nest
 
 
@@ -200,41 +200,41 @@ class _Cutting:
             end = (*place[:-1], place[-1] + width)
         return found
 
-    def joined(self, fold: UOp, slot: int, ranges: Sequence[UOp]) -> UOp:
+    def joined(self, reduction: UOp, slot: int, ranges: Sequence[UOp]) -> UOp:
         """A reduction whose parts are stored side by side in a register, and read from there in lanes."""
-        axes = shape_of(fold)
-        register = buffer(slot, math.prod(axes), fold.dtype, addrspace="REG")
+        axes = shape_of(reduction)
+        register = buffer(slot, math.prod(axes), reduction.dtype, addrspace="REG")
         around = [
-            r for r in ranges if r in arithmetic.ranges_of(fold)
+            r for r in ranges if r in arithmetic.ranges_of(reduction)
         ]  # what it does not depend on is inside
         anew = Op.After(register, *around) if around else register
         steps = tuple(math.prod(axes[k + 1 :]) for k in range(len(axes)))
         at = Affine(arithmetic.number(0), steps)
-        stores = self.stores(anew, at, fold, self.places(axes, fold.dtype, again=True))
+        stores = self.stores(anew, at, reduction, self.places(axes, reduction.dtype, again=True))
         return reshape(Op.Load(Op.After(register, *stores)), axes)
 
-    def halved(self, fold: UOp, slots: Iterator[int], ranges: Sequence[UOp]) -> UOp:
-        """A fold of lanes in any order: vectors are joined, then halves of the last one, down to one lane."""
-        lanes = fold.src[0]
+    def halved(self, reduction: UOp, slots: Iterator[int], ranges: Sequence[UOp]) -> UOp:
+        """A reduction of lanes in any order: vectors are joined, then halves of the last one, down to one lane."""
+        lanes = reduction.src[0]
         axes = shape_of(lanes)
-        if math.prod(axes) != axes[-1] or len(self.axes(lanes)) - 1 not in fold.arg.axes:
+        if math.prod(axes) != axes[-1] or len(self.axes(lanes)) - 1 not in reduction.arg.axes:
             raise _Unsuitable
         waiting: dict[int, list[UOp]] = {}
-        for place, width in self.places(axes, fold.dtype):
+        for place, width in self.places(axes, reduction.dtype):
             waiting.setdefault(width, []).append(self.part(lanes, place, width))
-        around = [r for r in ranges if r in arithmetic.ranges_of(fold)]
+        around = [r for r in ranges if r in arithmetic.ranges_of(reduction)]
         while max(waiting) > 1 or len(waiting[1]) > 1:
             width = max(waiting)
-            total = _in_pairs(fold.arg.op, waiting.pop(width))
+            total = _in_pairs(reduction.arg.op, waiting.pop(width))
             if width == 1:
                 waiting[1] = [total]
                 continue
             half = width // 2
-            register = buffer(next(slots), width, fold.dtype, addrspace="REG")
+            register = buffer(next(slots), width, reduction.dtype, addrspace="REG")
             anew = Op.After(register, *around) if around else register
             done = Op.After(register, Op.Store(_neighbours(anew, 0, width), total))
             waiting.setdefault(half, []).extend(Op.Load(_neighbours(done, at, half)) for at in (0, half))
-        return reshape(waiting[1][0], shape_of(fold))
+        return reshape(waiting[1][0], shape_of(reduction))
 
     def places(self, axes: Shape, dtype: DType, *, again: bool = False) -> list[tuple[Place, int]]:
         """Where the parts of a value begin, and how wide they are; with `again` an element may be in two."""
@@ -379,9 +379,9 @@ def width_of(dtype: DType) -> int:
     return this_machine().vector // dtype.itemsize
 
 
-def order_is_free(fold: UOp, licences: Collection[str]) -> bool:
-    """Whether any order of a fold gives the same bits, or the licence to change it is granted (U-10, U-50)."""
-    return fold.arg.op is Op.Max or not fold.dtype.is_float or "reassociate" in licences
+def order_is_free(reduction: UOp, licences: Collection[str]) -> bool:
+    """Whether any order of a reduction gives the same bits, or the licence to change it is granted (U-10, U-50)."""
+    return reduction.arg.op is Op.Max or not reduction.dtype.is_float or "reassociate" in licences
 
 
 def _in_pairs(op: Op, values: list[UOp]) -> UOp:

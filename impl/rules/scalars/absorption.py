@@ -75,7 +75,7 @@ def zero_mod(x: Value) -> Sides:
 
 @rule(dtypes=whole)
 def idiv_zero(x: Value) -> Sides:
-    """Division by zero has a value, so it folds like everything else."""
+    """Division by zero has a value, so it reduces like everything else."""
     return x // 0, 0
 
 

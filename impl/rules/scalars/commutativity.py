@@ -61,5 +61,5 @@ def ne_commutative(x: Value, y: Value) -> Sides:
 
 @rule
 def monoid_commutative(m: Monoid, x: Value, y: Value) -> Sides:
-    """Whatever folds; where a rule leaves open which op that is, all of the above are wanted at once."""
+    """Whatever reductions; where a rule leaves open which op that is, all of the above are wanted at once."""
     return m(x, y), m(y, x)

@@ -94,7 +94,7 @@ def where_add(p: Bool, x: Value, y: Value, c: Const, d: Const) -> Sides:
 
 @rule(dtypes=all_dtypes)
 def where_lt_constants(p: Bool, c: Const, d: Const, e: Const) -> Sides:
-    """A comparison of a choice between constants is a choice between bools, which folds."""
+    """A comparison of a choice between constants is a choice between bools, which reduces."""
     return where(p, c, d) < e, where(p, c < e, d < e)
 
 

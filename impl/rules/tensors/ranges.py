@@ -1,7 +1,7 @@
 # ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
 # mypy: disable-error-code="name-defined,type-arg,valid-type"
 """
-Folds over ranges
+Reductions over ranges
 =================
 
 What a loop computes that need not be a loop: sums of what does not depend on the range, of what is gated to one
@@ -51,7 +51,7 @@ def max_of_same(r: Range["n"], n: Size, x: Value) -> Sides:
 
 @rule(dtypes=whole)
 def fold_gated_to_one(m: Monoid, r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
-    """A one-hot fold is a load, behind a gate for an index that is in no iteration."""
+    """A one-hot reduction is a load, behind a gate for an index that is in no iteration."""
     given(n > 0)
     gate = (k >= 0) & (k < n)
     return reduce_over(m, r, where(r == k, f(r), identity(m))), where(gate, f(nearest(k, n)), identity(m))

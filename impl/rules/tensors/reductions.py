@@ -1,10 +1,10 @@
 """
-Folds along axes
+Reductions along axes
 ================
 
-A Reduce of a Reduce, of what moves elements, and of what is computed from them. Sums and products of floats are folds
-in one order (U-10): what changes the order, or leaves out a zero, is right for whole numbers, and for floats by the
-licence ``reassociate``. The greatest element does not depend on the order at any dtype.
+A Reduce of a Reduce, of what moves elements, and of what is computed from them. Sums and products of floats are
+reductions in one order (U-10): what changes the order, or leaves out a zero, is right for whole numbers, and for floats
+by the licence ``reassociate``. The greatest element does not depend on the order at any dtype.
 """
 
 from soundline.spec.dtypes import bool_, floats, index, ints
@@ -27,14 +27,14 @@ numbers = (*whole, *floats)
 
 @rule
 def reduce_of_no_axes(m: Monoid, x: Tensor, a: Axes) -> Sides:
-    """Nothing is folded."""
+    """Nothing is reduced."""
     given(no_axes(a))
     return x.reduce(m, a), x
 
 
 @rule
 def reduce_of_singletons(m: Monoid, x: Tensor, a: Axes) -> Sides:
-    """A fold of one element is that element."""
+    """A reduction of one element is that element."""
     given(where(a, x.shape, 1) == 1)
     return x.reduce(m, a), x
 
@@ -68,13 +68,13 @@ def max_of_max(x: Tensor, a: Axes, b: Axes) -> Sides:
 
 @rule(dtypes=whole)
 def sum_of_permute(x: Tensor, p: Perm, a: Axes) -> Sides:
-    """Axes are folded before they change places."""
+    """Axes are reduced before they change places."""
     return x.permute(p).sum(a), x.sum(a.permute(inverse(p))).permute(p)
 
 
 @rule
 def max_of_permute(x: Tensor, p: Perm, a: Axes) -> Sides:
-    """Axes are folded before they change places."""
+    """Axes are reduced before they change places."""
     return x.permute(p).max(a), x.max(a.permute(inverse(p))).permute(p)
 
 
@@ -98,14 +98,14 @@ def max_of_flipped_axes(x: Tensor, a: Axes) -> Sides:
 
 @rule
 def reduce_of_flipped_others(m: Monoid, x: Tensor, f: Axes, a: Axes) -> Sides:
-    """Each fold by itself is as it was, whatever the dtype."""
+    """Each reduction by itself is as it was, whatever the dtype."""
     given(disjoint(a, f))
     return x.flip(f).reduce(m, a), x.reduce(m, a).flip(f)
 
 
 @rule
 def shrink_of_reduce(m: Monoid, x: Tensor, a: Axes, o: Offset, s: Shape) -> Sides:
-    """What is not wanted is not folded."""
+    """What is not wanted is not reduced."""
     given(where(a, s, 1) == 1)
     return x.reduce(m, a).shrink(o, s), x.shrink(where(a, 0, o), where(a, x.shape, s)).reduce(m, a)
 

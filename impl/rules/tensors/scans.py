@@ -4,13 +4,13 @@
 Scans
 =====
 
-A running sum is written as a fold over everything behind a gate, once for each element: n² steps. Two sorts of rules
-make it n. A gate that only bounds the range becomes its bound; and a fold with one iteration more is the fold without
-it, and one step. Lowering (``impl/lower/scans``) uses the second by induction over the loop around: what an iteration
-has folded, the next one continues.
+A running sum is written as a reduction over everything behind a gate, once for each element: n² steps. Two sorts of
+rules make it n. A gate that only bounds the range becomes its bound; and a reduction with one iteration more is the
+reduction without it, and one step. Lowering (``impl/lower/scans``) uses the second by induction over the loop around:
+what an iteration has reduced, the next one continues.
 
-What is left out must be what the fold does not notice, and something must be left in: a fold starts at its first
-element, and of nothing it is +0.0, while -0.0 is what a sum of floats does not notice (U-10).
+What is left out must be what the reduction does not notice, and something must be left in: a reduction starts at its
+first element, and of nothing it is +0.0, while -0.0 is what a sum of floats does not notice (U-10).
 
 Lowering asks for these rules one by one, where it wants them; beside the rules that simplify they would be too early.
 """
@@ -107,10 +107,11 @@ def max_up_to_of_floats(r: Range["n"], n: Size, f: Body["r"], c: Value[index]) -
     return max_over(r, where(r < c, f(r), identity(Op.Max))), max_over(k, f(k))
 
 
-# Folds that may have nothing --------------------------------------------------------------------------------------
+# Reductions that may have nothing
+# --------------------------------------------------------------------------------------
 #
 # A scan that leaves out its own element has nothing in its first iteration. So that each next one takes one step more,
-# the first step is one that is not noticed: what is folded starts at its second.
+# the first step is one that is not noticed: what is reduced starts at its second.
 
 
 @rule(dtypes=whole)
@@ -238,7 +239,7 @@ def nearest_of_inside(k: Value, c: Const) -> Sides:
 
 @rule(dtypes=whole)
 def step_behind_gate(m: Monoid, p: Bool, x: Value, y: Value) -> Sides:
-    """A step with what a fold does not notice is none: only what passes its gate is done at all."""
+    """A step with what a reduction does not notice is none: only what passes its gate is done at all."""
     return m(x, where(p, y, identity(m))), where(p, m(x, y), x)
 
 

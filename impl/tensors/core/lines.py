@@ -2,9 +2,9 @@
 Lines
 =====
 
-Positions as values: 0, 1, …, n-1 without a fold. A line is written in digits to the base 8: the last digit is a Stack
-of constants laid along one axis, the others are a shorter line along another. It equals the law's `arange` in every
-dtype (U-34), and costs a number of operations per element that grows with the number of digits.
+Positions as values: 0, 1, …, n-1 without a reduction. A line is written in digits to the base 8: the last digit is a
+Stack of constants laid along one axis, the others are a shorter line along another. It equals the law's `arange` in
+every dtype (U-34), and costs a number of operations per element that grows with the number of digits.
 """
 
 from __future__ import annotations

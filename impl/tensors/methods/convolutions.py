@@ -33,4 +33,4 @@ def convolved(x: T, weights: T, windows: Sequence[Window], groups: int) -> T:
     filters = weights.reshape(1, groups, m // groups, per_group, *([1] * rank), *kernel)
     products = views * filters
     axes = [3, *range(4 + rank, 4 + 2 * rank)]
-    return x.of(sums.fold(products.uop, Op.Add, axes)).reshape(n, m, *space)
+    return x.of(sums.reduced(products.uop, Op.Add, axes)).reshape(n, m, *space)

@@ -119,7 +119,7 @@ class LinearAlgebra(Selection, Reductions):
         for part in parts[1:]:
             product = Op.Mul(product, part)
         axes = list(range(len(result), len(letters)))
-        total = sums.fold(product, Op.Max if dtype is bool_ else Op.Add, axes) if axes else product
+        total = sums.reduced(product, Op.Max if dtype is bool_ else Op.Add, axes) if axes else product
         return cls.of(cast(total, dtype))._dropped(axes, keepdim=False)
 
     def _laid(self, term: str, letters: Sequence[str], formula: str) -> Self:

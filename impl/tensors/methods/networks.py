@@ -3,7 +3,7 @@ Networks
 ========
 
 What neural networks are made of, as compositions of the other methods. Narrow floats are normalized and convolved in
-float32 and rounded once; a convolution is one fold over channels and window, ascending, as a matrix product is.
+float32 and rounded once; a convolution is one reduction over channels and window, ascending, as a matrix product is.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class Networks(Randomness):
 
     def _window_sums(self, windows: Sequence[Window]) -> Self:
         views = unfolded(bordered(self, windows, 0), windows)
-        total = sums.fold(views.uop, Op.Add, [views.ndim - 2, views.ndim - 1])
+        total = sums.reduced(views.uop, Op.Add, [views.ndim - 2, views.ndim - 1])
         return self.of(total).reshape(views.shape[:-2])
 
     def _of_space(self, where: str) -> None:

@@ -25,7 +25,7 @@ from soundline.spec.uop import Op, UOp, broadcast_to, const, expand, pad, reshap
 
 
 class Reductions(Movement):
-    """Folds over axes."""
+    """Reductions over axes."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class Reductions(Movement):
 
     def _folded(self, op: Op, axis: Axes, keepdim: bool) -> Self:
         axes = axes_of(axis, self.ndim)
-        return self.of(sums.fold(self.uop, op, axes))._dropped(axes, keepdim)
+        return self.of(sums.reduced(self.uop, op, axes))._dropped(axes, keepdim)
 
     def _count(self, axes: Sequence[int]) -> int:
         return math.prod(self.shape[a] for a in axes)
@@ -199,10 +199,10 @@ class Reductions(Movement):
 
 
 def scanned(x: UOp, shape: tuple[int, ...], op: Op) -> UOp:
-    """The running folds along the last axis.
+    """The running reductions along the last axis.
 
     These are the windows of the law's `prefix_sum`, with the axes before in front: each row stands behind n-1 places
-    that the fold does not notice, and element i is the fold of the window that ends with element i.
+    that the reduction does not notice, and element i is the reduction of the window that ends with element i.
     """
     *outer, n = shape
     if 0 in shape:
@@ -214,4 +214,4 @@ def scanned(x: UOp, shape: tuple[int, ...], op: Op) -> UOp:
     flat = reshape(tiled, (*outer, (n + 1) * (2 * n - 1)))
     rows = reshape(shrink(flat, (*zeros, 0), (*outer, 2 * n * n)), (*outer, n, 2 * n))
     windows = shrink(rows, (*zeros, 0, 0), (*outer, n, n))
-    return reshape(sums.fold(windows, op, [len(outer) + 1]), shape)
+    return reshape(sums.reduced(windows, op, [len(outer) + 1]), shape)

@@ -3,8 +3,8 @@ Selection
 =========
 
 Elements chosen by indices, masks and order. A gather is an Index of the law, with the index kept inside its axis first;
-where an index must itself be computed by a fold, and for scatters and sorting, elements are chosen by comparison, as in
-the law's `gather` (U-30): what is not chosen does no harm, infinities and NaN included.
+where an index must itself be computed by a reduction, and for scatters and sorting, elements are chosen by comparison,
+as in the law's `gather` (U-30): what is not chosen does no harm, infinities and NaN included.
 
 Negative indices count from the end. An index that is still out of range gives zero, and is ignored in a scatter.
 """
@@ -119,7 +119,7 @@ class Selection(Reductions):
         picked = Op.Where(
             broadcast_to(mask.uop, shape), broadcast_to(self.uop, shape), nothing(self.dtype, shape)
         )
-        total = sums.fold(picked, Op.Max if self.dtype is bool_ else Op.Add, [at])
+        total = sums.reduced(picked, Op.Max if self.dtype is bool_ else Op.Add, [at])
         return self.of(total)._dropped([at], keepdim=False)
 
     def take(self, indices: Operand, axis: int | None = None) -> Self:
@@ -180,7 +180,7 @@ class Selection(Reductions):
         if not values.shape[at + 1]:
             return self
         chosen = Op.Where(mask.uop, values.uop, nothing(self.dtype, values.shape))
-        total = self.of(sums.fold(chosen, Op.Add, [at + 1]))
+        total = self.of(sums.reduced(chosen, Op.Add, [at + 1]))
         return self + total._dropped([at + 1], keepdim=False)
 
     def _spread_out(self, where: str, axis: int, indices: Operand, source: Operand) -> tuple[Self, Self, int]:

@@ -4,7 +4,7 @@ Events
 
 A run of a program at given sizes is one sequence of events, for what a program does next never depends on data: bounds,
 indices and conditions are made of sizes. `unfolding` makes the sequence, in the sequential order of the program. Every
-reading is a fold over it:
+reading is a reduction over it:
 
 - the sequential reading executes the steps of its actions one after another (`sequential`);
 - the abstract machine records its accesses and synchronizations (`abstract_machine`);

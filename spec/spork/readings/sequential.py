@@ -61,7 +61,7 @@ class Contents(Generic[V]):
             self.put(step.target, stepped(step, self.algebra, load))
 
 
-def fold(
+def reduction(
     events: Iterable[Event], algebra: Algebra[V], initial: Callable[[Buffer], Iterable[V | Invalid]]
 ) -> dict[str, tuple[V | Invalid, ...]]:
     """What the arguments of a proc hold after its events, by name and in row-major order.
@@ -102,5 +102,5 @@ def run(proc: Proc, sizes: Sizes, arguments: Mapping[str, Array]) -> dict[str, A
             raise run_failed("seq-argument", data[buffer.name], text)
         return given.elements
 
-    found = fold(unfold(proc, sizes), Numbers(), initial)
+    found = reduction(unfold(proc, sizes), Numbers(), initial)
     return {name: Array(arguments[name].dtype, arguments[name].shape, held) for name, held in found.items()}

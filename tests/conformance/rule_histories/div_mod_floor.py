@@ -81,7 +81,7 @@ def divide_by_minus_one(x: Value):
 
 @right(dtypes=SOME)
 def zero_divided(x: Value):
-    """Halide #4047, #4048: 0 % 0 was once folded without a look at the divisor."""
+    """Halide #4047, #4048: 0 % 0 was once reduced without a look at the divisor."""
     return (0 * x) // x + (0 * x) % x, 0
 
 

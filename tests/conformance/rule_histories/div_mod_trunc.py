@@ -1,4 +1,4 @@
-"""Division toward zero, as C and LLVM have it: folds of InstCombine, magic numbers, and their bugs."""
+"""Division toward zero, as C and LLVM have it: reductions of InstCombine, magic numbers, and their bugs."""
 
 from __future__ import annotations
 

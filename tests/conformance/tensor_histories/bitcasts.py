@@ -316,7 +316,7 @@ def bytes_of_sum(x: Tensor[int32], y: Tensor[int32]):
 
 @wrong()
 def bytes_of_row_sums(x: Tensor[uint16, "m", "n"]):
-    """So does a fold."""
+    """So does a reduction."""
     return x.sum(0).bitcast(uint8), x.bitcast(uint8).sum(0)
 
 

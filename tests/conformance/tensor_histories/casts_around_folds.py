@@ -1,5 +1,7 @@
 # ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
-"""Casts and bitcasts around folds and movement: accumulators, narrowing, orders of floats, tests of any and all."""
+"""Casts and bitcasts around reductions and movement: accumulators, narrowing, orders of floats,
+tests of any and all.
+"""
 
 from soundline.verify import (
     Axes,

@@ -358,7 +358,7 @@ def op_of_two_joined_elsewhere(
 
 @right(dtypes=[int8])
 def reduce_of_joined(x: Tensor["k", "m"], y: Tensor["k", "n"], o: Monoid):
-    """TensorRight: a fold along the joined axis is the op of two folds."""
+    """TensorRight: a reduction along the joined axis is the op of two reductions."""
     return joined_along(x, y, (False, True)).reduce(o, 1), o(x.reduce(o, 1), y.reduce(o, 1))
 
 
@@ -376,13 +376,13 @@ def float_maximum_of_joined(x: Tensor["m"], y: Tensor["n"]):
 
 @wrong(dtypes=[int8])
 def product_of_joined(x: Tensor["m"], y: Tensor["n"]):
-    """The op of the parts has to be that of the fold."""
+    """The op of the parts has to be that of the reduction."""
     return joined(x, y).prod(0), x.prod(0) + y.prod(0)
 
 
 @right(dtypes=[int8])
 def reduce_beside_joined(x: Tensor["m", "k"], y: Tensor["n", "k"], o: Monoid):
-    """XLA: a fold of another axis moves into a concatenation."""
+    """XLA: a reduction of another axis moves into a concatenation."""
     return (
         joined_along(x, y, (True, False)).reduce(o, 1),
         joined_along(x.reduce(o, 1), y.reduce(o, 1), (True, False)),

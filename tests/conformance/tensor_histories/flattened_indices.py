@@ -241,7 +241,7 @@ def offset_moved_out_of_a_remainder(r: Range["n"], c: Const[index], d: Const[ind
 
 @right()
 def digits_below_zero_by_floor(r: Range["n"], s: Range[4]):
-    """tinygrad, div folding after it went over to floors."""
+    """tinygrad, div reducing after it went over to floors."""
     return (r * 4 - s) // 4, r - (s + 3) // 4
 
 
@@ -333,7 +333,7 @@ def counter_in_a_byte(r: Range[128]):
 
 @wrong()
 def counter_that_leaves_its_byte(r: Range[256]):
-    """tinygrad, today: (arange(256).cast(int8) < 0) is folded to False."""
+    """tinygrad, today: (arange(256).cast(int8) < 0) is reduced to False."""
     return r.cast(int8) < 0, (r != r)
 
 

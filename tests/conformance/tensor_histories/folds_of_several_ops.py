@@ -1,4 +1,6 @@
-"""Sums, products and maxima inside one another, at every rank: what an inner fold is may be said in other words."""
+"""Sums, products and maxima inside one another, at every rank: what an inner reduction is may be
+said in other words.
+"""
 
 from soundline.verify import (
     Axes,
@@ -44,14 +46,14 @@ def maximum_of_float_sums_flipped_beside(x: Tensor, a: Axes, b: Axes):
 
 @wrong(dtypes=[int32])
 def maximum_and_sum_exchanged(x: Tensor, a: Axes, b: Axes):
-    """Folds by different ops keep their order."""
+    """Reductions by different ops keep their order."""
     given(disjoint(a, b))
     return x.sum(a).max(b), x.max(b).sum(a)
 
 
 @wrong(dtypes=[int32])
 def maximum_along_other_axes(x: Tensor, a: Axes, b: Axes):
-    """The axes of the two folds exchanged."""
+    """The axes of the two reductions exchanged."""
     return x.flip(b).sum(a).max(b), x.sum(b).flip(b).max(a)
 
 
@@ -77,7 +79,7 @@ def maximum_of_a_sum_along_too_few_axes(x: Tensor, a: Axes, b: Axes, c: Axes):
 
 @right(dtypes=[int32])
 def maximum_of_a_sum_of_two(x: Tensor, y: Tensor, a: Axes, b: Axes):
-    """A sum of sums under another fold."""
+    """A sum of sums under another reduction."""
     given(x.shape == y.shape, disjoint(a, b))
     return (x + y).sum(a).max(b), (x.sum(a) + y.sum(a)).max(b)
 
@@ -105,7 +107,7 @@ def maximum_of_sums_of_padded(x: Tensor, a: Axes, b: Axes, o: Offset, s: Shape):
 
 @right(dtypes=[bool_])
 def all_of_any_of_repeated(y: Tensor, a: Axes, b: Axes, s: Shape):
-    """numpy, all of any of a broadcast: what is repeated goes out of the inner fold."""
+    """numpy, all of any of a broadcast: what is repeated goes out of the inner reduction."""
     given(where(~a, s, 1) >= 1, where(~a, y.shape, 1) == 1)
     return y.expand(s).max(~a).prod(b).prod(a), y.max(~a).expand(where(~a, 1, s)).prod(b | a)
 

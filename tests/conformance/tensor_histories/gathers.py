@@ -151,7 +151,7 @@ def stack_of_rows(x: Tensor["m", "n"], n: Size):
 
 @wrong()
 def stack_of_rows_in_reverse(x: Tensor[2, "n"]):
-    """MLIR 2024: extracts folded into their source without a look at their order."""
+    """MLIR 2024: extracts reduced into their source without a look at their order."""
     return stack(x.index(1), x.index(0)), x
 
 

@@ -1,5 +1,7 @@
 # ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
-"""Loops and their folds: splits, fusions, guards, peeled iterations and closed forms, of Halide, TVM and tinygrad."""
+"""Loops and their reductions: splits, fusions, guards, peeled iterations and closed forms, of
+Halide, TVM and tinygrad.
+"""
 
 from soundline.verify import (
     Body,
@@ -78,7 +80,7 @@ def split_of_a_max_guarded_with_zero(r: Range["n"], n: Size, f: Body["r"]):
 
 @right(dtypes=WRAPPING)
 def split_guarded_with_the_identity(m: Monoid, r: Range["n"], n: Size, f: Body["r"]):
-    """tinygrad, PADTO since 2026: what is padded is the identity of the fold."""
+    """tinygrad, PADTO since 2026: what is padded is the identity of the reduction."""
     i, j = fresh((n + 7) // 8), fresh(8)
     return reduce_over(m, r, f(r)), reduce_over(m, (i, j), where(i * 8 + j < n, f(i * 8 + j), identity(m)))
 
@@ -210,7 +212,7 @@ def sums_of_floats_interchanged(r: Range["m"], s: Range["n"], f: Body["r", "s"])
 
 @wrong(dtypes=[int8, int32])
 def max_and_sum_interchanged(r: Range["m"], s: Range["n"], f: Body["r", "s"]):
-    """The folds of two loops are exchanged only where they are one fold."""
+    """The reductions of two loops are exchanged only where they are one reduction."""
     return sum_over(r, max_over(s, f(r, s))), max_over(s, sum_over(r, f(r, s)))
 
 
@@ -241,7 +243,7 @@ def first_iteration_peeled(r: Range["n"], n: Size, f: Body["r"]):
 
 @wrong(dtypes=FEW)
 def first_iteration_peeled_of_none(r: Range["n"], n: Size, f: Body["r"]):
-    """tinygrad: an empty range was folded as if it had an iteration."""
+    """tinygrad: an empty range was reduced as if it had an iteration."""
     s = fresh(maximum(n - 1, 0))
     return sum_over(r, f(r)), f(0) + sum_over(s, f(s + 1))
 
@@ -432,7 +434,7 @@ def arange_without_a_loop(r: Range["n"], s: Range["n"]):
 
 @wrong(dtypes=[index])
 def arange_without_a_loop_off_by_one(r: Range["n"], s: Range["n"]):
-    """tinygrad 12319 and before: the offset of an arange that was folded away."""
+    """tinygrad 12319 and before: the offset of an arange that was reduced away."""
     return sum_over(s, where(s < r, 1, 0)) - 1, r
 
 
@@ -565,7 +567,7 @@ def any_above(r: Range["n"], n: Size, f: Body["r"], c: Value):
 
 @right(dtypes=SOME)
 def loop_rotated(r: Range["n"], k: Value[index], n: Size, f: Body["r"]):
-    """Halide, storage folding: a circular buffer is summed from any start."""
+    """Halide, storage reducing: a circular buffer is summed from any start."""
     return sum_over(r, f((r + k) % n)), sum_over(r, f(r))
 
 

@@ -1,5 +1,5 @@
 """Elements that are lost on the way: what is left out, cancelled or multiplied by zero was computed all the same, and
-if it was invalid where something folded it, so is the program."""
+if it was invalid where something reduced it, so is the program."""
 
 # ruff: noqa: F821
 
@@ -31,7 +31,8 @@ HISTORIES = Histories()
 right, wrong = HISTORIES.right, HISTORIES.wrong
 
 
-# A fold of what may lie outside -----------------------------------------------------------------------------------
+# A reduction of what may lie outside
+# -----------------------------------------------------------------------------------
 
 
 @right(dtypes=[int8, index])
@@ -48,7 +49,7 @@ def gathered_sum_that_is_added_and_subtracted(x: Tensor["n"], y: Tensor["m"], i:
 
 @right(dtypes=[int8])
 def gathered_sum_that_was_there_before(x: Tensor[1], y: Tensor["m"], i: Tensor[index, "k"]):
-    """The same, where the left side folds these elements too."""
+    """The same, where the left side reduces these elements too."""
     s = y.index(i).sum(0)
     return s + x, x + s + s - s
 
@@ -96,7 +97,7 @@ def any_of_gathered_and_not(x: Tensor[1], y: Tensor["m"], i: Tensor[index, "k"])
 def gathered_elements_that_cancel(
     x: Tensor["k"], y: Tensor["m"], i: Tensor[index, "k"], b: Tensor[bool_, "k"]
 ):
-    """Within one fold."""
+    """Within one reduction."""
     a = where(b, y.index(i), 0)
     return x.sum(0), (x + a - a).sum(0)
 
@@ -121,7 +122,7 @@ def sum_of_a_loop_that_may_not_run(
 
 @wrong(dtypes=[int8])
 def element_that_is_not_chosen_folded(x: Tensor, i: Value[index], c: Bool, y: Tensor, a: Axes):
-    """A fold along no axis changes nothing, but meets what is invalid."""
+    """A reduction along no axis changes nothing, but meets what is invalid."""
     return where(c, x.index(i), y), where(c, x.index(i).sum(a - a), y)
 
 
@@ -178,7 +179,7 @@ def greatest_of_none_that_nobody_asks_for(x: Tensor["n", "m"], y: Tensor[1, 1], 
 
 @wrong()
 def fold_of_none_that_nobody_asks_for(x: Tensor["n", "m"], y: Tensor[1, 1], p: Bool, o: Monoid):
-    """The same of any fold."""
+    """The same of any reduction."""
     return y, where(p & ~p, x.reduce(o, 0).reduce(o, 1), y)
 
 
@@ -208,11 +209,11 @@ def one_on_every_axis(x: Tensor, a: Axes):
 
 @right(dtypes=[index])
 def greatest_beside_the_greatest(x: Tensor["n"], y: Tensor["n"]):
-    """The greatest of none is invalid on both sides, and no fold meets it."""
+    """The greatest of none is invalid on both sides, and no reduction meets it."""
     return maximum(x, y).max(0), maximum(x.max(0), y.max(0))
 
 
 @wrong(dtypes=[index])
 def greatest_of_one_that_is_the_greatest_of_none(x: Tensor["n", 1], y: Tensor[1, 1], p: Bool):
-    """A fold of one element meets it."""
+    """A reduction of one element meets it."""
     return y, where(p & ~p, x.max(0).max(1), y)

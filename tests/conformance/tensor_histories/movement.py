@@ -1,5 +1,5 @@
 # ruff: noqa: F821  # the brackets of annotations name sizes and ranges, not types
-"""Movement around ops and folds: pads and what they fill, flips, permutations, concatenations, views of views."""
+"""Movement around ops and reductions: pads and what they fill, flips, permutations, concatenations, views of views."""
 
 from soundline.verify import (
     Axes,
@@ -352,12 +352,13 @@ def op_of_one_flipped_operand(x: Tensor, y: Tensor, f: Flags):
     return x.flip(f) - y, (x - y).flip(f)
 
 
-# Folds of what was moved ------------------------------------------------------------------------------------------
+# Reductions of what was moved
+# ------------------------------------------------------------------------------------------
 
 
 @right(dtypes=[int8, int32])
 def fold_of_flipped_axes(m: Monoid, x: Tensor, a: Axes):
-    """tinygrad: no fold of integers knows a direction."""
+    """tinygrad: no reduction of integers knows a direction."""
     return x.flip(a).reduce(m, a), x.reduce(m, a)
 
 
@@ -369,14 +370,14 @@ def sum_of_flipped_floats(x: Tensor["n"]):
 
 @right(dtypes=[int8, float32])
 def fold_of_other_flipped_axes(m: Monoid, x: Tensor, a: Axes, b: Axes):
-    """Rows are folded each by itself."""
+    """Rows are reduced each by itself."""
     given(disjoint(a, b))
     return x.flip(b).reduce(m, a), x.reduce(m, a).flip(b)
 
 
 @wrong(dtypes=[int8, float32])
 def fold_of_flipped_axes_forgets_the_others(x: Tensor, a: Axes, b: Axes):
-    """Only flips of folded axes vanish."""
+    """Only flips of reduced axes vanish."""
     return x.flip(b).max(a), x.max(a)
 
 

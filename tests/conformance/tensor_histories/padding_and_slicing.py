@@ -52,7 +52,7 @@ def pad_by_nothing(x: Tensor, a: Offset, s: Shape):
 
 @wrong()
 def pad_at_offset_zero(x: Tensor, s: Shape):
-    """MLIR, tosa.pad: folded although the type of the result differs (llvm-project #98356)."""
+    """MLIR, tosa.pad: reduced although the type of the result differs (llvm-project #98356)."""
     return x.pad(0, s), x
 
 
@@ -255,7 +255,7 @@ def dynamic_slice_inside(x: Tensor["n"], n: Size, i: Value[index], t: Size):
 
 @wrong()
 def dynamic_slice_anywhere(x: Tensor["n"], n: Size, i: Value[index], t: Size):
-    """XLA: a fold forgot that the start is clamped (openxla/xla #49121)."""
+    """XLA: a reduction forgot that the start is clamped (openxla/xla #49121)."""
     return x.shrink((clamp(0, i, n - t),), (t,)), x.shrink((i,), (t,))
 
 

@@ -39,7 +39,7 @@ right, wrong, vacuous = HISTORIES.right, HISTORIES.wrong, HISTORIES.vacuous
 
 @right(dtypes=[int8])
 def reduce_of_reduce(x: Tensor, m: Monoid, a: Axes, b: Axes):
-    """XLA, AlgebraicSimplifier, and TensorRight: two folds of one kind. Axes that were folded have size 1."""
+    """XLA, AlgebraicSimplifier, and TensorRight: two reductions of one kind. Axes that were reduced have size 1."""
     return x.reduce(m, a).reduce(m, b), x.reduce(m, a | b)
 
 
@@ -69,7 +69,7 @@ def sum_of_sum_of_converted(x: Tensor, a: Axes, b: Axes):
 
 @wrong(dtypes=[int8])
 def reduce_of_another_reduce(x: Tensor, m: Monoid, k: Monoid, a: Axes, b: Axes):
-    """The two folds were not compared."""
+    """The two reductions were not compared."""
     return x.reduce(m, a).reduce(k, b), x.reduce(m, a | b)
 
 
@@ -81,14 +81,14 @@ def reduces_of_two_kinds_exchanged(x: Tensor["m", "n"]):
 
 @right(dtypes=[int8, float16])
 def reduce_along_no_axes(x: Tensor, m: Monoid, a: Axes):
-    """TVM #2284 and Enzyme-JAX #880: without axes nothing is folded."""
+    """TVM #2284 and Enzyme-JAX #880: without axes nothing is reduced."""
     given(no_axes(a))
     return x.reduce(m, a), x
 
 
 @right(dtypes=[int8, float16])
 def reduce_of_single_elements(x: Tensor, m: Monoid, a: Axes):
-    """XLA, AlgebraicSimplifier: axes of size 1; a fold of floats begins at its first element."""
+    """XLA, AlgebraicSimplifier: axes of size 1; a reduction of floats begins at its first element."""
     given(where(a, x.shape, 1) == 1)
     return x.reduce(m, a), x
 
@@ -102,13 +102,13 @@ def reduce_of_at_most_single_elements(x: Tensor, m: Monoid, a: Axes):
 
 @right(dtypes=[int8, float16])
 def reduce_and_squeeze(x: Tensor["m", 1], o: Monoid, m: Size):
-    """XLA: a fold of an axis of size 1 that is dropped is a reshape."""
+    """XLA: a reduction of an axis of size 1 that is dropped is a reshape."""
     return x.reduce(o, 1).reshape((m,)), x.reshape((m,))
 
 
 @right(dtypes=[int8, float16])
 def sum_of_two(x: Tensor["m", 2], m: Size):
-    """XLA, AlgebraicSimplifier: a fold of two elements is one op."""
+    """XLA, AlgebraicSimplifier: a reduction of two elements is one op."""
     return x.sum(1), x.shrink((0, 1), (m, 1)) + x.shrink((0, 0), (m, 1))
 
 
@@ -162,7 +162,7 @@ def reduce_of_transpose_in_place(x: Tensor, a: Axes, p: Perm):
 
 @wrong(dtypes=[float16])
 def float_sum_of_transpose(x: Tensor["m", "n"]):
-    """Two folded axes that are exchanged change the order of the sum."""
+    """Two reduced axes that are exchanged change the order of the sum."""
     return x.permute((1, 0)).sum((0, 1)), x.sum((0, 1))
 
 
@@ -174,7 +174,7 @@ def float_sum_of_transpose_along_one(x: Tensor["m", "n"]):
 
 @right(dtypes=[int8])
 def reduce_of_reverse(x: Tensor, o: Monoid, a: Axes, b: Axes):
-    """XLA, AlgebraicSimplifier: reversing what is folded changes nothing."""
+    """XLA, AlgebraicSimplifier: reversing what is reduced changes nothing."""
     given(subset(b, a))
     return x.flip(b).reduce(o, a), x.reduce(o, a)
 
@@ -208,7 +208,7 @@ def float_sum_of_reverse_beside(x: Tensor, a: Axes, b: Axes):
 
 @right(dtypes=[int8, float16])
 def sum_of_flattened(x: Tensor["m", "n"], m: Size, n: Size):
-    """XLA, AlgebraicSimplifier: reduce of reshape. One fold over two axes is in the order of the flat array."""
+    """XLA, AlgebraicSimplifier: reduce of reshape. One reduction over two axes is in the order of the flat array."""
     return x.reshape((m * n,)).sum(0), x.sum((0, 1)).reshape((1,))
 
 
@@ -226,7 +226,7 @@ def maximum_of_flattened_by_rows(x: Tensor["m", "n"], m: Size, n: Size):
 
 @right(dtypes=[int8])
 def reduce_by_blocks(x: Tensor["n"], o: Monoid, n: Size, a: Size, b: Size):
-    """TVM, rfactor: a fold is split into folds of blocks."""
+    """TVM, rfactor: a reduction is split into reductions of blocks."""
     given(n == a * b)
     return x.reshape((a, b)).reduce(o, 1).reduce(o, 0), x.reduce(o, 0).reshape((1, 1))
 
@@ -239,13 +239,13 @@ def reduce_by_whole_blocks_alone(x: Tensor["n"], n: Size):
 
 @right(dtypes=[int8])
 def reduce_of_slice(x: Tensor["m", "n"], o: Monoid, a: Size, s: Size, n: Size):
-    """XLA: a slice of other axes moves out of a fold."""
+    """XLA: a slice of other axes moves out of a reduction."""
     return x.shrink((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).shrink((a, 0), (s, 1))
 
 
 @wrong(dtypes=[int8])
 def reduce_of_slice_along(x: Tensor["m", "n"], o: Monoid, m: Size, b: Size, t: Size):
-    """A slice of the folded axis does not."""
+    """A slice of the reduced axis does not."""
     return x.shrink((0, b), (m, t)).reduce(o, 1), x.reduce(o, 1)
 
 
@@ -285,7 +285,7 @@ def maximum_of_empty_broadcast(x: Tensor["m", 1], m: Size, n: Size):
 
 @right(dtypes=[int8, float16])
 def reduce_beside_broadcast(x: Tensor[1, "n"], o: Monoid, m: Size, n: Size):
-    """XLA: a broadcast of other axes moves out of a fold."""
+    """XLA: a broadcast of other axes moves out of a reduction."""
     return x.expand((m, n)).reduce(o, 1), x.reduce(o, 1).expand((m, 1))
 
 
@@ -362,7 +362,7 @@ def float_sum_of_filled_something(x: Tensor["m", "n"], m: Size, n: Size, b: Size
 
 @wrong(dtypes=[int8])
 def reduce_of_nothing_beside_pad(x: Tensor["m", "n"], o: Monoid, n: Size, a: Size, s: Size):
-    """But not of nothing: the empty fold of the fill need not be 0."""
+    """But not of nothing: the empty reduction of the fill need not be 0."""
     return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
 
 
@@ -398,7 +398,7 @@ def float_sum_of_reversed_without_signs_of_zero(x: Tensor["n"]):
 
 @right(dtypes=[int8])
 def reduce_beside_pad(x: Tensor["m", "n"], o: Monoid, m: Size, n: Size, a: Size, s: Size):
-    """XLA: a pad of other axes moves out of a fold of something."""
+    """XLA: a pad of other axes moves out of a reduction of something."""
     given(n > 0)
     return x.pad((a, 0), (s, n)).reduce(o, 1), x.reduce(o, 1).pad((a, 0), (s, 1))
 
@@ -468,7 +468,7 @@ def float_sum_of_sums(x: Tensor["m", "n"], y: Tensor["m", "n"]):
 
 @right(dtypes=[int8])
 def reduce_of_combined(x: Tensor, y: Tensor, o: Monoid, a: Axes):
-    """XLA: a fold of its own op, taken apart."""
+    """XLA: a reduction of its own op, taken apart."""
     return o(x, y).reduce(o, a), o(x.reduce(o, a), y.reduce(o, a))
 
 
@@ -511,7 +511,7 @@ def maximum_of_clamped_nothing(x: Tensor["m", "n"], c: Value):
 
 @right(dtypes=[int8, float16])
 def reduce_of_choice(c: Bool, x: Tensor, y: Tensor, o: Monoid, a: Axes):
-    """XLA: a select by a scalar moves out of a fold."""
+    """XLA: a select by a scalar moves out of a reduction."""
     return where(c, x, y).reduce(o, a), where(c, x.reduce(o, a), y.reduce(o, a))
 
 

@@ -351,7 +351,7 @@ def comparison_with_a_converted_bool(x: Tensor, p: Tensor[bool_]):
 
 @wrong(dtypes=[int16])
 def comparison_with_a_bool_that_is_extended(x: Tensor, p: Tensor[bool_]):
-    """MLIR, tosa.equal (llvm-project #57951): True was folded to -1."""
+    """MLIR, tosa.equal (llvm-project #57951): True was reduced to -1."""
     return x == p.cast(int16), where(p, x == -1, x == 0)
 
 

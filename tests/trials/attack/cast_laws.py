@@ -3,8 +3,8 @@
 Laws of several dtypes
 ======================
 
-What a random rule may do with dtypes beside its own: casts and bitcasts around folds, comparisons and what is folded of
-them, tensors of another dtype, and ops that are any op.
+What a random rule may do with dtypes beside its own: casts and bitcasts around reductions, comparisons and what is
+reduced of them, tensors of another dtype, and ops that are any op.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def converted(d: Draw, e: Any, u: Any) -> Link:
     )()
 
 
-def fold_of_bits(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of bits that are read in another way."""
+def reduction_of_bits(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of bits that are read in another way."""
     if d.dtype not in ALIKE:
         return converted(d, e, u)
-    t, m, a = d.any_of(*ALIKE[d.dtype]), d.fold(), d.axes()
+    t, m, a = d.any_of(*ALIKE[d.dtype]), d.reduction(), d.axes()
     others = (u.reduce(m, a), u.reduce(m, a).bitcast(t).bitcast(d.dtype))
     return e.bitcast(t).reduce(m, a).bitcast(d.dtype), d.near(*others)
 
 
-def fold_of_comparison(d: Draw, e: Any, u: Any) -> Link:
+def reduction_of_comparison(d: Draw, e: Any, u: Any) -> Link:
     """Whether any element, or each, is greater than a number; and the same of the greatest."""
     a, c = d.axes(), d.beside(e)
     k = d.any_of(Op.Max, Op.Mul)
@@ -78,10 +78,10 @@ def fold_of_comparison(d: Draw, e: Any, u: Any) -> Link:
     )()
 
 
-def fold_beside_another(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of a sum or a product with a tensor of another dtype."""
+def reduction_beside_another(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of a sum or a product with a tensor of another dtype."""
     t = d.any_of(*OTHERS)
-    y, m, a = forall(Tensor[t], "w"), d.fold(), d.axes()
+    y, m, a = forall(Tensor[t], "w"), d.reduction(), d.axes()
     given(y.shape == e.shape)
     op = d.any_of(m, m, Op.Max)
     return d.any_of(
@@ -105,7 +105,13 @@ def fold_beside_another(d: Draw, e: Any, u: Any) -> Link:
 
 def any_op(d: Draw, e: Any, u: Any) -> Link:
     """An op of which nothing is known but how many operands it has."""
-    one, two, f, m, a = forall(UnaryOp, "o"), forall(BinaryOp, "q"), d.new(Flags, "f"), d.fold(), d.axes()
+    one, two, f, m, a = (
+        forall(UnaryOp, "o"),
+        forall(BinaryOp, "q"),
+        d.new(Flags, "f"),
+        d.reduction(),
+        d.axes(),
+    )
     y = d.beside(e)
     d.given(preserves_zero(one), preserves_zero(two), is_float(e.dtype))
     return d.any_of(
@@ -118,4 +124,4 @@ def any_op(d: Draw, e: Any, u: Any) -> Link:
     )()
 
 
-CAST_LAWS = (converted, fold_of_bits, fold_of_comparison, fold_beside_another, any_op)
+CAST_LAWS = (converted, reduction_of_bits, reduction_of_comparison, reduction_beside_another, any_op)

@@ -3,7 +3,7 @@
 What is drawn for a rule
 ========================
 
-Variables, axes, folds and choices: what the laws of random rules are made of.
+Variables, axes, reductions and choices: what the laws of random rules are made of.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Draw:
         a = self.new(Axes, "a")
         return self.any_of(a, a, a, ~a) if len(self.had["a"]) == 1 else a
 
-    def fold(self) -> Any:
-        """What is folded with."""
+    def reduction(self) -> Any:
+        """What is reduced with."""
         if self.dtype is bool_:
             return self.any_of(Op.Max, Op.Mul)
         return self.any_of(Op.Add, Op.Add, Op.Max, Op.Mul, self.new(Monoid, "m"))

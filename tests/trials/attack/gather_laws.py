@@ -31,12 +31,12 @@ class _Gather:
 
 
 def gather_law(d: Draw) -> Link:
-    """A law of gathers, and perhaps a fold of both sides."""
+    """A law of gathers, and perhaps a reduction of both sides."""
     g = _Gather(d)
-    law = d.any_of(_of_moved, _of_op, _of_choice, _lost, _lost, _lost_fold)
+    law = d.any_of(_of_moved, _of_op, _of_choice, _lost, _lost, _lost_reduction)
     left, right = law(d, g)
-    if law is not _lost_fold and d.often(0.4):
-        m = d.fold()
+    if law is not _lost_reduction and d.often(0.4):
+        m = d.reduction()
         left, right = left.reduce(m, 0), right.reduce(m, 0)
         if d.often(0.3):
             left, right = _lost_beside(d, g, left, right)
@@ -101,15 +101,15 @@ def _lost(d: Draw, g: _Gather) -> Link:
     return e, _with(d, e, a)
 
 
-def _lost_fold(d: Draw, g: _Gather) -> Link:
-    """The same of folds."""
-    m = d.fold()
+def _lost_reduction(d: Draw, g: _Gather) -> Link:
+    """The same of reductions."""
+    m = d.reduction()
     e = d.any_of(g.y.reduce(m, 0), g.x.reduce(m, 0), g.x.index(g.i).reduce(m, 0))
     return _lost_beside(d, g, e, e)
 
 
 def _lost_beside(d: Draw, g: _Gather, left: Any, right: Any) -> Link:
-    m = d.fold()
+    m = d.reduction()
     a = d.any_of(g.x.index(g.i), g.z.index(g.i), where(g.b, g.x.index(g.i), g.y), g.y, g.y).reduce(m, 0)
     return left, _with(d, right, a)
 

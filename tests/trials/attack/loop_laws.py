@@ -31,9 +31,9 @@ def loop_law(d: Draw) -> Link:
     """A law of one loop."""
     n, r = forall(Size, "n"), forall(Range["n"], "r")
     f, g = forall(Body["r"], "f"), forall(Body["r"], "g")
-    m, c = d.fold(), d.new(Const, "c")
+    m, c = d.reduction(), d.new(Const, "c")
     k = forall(d.any_of(Size, Value[index]), "k")
-    none = d.near(identity(m), 0, identity(d.fold()))
+    none = d.near(identity(m), 0, identity(d.reduction()))
     h = d.any_of(
         f,
         f,
@@ -98,9 +98,9 @@ def _split(d: Draw, m: Any, h: Any, left: Any, n: Any, by: int, none: Any) -> Li
     i, j = fresh(up), fresh(by)
     at = d.near(i * by + j, j * up + i, i * (by - 1) + j)
     guarded = d.near(where(at < n, h(at), none), h(at), where(at <= n - 1, h(at), none))
-    folded = reduce_over(m, (i, j), guarded)
+    reduced = reduce_over(m, (i, j), guarded)
     return left, d.near(
-        folded, reduce_over(m, i, reduce_over(m, j, guarded)), reduce_over(m, (j, i), guarded)
+        reduced, reduce_over(m, i, reduce_over(m, j, guarded)), reduce_over(m, (j, i), guarded)
     )
 
 
@@ -109,8 +109,8 @@ def nest_law(d: Draw) -> Link:
     m, n = forall(Size, "m"), forall(Size, "n")
     r, s = forall(Range["m"], "r"), forall(Range["n"], "s")
     f = forall(Body["r", "s"], "f")
-    op = d.fold()
-    outer = op if d.often(0.85) else d.fold()
+    op = d.reduction()
+    outer = op if d.often(0.85) else d.reduction()
     guard = d.any_of(None, lambda i, j: i < j, lambda i, j: j <= i, lambda i, j: i == j)
     none = d.near(identity(op), 0)
 

@@ -38,26 +38,26 @@ from soundline.spec.rules.terms import Const, Flags, Offset, Shape, Tensor, Valu
 from trials.attack.drawing import Draw, Link, applied
 
 
-def fold_of_fold(d: Draw, e: Any, u: Any) -> Link:
-    """Two folds along sets of axes."""
-    m, a, b = d.fold(), d.axes(), d.axes()
-    k = m if d.often(0.8) else d.fold()
+def reduction_of_reduction(d: Draw, e: Any, u: Any) -> Link:
+    """Two reductions along sets of axes."""
+    m, a, b = d.reduction(), d.axes(), d.axes()
+    k = m if d.often(0.8) else d.reduction()
     d.given(disjoint(a, b), disjoint(a, b), subset(a, b), no_axes(b))
     others = (u.reduce(k, b).reduce(m, a), u.reduce(m, a & b), u.reduce(m, a ^ b), u.reduce(m, a))
     return e.reduce(m, a).reduce(k, b), d.near(u.reduce(m, a | b), *others)
 
 
-def fold_of_flip(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what was reversed."""
-    m, a, b = d.fold(), d.axes(), d.axes()
+def reduction_of_flip(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what was reversed."""
+    m, a, b = d.reduction(), d.axes(), d.axes()
     d.given(disjoint(a, b), subset(b, a), no_axes(a))
     others = (u.reduce(m, a), u.reduce(m, a).flip(~b), u.reduce(m, b).flip(a), u.flip(b - a).reduce(m, a))
     return e.flip(b).reduce(m, a), d.near(u.reduce(m, a).flip(b), *others)
 
 
-def fold_of_permute(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what was permuted."""
-    m, a, p = d.fold(), d.axes(), d.perm()
+def reduction_of_permute(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what was permuted."""
+    m, a, p = d.reduction(), d.axes(), d.perm()
     d.given(p == inverse(p), a.permute(p) == a, no_axes(a))
     right = u.reduce(m, a.permute(inverse(p))).permute(p)
     return e.permute(p).reduce(m, a), d.near(
@@ -65,9 +65,9 @@ def fold_of_permute(d: Draw, e: Any, u: Any) -> Link:
     )
 
 
-def fold_of_pad(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what was padded by one on each side, or by some on one."""
-    m, a = d.fold(), d.axes()
+def reduction_of_pad(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what was padded by one on each side, or by some on one."""
+    m, a = d.reduction(), d.axes()
     before, more = d.any_of((0, 1), (1, 1), (1, 2), (0, 2))
     kept = u.reduce(m, a)
     others = (
@@ -79,9 +79,9 @@ def fold_of_pad(d: Draw, e: Any, u: Any) -> Link:
     return e.pad(before, e.shape + more).reduce(m, a), d.near(right, *others)
 
 
-def fold_of_shrink(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of which a part is wanted."""
-    m, a = d.fold(), d.axes()
+def reduction_of_shrink(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of which a part is wanted."""
+    m, a = d.reduction(), d.axes()
     o = d.any_of(0, 1)
     left = e.reduce(m, a)
     left = left.shrink(where(a, 0, o), where(a, 1, left.shape - 1))
@@ -93,9 +93,9 @@ def fold_of_shrink(d: Draw, e: Any, u: Any) -> Link:
     return left, d.near(right, *others)
 
 
-def fold_of_expand(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of copies."""
-    m, a, s = d.fold(), d.axes(), d.new(Shape, "s")
+def reduction_of_expand(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of copies."""
+    m, a, s = d.reduction(), d.axes(), d.new(Shape, "s")
     d.given(where(a, s, 1) >= 1, where(a, s, 1) == where(a, e.shape, 1), where(a, e.shape, 1) == 1)
     if d.often(0.5):
         d.given(where(a, e.shape, 1) == 1)
@@ -105,9 +105,9 @@ def fold_of_expand(d: Draw, e: Any, u: Any) -> Link:
     )
 
 
-def fold_of_op(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of an op of two tensors, which may be the fold's own."""
-    m, k, a, y = d.fold(), d.fold(), d.axes(), d.beside(e)
+def reduction_of_op(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of an op of two tensors, which may be the reduction's own."""
+    m, k, a, y = d.reduction(), d.reduction(), d.axes(), d.beside(e)
     k = m if d.often(0.6) else k
     others = (
         applied(k, u.reduce(m, a), y.reduce(k, a)),
@@ -117,9 +117,9 @@ def fold_of_op(d: Draw, e: Any, u: Any) -> Link:
     return applied(k, e, y).reduce(m, a), d.near(applied(k, u.reduce(m, a), y.reduce(m, a)), *others)
 
 
-def fold_of_scaled(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what was scaled, shifted or negated."""
-    m, a, c = d.fold(), d.axes(), d.new(Const, "c")
+def reduction_of_scaled(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what was scaled, shifted or negated."""
+    m, a, c = d.reduction(), d.axes(), d.new(Const, "c")
     by = d.any_of(Op.Mul, Op.Mul, Op.Add, Op.Max)
     if d.dtype is not bool_:
         d.given(c > 0, c >= 0, c != 0, c == 1)
@@ -128,18 +128,18 @@ def fold_of_scaled(d: Draw, e: Any, u: Any) -> Link:
     return applied(by, e, c).reduce(m, a), d.near(applied(by, u.reduce(m, a), c), u.reduce(m, a))
 
 
-def fold_of_masked(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what is masked, and of what the mask leaves out."""
-    m, k, a, b = d.fold(), d.fold(), d.axes(), d.new(Tensor[bool_], "b")
+def reduction_of_masked(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what is masked, and of what the mask leaves out."""
+    m, k, a, b = d.reduction(), d.reduction(), d.axes(), d.new(Tensor[bool_], "b")
     k = m if d.often(0.7) else k
     given(b.shape == e.shape)
     left = applied(m, where(b, e, identity(k)).reduce(m, a), where(b, identity(m), e).reduce(m, a))
     return left, d.near(u.reduce(m, a), u.reduce(k, a), where(b, u, identity(m)).reduce(m, a))
 
 
-def fold_of_cast(d: Draw, e: Any, u: Any) -> Link:
-    """A fold of what was cast there and back."""
-    m, a, t = d.fold(), d.axes(), d.any_of(int8, int32, uint8, float32, float16)
+def reduction_of_cast(d: Draw, e: Any, u: Any) -> Link:
+    """A reduction of what was cast there and back."""
+    m, a, t = d.reduction(), d.axes(), d.any_of(int8, int32, uint8, float32, float16)
     d.given(where(a, e.shape, 1) >= 1)
     return e.cast(t).reduce(m, a).cast(e.dtype), d.near(u.reduce(m, a).cast(t).cast(u.dtype), u.reduce(m, a))
 
@@ -222,7 +222,7 @@ def op_of_moved(d: Draw, e: Any, u: Any) -> Link:
 
 def same_link(d: Draw, e: Any, u: Any) -> Link:
     """One op on both chains."""
-    m, a, p, f = d.fold(), d.axes(), d.perm(), d.new(Flags, "f")
+    m, a, p, f = d.reduction(), d.axes(), d.perm(), d.new(Flags, "f")
     of = d.any_of(
         lambda x: x.reduce(m, a),
         lambda x: x.permute(p),
@@ -235,8 +235,8 @@ def same_link(d: Draw, e: Any, u: Any) -> Link:
 
 
 def numbered_axes(d: Draw, e: Any, u: Any) -> Link:
-    """Folds along axes that are numbered, from the left or from the right."""
-    m, a, p, f = d.fold(), d.axes(), d.perm(), d.new(Flags, "f")
+    """Reductions along axes that are numbered, from the left or from the right."""
+    m, a, p, f = d.reduction(), d.axes(), d.perm(), d.new(Flags, "f")
     j, k = d.any_of(0, 0, -1, 1, -2), d.any_of(0, -1, 1)
     return d.any_of(
         lambda: (
@@ -264,7 +264,7 @@ def numbered_axes(d: Draw, e: Any, u: Any) -> Link:
 
 def leading_axes(d: Draw, e: Any, u: Any) -> Link:
     """An element or some elements along the first axis, and stacks."""
-    m, y, f = d.fold(), d.beside(e), d.new(Flags, "f")
+    m, y, f = d.reduction(), d.beside(e), d.new(Flags, "f")
     i = d.new(d.any_of(Value[index], Tensor[index, "l"]), "i")
     j, k = d.any_of(0, 1), d.any_of(0, 1)
     return d.any_of(
@@ -298,8 +298,8 @@ def leading_axes(d: Draw, e: Any, u: Any) -> Link:
 
 
 def permuted_often(d: Draw, e: Any, u: Any) -> Link:
-    """One permutation again and again, alone or under a fold."""
-    p, m, a = d.perm(), d.fold(), d.axes()
+    """One permutation again and again, alone or under a reduction."""
+    p, m, a = d.perm(), d.reduction(), d.axes()
     d.given(p == inverse(p), is_identity(compose(compose(p, p), p)), a.permute(p) == a)
     left, right = e, u
     for _ in range(d.any_of(2, 3, 4, 6, 12)):
@@ -315,17 +315,17 @@ def permuted_often(d: Draw, e: Any, u: Any) -> Link:
 
 
 TENSOR_LAWS = (
-    fold_of_fold,
-    fold_of_fold,
-    fold_of_flip,
-    fold_of_permute,
-    fold_of_pad,
-    fold_of_shrink,
-    fold_of_expand,
-    fold_of_op,
-    fold_of_scaled,
-    fold_of_masked,
-    fold_of_cast,
+    reduction_of_reduction,
+    reduction_of_reduction,
+    reduction_of_flip,
+    reduction_of_permute,
+    reduction_of_pad,
+    reduction_of_shrink,
+    reduction_of_expand,
+    reduction_of_op,
+    reduction_of_scaled,
+    reduction_of_masked,
+    reduction_of_cast,
     two_moves,
     two_moves,
     moved_offsets,
@@ -343,8 +343,8 @@ TENSOR_LAWS = (
 
 
 def matrix_law(d: Draw, x: Any, m: Any, n: Any) -> Link:
-    """A law of a matrix of m rows and n columns: its reshapes, and folds of them."""
-    k, at = d.fold(), d.any_of(0, 1)
+    """A law of a matrix of m rows and n columns: its reshapes, and reductions of them."""
+    k, at = d.reduction(), d.any_of(0, 1)
     flat = x.reshape((m * n,))
     return d.any_of(
         lambda: (

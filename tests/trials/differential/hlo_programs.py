@@ -171,7 +171,7 @@ class _Author:
         return shrink(self.value(dtype, outer, depth), offset, shape)
 
     def reduced(self, dtype: DType, depth: int) -> UOp:
-        """A fold over some axes."""
+        """A reduction over some axes."""
         shape = self.shape() or (3,)
         axes = tuple(k for k in range(len(shape)) if self.rng.random() < 0.6) or (0,)
         ops = (Op.Mul, Op.Max) if dtype is bool_ else (Op.Add, Op.Mul, Op.Max)

@@ -163,14 +163,14 @@ class _Printer:
         return self.line(f"stablehlo.pad {name}, {zero}, {widths}", f"({_type(x)}, {scalar}) -> {_type(u)}")
 
     def reduce(self, u: UOp) -> str:
-        """A fold over axes, then the axes put back with size 1."""
-        x, fold = u.src[0], _FOLDS[u.arg.op]
+        """A reduction over axes, then the axes put back with size 1."""
+        x, reduction = u.src[0], _FOLDS[u.arg.op]
         if u.dtype is bool_:
-            fold = {Op.Mul: "and", Op.Max: "or"}[u.arg.op]
+            reduction = {Op.Mul: "and", Op.Max: "or"}[u.arg.op]
         start = self.constant(u.dtype, literal(u.dtype, _start(u)))
         kept = tuple(s for k, s in enumerate(_shape(x)) if k not in u.arg.axes)
         narrow, scalar = _typed(kept, element_type(u.dtype)), _typed((), element_type(u.dtype))
-        text = f"stablehlo.reduce({self.names[x]} init: {start}) applies stablehlo.{fold}"
+        text = f"stablehlo.reduce({self.names[x]} init: {start}) applies stablehlo.{reduction}"
         text += f" across dimensions = {_list(sorted(u.arg.axes))}"
         name = self.line(text, f"({_type(x)}, {scalar}) -> {narrow}")
         return self.line(f"stablehlo.reshape {name}", f"({narrow}) -> {_type(u)}")

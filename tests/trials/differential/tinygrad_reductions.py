@@ -1,8 +1,8 @@
 """
-Families of folds
+Families of reductions
 =================
 
-What tinygrad's operator tests call by the names of folds along axes: sums, extrema, products of matrices, windows.
+What tinygrad's operator tests call by the names of reductions along axes: sums, extrema, products of matrices, windows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ CUBE = (((2, 3, 4),),)
 IMAGE = (((1, 2, 5, 5),),)
 SQUARE = (((4, 4),),)
 
-# A fold of n ≤ 24 values of size ≤ 4 rounds n - 1 times at sums of at most 96: 12 units of that, wherever it starts.
+# A reduction of n ≤ 24 values of size ≤ 4 rounds n - 1 times at sums of at most 96: 12 units of that, wherever it
+# starts.
 
 
 def _softmax(x: Arrays, axis: int = -1) -> Arrays:

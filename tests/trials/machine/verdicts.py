@@ -16,7 +16,7 @@ from soundline.spec.spork.machine.algebras import Tokens
 from soundline.spec.spork.machine.events import Event
 from soundline.spec.spork.machine.transitions import Machine
 from soundline.spec.spork.machine.unfolding import unfold
-from soundline.spec.spork.readings.sequential import fold
+from soundline.spec.spork.readings.sequential import reduction
 from soundline.spec.spork.synchronization.visibility import Hazard, Policy
 
 
@@ -32,7 +32,7 @@ def lawful(proc: Proc) -> tuple[Event, ...] | NoRun:
     try:
         events = tuple(unfold(proc, {}))
         tokens = Tokens()
-        fold(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
+        reduction(events, tokens, lambda buffer: [tokens.unknown(str(e)) for e in buffer.elements])
     except SoundlineError as error:
         return NoRun.meaningless if str(error.rule).startswith("seq-") else NoRun.unlawful
     return events

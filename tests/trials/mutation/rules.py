@@ -2,10 +2,10 @@
 Mutants of rules
 ================
 
-A shipped rule with a condition or a part of one dropped, a constant moved, two operands exchanged, an operator, a fold,
-a set of axes or a bound replaced by its neighbour, or declared for one kind of dtypes more. The prover must not prove
-it. One that it does prove is either a fault of the prover or a rule that asks for more than it needs, and both are
-worth a look.
+A shipped rule with a condition or a part of one dropped, a constant moved, two operands exchanged, an operator, a
+reduction, a set of axes or a bound replaced by its neighbour, or declared for one kind of dtypes more. The prover must
+not prove it. One that it does prove is either a fault of the prover or a rule that asks for more than it needs, and
+both are worth a look.
 """
 
 from __future__ import annotations

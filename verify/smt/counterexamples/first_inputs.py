@@ -2,9 +2,9 @@
 First inputs
 ============
 
-Before anything is proved of sides that fold, a few small inputs: a wrong rule often fails at the first of them, while
-an attempt to prove it may go through many ways to take folds apart. What agrees here says nothing; what differs is
-evaluated again, and made small, as every counterexample is.
+Before anything is proved of sides that reduction, a few small inputs: a wrong rule often fails at the first of them,
+while an attempt to prove it may go through many ways to take reductions apart. What agrees here says nothing; what
+differs is evaluated again, and made small, as every counterexample is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_SIZES = 4
 
 
 def is_worth_trying(goal: Goal) -> bool:
-    """Whether there are sizes to choose, and a side folds, exactly: licensed rounding may be all that differs."""
+    """Whether there are sizes to choose, and a side reduces, exactly: licensed rounding may be all that differs."""
     if not sizes(goal) or not licences_of(goal).isdisjoint(ROUNDING):
         return False
     sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]

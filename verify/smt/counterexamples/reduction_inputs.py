@@ -1,5 +1,5 @@
 """
-Inputs that tell folds apart
+Inputs that tell reductions apart
 ============================
 
 That floats are added in one order or another shows only where a small number is swamped by a great one, or where a
@@ -38,7 +38,7 @@ BOOLS = ("o", "z", "oz")
 def telling(
     goal: Goal, shapes: Mapping[str, tuple[int, ...]], dtypes: Mapping[str, DType]
 ) -> Iterator[dict[str, Array]]:
-    """Inputs for a goal that folds something; none for any other."""
+    """Inputs for a goal that reduces something; none for any other."""
     sides = [goal.left] if isinstance(goal.right, IllFormed) else [goal.left, goal.right]
     if not any(n.op is Op.Reduce for side in sides for n in toposort(side)):
         return

@@ -27,10 +27,10 @@ MOST_SMALLER = 40
 """So many smaller sizes are tried again, where the solver might have overlooked them."""
 
 LARGER = (4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 128, 129, 256)
-"""Sizes at which something new may show in a fold."""
+"""Sizes at which something new may show in a reduction."""
 
 MOST_FOLDED = 300
-"""Over so many elements a side may fold at such sizes."""
+"""Over so many elements a side may reduce at such sizes."""
 
 MANY = 32
 """Above this the sizes beside the largest are small."""
@@ -151,8 +151,8 @@ def _determined_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool])
 
 
 def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> Iterator[dict[str, int]]:
-    """Sizes at which a fold wraps or a tile is not full; only for goals with folds and one or two sizes."""
-    if not 0 < sum(natural) <= 2 or not _folds(goal):
+    """Sizes at which a reduction wraps or a tile is not full; only for goals with reductions and one or two sizes."""
+    if not 0 < sum(natural) <= 2 or not _reductions(goal):
         return
     for largest in LARGER:
         others = (1, 2) if largest > MANY else (1, 2, largest - 1, largest)
@@ -163,7 +163,7 @@ def _larger_sizes(goal: Goal, names: Sequence[str], natural: Sequence[bool]) -> 
                 yield found
 
 
-def _folds(goal: Goal) -> bool:
+def _reductions(goal: Goal) -> bool:
     return any(n.op is Op.Reduce for side in _sides(goal) for n in toposort(side))
 
 
@@ -172,7 +172,7 @@ def _sides(goal: Goal) -> list[UOp]:
 
 
 def _folded(goal: Goal, chosen: Mapping[str, int]) -> int:
-    """Over how many elements a side folds, those of a fold inside another as often as that is made."""
+    """Over how many elements a side reduces, those of a reduction inside another as often as that is made."""
     given = {name: number(n) for name, n in chosen.items()}
     found: dict[UOp, int] = {}
     for node in (n for side in _sides(goal) for n in toposort(side)):
@@ -187,7 +187,7 @@ def _folded(goal: Goal, chosen: Mapping[str, int]) -> int:
 
 
 def _meets_conditions(goal: Goal, chosen: Mapping[str, int]) -> bool:
-    """Whether the conditions that speak of sizes alone hold of these, and the sides do not fold too much."""
+    """Whether the conditions that speak of sizes alone hold of these, and the sides do not reduce too much."""
     bound = {node.arg.slot: number(chosen[name]) for name, node in goal.variables.items() if name in chosen}
     own = [
         h for h in goal.hypotheses if {n.arg.slot for n in toposort(h) if n.op is Op.Param} <= bound.keys()

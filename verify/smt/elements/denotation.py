@@ -29,9 +29,9 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
     Unsupported,
     atoms,
@@ -83,15 +83,15 @@ class Denotation:
         self.licences: frozenset[str] = frozenset()
         """The licences under which the instance is judged (U-09)."""
         self.depth = 0
-        """How many folds the expression stands in that is read now; it names their indices."""
+        """How many reductions the expression stands in that is read now; it names their indices."""
         self.ranges: dict[UOp, Poly] = {}
-        """What stands for the Ranges of these folds."""
+        """What stands for the Ranges of these reductions."""
         self.opened = 0
-        """How many indices of folds were given a name of their own."""
-        self.folds_compared: int | None = None
-        """How many folds the comparison contains that is going on; one inside it must have fewer."""
+        """How many indices of reductions were given a name of their own."""
+        self.reductions_compared: int | None = None
+        """How many reductions the comparison contains that is going on; one inside it must have fewer."""
         self.compared: dict[tuple[str, str, Path, bool], bool] = {}
-        """Whether elements with folds were shown to be equal along a path."""
+        """Whether elements with reductions were shown to be equal along a path."""
         self.settled: Callable[[Any], bool] = self._settled
         """Whether a leaf of a comparison is shown; a court knows more ways to show it."""
         self._elements: dict[tuple[object, ...], Element] = {}
@@ -144,11 +144,11 @@ class Denotation:
         """The sizes or offsets that a shape source holds, in normal form."""
         return self._sizes(sizes_of(source))
 
-    # folds ------------------------------------------------------------------------------------------------------
+    # reductions ------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def inside_fold(self) -> Iterator[None]:
-        """Read what is folded; its Ranges have no meaning outside."""
+    def inside_reduction(self) -> Iterator[None]:
+        """Read what is reduced; its Ranges have no meaning outside."""
         before = self.ranges
         self.depth, self.ranges = self.depth + 1, dict(before)
         try:
@@ -157,7 +157,9 @@ class Denotation:
             self.depth, self.ranges = self.depth - 1, before
 
     def bind(self, number: int, size: Poly, path: Path) -> tuple[Poly, Path]:
-        """An index of the fold that is entered, from 0 to `size`, and the path inside; an axis of size 1 needs none."""
+        """An index of the reduction that is entered, from 0 to `size`, and the path inside; an axis of size 1 needs
+        none.
+        """
         if size == ONE:
             return ZERO, path
         bound = Poly.of(f"${self.depth}.{number}")
@@ -165,10 +167,10 @@ class Denotation:
         self.space.learn(path, less(ZERO, size))
         return bound, path
 
-    def folded(
+    def reduced(
         self, op: Op, dtype: DType, indices: Index, sizes: Index, body: Element, path: Path
     ) -> Element:
-        """The fold of a body over the indices that were bound."""
+        """The reduction of a body over the indices that were bound."""
         if ZERO in sizes:
             empty = identity(op, dtype)
             self.by_law = True
@@ -176,7 +178,7 @@ class Denotation:
         bound = tuple((next(iter(i.atoms)), size) for i, size in zip(indices, sizes, strict=True) if i.terms)
         if not bound:
             return body
-        made = Fold(dtype, op, bound, body)
+        made = Reduction(dtype, op, bound, body)
         if not (dtype is index and op is Op.Max):
             return made
         below = frozenset[str]().union(*(self.space.base(a) for _, size in bound for a in size.atoms))

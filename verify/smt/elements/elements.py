@@ -136,8 +136,8 @@ class Choice(Element):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fold(Element):
-    """The fold of a body, an element in which indices are bound, over all their values in ascending order (U-10).
+class Reduction(Element):
+    """The reduction of a body, an element in which indices are bound, over all their values in ascending order (U-10).
 
     The first index is the outermost; the size of one may depend on those before it.
     """
@@ -149,7 +149,7 @@ class Fold(Element):
 
     @cached_property
     def key(self) -> str:
-        """The fold."""
+        """The reduction."""
         ranges = ", ".join(f"{atom} < {size}" for atom, size in self.bound)
         return f"{self.op.name}{{{self.body.key} | {ranges}}}"
 
@@ -240,9 +240,9 @@ def assuming(element: Element, literals: frozenset[Formula], made: Operation = o
     if isinstance(element, Apply):
         operands = tuple(assuming(o, literals, made) for o in element.operands)
         return element if operands == element.operands else made(element.op, element.dtype, operands)
-    if isinstance(element, Fold):
+    if isinstance(element, Reduction):
         body = assuming(element.body, literals, made)
-        return element if body == element.body else Fold(element.dtype, element.op, element.bound, body)
+        return element if body == element.body else Reduction(element.dtype, element.op, element.bound, body)
     return element
 
 
@@ -262,13 +262,13 @@ def may_be_invalid(element: Element) -> bool:
             return any(map(may_be_invalid, element.operands))
         case Choice():
             return may_be_invalid(element.then) or may_be_invalid(element.otherwise)
-        case Fold():
+        case Reduction():
             return may_be_invalid(element.body)
     return False
 
 
 def valid_where(element: Element) -> Formula:
-    """A condition without which an element is ⊥; a fold is taken for valid."""
+    """A condition without which an element is ⊥; a reduction is taken for valid."""
     match element:
         case Bottom():
             return FALSE
@@ -311,7 +311,7 @@ def atoms(element: Element, behind: Mapping[str, Element]) -> frozenset[str]:
         case Choice():
             ways = (atoms(way, behind) for way in (element.then, element.otherwise))
             return atoms_of_condition(element.condition, behind).union(*ways)
-        case Fold():
+        case Reduction():
             sizes = frozenset(a for _, size in element.bound for a in size.atoms)
             return (atoms(element.body, behind) | sizes) - {atom for atom, _ in element.bound}
     return frozenset()

@@ -144,12 +144,12 @@ class Space:
         return self.arithmetic.entails(facts, goal) == "unsat"
 
     def _in_scope(self, facts: Iterable[Formula], path: Path, goal: Formula) -> list[Formula]:
-        """The facts but those on indices of folds of which neither the path nor the goal speaks."""
+        """The facts but those on indices of reductions of which neither the path nor the goal speaks."""
         scope = self._opened(goal).union(*map(self._opened, path))
         return [f for f in facts if self._opened(f) <= scope]
 
     def _opened(self, condition: Formula) -> frozenset[str]:
-        """The indices of opened folds on which a condition depends."""
+        """The indices of opened reductions on which a condition depends."""
         if condition.key not in self._indices:
             below = (self.base(a) for p in condition.polys for a in p.atoms)
             self._indices[condition.key] = frozenset(a for base in below for a in base if a.startswith("~"))

@@ -36,7 +36,7 @@ class Reader(Protocol):
     powers: dict[str, Poly]
     """The exponents of the powers of two that stand as atoms."""
     ranges: dict[UOp, Poly]
-    """What stands for the Ranges of these folds."""
+    """What stands for the Ranges of these reductions."""
 
     def size(self, size: Size) -> Poly:
         """A size as a polynomial."""
@@ -69,12 +69,14 @@ class Reader(Protocol):
         """An op on elements; one that is computed by its scalar law shows the dtype."""
 
     def bind(self, number: int, size: Poly, path: Path) -> tuple[Poly, Path]:
-        """An index of the fold that is entered, from 0 to `size`, and the path inside; an axis of size 1 needs none."""
+        """An index of the reduction that is entered, from 0 to `size`, and the path inside; an axis of size 1 needs
+        none.
+        """
 
-    def folded(
+    def reduced(
         self, op: Op, dtype: DType, indices: Index, sizes: Index, body: Element, path: Path
     ) -> Element:
-        """The fold of a body over the indices that were bound."""
+        """The reduction of a body over the indices that were bound."""
 
-    def inside_fold(self) -> AbstractContextManager[None]:
-        """Read what is folded; its Ranges have no meaning outside."""
+    def inside_reduction(self) -> AbstractContextManager[None]:
+        """Read what is reduced; its Ranges have no meaning outside."""

@@ -1,8 +1,9 @@
 """
-What folds denote
+What reductions denote
 =================
 
-A Reduce binds an index along each axis, or for each range, that it folds, and folds what stands at these indices.
+A Reduce binds an index along each axis, or for each range, that it reduces, and reductions what stands at these
+indices.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def _reduce(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
-    """A fold over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
-    with reader.inside_fold():
+    """A reduction over axes in row-major order, or over ranges, the first of which is the outermost (U-10)."""
+    with reader.inside_reduction():
         indices, sizes, inside = (_bound_ranges if len(node.src) > 1 else _bound_axes)(reader, node, path)
         if ZERO in sizes:
             body: Element = Bottom(node.dtype)
         else:
             own = dict(zip(sorted(node.arg.axes), indices, strict=False))
             body = reader.element(node.src[0], tuple(own.get(k, i) for k, i in enumerate(at)), inside)
-    return reader.folded(node.arg.op, node.dtype, indices, sizes, body, path)
+    return reader.reduced(node.arg.op, node.dtype, indices, sizes, body, path)
 
 
 def _bound_axes(reader: Reader, node: UOp, path: Path) -> tuple[Index, Index, Path]:
-    """Indices along the folded axes, their sizes, and the path on which they lie inside."""
+    """Indices along the reduced axes, their sizes, and the path on which they lie inside."""
     shape = reader.shape(node.src[0])
     sizes = tuple(shape[k] for k in sorted(node.arg.axes))
     indices: list[Poly] = []
@@ -60,4 +61,4 @@ def _range(reader: Reader, node: UOp, at: Index, path: Path) -> Element:
 
 
 FOLD_LAWS: Final = {Op.Reduce: _reduce, Op.Range: _range}
-"""The denotation of a fold, and of a range inside it."""
+"""The denotation of a reduction, and of a range inside it."""

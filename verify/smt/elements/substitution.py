@@ -2,11 +2,11 @@
 Replacing indices
 =================
 
-To move an element of a fold to another index, the index is replaced in all that was made of it: in positions, in
+To move an element of a reduction to another index, the index is replaced in all that was made of it: in positions, in
 quotients and digits, which are made anew, in conditions, and in the elements behind them.
 
-The bound indices of a fold are named by its depth, and an element is only ever moved to indices that are free, whose
-names are others; so nothing is captured.
+The bound indices of a reduction are named by its depth, and an element is only ever moved to indices that are free,
+whose names are others; so nothing is captured.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from soundline.verify.smt.elements.elements import (
     Apply,
     Choice,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
     choice,
 )
@@ -101,8 +101,8 @@ class Replacement:
                 return old if same else self.reader.operation(old.op, old.dtype, operands)
             case Choice():
                 return self._choice(old, path)
-            case Fold():
-                return self._fold(old, path)
+            case Reduction():
+                return self._reduction(old, path)
         return old
 
     def _choice(self, old: Choice, path: Path) -> Element:
@@ -116,7 +116,7 @@ class Replacement:
             return old
         return choice(left, then, otherwise)
 
-    def _fold(self, old: Fold, path: Path) -> Element:
+    def _reduction(self, old: Reduction, path: Path) -> Element:
         bound = tuple((atom, self.poly(size, path)) for atom, size in old.bound)
         body = self.element(old.body, path | within(bound))
         if body is old.body and bound == old.bound:
@@ -126,8 +126,8 @@ class Replacement:
             single = {atom: ZERO for atom, size in bound if size == ONE}
             body = Replacement(self.reader, single).element(body, path) if single else body
             left = tuple(ZERO if size == ONE else i for i, size in zip(indices, sizes, strict=True))
-            return self.reader.folded(old.op, old.dtype, left, sizes, body, path)
-        return Fold(old.dtype, old.op, bound, body)
+            return self.reader.reduced(old.op, old.dtype, left, sizes, body, path)
+        return Reduction(old.dtype, old.op, bound, body)
 
 
 def within(bound: tuple[tuple[str, Poly], ...]) -> Path:

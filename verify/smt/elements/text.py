@@ -22,9 +22,9 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
 )
 
@@ -52,7 +52,7 @@ def _text(element: Element) -> str:
             return element.formula.key
         case Choice():
             return f"where({element.condition.key}, {_text(element.then)}, {_text(element.otherwise)})"
-        case Fold():
+        case Reduction():
             ranges = "".join(f" for {atom} < {size.key}" for atom, size in element.bound)
             return f"{_REDUCTIONS[element.op]}({_text(element.body)}{ranges})"
         case Apply():

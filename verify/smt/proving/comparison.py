@@ -8,8 +8,8 @@ a condition on sizes and positions that must follow.
 
 What a licence says of the values of a rule it says of the sides: that the sign of a zero does not matter there, and
 that no NaN is met on the left one. It says nothing of what is inside an op: 1/0 and 1/-0 differ, and what stands on the
-right side alone may be NaN. So inside of ops elements are compared without these licences; the elements of a fold at
-which the sides arrive are the outer ones still, since Add, Mul and Max pass on no more than the sign of a zero.
+right side alone may be NaN. So inside of ops elements are compared without these licences; the elements of a reduction
+at which the sides arrive are the outer ones still, since Add, Mul and Max pass on no more than the sign of a zero.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from soundline.verify.smt.elements.elements import (
     Bottom,
     Choice,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Unsupported,
     assuming,
     atoms,
@@ -39,7 +39,7 @@ from soundline.verify.smt.integers.formulas import FALSE, TRUE, Formula, conjunc
 from soundline.verify.smt.integers.polynomials import Poly
 from soundline.verify.smt.reductions.bounds import learn_of_sums
 from soundline.verify.smt.reductions.comparisons import learn_of_maxima
-from soundline.verify.smt.reductions.equality import Folds, folds_of
+from soundline.verify.smt.reductions.equality import Reductions, reductions_of
 
 MOST_CASES = 4096
 """How many cases two elements may distinguish before the comparison is given up."""
@@ -75,9 +75,9 @@ def proved(reader: Denotation, left: Element, right: Element, path: Path, *, out
     for cases, leaf in enumerate(_leaves(reader, left, right, path, outer=outer)):
         if cases >= MOST_CASES:
             return False
-        if isinstance(leaf.left, Fold) or isinstance(
-            leaf.right, Fold
-        ):  # all that is known of folds was tried
+        if isinstance(leaf.left, Reduction) or isinstance(
+            leaf.right, Reduction
+        ):  # all that is known of reductions was tried
             if not reader.space.shows_with_equations(leaf.path, leaf.required):
                 return False
         elif not reader.settled(leaf):
@@ -89,11 +89,11 @@ def _leaves(reader: Denotation, left: Element, right: Element, path: Path, *, ou
     left, right = (assuming(side, path, reader.operation) for side in (left, right))
     if left == right or isinstance(left, Bottom):
         return
-    if any(folds_of(reader, left)) or any(folds_of(reader, right)):
-        folds = Folds(reader, partial(proved, reader))
-        if folds.same(left, right, path, partial(proved, reader, outer=True) if outer else None):
+    if any(reductions_of(reader, left)) or any(reductions_of(reader, right)):
+        reductions = Reductions(reader, partial(proved, reader))
+        if reductions.same(left, right, path, partial(proved, reader, outer=True) if outer else None):
             return
-        simpler = folds.simpler(left, path), folds.simpler(right, path)
+        simpler = reductions.simpler(left, path), reductions.simpler(right, path)
         if simpler != (left, right):
             yield from _leaves(reader, *simpler, path, outer=outer)
             return
@@ -116,21 +116,21 @@ def _leaves(reader: Denotation, left: Element, right: Element, path: Path, *, ou
 
 
 def _conditions(reader: Denotation, element: Element) -> list[Formula]:
-    """The conditions of the choices in an element, and of those inside folds that are the same for every index."""
+    """The conditions of the choices in an element, and of those inside reductions that are the same for every index."""
     match element:
         case Apply():
             return [c for o in element.operands for c in _conditions(reader, o)]
         case Choice():
             ways = [c for way in (element.then, element.otherwise) for c in _conditions(reader, way)]
             return [element.condition, *ways]
-        case Fold():
+        case Reduction():
             found = _conditions(reader, element.body)
             return [c for c in found if not _is_inside(reader, c)]
     return conditions(element)
 
 
 def _is_inside(reader: Denotation, condition: Formula) -> bool:
-    """Whether a condition speaks of an index that a fold binds."""
+    """Whether a condition speaks of an index that a reduction binds."""
     free = atoms_of_condition(condition, reader.bools.elements)
     return any(name.startswith("$") for atom in free for name in reader.space.base(atom))
 
@@ -158,7 +158,7 @@ def _required(reader: Denotation, left: Element, right: Element, path: Path) -> 
     if left.dtype is bool_ and right.dtype is bool_ and not isinstance(right, Bottom):
         a, b = (reader.space.reduced(reader.bools.formula(e)) for e in (left, right))
         learn_of_sums(reader, (a, b), path)
-        learn_of_maxima(reader, Folds(reader, partial(proved, reader)).same, (a, b), path)
+        learn_of_maxima(reader, Reductions(reader, partial(proved, reader)).same, (a, b), path)
         return TRUE if a == b else conjunction((implies(a, b), implies(b, a)))
     return FALSE
 

@@ -89,7 +89,7 @@ def _met(reader: Denotation, leaf: Leaf) -> list[list[_Digit]]:
 
 
 _INDICES = ("@", "$")
-"""How the names of indices begin: of a position of a side, and of what a fold binds."""
+"""How the names of indices begin: of a position of a side, and of what a reduction binds."""
 
 
 def _differences(met: list[_Digit]) -> Iterator[tuple[Poly, Poly]]:

@@ -52,7 +52,7 @@ from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly, product
 from soundline.verify.smt.proving import leaves, scalars
 from soundline.verify.smt.proving.comparison import Leaf, differences, learn_of_indices
 from soundline.verify.smt.proving.digit_products import learn_of_products
-from soundline.verify.smt.reductions.validity import folds_are_valid, holds_in_loops, is_in_loops
+from soundline.verify.smt.reductions.validity import holds_in_loops, is_in_loops, reductions_are_valid
 from soundline.verify.verdicts.layers import OF_SIDES
 from soundline.verify.verdicts.verdict import Counterexample, Verdict
 
@@ -227,7 +227,7 @@ class Instance:
         return self._refute([disjunction(negation(f) for _, f in missed)], f"not shown: {missed[0][0]}")
 
     def _at_first_inputs(self) -> Outcome | None:
-        """What a few small inputs show of sides that fold; None where they show no difference."""
+        """What a few small inputs show of sides that reduction; None where they show no difference."""
         if self.court.tried_first >= MOST_FIRST or not is_worth_trying(self.goal):
             return None
         self.court.tried_first += 1
@@ -241,8 +241,8 @@ class Instance:
         return None if shown is None else Outcome("refuted", why, shown)
 
     def _values(self, right: UOp) -> Outcome:
-        """At every position of the shape, the elements are equal, and nothing invalid is folded."""
-        if not folds_are_valid(self.reader, self.goal.left, right):
+        """At every position of the shape, the elements are equal, and nothing invalid is reduced."""
+        if not reductions_are_valid(self.reader, self.goal.left, right):
             return self._refute([], "not shown: no invalid element reaches a Reduce on the right side")
         shape = self.reader.shape(self.goal.left)
         if ZERO in shape:

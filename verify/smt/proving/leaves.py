@@ -23,9 +23,9 @@ from soundline.verify.smt.elements.elements import (
     Bottom,
     Constant,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
     Unsupported,
     may_be_invalid,
@@ -45,7 +45,7 @@ class Scalars:
     path: Path
     variables: dict[str, UOp] = field(default_factory=dict)
     reads: dict[str, Read] = field(default_factory=dict)
-    folds: list[Fold] = field(default_factory=list)
+    reductions: list[Reduction] = field(default_factory=list)
     strict: bool = False
     """Whether it must be known of what is met that it is valid: it is, of the left side."""
 
@@ -63,8 +63,8 @@ class Scalars:
             case Apply():
                 arg = element.dtype if element.op in (Op.Cast, Op.Bitcast) else None
                 return UOp(element.op, tuple(self.node(o) for o in element.operands), arg)
-            case Fold():
-                return self._fold(element)
+            case Reduction():
+                return self._reduction(element)
             case Bottom():
                 raise Unsupported("an invalid element is not a scalar")
             case _:
@@ -77,15 +77,15 @@ class Scalars:
         self.reads[read.key] = read
         return self._variable(read.key, read.dtype)
 
-    def _fold(self, fold: Fold) -> UOp:
-        """A variable for a fold; folds that are shown to be equal are one."""
-        for other in self.folds:
-            if other.dtype is fold.dtype and proved(self.reader, other, fold, self.path):
+    def _reduction(self, reduction: Reduction) -> UOp:
+        """A variable for a reduction; reductions that are shown to be equal are one."""
+        for other in self.reductions:
+            if other.dtype is reduction.dtype and proved(self.reader, other, reduction, self.path):
                 return self.variables[other.key]
-        if self.strict and may_be_invalid(fold):
-            raise Unsupported("a fold of elements that may be invalid is not a scalar")
-        self.folds.append(fold)
-        return self._variable(fold.key, fold.dtype)
+        if self.strict and may_be_invalid(reduction):
+            raise Unsupported("a reduction of elements that may be invalid is not a scalar")
+        self.reductions.append(reduction)
+        return self._variable(reduction.key, reduction.dtype)
 
     def _same(self, a: Read, b: Read) -> bool:
         space = self.reader.space
@@ -146,7 +146,7 @@ def obligation(
         label=label,
         variables=scalars.variables,
         leading=frozenset(
-            n for n in scalars.variables if n not in (*scalars.reads, *(f.key for f in scalars.folds))
+            n for n in scalars.variables if n not in (*scalars.reads, *(f.key for f in scalars.reductions))
         ),
         hypotheses=hypotheses,
         fits=unwrapped,

@@ -3,16 +3,16 @@ Classes that are one axis
 =========================
 
 A rank class is treated *as a whole* where nothing in the rule asks for one of its axes: its tensors are reshaped, taken
-elementwise, reversed on all axes or on none, repeated from a shape of ones, folded along all axes, and all these ops
+elementwise, reversed on all axes or on none, repeated from a shape of ones, reduced along all axes, and all these ops
 meet with shapes that are known to be one vector. Such a class acts as one axis.
 
-For a position in a shape is the same as its flat position, a number below the product of the sizes. A reshape keeps
-the flat position, an elementwise op reads its operands at the same one, a reversal of all axes makes N - 1 - i of i,
-and a fold along all axes goes through the flat positions in order. So an instance of any rank with the sizes d₁ … dₙ
-of such a class says what the instance of rank 1 with the size d₁ · … · dₙ says: values that refute one give values
-that refute the other. What is assumed stays true in passing from rank n to rank 1, for if vectors are equal so are
-their products. What must be shown comes back: where an op asks for two equal shapes, or the sides for one, they are
-known to be one vector at every rank (`every_rank_shapes`), not only to have one product.
+For a position in a shape is the same as its flat position, a number below the product of the sizes. A reshape keeps the
+flat position, an elementwise op reads its operands at the same one, a reversal of all axes makes N - 1 - i of i, and a
+reduction along all axes goes through the flat positions in order. So an instance of any rank with the sizes d₁ … dₙ of
+such a class says what the instance of rank 1 with the size d₁ · … · dₙ says: values that refute one give values that
+refute the other. What is assumed stays true in passing from rank n to rank 1, for if vectors are equal so are their
+products. What must be shown comes back: where an op asks for two equal shapes, or the sides for one, they are known to
+be one vector at every rank (`every_rank_shapes`), not only to have one product.
 
 This breaks as soon as something tells two axes of the class apart: an offset, a permutation of axes whose size is not
 1, flags that may be set on some axes only, an entry of the shape, a comparison of sizes other than equality; and where

@@ -24,10 +24,10 @@ at one position. What is assumed for that may be only what holds on each axis by
 
 An axis that the rule names by a number (``s[0]``, ``x.sum(-1)``) is kept besides, and so are the axes before it, or,
 where it is counted from the right, behind it. So is the last axis, where a Bitcast makes items of another size: to all
-others it does nothing, so that what it takes together differs on the axis that is kept. The positions that a fold binds
-are positions like others, in what the folds of both sides read at one of them; that they read the same elements equally
-often is `every_rank_folds`. ``fits`` speaks of all elements of its inputs at once, so accesses of different inputs in
-it must be told apart as well, and one axis more is kept on which an empty input is empty.
+others it does nothing, so that what it takes together differs on the axis that is kept. The positions that a reduction
+binds are positions like others, in what the reductions of both sides read at one of them; that they read the same
+elements equally often is `every_rank_reductions`. ``fits`` speaks of all elements of its inputs at once, so accesses of
+different inputs in it must be told apart as well, and one axis more is kept on which an empty input is empty.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def axes_needed(
     classes: Mapping[str, str | int],
     dtypes: Iterable[DType],
     court: Court,
-    folds: Needs,
+    reductions: Needs,
 ) -> int:
     """The number of axes up to which a rule is to be shown. Raises ``NotPerAxis``, with the reason.
 
@@ -111,10 +111,10 @@ def axes_needed(
         found.walk(term, side, "", ())
     named = named_axes(rule, classes)
     more = _asked(rule, classes) + _fitting(rule, found, classes)
-    counted = _count(found, _Alike(())) if folds.accesses else 0
-    if folds.accesses and counted + more > 1 and not (named or found.reshaped or found.leading):
+    counted = _count(found, _Alike(())) if reductions.accesses else 0
+    if reductions.accesses and counted + more > 1 and not (named or found.reshaped or found.leading):
         counted = _count(found, _Alike(_axes(rule, found, dtypes, court)))
-    return max(1, counted, folds.terms) + more + named
+    return max(1, counted, reductions.terms) + more + named
 
 
 # occurrences ------------------------------------------------------------------------------------------------------

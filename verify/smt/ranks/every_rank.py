@@ -10,7 +10,7 @@ rank for each class of variables, permutations of that rank, flags and sets of a
 2. Permutations are a renaming of axes: where frames unify, the identity stands for all of them (`every_rank_frames`).
 3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`every_rank_blocks`).
 4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
-   every rank (`every_rank_counts`, and for folds `every_rank_folds`).
+   every rank (`every_rank_counts`, and for reductions `every_rank_reductions`).
 
 What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
 stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.
@@ -33,11 +33,11 @@ from soundline.verify.smt.ranks.counts import NotPerAxis, axes_needed, named_axe
 from soundline.verify.smt.ranks.frames import NoFrame, unpermuted
 from soundline.verify.smt.ranks.homomorphisms import with_ops_inside
 from soundline.verify.smt.ranks.leading_axes import Leading, NotLeading
-from soundline.verify.smt.ranks.parts import with_equal_folds_named
+from soundline.verify.smt.ranks.parts import with_equal_reductions_named
 from soundline.verify.smt.ranks.reductions import (
     Needs,
     NotWritten,
-    axes_of_folds,
+    axes_of_reductions,
     is_list,
     peeled,
     without_idle_licences,
@@ -152,8 +152,8 @@ def _plans(rule: Rule, dtypes: tuple[DType, ...], court: Court) -> Iterator[Plan
     if not _classes_in(simple, classes) - whole:
         yield Plan(simple, rule, _highest(simple, classes, whole, 0), permutations, apart)
         return
-    for tried, more, folds in _written_out(simple, classes, dtypes, court):
-        needed = axes_needed(tried, more, dtypes, court, folds)
+    for tried, more, reductions in _written_out(simple, classes, dtypes, court):
+        needed = axes_needed(tried, more, dtypes, court, reductions)
         if needed > HIGHEST:
             raise NotShown(f"instances up to rank {needed} would be needed")
         yield Plan(tried, rule, _highest(tried, more, whole, needed), permutations, apart)
@@ -169,9 +169,9 @@ def _highest(rule: Rule, classes: Classes, whole: frozenset[Class], needed: int)
 def _written_out(
     rule: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court
 ) -> Iterator[tuple[Rule, Classes, Needs]]:
-    """Rules of which this one is a consequence, whose folds are terms; their classes, and what they need."""
+    """Rules of which this one is a consequence, whose reductions are terms; their classes, and what they need."""
     try:
-        yield rule, classes, axes_of_folds(rule, dtypes)
+        yield rule, classes, axes_of_reductions(rule, dtypes)
         return
     except NotWritten as missing:
         reason = missing
@@ -183,7 +183,7 @@ def _written_out(
     )
     if first is not None:
         yield first
-    for simple, more in with_equal_folds_named(plain, classes, dtypes, court):
+    for simple, more in with_equal_reductions_named(plain, classes, dtypes, court):
         found = _first_written([(simple, more, MOST_PEELED)], dtypes)
         if found is not None:
             first = found
@@ -199,7 +199,7 @@ def _first_written(
     for simple, classes, most in rules:
         for tried in _peeled(simple, most):
             try:
-                return tried, classes, axes_of_folds(tried, dtypes)
+                return tried, classes, axes_of_reductions(tried, dtypes)
             except NotWritten:
                 continue
     return None
@@ -221,7 +221,7 @@ def _classes_in(rule: Rule, classes: Classes) -> frozenset[Class]:
 
 
 def _asks_for_order(rule: Rule, dtypes: tuple[DType, ...]) -> Callable[[Term], bool]:
-    """Which ops depend on the order of axes: a reshape, and a fold of floats."""
+    """Which ops depend on the order of axes: a reshape, and a reduction of floats."""
 
     def asks(term: Term) -> bool:
         return term.head is Op.Reshape or (term.head is Op.Reduce and is_list(term, rule, dtypes))
@@ -281,7 +281,7 @@ def _refuse_bitcasts(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) ->
 
 
 def _reshaped(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> frozenset[Class]:
-    """The classes whose axes a reshape or a product mixes; a product of sizes may count what a fold repeats."""
+    """The classes whose axes a reshape or a product mixes; a product of sizes may count what a reduction repeats."""
     found: set[Class] = set()
     counts = _are_counted(rule, dtypes)
     for top in (rule.left, rule.right, *rule.given):
@@ -295,6 +295,6 @@ def _reshaped(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> frozen
 def _are_counted(rule: Rule, dtypes: tuple[DType, ...]) -> bool:
     """Whether both sides are written out as terms that cancel."""
     try:
-        return not axes_of_folds(rule, dtypes).accesses
+        return not axes_of_reductions(rule, dtypes).accesses
     except NotWritten:
         return False

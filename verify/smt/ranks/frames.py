@@ -23,7 +23,7 @@ these variables with which its parts have one frame. It holds of two variables a
 condition makes a rule say more. So conditions on permutations are dropped, when the rule is proved with identities.
 
 Some terms ask for the order of the axes, which is then taken for the order of their names: a reshape, of what is
-reshaped and of what it becomes, in each class; a sum or a product of floats, whose elements are folded in order (U-10)
+reshaped and of what it becomes, in each class; a sum or a product of floats, whose elements are reduced in order (U-10)
 unless a licence frees it; an axis with a number; and Index and Stack, which take away and add leading axes, so that
 what they make has the order of the axes that are left (`every_rank_leading`).
 """

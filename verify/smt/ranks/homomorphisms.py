@@ -1,23 +1,23 @@
 """
-Ops that go into folds at every rank
+Ops that go into reductions at every rank
 ====================================
 
-What is done to folds can be done to each of their elements instead where it is a *homomorphism*: if ⊕ folds inside, ⊗
-outside, and h(a ⊕ b, a' ⊕ b') = h(a, a') ⊗ h(b, b') for all elements, then h(⊕ xᵢ, ⊕ yᵢ) = ⊗ h(xᵢ, yᵢ), where x and y
-are folded along the same axes and have one shape: by induction over the number of elements, in whatever order they are
-folded. A cast of a maximum, the sum of two sums, a choice between two products by a scalar are of this kind. Operands
-that are scalars are the same at every element.
+What is done to reductions can be done to each of their elements instead where it is a *homomorphism*: if ⊕ reductions
+inside, ⊗ outside, and h(a ⊕ b, a' ⊕ b') = h(a, a') ⊗ h(b, b') for all elements, then h(⊕ xᵢ, ⊕ yᵢ) = ⊗ h(xᵢ, yᵢ), where
+x and y are reduced along the same axes and have one shape: by induction over the number of elements, in whatever order
+they are reduced. A cast of a maximum, the sum of two sums, a choice between two products by a scalar are of this kind.
+Operands that are scalars are the same at every element.
 
 This is a law of two scalars, which the court decides at each dtype of the rule; it has nothing to do with ranks, and it
-is what makes both sides of a rule folds of one sort (`every_rank_folds`). Where a fold is of no element at all, h must
-take what ⊕ makes of nothing to what ⊗ makes of nothing, else it has to be known that no folded axis is empty: by
-conditions that say so of each axis, which one axis shows. Where ⊕ and ⊗ are both the maximum of ``index``, nothing is
-valid there on either side; where only ⊕ is, a left side that is valid has elements.
+is what makes both sides of a rule reduces of one sort (`every_rank_reductions`). Where a reduction is of no element at
+all, h must take what ⊕ makes of nothing to what ⊗ makes of nothing, else it has to be known that no reduced axis is
+empty: by conditions that say so of each axis, which one axis shows. Where ⊕ and ⊗ are both the maximum of ``index``,
+nothing is valid there on either side; where only ⊕ is, a left side that is valid has elements.
 
-A choice between folds folds both. Where one of them may fold what is invalid, the choice is left as it is on the right
-side: with the choice inside, what is invalid could be left out.
+A choice between reductions reduces both. Where one of them may reduce what is invalid, the choice is left as it is on
+the right side: with the choice inside, what is invalid could be left out.
 
-The elements of a maximum are elements of what is folded, and so are the maxima of some of them. So what ``fits`` says
+The elements of a maximum are elements of what is reduced, and so are the maxima of some of them. So what ``fits`` says
 of these elements it says of both operands of the law. Likewise a product or a maximum of zeros and ones is zero or one,
 and a sum of them that does not wrap is not negative: of such operands alone the law has to hold, as it is for *any* and
 *all*.
@@ -57,7 +57,7 @@ SHARE = 0.2
 
 
 def with_ops_inside(rule: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court) -> Rule:
-    """The rule with ops on folds done to their elements; the rule itself where there are none."""
+    """The rule with ops on reductions done to their elements; the rule itself where there are none."""
     moves = _Moves(rule, classes, dtypes, court.without_refutations())
     left, right = moves.inside(rule.left, left=True), moves.inside(rule.right, left=False)
     return rule if left is rule.left and right is rule.right else replace(rule, left=left, right=right)
@@ -73,22 +73,22 @@ class _Moves:
         self._laws: dict[str, bool] = {}
 
     def inside(self, term: Value, *, left: bool) -> Value:
-        """A value with what is done to folds done to their elements, the innermost first."""
+        """A value with what is done to reductions done to their elements, the innermost first."""
         args = tuple(self.inside(a, left=left) if isinstance(a, Value) else a for a in term.args)
         if any(new is not old for new, old in zip(args, term.args, strict=True)):
             term = type(term)(term.head, args)
-        folds = self._folds(term)
-        if not folds or (not left and self._may_leave_out(term, folds)):
+        reductions = self._reductions(term)
+        if not reductions or (not left and self._may_leave_out(term, reductions)):
             return term
-        inner, axes = folds[0].args[1:]
-        into = self._with(term, [f.args[0] for f in folds])
+        inner, axes = reductions[0].args[1:]
+        into = self._with(term, [f.args[0] for f in reductions])
         for outer in (inner, *(op for op in OPS if op is not inner)) if isinstance(inner, Op) else (inner,):
-            if self._holds(term, folds, outer, left=left):
+            if self._holds(term, reductions, outer, left=left):
                 return Value(Op.Reduce, (into, outer, axes))
         return term
 
-    def _folds(self, term: Value) -> list[Value]:
-        """The operands with axes of an elementwise op, if they are folds by one op along the same axes."""
+    def _reductions(self, term: Value) -> list[Value]:
+        """The operands with axes of an elementwise op, if they are reductions by one op along the same axes."""
         if not is_elementwise(term) or isinstance(term.args[0], UnaryOp):
             return []
         tensors = [a for a in term.args if self._has_axes(a)]
@@ -97,11 +97,13 @@ class _Moves:
         same = len({(show(t.args[1]), show(t.args[2])) for t in tensors}) == 1
         return tensors if same and self.shapes.one_shape([t.args[0] for t in tensors]) else []
 
-    def _may_leave_out(self, term: Value, folds: list[Value]) -> bool:
-        """Whether an op may leave out a fold of invalid elements, which makes the right side invalid all the same."""
+    def _may_leave_out(self, term: Value, reductions: list[Value]) -> bool:
+        """Whether an op may leave out a reduction of invalid elements, which makes the right side
+        invalid all the same.
+        """
         if term.head is not Op.Where:
             return False
-        heads = {t.head for f in folds for t in subterms(f.args[0])}
+        heads = {t.head for f in reductions for t in subterms(f.args[0])}
         return bool(heads & {Op.Index, Op.Reduce, "body", "over", "invalid"})
 
     def _has_axes(self, arg: Any) -> bool:
@@ -114,41 +116,41 @@ class _Moves:
 
     # laws -------------------------------------------------------------------------------------------------------
 
-    def _holds(self, term: Value, folds: list[Value], outer: Any, *, left: bool) -> bool:
-        """Whether what is done to folds may be done to their elements, which the other op folds then."""
-        inner = folds[0].args[1]
-        inside = [dtype_inside(f.args[0], self.rule) for f in folds]
-        if any(i is None for i in inside) or not self._is_proved(self._law(term, folds, outer)):
+    def _holds(self, term: Value, reductions: list[Value], outer: Any, *, left: bool) -> bool:
+        """Whether what is done to reductions may be done to their elements, which the other op reduces then."""
+        inner = reductions[0].args[1]
+        inside = [dtype_inside(f.args[0], self.rule) for f in reductions]
+        if any(i is None for i in inside) or not self._is_proved(self._law(term, reductions, outer)):
             return False
         nowhere = [_has_none(inner, d) for i in inside for d in i or self.dtypes]
         if all(nowhere) and (left or all(_has_none(outer, d) for d in self.dtypes)):
             return True
-        return self._is_proved(self._of_nothing(term, folds, outer)) or self._has_elements(folds[0])
+        return self._is_proved(self._of_nothing(term, reductions, outer)) or self._has_elements(reductions[0])
 
-    def _law(self, term: Value, folds: list[Value], outer: Any) -> Rule:
+    def _law(self, term: Value, reductions: list[Value], outer: Any) -> Rule:
         """That the op is a homomorphism, as a rule about elements."""
-        inner = folds[0].args[1]
-        firsts, seconds = ([Value("var", (f"{name}{k}",)) for k in range(len(folds))] for name in NAMES)
+        inner = reductions[0].args[1]
+        firsts, seconds = ([Value("var", (f"{name}{k}",)) for k in range(len(reductions))] for name in NAMES)
         joined = [_joined(inner, a, b) for a, b in zip(firsts, seconds, strict=True)]
-        given = [*self._of_scalars(), *self._fitting(folds, (firsts, seconds))]
-        for fold, *elements in zip(folds, firsts, seconds, strict=True):
-            given += [said for element in elements for said in self._of_ones(fold, element)]
+        given = [*self._of_scalars(), *self._fitting(reductions, (firsts, seconds))]
+        for reduction, *elements in zip(reductions, firsts, seconds, strict=True):
+            given += [said for element in elements for said in self._of_ones(reduction, element)]
         right = _joined(outer, self._with(term, firsts), self._with(term, seconds))
-        return self._about(folds, self._with(term, joined), right, given)
+        return self._about(reductions, self._with(term, joined), right, given)
 
-    def _of_nothing(self, term: Value, folds: list[Value], outer: Any) -> Rule:
-        """That the op takes what folds make of nothing to what the fold outside makes of it."""
-        made = Value("identity", (folds[0].args[1],))
-        operands = [Value("var", (f"{NAMES[0]}{k}",)) for k in range(len(folds))]
+    def _of_nothing(self, term: Value, reductions: list[Value], outer: Any) -> Rule:
+        """That the op takes what reduces make of nothing to what the reduction outside makes of it."""
+        made = Value("identity", (reductions[0].args[1],))
+        operands = [Value("var", (f"{NAMES[0]}{k}",)) for k in range(len(reductions))]
         nothing = [Value(Op.Where, (value(True), made, v)) for v in operands]  # which has the dtype of v
         right = Value("identity", (outer,))
-        return self._about(folds, self._with(term, nothing), right, [*self._of_scalars()])
+        return self._about(reductions, self._with(term, nothing), right, [*self._of_scalars()])
 
-    def _about(self, folds: list[Value], left: Value, right: Value, given: list[Term]) -> Rule:
-        """A rule about the elements of folds."""
+    def _about(self, reductions: list[Value], left: Value, right: Value, given: list[Term]) -> Rule:
+        """A rule about the elements of reductions."""
         kinds = dict(self.rule.kinds)
-        for k, fold in enumerate(folds):
-            inside = dtype_inside(fold.args[0], self.rule) or ()
+        for k, reduction in enumerate(reductions):
+            inside = dtype_inside(reduction.args[0], self.rule) or ()
             kinds |= {f"{name}{k}": Variable("Value", inside) for name in NAMES}
         left, right, *given = (self._of_dtypes(t, kinds) for t in (left, right, *given))
         met = {n for term in (left, right, *given) for n in variables_in(term)}
@@ -172,26 +174,26 @@ class _Moves:
             if condition.head != "fits" and not any(n in self.classes for n in variables_in(condition)):
                 yield condition
 
-    def _fitting(self, folds: list[Value], elements: Iterable[list[Value]]) -> Iterator[Term]:
-        """What fits of what is folded by a maximum, said of each of the two elements."""
-        if folds[0].args[1] is not Op.Max:
+    def _fitting(self, reductions: list[Value], elements: Iterable[list[Value]]) -> Iterator[Term]:
+        """What fits of what is reduced by a maximum, said of each of the two elements."""
+        if reductions[0].args[1] is not Op.Max:
             return
         for condition in (c for c in stated(self.rule) if c.head == "fits"):
             for these in elements:
                 said = condition
-                for fold, element in zip(folds, these, strict=True):
-                    said = _replaced(said, show(fold.args[0]), element)
+                for reduction, element in zip(reductions, these, strict=True):
+                    said = _replaced(said, show(reduction.args[0]), element)
                 if not any(n in self.classes for n in variables_in(said)):
                     yield said
 
-    def _of_ones(self, fold: Value, element: Value) -> Iterator[Term]:
-        """What is known of what is folded, and of what folds of it are, where all elements are 0 or 1."""
-        if not self._is_one_or_zero(fold.args[0]):
+    def _of_ones(self, reduction: Value, element: Value) -> Iterator[Term]:
+        """What is known of what is reduced, and of what reduces of it are, where all elements are 0 or 1."""
+        if not self._is_one_or_zero(reduction.args[0]):
             return
-        if fold.args[1] in (Op.Mul, Op.Max):
+        if reduction.args[1] in (Op.Mul, Op.Max):
             ends = (Value(Op.CmpEq, (element, value(n))) for n in (0, 1))
             yield Value(Op.Or, tuple(ends))
-        elif fold.args[1] is Op.Add and dtype_inside(fold.args[0], self.rule) == (index,):
+        elif reduction.args[1] is Op.Add and dtype_inside(reduction.args[0], self.rule) == (index,):
             yield Value(Op.CmpGe, (element, value(0)))
 
     def _is_one_or_zero(self, term: Any) -> bool:
@@ -228,10 +230,10 @@ class _Moves:
 
     # axes -------------------------------------------------------------------------------------------------------
 
-    def _has_elements(self, fold: Value) -> bool:
-        """Whether no axis that is folded is empty, by conditions that are about one axis."""
+    def _has_elements(self, reduction: Value) -> bool:
+        """Whether no axis that is reduced is empty, by conditions that are about one axis."""
         one = Vector("everywhere", (value(1),))
-        sizes = Vector("where", (fold.args[2], Vector("shape of", (fold.args[0],)), one))
+        sizes = Vector("where", (reduction.args[2], Vector("shape of", (reduction.args[0],)), one))
         given = tuple(c for c in stated(self.rule) if is_of_each_axis(c, self.classes))
         filled = Value("every axis", (Op.CmpGe, sizes, one))
         question = replace(self.rule, left=filled, right=value(True), given=given)
@@ -270,5 +272,5 @@ def _replaced(term: Any, text: str, new: Value) -> Any:
 
 
 def _has_none(op: Any, dtype: DType) -> bool:
-    """Whether there is no value of folding nothing."""
+    """Whether there is no value of reducing nothing."""
     return isinstance(op, Op) and isinstance(identity(op, dtype), Invalid)

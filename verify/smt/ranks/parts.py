@@ -1,13 +1,13 @@
 """
-Folds that are one at every rank
+Reductions that are one at every rank
 ================================
 
-A rule whose folds have several ops is not written out as terms of one (`every_rank_folds`). But often a fold inside
-the left side and one inside the right side are equal, or are so once they are moved, and that is a rule by itself,
-under the same conditions, whose folds have one op. Where it is shown at every rank, an input stands for both folds in
-what is left to show: what holds of any tensor of that shape and dtype holds of them.
+A rule whose reductions have several ops is not written out as terms of one (`every_rank_reductions`). But often a
+reduction inside the left side and one inside the right side are equal, or are so once they are moved, and that is a
+rule by itself, under the same conditions, whose reductions have one op. Where it is shown at every rank, an input
+stands for both reductions in what is left to show: what holds of any tensor of that shape and dtype holds of them.
 
-A fold that may be invalid is no such part: an input never is.
+A reduction that may be invalid is no such part: an input never is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from soundline.spec.rules.terms import Tensor, Value, Variable, Vector, show, su
 from soundline.verify.smt.elements.elements import Unsupported
 from soundline.verify.smt.proving.instances import Court, Instance
 from soundline.verify.smt.ranks.counts import NotPerAxis, axes_needed
-from soundline.verify.smt.ranks.reductions import NotWritten, axes_of_folds
+from soundline.verify.smt.ranks.reductions import NotWritten, axes_of_reductions
 from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of, dtype_inside, shape_made
 
 MOST_PARTS = 3
@@ -34,10 +34,10 @@ MOST_AXES = 3
 """A pair that needs instances of higher ranks is not tried."""
 
 
-def with_equal_folds_named(
+def with_equal_reductions_named(
     rule: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court
 ) -> Iterator[tuple[Rule, Classes]]:
-    """The rule with an input for two folds that are one, then for two more, and so on, the smallest first.
+    """The rule with an input for two reductions that are one, then for two more, and so on, the smallest first.
 
     The identity stands for every permutation.
     """
@@ -66,7 +66,9 @@ def _pairs(rule: Rule, classes: Classes, dtypes: tuple[DType, ...]) -> list[tupl
 
 
 def _parts(side: Value, rule: Rule, dtypes: tuple[DType, ...]) -> list[Value]:
-    """The folds in a side, and the greatest values whose folds have one op; those that are valid whatever they fold."""
+    """The reductions in a side, and the greatest values whose reductions have one op; those that are valid whatever
+    they reduce.
+    """
     found: dict[str, Value] = {}
 
     def walk(term: Value, *, alone: bool) -> None:
@@ -98,11 +100,11 @@ def _may_be_invalid(term: Value, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
 
 
 _TOTAL = tuple(map(show, (Op.Add, Op.Mul)))
-"""The ops of folds that have a value for nothing at every dtype."""
+"""The ops of reductions that have a value for nothing at every dtype."""
 
 
 def _alike(a: Value, b: Value, rule: Rule, classes: Classes) -> bool:
-    """Whether two parts fold by one op, and are of one dtype and one class of ranks."""
+    """Whether two parts reduce by one op, and are of one dtype and one class of ranks."""
     inside, rank_class = dtype_inside(a, rule), class_of(a, classes)
     if inside is None or inside != dtype_inside(b, rule) or rank_class != class_of(b, classes):
         return False
@@ -110,9 +112,9 @@ def _alike(a: Value, b: Value, rule: Rule, classes: Classes) -> bool:
 
 
 def _are_one(part: Rule, classes: Classes, dtypes: tuple[DType, ...], court: Court) -> bool:
-    """Whether the sides of a rule about folds are shown to be equal at every rank."""
+    """Whether the sides of a rule about reductions are shown to be equal at every rank."""
     try:
-        needed = axes_needed(part, classes, dtypes, court, axes_of_folds(part, dtypes))
+        needed = axes_needed(part, classes, dtypes, court, axes_of_reductions(part, dtypes))
         return needed <= MOST_AXES and all(_is_shown(part, d, needed, court) for d in dtypes)
     except (NotWritten, NotPerAxis, Unsupported):
         return False
@@ -130,7 +132,7 @@ def _is_shown(part: Rule, dtype: DType, highest: int, court: Court) -> bool:
 
 
 def _named(rule: Rule, classes: Classes, left: Value, right: Value) -> tuple[Rule, Classes]:
-    """The rule with an input in the place of two folds."""
+    """The rule with an input in the place of two reductions."""
     input_ = Tensor("var", (f"<{show(left)}>",))
     texts = {show(left), show(right)}
 

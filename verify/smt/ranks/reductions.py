@@ -1,12 +1,12 @@
 """
-Folds at every rank
+Reductions at every rank
 ===================
 
-A Reduce along a set of axes binds a position on each of them, so what it folds is a product over axes: at rank n, how
-often a fold reads certain elements is the product, over the axes, of how often it does so along each one. Written out,
-both sides of a rule are sums of such *terms*: one for each product of accesses in a fold. What a proof of an instance
-shows of folds is that the same elements are folded, each as often (`pieces`), so it is enough to bring these numbers
-from low ranks to high ones.
+A Reduce along a set of axes binds a position on each of them, so what it reduces is a product over axes: at rank n, how
+often a reduction reads certain elements is the product, over the axes, of how often it does so along each one. Written
+out, both sides of a rule are sums of such *terms*: one for each product of accesses in a reduction. What a proof of an
+instance shows of reductions is that the same elements are reduced, each as often (`pieces`), so it is enough to bring
+these numbers from low ranks to high ones.
 
 **If T terms cancel at every rank up to T - 1, they cancel at every rank.** Let Nₜ(v) say how often term t reads the
 elements in question along an axis with the sizes, flags and positions v, so that D(v₁ … vₙ) = Σₜ wₜ · Nₜ(v₁) ⋯ Nₜ(vₙ)
@@ -16,27 +16,27 @@ axes, take the sum over t with the weights, and expand: the result is D(v₁ …
 axes, which are zero by induction. This holds in every ring, so it holds for integers that wrap.
 
 Elements of one input may be read several times in one term; which of them is which can then be said in several ways,
-each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different.
-The number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that
-does not keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Two paddings with one
-offset and one shape, of what has one shape, at one position are one: those of a value and of the mask of where it is.
-Maxima need no more: an element that is missing on one side is missing there in every term, and one axis shows that for
-each term. A fold of floats without a licence is a list: two are one list if their axes have one size and equal elements
-stand at equal positions, and of this the count of accesses speaks (`every_rank_counts`). A fold of such folds is a list
-of lists; whether it is one list shows with two axes only, and of that nothing is said here.
+each of which counts as a term, and an axis is kept for each two of them, so that different elements stay different. The
+number of elements of a shape is a product over axes too, and a factor like others. A padding under an op that does not
+keep zero makes three terms of one: inside, everywhere, and outside with the sign turned. Two paddings with one offset
+and one shape, of what has one shape, at one position are one: those of a value and of the mask of where it is. Maxima
+need no more: an element that is missing on one side is missing there in every term, and one axis shows that for each
+term. A reduction of floats without a licence is a list: two are one list if their axes have one size and equal elements
+stand at equal positions, and of this the count of accesses speaks (`every_rank_counts`). A reduction of such reductions
+is a list of lists; whether it is one list shows with two axes only, and of that nothing is said here.
 
-A padding of a fold adds zeros to its terms where a zero is nothing to the fold: to a sum, and to a maximum of a dtype
-without negative values. What a fold is depends on its own dtype, which is not always that of the rule: a fold of floats
-is a list in a rule about integers too, and a licence speaks of it only if the rule makes floats.
+A padding of a reduction adds zeros to its terms where a zero is nothing to the reduction: to a sum, and to a maximum of
+a dtype without negative values. What a reduction is depends on its own dtype, which is not always that of the rule: a
+reduction of floats is a list in a rule about integers too, and a licence speaks of it only if the rule makes floats.
 
 A padded value with another one where it is not, as in a concatenation, is three terms under a sum: itself, the other
 one, and the other one where the first is, with the sign turned. The last one is nothing where the other one begins
 behind the first along an axis of a set that holds one axis, which is kept.
 
 A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
-of products. What else is done to folds is done to their elements, where it is a homomorphism
-(`every_rank_homomorphisms`). Under any other op, the folds of both sides must be the same terms, which then stand for
-any input of their shape, or the same op must stand outside on both sides, which is then taken off.
+of products. What else is done to reductions is done to their elements, where it is a homomorphism
+(`every_rank_homomorphisms`). Under any other op, the reductions of both sides must be the same terms, which then stand
+for any input of their shape, or the same op must stand outside on both sides, which is then taken off.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ _ON_BOOLS: dict[object, Op] = {Op.Max: Op.Or, Op.Mul: Op.And}
 
 
 class NotWritten(Exception):
-    """A fold stands where it cannot be written out as terms."""
+    """A reduction stands where it cannot be written out as terms."""
 
 
 @dataclass(frozen=True)
 class _Term:
-    """A product of accesses under folds: what is read, and how many terms its paddings make of it."""
+    """A product of accesses under reductions: what is read, and how many terms its paddings make of it."""
 
     reads: frozenset[tuple[str, str]]
     """Inputs with the ops through which they are read: two readings of one input are at positions of their own."""
@@ -100,12 +100,12 @@ class _Term:
         """How many terms this one counts for."""
         alike = Counter(self.sort).values()
         if max(alike, default=0) > MOST_ALIKE:
-            raise NotWritten("a fold multiplies too many elements of one input")
+            raise NotWritten("a reduction multiplies too many elements of one input")
         return int(math.prod(map(math.factorial, alike)) * 3 ** len(self.paddings))
 
 
-def has_fold(term: Term) -> bool:
-    """Whether a fold along axes stands in a term."""
+def has_reduction(term: Term) -> bool:
+    """Whether a reduction along axes stands in a term."""
     return any(t.head is Op.Reduce for t in subterms(term))
 
 
@@ -114,24 +114,24 @@ class Needs:
     """What says how many axes suffice."""
 
     terms: int = 0
-    """How many axes it takes for the terms of folds to cancel."""
+    """How many axes it takes for the terms of reductions to cancel."""
     accesses: bool = True
-    """Whether accesses and paddings are to be counted: where nothing is folded, and where a fold is a list."""
+    """Whether accesses and paddings are to be counted: where nothing is reduced, and where a reduction is a list."""
 
 
-def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
-    """What the folds of a rule need. Raises ``NotWritten``."""
+def axes_of_reductions(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
+    """What the reductions of a rule need. Raises ``NotWritten``."""
     sides = rule.left, rule.right
-    if not any(map(has_fold, sides)):
+    if not any(map(has_reduction, sides)):
         return Needs()
     if any(t.head == "fits" for condition in rule.given for t in subterms(condition)):
-        raise NotWritten("what fits is not known of each term of a fold")
+        raise NotWritten("what fits is not known of each term of a reduction")
     ops = {_op(t) for side in sides for t in subterms(side) if t.head is Op.Reduce}
     if len(ops) > 1:
-        raise NotWritten(f"{show(rule.left)} and {show(rule.right)} fold with several ops")
+        raise NotWritten(f"{show(rule.left)} and {show(rule.right)} reduction with several ops")
     (op,) = ops
-    folds = [t for side in sides for t in subterms(side) if t.head is Op.Reduce]
-    free = not any(is_list(t, rule, dtypes) for t in folds)
+    reductions = [t for side in sides for t in subterms(side) if t.head is Op.Reduce]
+    free = not any(is_list(t, rule, dtypes) for t in reductions)
     written = _Written(op, free, rule, dtypes)
     terms = [t for side in sides for t in written.of(side)]
     sorts = {t.sort for t in terms} if all(t.pure for t in terms) else {None}
@@ -139,12 +139,14 @@ def axes_of_folds(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
     return Needs(needed, accesses=not free)
 
 
-def is_list(fold: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
-    """Whether a fold may be one of floats, in one order, that no licence frees."""
-    if fold.args[1] is Op.Max:
+def is_list(reduction: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a reduction may be one of floats, in one order, that no licence frees."""
+    if reduction.args[1] is Op.Max:
         return False
     licensed = "reassociate" in rule.licences
-    return any(may_be_float(fold, rule, [d]) and not (licensed and _makes_floats(rule, d)) for d in dtypes)
+    return any(
+        may_be_float(reduction, rule, [d]) and not (licensed and _makes_floats(rule, d)) for d in dtypes
+    )
 
 
 def _makes_floats(rule: Rule, dtype: DType) -> bool:
@@ -157,29 +159,29 @@ def without_idle_licences(rule: Rule, dtypes: tuple[DType, ...]) -> Rule:
     """The rule without licences to round in another way, if it makes no floats but has floats inside.
 
     Parts of it are proved by themselves, and there a licence must not say more than it said of the whole. So where
-    something is folded, those go as well that speak of the values of whole sides.
+    something is reduced, those go as well that speak of the values of whole sides.
     """
     idle = set(ROUNDING) & set(rule.licences)
     values = [t for side in (rule.left, rule.right) for t in subterms(side) if isinstance(t, Value)]
     inside = [d for d in dtypes if not _makes_floats(rule, d)]
     if not any(may_be_float(t, rule, [d]) for d in inside for t in values if has_dtype(t)):
         idle = set()
-    if any(map(has_fold, (rule.left, rule.right))):
+    if any(map(has_reduction, (rule.left, rule.right))):
         idle |= set(OF_SIDES) & set(rule.licences)
     return replace(rule, licences=tuple(n for n in rule.licences if n not in idle)) if idle else rule
 
 
 def _zero_is_nothing(op: object, value: Term, rule: Rule, dtypes: tuple[DType, ...]) -> bool:
-    """Whether a zero among the elements of a fold adds nothing: to any sum, to a maximum where none is less."""
+    """Whether a zero among the elements of a reduction adds nothing: to any sum, to a maximum where none is less."""
     inside = dtype_inside(value, rule)
     if op is not Op.Max or inside is None:
         return op is Op.Add
     return all(d is not index and identity(Op.Max, d) == zero_of(d) for d in inside or dtypes)
 
 
-def _op(fold: Term) -> object:
-    """The op of a fold, or the name of the variable that stands for it."""
-    return show(fold.args[1]) if isinstance(fold.args[1], Term) else fold.args[1]
+def _op(reduction: Term) -> object:
+    """The op of a reduction, or the name of the variable that stands for it."""
+    return show(reduction.args[1]) if isinstance(reduction.args[1], Term) else reduction.args[1]
 
 
 def _needed(terms: list[_Term]) -> int:
@@ -189,25 +191,25 @@ def _needed(terms: list[_Term]) -> int:
 
 
 class _Written:
-    """Writes a side out as terms of the folds with one op."""
+    """Writes a side out as terms of the reductions with one op."""
 
     def __init__(self, op: object, free: bool, rule: Rule, dtypes: tuple[DType, ...]) -> None:
         self.op = op
         self.free = free
-        """Whether elements may be folded in any order and arrangement."""
+        """Whether elements may be reduced in any order and arrangement."""
         self.rule = rule
         self.dtypes = dtypes
-        self.folds = 0
+        self.reductions = 0
         self.joining = {op} | ({Op.Sub, Op.Neg} if op is Op.Add else set())
 
     def of(self, term: Value, trail: str = "") -> list[_Term]:
         """The terms of a value that is read through these ops."""
         head, args = term.head, term.args
         if head is Op.Reduce:
-            if not self.free and has_fold(args[0]):
+            if not self.free and has_reduction(args[0]):
                 raise NotWritten(f"{show(term)} is a list of lists, whose axes are not independent")
-            self.folds += 1
-            return self.of(args[0], f"{trail}.{self.folds}")
+            self.reductions += 1
+            return self.of(args[0], f"{trail}.{self.reductions}")
         if self._moves(term):
             return self.of(args[0], _further(term, trail))
         if self.free and self._joins(term):
@@ -217,8 +219,8 @@ class _Written:
             return [a.times(b) for a, b in product(left, right)]
         if self.free and self.op is Op.Add and (placed := _placed(term)) is not None:
             return self._of_placed(*placed, trail)
-        if has_fold(term):
-            raise NotWritten(f"{show(term)} asks for more of a fold than its terms")
+        if has_reduction(term):
+            raise NotWritten(f"{show(term)} asks for more of a reduction than its terms")
         if any(t.head == "product" for t in subterms(term)) and not _is_pure(term):
             raise NotWritten(f"{show(term)} asks for more of a product than that it is one")
         paddings = frozenset(_paddings(term, trail))
@@ -237,13 +239,13 @@ class _Written:
         return [*first, *second] if apart else [*first, *second, *second]
 
     def _moves(self, term: Value) -> bool:
-        """Whether an op moves elements, and adds none but zeros that are nothing to the fold."""
+        """Whether an op moves elements, and adds none but zeros that are nothing to the reduction."""
         if term.head is not Op.Pad:
             return term.head in _MOVES
         return self.free and _zero_is_nothing(self.op, term, self.rule, self.dtypes)
 
     def _joins(self, term: Value) -> bool:
-        """Whether an op joins what is folded as the fold does."""
+        """Whether an op joins what is reduced as the reduction does."""
         if term.head == "op":
             return show(term.args[0]) == self.op
         return term.head in self.joining or (term.head is _ON_BOOLS.get(self.op) and self._is_bool(term))

@@ -15,7 +15,7 @@ from functools import partial
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Bottom, Choice, Element, Fold, Number
+from soundline.verify.smt.elements.elements import Bottom, Choice, Element, Number, Reduction
 from soundline.verify.smt.elements.indexing import Path
 from soundline.verify.smt.integers.formulas import (
     Formula,
@@ -37,15 +37,15 @@ def learn_of_sums(reader: Denotation, conditions: Iterable[Formula], path: Path)
     """Learn the bounds of the sums that stand in conditions."""
     atoms = {a for c in conditions for p in c.polys for atom in p.atoms for a in reader.space.base(atom)}
     for atom in sorted(atoms):
-        fold = reader.behind.get(atom)
-        if isinstance(fold, Fold) and fold.op is Op.Add and fold.dtype is index:
-            _learn(reader, Poly.of(atom), fold, path)
+        reduction = reader.behind.get(atom)
+        if isinstance(reduction, Reduction) and reduction.op is Op.Add and reduction.dtype is index:
+            _learn(reader, Poly.of(atom), reduction, path)
 
 
-def _learn(reader: Denotation, total: Poly, fold: Fold, path: Path) -> None:
-    if not are_apart(reader.space, fold.bound):
+def _learn(reader: Denotation, total: Poly, reduction: Reduction, path: Path) -> None:
+    if not are_apart(reader.space, reduction.bound):
         return
-    bound, body, inside = opened(reader, fold, path)
+    bound, body, inside = opened(reader, reduction, path)
     sizes = [size for _, size in bound]
     count = product(sizes)
     found: list[Formula] = []

@@ -3,8 +3,9 @@ Comparisons with maxima
 =======================
 
 No element exceeds the maximum of which it is one: where the greater of two numbers is shown to be the second, the first
-is at most the second. So what a comparison with a maximum says is asked of folds: whether all that the one side joins
-is among what the other does. The integers of a dtype and ``index`` are in a total order; floats, with NaN, are not.
+is at most the second. So what a comparison with a maximum says is asked of reductions: whether all that the one side
+joins is among what the other does. The integers of a dtype and ``index`` are in a total order; floats, with NaN, are
+not.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Apply, Element, Fold, Number
+from soundline.verify.smt.elements.elements import Apply, Element, Number, Reduction
 from soundline.verify.smt.elements.indexing import Path
 from soundline.verify.smt.elements.numbers import maximum
 from soundline.verify.smt.integers.formulas import Formula, negation
@@ -22,7 +23,7 @@ from soundline.verify.smt.integers.polynomials import Poly
 from soundline.verify.smt.reductions.validity import is_valid
 
 Same = Callable[[Element, Element, Path], bool]
-"""Whether two elements with folds are shown to be equal along a path."""
+"""Whether two elements with reductions are shown to be equal along a path."""
 
 _AT_MOST = {
     Op.CmpLe: (0, 1, True),
@@ -73,7 +74,7 @@ def _of_numbers(reader: Denotation, fact: Formula) -> Iterator[tuple[Element, El
 
 
 def _is_maximum(element: Element | None) -> bool:
-    return isinstance(element, Fold) and element.op is Op.Max
+    return isinstance(element, Reduction) and element.op is Op.Max
 
 
 def _joins_to(reader: Denotation, same: Same, small: Element, great: Element, path: Path) -> bool:

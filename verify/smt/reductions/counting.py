@@ -3,8 +3,8 @@ Tests of counts and products
 ============================
 
 A sum of indices that are not negative is positive where one of them is; a product is not zero where none of its factors
-is; and a product of zeros and ones is one where all of them are. So what is asked of such a fold is asked of *any* or
-*all* of its elements, as far as it does not wrap: sums of a dtype only where their number fits.
+is; and a product of zeros and ones is one where all of them are. So what is asked of such a reduction is asked of *any*
+or *all* of its elements, as far as it does not wrap: sums of a dtype only where their number fits.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
+    Reduction,
     Unsupported,
     may_be_invalid,
 )
@@ -49,7 +49,7 @@ _ORDERS = (Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
 
 
 def as_any_or_all(reader: Denotation, condition: Formula, path: Path) -> Formula:
-    """A condition with the tests in it of counts and products as folds of bools."""
+    """A condition with the tests in it of counts and products as reductions of bools."""
     if condition.parts:
         join = conjunction if condition.kind == "and" else disjunction
         return join([as_any_or_all(reader, part, path) for part in condition.parts])
@@ -69,29 +69,29 @@ def as_any_or_all(reader: Denotation, condition: Formula, path: Path) -> Formula
 
 
 def _of_number(reader: Denotation, condition: Formula, path: Path) -> Formula | None:
-    """A condition on one fold of dtype ``index``, if it is one on all or any of its elements."""
+    """A condition on one reduction of dtype ``index``, if it is one on all or any of its elements."""
     atoms = condition.poly.atoms if condition.poly is not None else frozenset[str]()
-    fold = reader.behind.get(next(iter(atoms))) if len(atoms) == 1 else None
-    if not isinstance(fold, Fold) or fold.op is Op.Max or may_be_invalid(fold):
+    reduction = reader.behind.get(next(iter(atoms))) if len(atoms) == 1 else None
+    if not isinstance(reduction, Reduction) or reduction.op is Op.Max or may_be_invalid(reduction):
         return None
     (atom,) = atoms
     total = Poly.of(atom)
-    ones = indicator(reader, fold.body)
-    if fold.op is Op.Mul and ones is not None:
+    ones = indicator(reader, reduction.body)
+    if reduction.op is Op.Mul and ones is not None:
         at_one, at_zero = (mapped(condition, partial(_at, n)) for n in (1, 0))
-        return _chosen(_folded(reader, fold, Op.Mul, ones), at_one, at_zero)
-    if fold.op is Op.Mul:
+        return _chosen(_folded(reader, reduction, Op.Mul, ones), at_one, at_zero)
+    if reduction.op is Op.Mul:
         if condition.kind not in ("eq", "ne") or is_zero(total) not in (condition, negation(condition)):
             return None
-        found = _folded(reader, fold, Op.Mul, negation(_tested(fold.body, is_zero)))
+        found = _folded(reader, reduction, Op.Mul, negation(_tested(reduction.body, is_zero)))
         return found if condition.kind == "ne" else negation(found)
     some = {at_least_zero(total - 1), negation(is_zero(total))}
     if condition not in some and negation(condition) not in some:
         return None
-    _, body, inside = opened(reader, fold, path)
+    _, body, inside = opened(reader, reduction, path)
     if not holds_of(reader, body, inside, at_least_zero):
         return None
-    found = _folded(reader, fold, Op.Max, _tested(fold.body, partial(less, ZERO)))
+    found = _folded(reader, reduction, Op.Max, _tested(reduction.body, partial(less, ZERO)))
     return found if condition in some else negation(found)
 
 
@@ -114,12 +114,12 @@ def _tested(body: Element, test: Callable[[Poly], Formula]) -> Formula:
 
 
 def _of_element(reader: Denotation, element: Element, path: Path) -> Formula | None:
-    """A comparison of a fold of zeros and ones with a number as a condition on all or any of them."""
+    """A comparison of a reduction of zeros and ones with a number as a condition on all or any of them."""
     if not isinstance(element, Apply):
         return None
     if element.op is Op.Cast and element.dtype is bool_:
-        (fold,) = element.operands
-        return _compared(reader, Op.CmpNe, fold, 0, path)
+        (reduction,) = element.operands
+        return _compared(reader, Op.CmpNe, reduction, 0, path)
     if len(element.operands) != 2:
         return None
     (a, b), op = element.operands, element.op
@@ -133,29 +133,33 @@ def _of_element(reader: Denotation, element: Element, path: Path) -> Formula | N
 _TURNED = {Op.CmpLt: Op.CmpGt, Op.CmpLe: Op.CmpGe, Op.CmpGt: Op.CmpLt, Op.CmpGe: Op.CmpLe}
 
 
-def _compared(reader: Denotation, op: Op, fold: Element, number: int, path: Path) -> Formula | None:
-    if not isinstance(fold, Fold) or not fold.dtype.is_int or fold.op not in (Op.Add, Op.Mul):
+def _compared(reader: Denotation, op: Op, reduction: Element, number: int, path: Path) -> Formula | None:
+    if (
+        not isinstance(reduction, Reduction)
+        or not reduction.dtype.is_int
+        or reduction.op not in (Op.Add, Op.Mul)
+    ):
         return None
-    ones = indicator(reader, fold.body)
+    ones = indicator(reader, reduction.body)
     if ones is None:
         return None
     at_zero, at_one, at_most_many = (
-        TRUE if scalar(op, fold.dtype, n, number) else FALSE for n in (0, 1, fold.dtype.max)
+        TRUE if scalar(op, reduction.dtype, n, number) else FALSE for n in (0, 1, reduction.dtype.max)
     )
-    if fold.op is Op.Mul:
-        return _chosen(_folded(reader, fold, Op.Mul, ones), at_one, at_zero)
-    if at_one != at_most_many or (op not in _ORDERS and number != 0) or not _fits(reader, fold, path):
+    if reduction.op is Op.Mul:
+        return _chosen(_folded(reader, reduction, Op.Mul, ones), at_one, at_zero)
+    if at_one != at_most_many or (op not in _ORDERS and number != 0) or not _fits(reader, reduction, path):
         return None
-    return _chosen(_folded(reader, fold, Op.Max, ones), at_one, at_zero)
+    return _chosen(_folded(reader, reduction, Op.Max, ones), at_one, at_zero)
 
 
-def _fits(reader: Denotation, fold: Fold, path: Path) -> bool:
-    """Whether the number of elements of a fold is shown to be a number of its dtype."""
-    if not are_apart(reader.space, fold.bound):
+def _fits(reader: Denotation, reduction: Reduction, path: Path) -> bool:
+    """Whether the number of elements of a reduction is shown to be a number of its dtype."""
+    if not are_apart(reader.space, reduction.bound):
         return False
-    count = product(size for _, size in fold.bound)
-    filled = frozenset(less(ZERO, size) for _, size in fold.bound)
-    return reader.space.shows(path | filled, at_most(count, Poly.of(int(fold.dtype.max))))
+    count = product(size for _, size in reduction.bound)
+    filled = frozenset(less(ZERO, size) for _, size in reduction.bound)
+    return reader.space.shows(path | filled, at_most(count, Poly.of(int(reduction.dtype.max))))
 
 
 def indicator(reader: Denotation, body: Element) -> Formula | None:
@@ -182,6 +186,6 @@ def _chosen(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
     return disjunction((conjunction((condition, then)), conjunction((negation(condition), otherwise))))
 
 
-def _folded(reader: Denotation, fold: Fold, op: Op, condition: Formula) -> Formula:
-    """Whether a condition holds of any element of a fold, or of all."""
-    return reader.bools.formula(Fold(bool_, op, fold.bound, reader.bools.element(condition)))
+def _folded(reader: Denotation, reduction: Reduction, op: Op, condition: Formula) -> Formula:
+    """Whether a condition holds of any element of a reduction, or of all."""
+    return reader.bools.formula(Reduction(bool_, op, reduction.bound, reader.bools.element(condition)))

@@ -2,10 +2,10 @@
 Maxima and alternatives
 =======================
 
-Where a fold joins elements by Max it does not matter how often one occurs. Two maxima are equal where every element of
-the one is among those of the other, and the other way round: each piece has to be covered by pieces of the other side,
-by maps that need no inverse. On bool, Max is *or*: that some element is true. Mul on bool is *and*, the same of what is
-denied.
+Where a reduction joins elements by Max it does not matter how often one occurs. Two maxima are equal where every
+element of the one is among those of the other, and the other way round: each piece has to be covered by pieces of the
+other side, by maps that need no inverse. On bool, Max is *or*: that some element is true. Mul on bool is *and*, the
+same of what is denied.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
+    Reduction,
     Truth,
     Unsupported,
     may_be_invalid,
@@ -61,8 +61,8 @@ class Covers:
         self.space = reader.space
         self.pieces = Pieces(reader, counting=False, signed=False)
         self.maps = Bijections(reader, proves)
-        self.found_folds = False
-        """Whether folds were met in a condition that is taken apart."""
+        self.found_reductions = False
+        """Whether reductions were met in a condition that is taken apart."""
 
     # taking apart -----------------------------------------------------------------------------------------------
 
@@ -70,13 +70,13 @@ class Covers:
         """The pieces of an element."""
         found = list(self._of(element, path))
         if len(found) > MOST_PIECES:
-            raise Unsupported("a fold falls into too many pieces")
+            raise Unsupported("a reduction falls into too many pieces")
         return found
 
     def _of(self, element: Element, path: Path) -> Iterator[Piece]:
         if element.dtype is bool_ and not isinstance(element, Bottom):
             yield from self._true(self.space.reduced(self.reader.bools.formula(element)), path)
-        elif isinstance(element, Fold) and element.op is Op.Max:
+        elif isinstance(element, Reduction) and element.op is Op.Max:
             bound, body, inside = opened(self.reader, element, path)
             yield from (replace(p, bound=bound + p.bound) for p in self.of(body, inside))
         elif isinstance(element, Choice) and not speaks_of_elements(element.condition):
@@ -135,7 +135,7 @@ class Covers:
         if atom in self.reader.maxima:
             return [Piece(factors=(Number(index, p),)) for p in self.reader.maxima[atom]], ONE
         behind = self.reader.behind.get(atom)
-        if isinstance(behind, Choice) or (isinstance(behind, Fold) and behind.op is Op.Max):
+        if isinstance(behind, Choice) or (isinstance(behind, Reduction) and behind.op is Op.Max):
             return self.of(behind, path), ONE
         return None
 
@@ -193,8 +193,8 @@ class Covers:
     def _true_of_element(self, condition: Formula, path: Path) -> Iterator[Piece]:
         holds = condition.kind == "opaque"
         behind = self.reader.bools.elements[condition.name]
-        if isinstance(behind, Fold) and behind.op is (Op.Max if holds else Op.Mul):
-            self.found_folds = True
+        if isinstance(behind, Reduction) and behind.op is (Op.Max if holds else Op.Mul):
+            self.found_reductions = True
             bound, body, inside = opened(self.reader, behind, path)
             formula = self.space.reduced(self.reader.bools.formula(body))
             ways = self._true(formula if holds else negation(formula), inside)
@@ -213,9 +213,9 @@ class Covers:
             for e in (left, right)
         )
         for x, y in ((a, b), (negation(a), negation(b))):
-            self.found_folds = False
+            self.found_reductions = False
             ways = list(self._true(x, path)), list(self._true(y, path))
-            if self.found_folds and self._same(*ways, path):
+            if self.found_reductions and self._same(*ways, path):
                 return True
         return False
 

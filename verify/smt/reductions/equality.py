@@ -1,11 +1,11 @@
 """
-Comparing folds
+Comparing reductions
 ===============
 
-Two elements with folds in them may be equal though their terms differ: where they fold the same elements in another
-order or in another arrangement, where a factor stands inside a fold or outside, where what is neutral was added. Which
-of this is so depends on what the fold's op is at the dtype: a ring's sum, a commutative monoid's product, a maximum, or
-on floats a fold whose order matters.
+Two elements with reductions in them may be equal though their terms differ: where they reduce the same elements in
+another order or in another arrangement, where a factor stands inside a reduction or outside, where what is neutral was
+added. Which of this is so depends on what the reduction's op is at the dtype: a ring's sum, a commutative monoid's
+product, a maximum, or on floats a reduction whose order matters.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from soundline.verify.smt.elements.elements import (
     Apply,
     Choice,
     Element,
-    Fold,
     Number,
+    Reduction,
     Truth,
     Unsupported,
     choice,
@@ -43,35 +43,35 @@ from soundline.verify.smt.reductions.sums import Products, Sums, Terms, is_ring,
 from soundline.verify.verdicts.layers import OF_SIDES
 
 
-class Folds:
-    """Compares elements that contain folds."""
+class Reductions:
+    """Compares elements that contain reductions."""
 
     def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.proves = proves
 
     def same(self, left: Element, right: Element, path: Path, outer: Proves | None = None) -> bool:
-        """Whether two elements are shown to be equal by what their folds are.
+        """Whether two elements are shown to be equal by what their reductions are.
 
-        `outer` shows that what the sides themselves fold is equal, where the elements are those of the sides.
+        `outer` shows that what the sides themselves reduce is equal, where the elements are those of the sides.
         """
-        found = [fold for side in (left, right) for fold in folds_of(self.reader, side)]
-        size = sum(1 + _folds_inside(self.reader, fold) for fold in found)
-        before = self.reader.folds_compared
+        found = [reduction for side in (left, right) for reduction in reductions_of(self.reader, side)]
+        size = sum(1 + _reductions_inside(self.reader, reduction) for reduction in found)
+        before = self.reader.reductions_compared
         if not found or (
             before is not None and size >= before
         ):  # nothing was gained by the comparison around
             return False
         question = (left.key, right.key, path, outer is not None)
         if question not in self.reader.compared:
-            self.reader.folds_compared = size
+            self.reader.reductions_compared = size
             try:
-                ops = {fold.op for fold in found}
+                ops = {reduction.op for reduction in found}
                 self.reader.compared[question] = self._same(left, right, path, ops) or (
                     outer is not None and self._same_outside(left, right, path, ops, outer)
                 )
             finally:
-                self.reader.folds_compared = before
+                self.reader.reductions_compared = before
         return self.reader.compared[question]
 
     def _same(self, left: Element, right: Element, path: Path, ops: set[Op]) -> bool:
@@ -80,10 +80,10 @@ class Folds:
         return self._inside(left, right, ops, path) or self._by_induction(left, right, path)
 
     def _by_induction(self, left: Element, right: Element, path: Path) -> bool:
-        """Whether the elements are equal after any number of places, where a choice is made by what was folded."""
+        """Whether the elements are equal after any number of places, where a choice is made by what was reduced."""
         chosen = [c for side in (left, right) for c in conditions(side)]
         chosen += [side.formula for side in (left, right) if isinstance(side, Truth)]
-        if not any(any(_folds_of_condition(self.reader, c)) for c in chosen):
+        if not any(any(_reductions_of_condition(self.reader, c)) for c in chosen):
             return False
         try:
             return Inductions(self.reader, self.proves).same(left, right, path)
@@ -91,7 +91,7 @@ class Folds:
             return False
 
     def _same_outside(self, left: Element, right: Element, path: Path, ops: set[Op], proves: Proves) -> bool:
-        """The same up to what a licence ignores of the sides, which a fold of floats passes on."""
+        """The same up to what a licence ignores of the sides, which a reduction of floats passes on."""
         if not left.dtype.is_float or self.reader.licences.isdisjoint(OF_SIDES):
             return False
         ways: list[Sums | Covers | Orders] = [Covers(self.reader, proves)] if Op.Max in ops else []
@@ -103,14 +103,14 @@ class Folds:
         return any(self._by(way, left, right, path) for way in ways)
 
     def _inside(self, left: Element, right: Element, ops: set[Op], path: Path) -> bool:
-        """Whether the elements are equal once what is done to folds is done to their elements."""
+        """Whether the elements are equal once what is done to reductions is done to their elements."""
         into = Homomorphisms(self.reader, self.proves)
         lefts, rights = ([*into.moved(side, ops, path), side] for side in (left, right))
         pairs = ((a, b) for a in lefts for b in rights if a is not left or b is not right)
         return any(
             self._by(way, a, b, path)
             for a, b in pairs
-            for way in self._ways(left.dtype, {f.op for s in (a, b) for f in folds_of(self.reader, s)})
+            for way in self._ways(left.dtype, {f.op for s in (a, b) for f in reductions_of(self.reader, s)})
         )
 
     def _ways(self, dtype: DType, ops: set[Op]) -> Iterator[Sums | Covers | Orders]:
@@ -139,11 +139,11 @@ class Folds:
         return found
 
     def simpler(self, element: Element, path: Path) -> Element:
-        """A fold of what is always the same, or of at most one float, as a choice; any other element as it is."""
+        """A reduction of what is always the same, or of at most one float, as a choice; any other element as it is."""
         again = self._repeated(element) or self._as_number(element, path)
         if again is not None:
             return again
-        if not isinstance(element, Fold) or element.op is Op.Max or not element.dtype.is_float:
+        if not isinstance(element, Reduction) or element.op is Op.Max or not element.dtype.is_float:
             return element
         orders = Orders(self.reader, element.op, self.proves)
         return (
@@ -155,7 +155,7 @@ class Folds:
 
     def _as_number(self, element: Element, path: Path) -> Element | None:
         """The maximum of some indices cast to a dtype in which all of them fit: their maximum, cast; else None."""
-        if not isinstance(element, Fold) or element.op is not Op.Max or not element.dtype.is_int:
+        if not isinstance(element, Reduction) or element.op is not Op.Max or not element.dtype.is_int:
             return None
         body, space = element.body, self.reader.space
         if not isinstance(body, Apply) or body.op is not Op.Cast or body.operands[0].dtype is not index:
@@ -170,15 +170,15 @@ class Folds:
         if not space.shows(inside, conjunction(ends)):
             return None
         self.reader.by_law = True
-        greatest = self.reader.number(Fold(index, Op.Max, element.bound, body.operands[0]))
+        greatest = self.reader.number(Reduction(index, Op.Max, element.bound, body.operands[0]))
         return self.reader.operation(Op.Cast, element.dtype, (Number(index, greatest),))
 
     def _repeated(self, element: Element) -> Element | None:
-        """A fold of one known element over and over that joins with itself to itself; None for any other.
+        """A reduction of one known element over and over that joins with itself to itself; None for any other.
 
         The product of any zeros is zero, if there are any; the sum of any number of +0.0, none included, is +0.0.
         """
-        if not isinstance(element, Fold) or known(element.body) is None:
+        if not isinstance(element, Reduction) or known(element.body) is None:
             return None
         nothing = identity(element.op, element.dtype)
         if isinstance(nothing, Invalid) or not are_apart(self.reader.space, element.bound):
@@ -189,33 +189,33 @@ class Folds:
         return choice(is_filled(element.bound), element.body, constant(element.dtype, nothing))
 
 
-def folds_of(reader: Denotation, element: Element) -> Iterator[Fold]:
-    """The folds in an element, not those inside folds."""
+def reductions_of(reader: Denotation, element: Element) -> Iterator[Reduction]:
+    """The reductions in an element, not those inside reductions."""
     match element:
-        case Fold():
+        case Reduction():
             yield element
         case Apply():
             for operand in element.operands:
-                yield from folds_of(reader, operand)
+                yield from reductions_of(reader, operand)
         case Choice():
-            yield from _folds_of_condition(reader, element.condition)
-            yield from folds_of(reader, element.then)
-            yield from folds_of(reader, element.otherwise)
+            yield from _reductions_of_condition(reader, element.condition)
+            yield from reductions_of(reader, element.then)
+            yield from reductions_of(reader, element.otherwise)
         case Truth():
-            yield from _folds_of_condition(reader, element.formula)
+            yield from _reductions_of_condition(reader, element.formula)
         case Number():
             for atom in sorted(element.poly.atoms):
                 if atom in reader.behind:
-                    yield from folds_of(reader, reader.behind[atom])
+                    yield from reductions_of(reader, reader.behind[atom])
 
 
-def _folds_inside(reader: Denotation, fold: Fold) -> int:
-    """How many folds the body of a fold contains."""
-    return sum(1 + _folds_inside(reader, inner) for inner in folds_of(reader, fold.body))
+def _reductions_inside(reader: Denotation, reduction: Reduction) -> int:
+    """How many reductions the body of a reduction contains."""
+    return sum(1 + _reductions_inside(reader, inner) for inner in reductions_of(reader, reduction.body))
 
 
-def _folds_of_condition(reader: Denotation, condition: Formula) -> Iterator[Fold]:
+def _reductions_of_condition(reader: Denotation, condition: Formula) -> Iterator[Reduction]:
     if condition.name in reader.bools.elements:
-        yield from folds_of(reader, reader.bools.elements[condition.name])
+        yield from reductions_of(reader, reader.bools.elements[condition.name])
     for part in condition.parts:
-        yield from _folds_of_condition(reader, part)
+        yield from _reductions_of_condition(reader, part)

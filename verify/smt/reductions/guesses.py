@@ -2,9 +2,9 @@
 Guesses of bijections
 =====================
 
-Two pieces of folds may have elements in common where their bodies read one input at one position: that makes equations
-between the indices of the one and those of the other. Solved for the indices of either side they are a candidate for
-a map, and no more than that: whether it maps, and whether the elements are equal, is proved elsewhere.
+Two pieces of reductions may have elements in common where their bodies read one input at one position: that makes
+equations between the indices of the one and those of the other. Solved for the indices of either side they are a
+candidate for a map, and no more than that: whether it maps, and whether the elements are equal, is proved elsewhere.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from soundline.verify.smt.elements.elements import (
     Bottom,
     Choice,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
     reads,
 )
@@ -72,9 +72,9 @@ def _equations(reader: Denotation, a: Element, b: Element) -> Iterator[list[Poly
             own = _of_conditions(reader, a.condition, b.condition)
             for found in _of_operands(reader, (a.then, a.otherwise), (b.then, b.otherwise)):
                 yield own + found
-        case Fold(), Fold():
+        case Reduction(), Reduction():
             if (a.op, len(a.bound)) == (b.op, len(b.bound)):
-                yield from _of_folds(reader, a, b)
+                yield from _of_reductions(reader, a, b)
         case _:
             if a == b:
                 yield []
@@ -108,7 +108,7 @@ def _of_operands(reader: Denotation, a: Sequence[Element], b: Sequence[Element])
         yield [poly for way in chosen for poly in way]
 
 
-def _of_folds(reader: Denotation, a: Fold, b: Fold) -> Iterator[list[Poly]]:
+def _of_reductions(reader: Denotation, a: Reduction, b: Reduction) -> Iterator[list[Poly]]:
     """Of the bodies; what speaks of the indices inside says nothing of those outside."""
     (first, x, _), (second, y, _) = opened(reader, a, frozenset()), opened(reader, b, frozenset())
     inner = {name for name, _ in (*first, *second)}

@@ -1,12 +1,12 @@
 """
-Ops that go into folds
+Ops that go into reductions
 ======================
 
-What is done to a fold can be done to each of its elements instead where it is a homomorphism: h(a ⊕ b) = h(a) ⊗ h(b)
-for all a and b makes h(a ⊕ b ⊕ …) = h(a) ⊗ h(b) ⊗ …, in whatever order. Whether it is one is a question about two
+What is done to a reduction can be done to each of its elements instead where it is a homomorphism: h(a ⊕ b) = h(a) ⊗
+h(b) for all a and b makes h(a ⊕ b ⊕ …) = h(a) ⊗ h(b) ⊗ …, in whatever order. Whether it is one is a question about two
 scalars, which the court answers by the laws of the dtype: a cast of a maximum, a scaled maximum, 2 to the power of a
-sum, the negation of *any*. Where the fold may be empty, h must take the value of the empty fold to that of the other:
-maximum(max of nothing, c) is c, but the maximum of nothing is -∞, also where floats stand for real numbers.
+sum, the negation of *any*. Where the reduction may be empty, h must take the value of the empty reduction to that of
+the other: maximum(max of nothing, c) is c, but the maximum of nothing is -∞, also where floats stand for real numbers.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from soundline.verify.smt.elements.elements import (
     Apply,
     Choice,
     Element,
-    Fold,
     Read,
+    Reduction,
     Unsupported,
     constant,
 )
@@ -37,17 +37,17 @@ OPS = (Op.Add, Op.Max, Op.Mul)
 
 
 class Homomorphisms:
-    """Moves what is done to a fold to its elements."""
+    """Moves what is done to a reduction to its elements."""
 
     def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
         self.proves = proves
 
-    def moved(self, element: Element, ops: set[Op], path: Path) -> Iterator[Fold]:
-        """An element with one fold in it as a fold by one of these ops."""
+    def moved(self, element: Element, ops: set[Op], path: Path) -> Iterator[Reduction]:
+        """An element with one reduction in it as a reduction by one of these ops."""
         if not isinstance(element, Apply):
             return
-        inner = _only_fold(element)
+        inner = _only_reduction(element)
         if inner is None or index in (inner.dtype, element.dtype):
             return
         for op in OPS:
@@ -57,10 +57,10 @@ class Homomorphisms:
                 and self._holds(element, inner, op, path)
             ):
                 self.reader.by_law = True
-                yield Fold(element.dtype, op, inner.bound, _with(element, inner, inner.body))
+                yield Reduction(element.dtype, op, inner.bound, _with(element, inner, inner.body))
 
-    def _holds(self, element: Apply, inner: Fold, op: Op, path: Path) -> bool:
-        """Whether what is done to the fold is a homomorphism from its op to another."""
+    def _holds(self, element: Apply, inner: Reduction, op: Op, path: Path) -> bool:
+        """Whether what is done to the reduction is a homomorphism from its op to another."""
         a, b = (Read(inner.dtype, f"{name} of {inner.key}", (), ()) for name in ("first", "second"))
         joined = self._op(inner.op, inner.dtype, a, b)
         outside = self._op(op, element.dtype, _with(element, inner, a), _with(element, inner, b))
@@ -83,7 +83,7 @@ class Homomorphisms:
         return self.reader.operation(op, dtype, (a, b))
 
 
-def _rounds_integers(element: Apply, inner: Fold) -> bool:
+def _rounds_integers(element: Apply, inner: Reduction) -> bool:
     """Whether an element is a cast of integers to floats with infinities: to round keeps what is greater."""
     return (
         element.op is Op.Cast
@@ -93,18 +93,18 @@ def _rounds_integers(element: Apply, inner: Fold) -> bool:
     )
 
 
-def _only_fold(element: Element) -> Fold | None:
-    """The one fold in an element of ops; None where there are none or several, or choices."""
-    found: dict[str, Fold] = {}
+def _only_reduction(element: Element) -> Reduction | None:
+    """The one reduction in an element of ops; None where there are none or several, or choices."""
+    found: dict[str, Reduction] = {}
 
     def look(part: Element) -> None:
-        if isinstance(part, Fold):
+        if isinstance(part, Reduction):
             found[part.key] = part
         elif isinstance(part, Apply):
             for operand in part.operands:
                 look(operand)
         elif isinstance(part, Choice):
-            raise Unsupported("a choice beside a fold")
+            raise Unsupported("a choice beside a reduction")
 
     try:
         look(element)
@@ -113,10 +113,10 @@ def _only_fold(element: Element) -> Fold | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def _with(element: Element, fold: Fold, value: Element) -> Element:
-    """An element with a value in the place of the fold."""
-    if element == fold:
+def _with(element: Element, reduction: Reduction, value: Element) -> Element:
+    """An element with a value in the place of the reduction."""
+    if element == reduction:
         return value
     if isinstance(element, Apply):
-        return replace(element, operands=tuple(_with(o, fold, value) for o in element.operands))
+        return replace(element, operands=tuple(_with(o, reduction, value) for o in element.operands))
     return element

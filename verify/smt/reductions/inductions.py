@@ -1,14 +1,14 @@
 """
-Folds by induction
+Reductions by induction
 ==================
 
-Folds over the same indices run through the same places, one after the other. So what is said of their values may be
-shown of every beginning of the run: of the first place alone; and of one place more, where it holds of what was folded
-before, whatever that was. That is how rules are proved whose condition is itself a fold: *if the sum of these is zero,
-the sum of those is …*, where the condition tells something of every element that is folded.
+Reductions over the same indices run through the same places, one after the other. So what is said of their values may
+be shown of every beginning of the run: of the first place alone; and of one place more, where it holds of what was
+reduced before, whatever that was. That is how rules are proved whose condition is itself a reduction: *if the sum of
+these is zero, the sum of those is …*, where the condition tells something of every element that is reduced.
 
-What was folded before stands for itself: an unknown of the dtype. That it met what is to be shown is made use of in the
-simplest way: where one side is a fold, its unknown is what the other side says that it was.
+What was reduced before stands for itself: an unknown of the dtype. That it met what is to be shown is made use of in
+the simplest way: where one side is a reduction, its unknown is what the other side says that it was.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
     Read,
+    Reduction,
     Truth,
     Unsupported,
     choice,
@@ -45,15 +45,15 @@ from soundline.verify.smt.reductions.pieces import Bound, opened
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Folds that run side by side: what each takes at one place, and where these places are."""
+    """Reductions that run side by side: what each takes at one place, and where these places are."""
 
     bound: Bound
-    bodies: Mapping[Fold, Element]
+    bodies: Mapping[Reduction, Element]
     inside: Path
 
 
 class Inductions:
-    """Compares elements whose folds run side by side."""
+    """Compares elements whose reductions run side by side."""
 
     def __init__(self, reader: Denotation, proves: Proves) -> None:
         self.reader = reader
@@ -61,8 +61,8 @@ class Inductions:
 
     def same(self, left: Element, right: Element, path: Path) -> bool:
         """Whether two elements are shown to be equal after any number of elements."""
-        folds = [*dict.fromkeys((*self._folds(left), *self._folds(right)))]
-        run = self._run(folds, path)
+        reductions = [*dict.fromkeys((*self._reductions(left), *self._reductions(right)))]
+        run = self._run(reductions, path)
         if run is None:
             return False
         shown = self._of_none(left, right, run, path) and self._of_one(left, right, run, path)
@@ -70,44 +70,44 @@ class Inductions:
 
     # taking apart -----------------------------------------------------------------------------------------------
 
-    def _folds(self, element: Element) -> list[Fold]:
-        """The folds in an element and in its conditions; not those inside folds."""
+    def _reductions(self, element: Element) -> list[Reduction]:
+        """The reductions in an element and in its conditions; not those inside reductions."""
         match element:
-            case Fold():
+            case Reduction():
                 return [element]
             case Apply():
-                return [f for o in element.operands for f in self._folds(o)]
+                return [f for o in element.operands for f in self._reductions(o)]
             case Choice():
-                found = self._folds_of_condition(element.condition)
-                return [*found, *self._folds(element.then), *self._folds(element.otherwise)]
+                found = self._reductions_of_condition(element.condition)
+                return [*found, *self._reductions(element.then), *self._reductions(element.otherwise)]
             case Truth():
-                return self._folds_of_condition(element.formula)
+                return self._reductions_of_condition(element.formula)
             case Number():
                 behind = (self.reader.behind[a] for a in element.poly.atoms if a in self.reader.behind)
-                if any(self._folds(b) for b in behind):
-                    raise Unsupported("an index that is folded has no value of its own here")
+                if any(self._reductions(b) for b in behind):
+                    raise Unsupported("an index that is reduced has no value of its own here")
         return []
 
-    def _folds_of_condition(self, condition: Formula) -> list[Fold]:
-        own = self._folds(self.reader.bools.elements[condition.name]) if condition.name else []
+    def _reductions_of_condition(self, condition: Formula) -> list[Reduction]:
+        own = self._reductions(self.reader.bools.elements[condition.name]) if condition.name else []
         for poly in condition.polys:
-            own += self._folds(Number(index, poly))
-        return [*own, *(f for part in condition.parts for f in self._folds_of_condition(part))]
+            own += self._reductions(Number(index, poly))
+        return [*own, *(f for part in condition.parts for f in self._reductions_of_condition(part))]
 
-    def _run(self, folds: list[Fold], path: Path) -> SideBySide | None:
-        """The folds side by side; None where they run over different indices, or meet what may be invalid."""
-        if len(folds) < 2 or any(f.dtype is index or may_be_invalid(f) for f in folds):
+    def _run(self, reductions: list[Reduction], path: Path) -> SideBySide | None:
+        """The reductions side by side; None where they run over different indices, or meet what may be invalid."""
+        if len(reductions) < 2 or any(f.dtype is index or may_be_invalid(f) for f in reductions):
             return None
-        first, *others = folds
+        first, *others = reductions
         bound, body, inside = opened(self.reader, first, path)
         if not are_apart(self.reader.space, first.bound):
             return None
         bodies = {first: body}
-        for fold in others:
-            if [size for _, size in fold.bound] != [size for _, size in first.bound]:
+        for reduction in others:
+            if [size for _, size in reduction.bound] != [size for _, size in first.bound]:
                 return None
-            names = {old: Poly.of(new) for (old, _), (new, _) in zip(fold.bound, bound, strict=True)}
-            bodies[fold] = Replacement(self.reader, names).element(fold.body, inside)
+            names = {old: Poly.of(new) for (old, _), (new, _) in zip(reduction.bound, bound, strict=True)}
+            bodies[reduction] = Replacement(self.reader, names).element(reduction.body, inside)
         return SideBySide(bound, bodies, inside)
 
     # showing ----------------------------------------------------------------------------------------------------
@@ -117,12 +117,12 @@ class Inductions:
         filled = is_filled(run.bound)
         if self.reader.space.shows(path, filled):
             return True
-        empty: dict[Fold, Element] = {}
-        for fold in run.bodies:
-            nothing = identity(fold.op, fold.dtype)
+        empty: dict[Reduction, Element] = {}
+        for reduction in run.bodies:
+            nothing = identity(reduction.op, reduction.dtype)
             if isinstance(nothing, Invalid):
                 return False
-            empty[fold] = constant(fold.dtype, nothing)
+            empty[reduction] = constant(reduction.dtype, nothing)
         self.reader.by_law = True
         empty_path = path.union(conjuncts(negation(filled)))
         return self._equal(left, right, empty, empty_path)
@@ -130,34 +130,34 @@ class Inductions:
     def _of_one(self, left: Element, right: Element, run: SideBySide, path: Path) -> bool:
         """Of the first place alone, at which every index is 0."""
         first = Replacement(self.reader, {name: ZERO for name, _ in run.bound})
-        values = {fold: first.element(body, run.inside) for fold, body in run.bodies.items()}
+        values = {reduction: first.element(body, run.inside) for reduction, body in run.bodies.items()}
         return self._equal(left, right, values, path | {is_filled(run.bound)})
 
     def _of_one_more(self, left: Element, right: Element, run: SideBySide) -> bool:
         """Of one element more than it holds of."""
-        before: dict[Fold, Element] = {fold: self._unknown(fold) for fold in run.bodies}
+        before: dict[Reduction, Element] = {reduction: self._unknown(reduction) for reduction in run.bodies}
         for side, other in ((left, right), (right, left)):
-            if isinstance(side, Fold):
+            if isinstance(side, Reduction):
                 told = self._with(other, before, run.inside)
                 return self._follows(left, right, run, before, side, told, run.inside)
         return self._step(left, right, run, before, run.inside)
 
-    def _unknown(self, fold: Fold) -> Element:
+    def _unknown(self, reduction: Reduction) -> Element:
         """A value that nothing else has a name for: a proof inside a proof has unknowns of its own."""
         self.reader.opened += 1
-        return Read(fold.dtype, f"~so far {self.reader.opened}", (), ())
+        return Read(reduction.dtype, f"~so far {self.reader.opened}", (), ())
 
     def _follows(
         self,
         left: Element,
         right: Element,
         run: SideBySide,
-        before: Mapping[Fold, Element],
-        side: Fold,
+        before: Mapping[Reduction, Element],
+        side: Reduction,
         told: Element,
         path: Path,
     ) -> bool:
-        """The same where a fold was what the other side says of it, in each case of that."""
+        """The same where a reduction was what the other side says of it, in each case of that."""
         if isinstance(told, Truth):
             told = Choice(bool_, told.formula, Constant(bool_, True), Constant(bool_, False))
         if isinstance(told, Choice):
@@ -179,25 +179,30 @@ class Inductions:
         return element == unknown
 
     def _step(
-        self, left: Element, right: Element, run: SideBySide, before: Mapping[Fold, Element], path: Path
+        self, left: Element, right: Element, run: SideBySide, before: Mapping[Reduction, Element], path: Path
     ) -> bool:
-        after = {fold: self._joined(fold, before[fold], body) for fold, body in run.bodies.items()}
+        after = {
+            reduction: self._joined(reduction, before[reduction], body)
+            for reduction, body in run.bodies.items()
+        }
         return self._equal(left, right, after, path)
 
-    def _joined(self, fold: Fold, before: Element, body: Element) -> Element:
-        if fold.dtype is bool_:
-            return self.reader.bools.element(self.reader.bools.formula(Apply(bool_, fold.op, (before, body))))
-        return self.reader.operation(fold.op, fold.dtype, (before, body))
+    def _joined(self, reduction: Reduction, before: Element, body: Element) -> Element:
+        if reduction.dtype is bool_:
+            return self.reader.bools.element(
+                self.reader.bools.formula(Apply(bool_, reduction.op, (before, body)))
+            )
+        return self.reader.operation(reduction.op, reduction.dtype, (before, body))
 
-    def _equal(self, left: Element, right: Element, values: Mapping[Fold, Element], path: Path) -> bool:
+    def _equal(self, left: Element, right: Element, values: Mapping[Reduction, Element], path: Path) -> bool:
         return self.proves(self._with(left, values, path), self._with(right, values, path), path)
 
     # replacing --------------------------------------------------------------------------------------------------
 
-    def _with(self, element: Element, values: Mapping[Fold, Element], path: Path) -> Element:
-        """An element with values for its folds."""
+    def _with(self, element: Element, values: Mapping[Reduction, Element], path: Path) -> Element:
+        """An element with values for its reductions."""
         match element:
-            case Fold():
+            case Reduction():
                 return values[element]
             case Apply():
                 operands = tuple(self._with(o, values, path) for o in element.operands)
@@ -210,7 +215,7 @@ class Inductions:
                 return self.reader.bools.element(self._condition(element.formula, values, path))
         return element
 
-    def _condition(self, condition: Formula, values: Mapping[Fold, Element], path: Path) -> Formula:
+    def _condition(self, condition: Formula, values: Mapping[Reduction, Element], path: Path) -> Formula:
         if condition.name:
             element = self._with(self.reader.bools.elements[condition.name], values, path)
             found = self.reader.bools.formula(self._apart(element))

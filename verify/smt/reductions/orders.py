@@ -1,12 +1,12 @@
 """
-Folds in order
+Reductions in order
 ==============
 
-Without a licence, Add and Mul on floats are neither associative nor is every zero neutral: a fold is the ascending fold
-that starts at its first element, so two folds are equal only if they run through equal elements in the same order, and
-nested folds are not joined. What may be left out is what the law of the scalars lets out: -0.0 where floats are added
-(not +0.0, since -0.0 + 0.0 = 0.0), and 1.0 where they are multiplied. The sum of nothing is +0.0 but that of several
--0.0 is -0.0, so what is left out must not be all there is on one side alone.
+Without a licence, Add and Mul on floats are neither associative nor is every zero neutral: a reduction is the ascending
+reduction that starts at its first element, so two reductions are equal only if they run through equal elements in the
+same order, and nested reductions are not joined. What may be left out is what the law of the scalars lets out: -0.0
+where floats are added (not +0.0, since -0.0 + 0.0 = 0.0), and 1.0 where they are multiplied. The sum of nothing is +0.0
+but that of several -0.0 is -0.0, so what is left out must not be all there is on one side alone.
 
 Where the sign of a zero does not matter in the end, every zero is neutral in a sum, and what is left out may be all
 there is: partial sums that differ in the sign of a zero alone do so after each further summand.
@@ -21,7 +21,15 @@ from itertools import product
 from soundline.spec.dtypes import same_value
 from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Fold, choice, constant
+from soundline.verify.smt.elements.elements import (
+    Apply,
+    Choice,
+    Constant,
+    Element,
+    Reduction,
+    choice,
+    constant,
+)
 from soundline.verify.smt.elements.indexing import Path, Space
 from soundline.verify.smt.elements.substitution import Replacement, within
 from soundline.verify.smt.integers.formulas import (
@@ -41,18 +49,18 @@ from soundline.verify.smt.reductions.sums import speaks_of_elements
 from soundline.verify.smt.reductions.zeros import chosen_outside, is_never_below_zero, is_plain_zero
 
 NEUTRAL = {Op.Add: -0.0, Op.Mul: 1.0}
-"""What may be left out of a fold of floats, exactly."""
+"""What may be left out of a reduction of floats, exactly."""
 
 MOST_UNROLLED = 8
-"""Up to how many elements a fold of known length is written out."""
+"""Up to how many elements a reduction of known length is written out."""
 
 OF_NOTHING = {Op.Add: 0.0, Op.Mul: 1.0}
-"""The fold of nothing."""
+"""The reduction of nothing."""
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """A fold as the elements that it runs through: one piece, and the indices it had before some were left out."""
+    """A reduction as the elements that it runs through: one piece, and the indices it had before some were left out."""
 
     piece: Piece
     whole: Bound
@@ -63,7 +71,7 @@ class Sequence:
 
 
 class Orders:
-    """Compares folds of floats, exactly."""
+    """Compares reductions of floats, exactly."""
 
     def __init__(self, reader: Denotation, op: Op, proves: Proves, *, signed: bool = True) -> None:
         self.reader = reader
@@ -77,15 +85,15 @@ class Orders:
 
     # taking apart -----------------------------------------------------------------------------------------------
 
-    def of(self, fold: Element, path: Path, *, zeros: bool = False, unnoticed: bool = False) -> Sequence:
-        """The elements that a fold runs through; what is no fold of this op is one element.
+    def of(self, reduction: Element, path: Path, *, zeros: bool = False, unnoticed: bool = False) -> Sequence:
+        """The elements that a reduction runs through; what is no reduction of this op is one element.
 
         `zeros`: +0.0 is left out, which a sum notices, and not what is neutral. `unnoticed`: it is left out where a
         sum does not notice it.
         """
-        if not isinstance(fold, Fold) or fold.op is not self.op:
-            return Sequence(Piece(factors=(fold,)), (), thinned=False)
-        bound, body, inside = opened(self.reader, fold, path)
+        if not isinstance(reduction, Reduction) or reduction.op is not self.op:
+            return Sequence(Piece(factors=(reduction,)), (), thinned=False)
+        bound, body, inside = opened(self.reader, reduction, path)
         if unnoticed and (found := self._without_unnoticed(bound, body, path)) is not None:
             return found
         conditions: list[Formula] = []
@@ -139,10 +147,10 @@ class Orders:
             piece = found
 
     def single(self, element: Element, path: Path) -> Element | None:
-        """A fold of at most one element as a choice; None where there may be more."""
+        """A reduction of at most one element as a choice; None where there may be more."""
         sequence = self.of(element, path)
         piece = sequence.piece
-        if not isinstance(element, Fold) or piece.bound or not are_apart(self.space, sequence.whole):
+        if not isinstance(element, Reduction) or piece.bound or not are_apart(self.space, sequence.whole):
             return None
         self.reader.by_law = True
         nothing, neutral = (constant(element.dtype, of[self.op]) for of in (OF_NOTHING, NEUTRAL))
@@ -156,7 +164,7 @@ class Orders:
         If there is a zero at all, before the element or after it, the sum is the element + 0.0: the sum of zeros is
         +0.0, and what +0.0 was added to once does not change when it is added again.
         """
-        if self.op is not Op.Add or not isinstance(element, Fold) or len(element.bound) != 1:
+        if self.op is not Op.Add or not isinstance(element, Reduction) or len(element.bound) != 1:
             return None
         sequence = self.of(element, path, zeros=True)
         piece = sequence.piece
@@ -170,8 +178,8 @@ class Orders:
         return choice(guard, choice(self.space.reduced(less(ONE, size)), joined, alone), zero)
 
     def unrolled(self, element: Element, path: Path) -> Element | None:
-        """A fold of a few elements, whose number is known, written out; None for any other."""
-        if not isinstance(element, Fold) or element.op is not self.op:
+        """A reduction of a few elements, whose number is known, written out; None for any other."""
+        if not isinstance(element, Reduction) or element.op is not self.op:
             return None
         counts = [size.constant for _, size in element.bound]
         if any(n is None for n in counts) or math.prod(n or 0 for n in counts) > MOST_UNROLLED:
@@ -196,7 +204,7 @@ class Orders:
         return self._run_alike(a, b, path)
 
     def _run_alike(self, a: Sequence, b: Sequence, path: Path) -> bool:
-        """Whether two folds run through equal elements in one order."""
+        """Whether two reductions run through equal elements in one order."""
         images = self.maps.common(a.piece, b.piece, path)
         if images is None or not all(
             self._is_whole(p, i, path) for p, i in zip((a.piece, b.piece), images, strict=True)
@@ -205,13 +213,15 @@ class Orders:
         return self._keeps_order(a.piece, b.piece, images[0], path) and self._as_empty(a, b, path)
 
     def _same_with_last(self, left: Element, right: Element, path: Path) -> bool:
-        """Whether one side is a fold, and the other the fold of all but the last element, joined with the last."""
+        """Whether one side is a reduction, and the other the reduction of all but the last element, joined with the
+        last.
+        """
         for whole, parts in ((left, right), (right, left)):
-            if not isinstance(whole, Fold) or not isinstance(parts, Apply) or parts.op is not self.op:
+            if not isinstance(whole, Reduction) or not isinstance(parts, Apply) or parts.op is not self.op:
                 continue
             split = self._without_last(whole, path)
             for rest, last in (parts.operands, parts.operands[::-1]) if split is not None else ():
-                if split is None or not isinstance(rest, Fold):
+                if split is None or not isinstance(rest, Reduction):
                     continue
                 pairs = ((split[0], rest), (split[1], last))
                 (a, b), (x, y) = pairs if whole is left else [p[::-1] for p in pairs]
@@ -229,7 +239,11 @@ class Orders:
                 continue
             rest = self._without_zeros(whole, path)
             for zero, other in (parts.operands, parts.operands[::-1]) if rest is not None else ():
-                if rest is None or not isinstance(other, Fold) or not self._is_left_out(zero, zeros=True):
+                if (
+                    rest is None
+                    or not isinstance(other, Reduction)
+                    or not self._is_left_out(zero, zeros=True)
+                ):
                     continue
                 a, b = (rest, other) if whole is left else (other, rest)
                 if self.same(a, b, path):
@@ -238,7 +252,7 @@ class Orders:
 
     def _without_zeros(self, whole: Element, path: Path) -> Element | None:
         """A sum with -0.0 for the +0.0 that a gate leaves, if the first or the last element is one; else None."""
-        if not isinstance(whole, Fold) or whole.op is not Op.Add or len(whole.bound) != 1:
+        if not isinstance(whole, Reduction) or whole.op is not Op.Add or len(whole.bound) != 1:
             return None
         body, ((name, size),) = whole.body, whole.bound
         if not isinstance(body, Choice) or speaks_of_elements(body.condition):
@@ -252,22 +266,24 @@ class Orders:
         if not any(self._fails_at(at, passes, name, size, path) for at in (ZERO, size - 1)):
             return None
         neutral = constant(whole.dtype, NEUTRAL[Op.Add])
-        return Fold(whole.dtype, whole.op, whole.bound, choice(passes, element, neutral))
+        return Reduction(whole.dtype, whole.op, whole.bound, choice(passes, element, neutral))
 
     def _fails_at(self, at: Poly, passes: Formula, name: str, size: Poly, path: Path) -> bool:
         """Whether an element is there and fails a gate."""
         there = Replacement(self.reader, {name: self.space.equations.reduce(at)}).condition(passes, path)
         return self.space.shows(path, conjunction((less(ZERO, size), negation(there))))
 
-    def _without_last(self, fold: Fold, path: Path) -> tuple[Element, Element] | None:
-        """A fold without its last element, and that; something must be left, since 0.0 + -0.0 is no -0.0."""
-        if fold.op is not self.op or len(fold.bound) != 1:
+    def _without_last(self, reduction: Reduction, path: Path) -> tuple[Element, Element] | None:
+        """A reduction without its last element, and that; something must be left, since 0.0 + -0.0 is no -0.0."""
+        if reduction.op is not self.op or len(reduction.bound) != 1:
             return None
-        ((name, size),) = fold.bound
+        ((name, size),) = reduction.bound
         if not self.space.shows(path, less(ONE, size)):
             return None
-        last = Replacement(self.reader, {name: size - 1}).element(fold.body, path)
-        return Fold(fold.dtype, fold.op, ((name, self.space.equations.reduce(size - 1)),), fold.body), last
+        last = Replacement(self.reader, {name: size - 1}).element(reduction.body, path)
+        return Reduction(
+            reduction.dtype, reduction.op, ((name, self.space.equations.reduce(size - 1)),), reduction.body
+        ), last
 
     def _is_whole(self, piece: Piece, image: Image, path: Path) -> bool:
         """Whether a map takes every element of a piece to one of the other."""

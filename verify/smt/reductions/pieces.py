@@ -1,11 +1,11 @@
 """
-Pieces of folds
+Pieces of reductions
 ===============
 
-A fold, or several that are joined, as a collection of *pieces*: an element for every value of some indices under some
-conditions. Two collections with the same elements, each as often, have the same value in every commutative monoid. How
-an element is taken apart depends on the monoid, and stands elsewhere; here is what every piece can undergo: an index
-that an equation fixes goes away, and an index on which nothing depends leaves a count.
+A reduction, or several that are joined, as a collection of *pieces*: an element for every value of some indices under
+some conditions. Two collections with the same elements, each as often, have the same value in every commutative monoid.
+How an element is taken apart depends on the monoid, and stands elsewhere; here is what every piece can undergo: an
+index that an equation fixes goes away, and an index on which nothing depends leaves a count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from itertools import product as combinations
 
 from soundline.spec.dtypes import bool_
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Choice, Element, Fold, Unsupported, atoms, may_be_invalid
+from soundline.verify.smt.elements.elements import (
+    Choice,
+    Element,
+    Reduction,
+    Unsupported,
+    atoms,
+    may_be_invalid,
+)
 from soundline.verify.smt.elements.indexing import Index, Path
 from soundline.verify.smt.elements.numbers import quotient
 from soundline.verify.smt.elements.substitution import Replacement, within
@@ -36,7 +43,7 @@ from soundline.verify.smt.integers.formulas import (
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly, product
 
 MOST_PIECES = 64
-"""How many pieces a fold may fall into before it is given up."""
+"""How many pieces a reduction may fall into before it is given up."""
 
 Bound = tuple[tuple[str, Poly], ...]
 """Indices with their sizes; a size may depend on the indices before it."""
@@ -80,11 +87,11 @@ def _is_indicator(factor: Element) -> bool:
     return factor.dtype is bool_
 
 
-def opened(reader: Denotation, fold: Fold, path: Path) -> tuple[Bound, Element, Path]:
-    """The indices of a fold under names of their own, its body, and the path inside."""
+def opened(reader: Denotation, reduction: Reduction, path: Path) -> tuple[Bound, Element, Path]:
+    """The indices of a reduction under names of their own, its body, and the path inside."""
     bound: list[tuple[str, Poly]] = []
     values: dict[str, Poly] = {}
-    for atom, size in fold.bound:
+    for atom, size in reduction.bound:
         reader.opened += 1
         name = f"~{reader.opened}"
         bound.append((name, Replacement(reader, values).poly(size, path)))
@@ -92,7 +99,7 @@ def opened(reader: Denotation, fold: Fold, path: Path) -> tuple[Bound, Element, 
     inside = path | within(tuple(bound))
     for _, size in bound:
         reader.space.learn(inside, less(ZERO, size))
-    return tuple(bound), Replacement(reader, values).element(fold.body, inside), inside
+    return tuple(bound), Replacement(reader, values).element(reduction.body, inside), inside
 
 
 class Pieces:
@@ -145,7 +152,7 @@ class Pieces:
         )
 
     def apart(self, piece: Piece, other: Piece, path: Path) -> Piece:
-        """The piece with names of its own for the indices that both have: they were opened in one fold."""
+        """The piece with names of its own for the indices that both have: they were opened in one reduction."""
         taken = {name for name, _ in other.bound}
         bound: list[tuple[str, Poly]] = []
         values: dict[str, Poly] = {}
@@ -167,7 +174,7 @@ class Pieces:
         pending = [piece]
         while pending:
             if len(pending) + len(done) > MOST_PIECES:
-                raise Unsupported("a fold falls into too many pieces")
+                raise Unsupported("a reduction falls into too many pieces")
             step = self._step(self._trimmed(pending.pop(0), path), path)
             pending = [*step[1], *pending]
             done += step[0]
@@ -303,7 +310,7 @@ class Pieces:
             else:
                 pending = [*self._cases(piece, atom, path), *pending]
             if len(pending) + len(done) > MOST_PIECES:
-                raise Unsupported("a fold falls into too many pieces")
+                raise Unsupported("a reduction falls into too many pieces")
         return done
 
     def _chosen(self, piece: Piece) -> str | None:

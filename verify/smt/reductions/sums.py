@@ -2,14 +2,15 @@
 Sums of pieces
 ==============
 
-Whether two elements are equal because they have the same elements folded, each as often. The pieces of the one side
+Whether two elements are equal because they have the same elements reduced, each as often. The pieces of the one side
 count positively, those of the other negatively; where two have elements in common, they are joined, and when nothing
 is left the sides are equal.
 
 For Add on a ring (the integers, or the integers of a dtype, which wrap) an element is a sum of products, a constant
-factor goes into a fold, the product of two folds is a fold of products, and a condition counts as 1 or 0. For Mul, an
-element is a product, and what is counted is how often each factor occurs. For Add on floats whose order is free by the
-licence ``reassociate``, what is counted is how often each term occurs: nothing is distributed, and nothing cancels.
+factor goes into a reduction, the product of two reductions is a reduction of products, and a condition counts as 1 or
+0. For Mul, an element is a product, and what is counted is how often each factor occurs. For Add on floats whose order
+is free by the licence ``reassociate``, what is counted is how often each term occurs: nothing is distributed, and
+nothing cancels.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from soundline.verify.smt.elements.elements import (
     Choice,
     Constant,
     Element,
-    Fold,
     Number,
+    Reduction,
     Truth,
     Unsupported,
     choice,
@@ -58,7 +59,7 @@ MOST_STEPS = 200
 
 
 def order_is_free(reader: Denotation, dtype: DType) -> bool:
-    """Whether floats may be folded in any order here (U-53)."""
+    """Whether floats may be reduced in any order here (U-53)."""
     return dtype.is_float and "reassociate" in reader.licences
 
 
@@ -82,7 +83,7 @@ class Sums:
 
     def of(self, element: Element, path: Path) -> list[Piece]:
         """The pieces of an element."""
-        if isinstance(element, Fold) and element.op is self.OP and element.dtype is not bool_:
+        if isinstance(element, Reduction) and element.op is self.OP and element.dtype is not bool_:
             bound, body, inside = opened(self.reader, element, path)
             return self._limited(replace(p, bound=bound + p.bound) for p in self.of(body, inside))
         if isinstance(element, Choice):
@@ -103,7 +104,7 @@ class Sums:
         for piece in pieces:  # type: ignore[attr-defined]
             found.append(piece)
             if len(found) > MOST_PIECES:
-                raise Unsupported("a fold falls into too many pieces")
+                raise Unsupported("a reduction falls into too many pieces")
         return found
 
     def _constant(self, element: Constant) -> Fraction | None:
@@ -146,7 +147,7 @@ class Sums:
         return [held] if plain == condition else [Piece(), replace(held, scale=Fraction(-1))]
 
     def _number(self, poly: Poly, path: Path) -> Iterator[Piece]:
-        """The pieces of a polynomial: its atoms may stand for folds and choices."""
+        """The pieces of a polynomial: its atoms may stand for reductions and choices."""
         for monomial, n in poly.terms.items():
             found = [Piece(number=Poly({tuple(a for a in monomial if a not in self.reader.behind): n}))]
             for atom in monomial:
@@ -158,7 +159,7 @@ class Sums:
     def _behind(self, atom: str, path: Path) -> list[Piece]:
         """The pieces of the element that an atom stands for."""
         behind = self.reader.behind[atom]
-        if isinstance(behind, Fold | Choice):
+        if isinstance(behind, Reduction | Choice):
             return self.of(behind, path)
         return [Piece(factors=(Number(index, Poly.of(atom)),))]
 
@@ -373,21 +374,21 @@ class Products(Sums):
 _JOINING = (Op.Add, Op.Sub, Op.Mulacc)
 
 
-def _nested(fold: Fold) -> list[Poly]:
-    """The sizes of a sum of sums of anything but sums; none if the fold is no such sum."""
+def _nested(reduction: Reduction) -> list[Poly]:
+    """The sizes of a sum of sums of anything but sums; none if the reduction is no such sum."""
     sizes: list[Poly] = []
-    element: Element = fold
-    while isinstance(element, Fold) and element.op is Op.Add:
+    element: Element = reduction
+    while isinstance(element, Reduction) and element.op is Op.Add:
         sizes += [size for _, size in element.bound]
         element = element.body
     is_ragged = any(atom.startswith("$") for size in sizes for atom in size.atoms)
     return [] if is_ragged or any(True for _ in _sums_in(element)) else sizes
 
 
-def _sums_in(element: Element) -> Iterator[Fold]:
+def _sums_in(element: Element) -> Iterator[Reduction]:
     """The sums of floats that are terms of an element, not those inside of them."""
     match element:
-        case Fold() if element.op is Op.Add:
+        case Reduction() if element.op is Op.Add:
             yield element
         case Apply() if element.op in _JOINING:
             for operand in element.operands:
@@ -421,8 +422,8 @@ class Terms(Products):
         return inside is not None and super().same(left, right, inside)
 
     def _filled(self, left: Element, right: Element, path: Path) -> Path | None:
-        """Where all that is folded has elements, if the sides are equal where nothing has; None if that is open."""
-        nested = [_nested(fold) for side in (left, right) for fold in _sums_in(side)]
+        """Where all that is reduced has elements, if the sides are equal where nothing has; None if that is open."""
+        nested = [_nested(reduction) for side in (left, right) for reduction in _sums_in(side)]
         if not all(nested):
             return None
         filled = list(dict.fromkeys(conjunction(less(ZERO, size) for size in sizes) for sizes in nested))
@@ -439,7 +440,7 @@ class Terms(Products):
     def _without_sums(self, element: Element) -> Element:
         """An element with 0.0 in the place of its sums."""
         match element:
-            case Fold() if element.op is Op.Add:
+            case Reduction() if element.op is Op.Add:
                 return Constant(element.dtype, 0.0)
             case Apply() if element.op in _JOINING:
                 own = tuple(map(self._without_sums, element.operands))

@@ -1,14 +1,14 @@
 """
-Folds that must be valid
+Reductions that must be valid
 ========================
 
 An invalid element that reaches a Reduce is an error of the whole program, though nobody looks at the result (U-01). So
 of the right side it has to be shown that no Reduce meets one, even where a Where does not select it, or a Shrink or an
 Index leaves it out, and where an op may lose it: ``s - s`` and ``0 · s`` are 0 and ``s == s`` is True whatever s is,
-but not if s is invalid. Where every element of a fold is part of the result, and is taken there by movement, by folds
-and by ops of one operand, the comparison of elements has shown it.
+but not if s is invalid. Where every element of a reduction is part of the result, and is taken there by movement, by
+reductions and by ops of one operand, the comparison of elements has shown it.
 
-What the left side folds too is valid where that is valid, unless it stands in a loop, which may never be run.
+What the left side reduces too is valid where that is valid, unless it stands in a loop, which may never be run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.table import group_of
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Apply, Bottom, Choice, Element, Fold, may_be_invalid
+from soundline.verify.smt.elements.elements import Apply, Bottom, Choice, Element, Reduction, may_be_invalid
 from soundline.verify.smt.elements.indexing import Path
 from soundline.verify.smt.elements.substitution import within
 from soundline.verify.smt.integers.formulas import FALSE, negation
@@ -33,8 +33,8 @@ _WHOLE = frozenset(
 """The ops that take every element of their sources into what they make."""
 
 
-def folds_are_valid(reader: Denotation, left: UOp, right: UOp) -> bool:
-    """Whether the right side folds no invalid element that it does not need, wherever the left side is valid."""
+def reductions_are_valid(reader: Denotation, left: UOp, right: UOp) -> bool:
+    """Whether the right side reduces no invalid element that it does not need, wherever the left side is valid."""
     own = set(_always_met(left))
     return all(_is_valid(reader, node) for node in _unneeded(right) if node not in own)
 
@@ -74,7 +74,7 @@ def _takes_all(node: UOp) -> bool:
 def _is_valid(reader: Denotation, node: UOp) -> bool:
     if not any(_may_be_invalid(n) for n in toposort(node) if n is not node):
         return True
-    with reader.inside_fold():
+    with reader.inside_reduction():
         path = _loops_around(reader, node)
         shape = reader.shape(node)
         places = tuple((f"~axis {k}", size) for k, size in enumerate(shape))
@@ -103,28 +103,28 @@ def is_in_loops(condition: UOp) -> bool:
 
 def holds_in_loops(reader: Denotation, condition: UOp) -> bool:
     """Whether a condition is shown at every iteration of the loops in which it stands."""
-    with reader.inside_fold():
+    with reader.inside_reduction():
         path = _loops_around(reader, condition)
         return reader.space.shows(path, reader.condition(condition))
 
 
 def is_valid(reader: Denotation, element: Element, path: Path) -> bool:
-    """Whether an element, and all that is folded for it, is shown to be valid along a path."""
+    """Whether an element, and all that is reduced for it, is shown to be valid along a path."""
     return all(reader.space.shows(p, FALSE) for p in _invalid(reader, element, path))
 
 
 def _folded(element: Element, reader: Denotation, node: UOp) -> Element:
-    """The element of a fold without the case that it has none: what is invalid then has not met a Reduce yet."""
+    """The element of a reduction without the case that it has none: what is invalid then has not met a Reduce yet."""
     loops = [loop.src[0] for loop in node.src[1:]]
     if not all(bodies.free_ranges(size) <= reader.ranges.keys() for size in loops):
         return element
     source = reader.shape(node.src[0])
     sizes = [*(source[k] for k in node.arg.axes), *map(reader.size, loops)]
     if all(reader.space.equations.reduce(size) == ONE for size in sizes):
-        return element  # which is the only one that is folded
+        return element  # which is the only one that is reduced
     if (
         isinstance(element, Choice)
-        and isinstance(element.then, Fold)
+        and isinstance(element.then, Reduction)
         and isinstance(element.otherwise, Bottom)
     ):
         return element.then
@@ -139,7 +139,7 @@ def _may_be_invalid(node: UOp) -> bool:
 
 
 def _invalid(reader: Denotation, element: Element, path: Path) -> Iterator[Path]:
-    """Under which conditions an element, or one that is folded for it, is invalid."""
+    """Under which conditions an element, or one that is reduced for it, is invalid."""
     if not may_be_invalid(element):
         return
     match element:
@@ -151,6 +151,6 @@ def _invalid(reader: Denotation, element: Element, path: Path) -> Iterator[Path]
         case Choice():
             yield from _invalid(reader, element.then, path | {element.condition})
             yield from _invalid(reader, element.otherwise, path | {negation(element.condition)})
-        case Fold():
+        case Reduction():
             _, body, inside = opened(reader, element, path)
             yield from _invalid(reader, body, inside)

@@ -15,7 +15,7 @@ import math
 from soundline.spec.dtypes import bool_, same_value
 from soundline.spec.ops.node import Op
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Fold, choice
+from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Element, Reduction, choice
 
 _KEPT = (Op.Add, Op.Mul, Op.Div, Op.Sqrt, Op.Trunc, Op.Recip)
 """Ops that make nothing negative, and no -0.0, of what is neither."""
@@ -34,7 +34,7 @@ def is_never_below_zero(element: Element) -> bool:
             return math.isnan(value) or value > 0 or is_plain_zero(element)
         case Choice():
             return is_never_below_zero(element.then) and is_never_below_zero(element.otherwise)
-        case Fold():
+        case Reduction():
             return element.op in (Op.Add, Op.Mul) and is_never_below_zero(element.body)
         case Apply():
             return _is_made_so(element)
