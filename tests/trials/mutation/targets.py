@@ -32,7 +32,7 @@ def _target(path: str, *tests: str) -> Target:
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("mutants_shape_prover", "prover_indexing", "prover_tensors")
 _FOLDS = ("prover_reduce", *_TENSORS)
-_RANKS = ("every_rank", "every_rank_frames", "every_rank_folds", *_TENSORS)
+_RANKS = ("every_rank", "every_rank_frames", "every_rank_reductions", *_TENSORS)
 _RULES = ("mutants_rules", "mutants_building", "rule_language_ranges", "prover_scalars")
 
 TARGETS: tuple[Target, ...] = (
@@ -156,7 +156,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/ops/sizes.py", "mutants_structure", "derived_props", "constraints", "bounds"),
     _target("spec/pipeline/programs.py", "pipeline"),
     _target("spec/rules/statements.py", "mutants_rules", "rule_language_ranges", "loader"),
-    _target("spec/rules/spellings.py", "rule_words"),
+    _target("spec/rules/spellings.py", "spellings"),
     _target("spec/spork/static/barriers.py", "static_barriers"),
     _target("spec/spork/static/calls.py", "static_calls"),
     _target("spec/spork/static/conditions.py", "static_devices", "static_calls"),
@@ -170,7 +170,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/spork/static/windows.py", "static_shards", "static_memory"),
     _target("spec/values/steps.py", "decompositions", "transcendentals"),
     _target("spec/spork/machine/storage.py", "visibility"),
-    _target("spec/evaluation/strides.py", "rule_words"),
+    _target("spec/evaluation/strides.py", "spellings"),
     _target("spec/values/tensor_cores.py", "tensor_cores", "warps"),
     _target("spec/rules/terms.py", "mutants_rules", "loader"),
     _target("spec/ops/textual_form.py", "text"),
