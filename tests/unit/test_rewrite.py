@@ -33,7 +33,7 @@ def test_rewrites_to_a_fixed_point_and_counts() -> None:
     done = rewrite(program, SIMPLIFY)
     assert done.uop is X
     assert done.applied == (("add_add_constants", 1), ("add_zero", 1), ("mul_one", 1))
-    assert done.reduced == 1
+    assert done.folded == 1
 
 
 def test_nothing_to_do_gives_the_same_node() -> None:

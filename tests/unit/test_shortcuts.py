@@ -76,7 +76,7 @@ def test_they_do_with_all_rules_and_procedures() -> None:
     for dtype in (int32, index):
         found, expected = both_ways(drawn(11, 250, dtype), EVERY)
         assert found.uop is expected.uop
-        assert (found.applied, found.reduced) == (expected.applied, expected.reduced)
+        assert (found.applied, found.folded) == (expected.applied, expected.folded)
 
 
 def test_quick_steps_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
