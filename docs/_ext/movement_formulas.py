@@ -116,7 +116,7 @@ def section(op: Op) -> str:
     when, _ = SHOWN[op]
     meant = "where the element at position p comes from, and the shape of the result"
     return (
-        f"As a formula, {when}: {meant}. It is the law of :doc:`/chapters/spec.movement`, read on names.\n\n"
+        f"As a formula, {when}: {meant}. It is the law of :doc:`/chapters/spec.arrays.movement`, read on names.\n\n"
         f".. math::\n\n   {formula(op)}\n\n.. math::\n\n   {shape(op)}\n"
     )
 
