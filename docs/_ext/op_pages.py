@@ -138,7 +138,9 @@ def _accuracy(entry: Entry) -> list[str]:
         for dtype, found in stated.items()
     ]
     how = "The result is defined bit for bit by one program. Its distance from the real function (:law:`U-11`), "
-    where = "is given in units in the last place; :doc:`/chapters/spec.values.accuracy` says at which points:\n"
+    where = (
+        "is given in units in the last place; :doc:`/chapters/spec.values.accuracy` says at which points:\n"
+    )
     heads = ("dtype", "the law's bound", "greatest error found", "measured on")
     return [title("Accuracy", "-"), f"{how}{where}", table(heads, rows, widths=(20, 25, 30, 25))]
 
