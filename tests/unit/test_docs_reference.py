@@ -44,7 +44,7 @@ def generator(name: str) -> ModuleType:
 inference, formal, conformance = map(generator, ("inference", "formal", "conformance_pages"))
 grammar, history, rule_index = map(generator, ("grammar_pages", "history_pages", "rule_index"))
 
-movement_formulas, op_pages, mathml = map(generator, ("movement_formulas", "op_pages", "mathml"))
+movement_formulas, op_pages = map(generator, ("movement_formulas", "op_pages"))
 
 # Inference rules --------------------------------------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ def test_the_formula_of_a_movement_op_is_its_law_read_on_names(op: Op) -> None:
     page = op_pages.page(TABLE[op])
     for shown in (movement_formulas.formula(op), movement_formulas.shape(op)):
         assert f".. math::\n\n   {shown}\n" in page
-        assert mathml.mathml(shown, "block").startswith("<math")
+        assert shown.count("{") == shown.count("}") == len(re.findall(r"(?<!\\)[{}]", shown)) / 2
 
 
 def test_every_law_of_movement_has_a_formula() -> None:
