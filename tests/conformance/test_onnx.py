@@ -112,3 +112,8 @@ def test_onnx_a_wrong_result_is_noticed(name: str) -> None:
         suite.check_close(expected.reshape(1, *expected.shape), expected, case)
     with pytest.raises(AssertionError):
         suite.check_close(expected.astype(np.complex64), expected, case)
+
+
+def test_a_row_of_narrow_floats_in_a_register_holds_values_and_not_their_bits() -> None:
+    """A register of a kernel was written with the bits of a float16, and read as a number."""
+    suite.check(suite.all_cases()["test_linear_attention_fp16"], by_law=True)

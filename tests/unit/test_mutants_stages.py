@@ -197,7 +197,7 @@ MUTANTS = [
     M(
         "rangeify",
         "both axes",
-        "lower.rangeify:_Rangeifier.folded_view",
+        "lower.rangeify:_Rangeifier.reduced_view",
         "sorted(node.arg.axes)",
         "sorted(node.arg.axes)[::-1]",
     ),
@@ -283,7 +283,7 @@ MUTANTS = [
     M(
         "optimize",
         "greatest",
-        "lower.schedule.applying:_cut_folds",
+        "lower.schedule.applying:_cut_reductions",
         "UOp(node.arg.op, parts)",
         "UOp(node.arg.op, parts[:1] * 2)",
     ),
@@ -359,8 +359,8 @@ MUTANTS = [
         "optimize",
         "running",
         "lower.schedule.threads:dealt_out",
-        "not any(runs_along(f, r) for f in reductions)",
-        "True",
+        "runs_along(f, r) for f in reductions",
+        "False for f in reductions",
         "any",
     ),
     M("optimize", "running", "lower.linear.scans:_rows", "arithmetic.number(first)", "arithmetic.number(0)"),
@@ -490,7 +490,7 @@ MUTANTS = [
     M(
         "render",
         "greatest",
-        "codegen.c.lanes:fold",
+        "codegen.c.lanes:reduction",
         "kernel.operand(identity_of(node.arg.op, node.dtype))",
         "'99'",
     ),

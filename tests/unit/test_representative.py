@@ -151,7 +151,7 @@ def test_a_corpus_is_divided_and_not_cut(made: list[ParameterSet], stated: list[
 def pytest_options(target: str) -> str:
     """What a target of the Makefile gives to pytest, beside how many processes there are."""
     shown = subprocess.run(
-        ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "-n", target, "ARGS="], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     (command,) = [line for line in shown.splitlines() if "/bin/pytest" in line]
     found = re.fullmatch(r"\S+/bin/pytest -q -n \d+ --dist worksteal ?(.*?)\s*", command)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from soundline.spec.ops.node import UOp
+from soundline.impl.lower.linear.linearize import is_global
+from soundline.spec.ops.node import Op, UOp
 
 
 class Kernel(Protocol):
@@ -44,3 +45,8 @@ class Kernel(Protocol):
 
     def value(self, node: UOp) -> None:
         """Give a value a name, or keep its text where it is short and used once."""
+
+
+def is_register(storage: UOp) -> bool:
+    """Whether storage belongs to one kernel."""
+    return storage.op is Op.Buffer and not is_global(storage)

@@ -10,18 +10,16 @@ before the loop over that axis. The C compiler makes vectors of these loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c.helpers import ROLLED
+from soundline.impl.codegen.c.kernel import Kernel, is_register
+from soundline.impl.codegen.c.streams import storage_of
 from soundline.impl.codegen.c.transpositions import Transposed, transposed, transposition
 from soundline.impl.lower.graphs.scalars import identity_of
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.schedule.vectors import steps_of
 from soundline.spec.uop import Op, UOp, const
-
-if TYPE_CHECKING:
-    from soundline.impl.codegen.c.kernel import Kernel
 
 _Axes = frozenset[int]
 
@@ -39,7 +37,8 @@ def store(kernel: Kernel, node: UOp) -> None:
     def finish() -> None:
         text = kernel.operand(value)
         if place.op is Op.Index:
-            text = c.stored(value.dtype, text)
+            if not is_register(storage_of(place)):  # a register holds the value itself, memory its bits
+                text = c.stored(value.dtype, text)
             target = f"{kernel.storage_name(place)}[{kernel.operand(at[0])}]"
         else:
             target = _register_cell(kernel, place, shape_of(value))

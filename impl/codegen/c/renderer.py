@@ -22,6 +22,7 @@ from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c import interruption as stops
 from soundline.impl.codegen.c import lanes, streams, vectors
 from soundline.impl.codegen.c.helpers import ROLLED, every_header, headers_for, helpers_for
+from soundline.impl.codegen.c.kernel import is_register
 from soundline.impl.codegen.c.streams import storage_of
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.linear.linearize import is_global
@@ -330,11 +331,6 @@ def _loop(name: str, first: str, end: str) -> str:
 
 def _fits(known: Bounds, dtype: DType) -> bool:
     return dtype.min <= known.lo and known.hi <= dtype.max
-
-
-def is_register(storage: UOp) -> bool:
-    """Whether storage belongs to one kernel."""
-    return storage.op is Op.Buffer and not is_global(storage)
 
 
 def name_of(storage: UOp) -> str:
