@@ -11,7 +11,7 @@ of them and says how many there are. Findings are in the order of the run. The f
 because the run continues as if the access had been allowed; only an await that never returns ends it.
 
 The run is made twice where there is something to tell. The first one keeps of an access which statement did it. The
-second one looks only at the location of each finding, and there keeps everything (`hazard_causes`).
+second one looks only at the location of each finding, and there keeps everything (`spec.spork.diagnosis.causes`).
 """
 
 from __future__ import annotations

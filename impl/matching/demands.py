@@ -12,9 +12,9 @@ they stand. A bound and its opposite are one condition: where there is no NaN, j
 things are particular to reductions:
 
 - A reduction that goes over nothing uses nothing, so its being empty is one more condition.
-- What is invalid and reaches a reduction is an error, even if the reduction's result is not used. So a Where selects no
-reductions,
-  and a tensor that the right side reduces must be reduced by the left side, without views that drop elements of it.
+- What is invalid and reaches a reduction is an error, even if the reduction's result is not used. So a Where selects
+  no reductions, and a tensor that the right side reduces must be reduced by the left side, without views that drop
+  elements of it.
 - A Body that the right side uses at an index is used by the left side in the iteration of that index.
 """
 

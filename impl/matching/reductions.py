@@ -1,6 +1,6 @@
 """
 Patterns of reductions
-=================
+======================
 
 The steps for Reduce along axes and over ranges, for Index, and for what only reductions have: ranges, bodies and
 identities.

@@ -11,8 +11,7 @@ Two ops move data between devices, and every `Transfer` is recorded:
 
 - a Load to a device sends each target what it does not hold;
 - a Reduce over the shard axis sends each device the parts of the others, and reduces all of it there, so that a
-float
-  sum keeps its order. (Under ``reassociate`` a lowering may send partial sums instead.)
+  float sum keeps its order. (Under ``reassociate`` a lowering may send partial sums instead.)
 
 Replicated over the shard axis moves nothing: each device keeps the first slice that it holds. That all slices agree is
 an obligation, and where they do not, every copy is invalid, as the meaning says.

@@ -3,7 +3,7 @@ Invariants of programs under lowering
 =====================================
 
 The predicates of the stages up to instruction selection, where a program is a Function and then a Linear of Sinks, one
-for each kernel. Those of sequences of instructions stand in `instruction_invariants`.
+for each kernel. Those of sequences of instructions stand in `spec.pipeline.instructions`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
 Ranges and reductions over them
-==========================
+===============================
 
 A `Range` counts from 0 up to its size. A reduction over a range, written ``sum_over(r, e)``, closes it, as Reduce does
 in the range form; outside of the reduction the range has no value. A `Body` is an expression that may depend on ranges:

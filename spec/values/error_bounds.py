@@ -1,6 +1,6 @@
 """
 Error bounds of reductions
-=====================
+==========================
 
 How far a reduction of floats may be from the exact one where its order is free (U-10). With u half the distance from 1
 to the next float, n terms and γ_n = n·u/(1 - n·u), every association and permutation of a sum is within γ_n·Σ|x| of the

@@ -6,7 +6,8 @@ A tensor core multiplies small dense matrices that lie in the registers of a war
 that one lane holds; a *fragment map* says which element of the matrix is element e of lane l. Because all sizes are
 powers of two, a map is a choice of binary digits: the row and the column of a place are spelled with the digits of the
 lane (``l0``, the lowest, to ``l4``) and of the element (``e0`` …), each of which is used once. So every map is a
-bijection; `fragment_map` lists it, and `ptx_fragments` has the same maps as the instruction set writes them.
+bijection; `fragment_map` lists it, and `spec.spork.library.fragments` has the same maps as the instruction set writes
+them.
 
 `multiply_accumulate` is the meaning on dense matrices, `warp_product` the same on the fragments of a whole warp. The
 order in which hardware accumulates is not specified (U-52): the value here is the ascending one, from the accumulator

@@ -5,7 +5,7 @@ Findings
 Where a source document is wrong or unsound as written, the counterexample is a program: it runs the source's version
 and the law's on the same inputs, through the evaluator, and both results are shown. The documentation computes these
 when it is built, and a test holds that the two differ and that each finding has one. Those about Spork stand
-in `findings_spork`.
+in `verify.findings.spork`.
 """
 
 from __future__ import annotations

@@ -8,10 +8,9 @@ it does not hold, the piece is made where it lies, a Load to the device moves it
 the program copies it), and the device joins the pieces. It is the law's chapter `devices` as a program.
 
 * A Load to a device moves what the target does not hold, as the law counts it.
-* A Reduce over the shard axis reduces the whole on each device, so that a float sum keeps its order. What is sent for
-it
-  is not its operand but the cheapest values from which the device can compute that: of a product of two expanded
-  factors, the factors.
+* A Reduce over the shard axis reduces the whole on each device, so that a float sum keeps its order. What is sent
+  for it is not its operand but the cheapest values from which the device can compute that: of a product of two
+  expanded factors, the factors.
 * Replicated keeps the first slice. That all slices agree is an obligation (U-28), discharged by how they were made.
 
 *Invariant*: the parts joined along the axis are the value of the node, and replicas are equal.

@@ -1,6 +1,6 @@
 """
 Reductions that need no loop
-=======================
+============================
 
 What the source writes as a reduction and is none: a position that is counted by a prefix sum of ones, and an element
 that is chosen by comparing its position. The rules of ``impl/rules/ranges`` say what such a reduction is; here they are

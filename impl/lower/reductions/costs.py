@@ -1,6 +1,6 @@
 """
 Costs of reductions
-==============
+===================
 
 Whether a reduction is computed where it is read or stored, by counting what either takes, in simple operations.
 

@@ -1,6 +1,6 @@
 """
 Reductions along axes
-================
+=====================
 
 A Reduce of a Reduce, of what moves elements, and of what is computed from them. Sums and products of floats are
 reductions in one order (U-10): what changes the order, or leaves out a zero, is right for whole numbers, and for floats

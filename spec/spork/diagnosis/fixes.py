@@ -3,10 +3,9 @@ What would order two accesses
 =============================
 
 A suggestion for each hazard, by rule: a synchronization that is there with other timelines and the same CUDA
-(`hazard_same_code`); else the nearest one with one side widened, or executed by more threads; where there is none, a
-new one. A suggestion that changes or adds a fence or await is *tried*: the machine runs with it
-and looks whether the hazard is still there. It is a hint at what is missing, no proof that the program is right with
-it.
+(`spec.spork.diagnosis.same_code`); else the nearest one with one side widened, or executed by more threads; where there
+is none, a new one. A suggestion that changes or adds a fence or await is *tried*: the machine runs with it and looks
+whether the hazard is still there. It is a hint at what is missing, no proof that the program is right with it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Hazard reports
 
 What the abstract machine says of a hazard: the access at which it was found and the one that it does not see, in which
 iterations and by which threads, where in memory, what was known of the earlier access, which synchronization almost
-ordered the two, and what would. `hazard_causes` finds all that; here it is said, as text and as JSON.
+ordered the two, and what would. `spec.spork.diagnosis.causes` finds all that; here it is said, as text and as JSON.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ A moment of a parallel run
 ==========================
 
 The state of a run is *control* (how far each thread is, what of each job is done, the barriers and mbarriers), which
-stands here, and memory (`parallel_memory`). Control never looks at memory.
+stands here, and memory (`spec.spork.interleavings.memory`). Control never looks at memory.
 
 What a thread may do next without anybody noticing is done at once: coming to a barrier, going on after one, issuing,
 waiting for what is complete.

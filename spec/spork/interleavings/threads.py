@@ -3,8 +3,8 @@ What each thread does
 =====================
 
 The parallel reading gives every thread, in program order, its share of the events in which it takes part. A share is a
-short list of *ops*. Actions become jobs (`parallel_jobs`); synchronizations become the pieces of CUDA that `fences` and
-`barriers` say, and those the ops of this table:
+short list of *ops*. Actions become jobs (`spec.spork.interleavings.jobs`); synchronizations become the pieces of CUDA
+that `fences` and `barriers` say, and those the ops of this table:
 
 - ``syncwarp``, ``barrier.cta.sync``, ``barrier.cluster``: MEET, then PASS when all threads of the event have met;
 - ``fence.proxy.async``: FLUSH, after which the asynchronous proxy sees what was written through the generic one;

@@ -2,9 +2,9 @@
 What cells hold in a parallel run
 =================================
 
-The parallel reading compares runs of one program with each other, so it computes with terms (`value_algebras`). An
-element may cover several cells, which other elements cover otherwise when storage is used again; so a cell holds a
-value or a *piece* of one. Three values are no results of anything:
+The parallel reading compares runs of one program with each other, so it computes with terms
+(`spec.spork.machine.algebras`). An element may cover several cells, which other elements cover otherwise when storage
+is used again; so a cell holds a value or a *piece* of one. Three values are no results of anything:
 
 - *junk* is what storage holds before it is written; each cell has its own;
 - *doubtful* is what a register holds that was used on both sides of a missing ``wgmma.fence``: PTX leaves it undefined;

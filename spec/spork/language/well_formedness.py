@@ -3,7 +3,7 @@ Which programs are well formed
 ==============================
 
 `check` reads a proc from top to bottom, with what is in scope and what stands around each statement, and raises a
-`ProgramError` at the first condition of `program_conditions` that is broken.
+`ProgramError` at the first condition of `spec.spork.language.conditions` that is broken.
 """
 
 from __future__ import annotations

@@ -4,15 +4,16 @@ The parallel reading
 
 What the hardware may do with a program. All threads of all tasks of a launch run at the same time, each does its share
 of the events in program order, asynchronous actions do their reads and writes at any time until something waits for
-them, barriers and mbarriers count threads and bytes as the hardware counts them (`parallel_threads`,
-`parallel_state`, `parallel_memory`). It knows nothing of visibility: the abstract machine is on trial before it (S-10).
+them, barriers and mbarriers count threads and bytes as the hardware counts them (`spec.spork.interleavings.threads`,
+`spec.spork.interleavings.state`, `spec.spork.interleavings.memory`). It knows nothing of visibility: the abstract
+machine is on trial before it (S-10).
 
 A *run* chooses one move after another. Its outcome is what the arguments hold at the end, as terms
-(`value_algebras`), whether anything was read that nobody had written, and whether it came to the end at all: where no
-move is left and threads still wait, it is a deadlock. A correct program has one outcome, that of the sequential
-reading.
+(`spec.spork.machine.algebras`), whether anything was read that nobody had written, and whether it came to the end at
+all: where no move is left and threads still wait, it is a deadlock. A correct program has one outcome, that of the
+sequential reading.
 
-- `outcomes` tries every run that could differ (`parallel_search`);
+- `outcomes` tries every run that could differ (`spec.spork.interleavings.search`);
 - `sample` tries some: with random priorities of the threads, and with asynchronous effects as late as they can be, or
   whenever they like;
 - `replay` repeats one.

@@ -3,7 +3,7 @@ Uses of barriers
 ================
 
 Fences and split barriers of a program: who executes each of them, which pieces of CUDA it becomes, and at which queue.
-What all statements of one barrier have to agree on is judged in `static_queues`, when all of them are known.
+What all statements of one barrier have to agree on is judged in `spec.spork.static.queues`, when all of them are known.
 """
 
 from __future__ import annotations

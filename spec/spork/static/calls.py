@@ -3,8 +3,8 @@ Calls
 =====
 
 What a call gives to a proc or to an instruction. Of a proc that is the memory of its arguments, of an instruction it is
-all that is said of it in `instruction_schema`: who executes it, where, on which memory, of which sizes, and with which
-trailing barrier.
+all that is said of it in `spec.spork.library.schema`: who executes it, where, on which memory, of which sizes, and with
+which trailing barrier.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Uses of memory
 ==============
 
 Which memory data may be allocated in, read, written and given to others, by the instr-tl of the statement. What of this
-concerns instructions stands in `static_calls`, who owns which shard in `static_shards`.
+concerns instructions stands in `spec.spork.static.calls`, who owns which shard in `spec.spork.static.shards`.
 """
 
 from __future__ import annotations

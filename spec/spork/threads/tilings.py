@@ -12,7 +12,8 @@ iteration it runs: the value of every iterator as an expression in threadIdx, an
 * `choose_warps` is that of the body of ``with CudaWarps(lo, hi)``.
 * `match` decides whether a statement that asks for a unit may run here.
 
-A unit has a domain of its own; before the two are compared, both are brought to a common one, see `thread_domains`.
+A unit has a domain of its own; before the two are compared, both are brought to a common one, see
+`spec.spork.threads.domains`.
 
 >>> from soundline.spec.spork.threads.units import cuda_thread, cuda_warp
 >>> lanes = tile(tile(top_level(128), "w", 4, cuda_warp), "t", 10, 3 * cuda_thread)

@@ -1,6 +1,6 @@
 """
 Inputs that tell reductions apart
-============================
+=================================
 
 That floats are added in one order or another shows only where a small number is swamped by a great one, or where a
 product overflows on the way; that +0.0 was added, only where all else is -0.0; that a maximum took in a zero, only

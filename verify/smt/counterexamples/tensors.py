@@ -2,9 +2,9 @@
 Counterexamples with shapes
 ===========================
 
-From a condition that should follow and does not: at the sizes that break it (`counterexamples_sizes`), inputs that
-show it, as plain as can be, and both sides as the evaluator has them. The solver gives sizes below which there is
-nothing; where that is not sure, all smaller ones are tried.
+From a condition that should follow and does not: at the sizes that break it (`verify.smt.counterexamples.sizes`),
+inputs that show it, as plain as can be, and both sides as the evaluator has them. The solver gives sizes below which
+there is nothing; where that is not sure, all smaller ones are tried.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
 What reductions denote
-=================
+======================
 
 A Reduce binds an index along each axis, or for each range, that it reduces, and reductions what stands at these
 indices.

@@ -12,7 +12,7 @@ reduction along all axes goes through the flat positions in order. So an instanc
 such a class says what the instance of rank 1 with the size d₁ · … · dₙ says: values that refute one give values that
 refute the other. What is assumed stays true in passing from rank n to rank 1, for if vectors are equal so are their
 products. What must be shown comes back: where an op asks for two equal shapes, or the sides for one, they are known to
-be one vector at every rank (`every_rank_shapes`), not only to have one product.
+be one vector at every rank (`verify.smt.ranks.shapes`), not only to have one product.
 
 This breaks as soon as something tells two axes of the class apart: an offset, a permutation of axes whose size is not
 1, flags that may be set on some axes only, an entry of the shape, a comparison of sizes other than equality; and where

@@ -2,9 +2,10 @@
 How many axes suffice
 =====================
 
-In a rank class every op acts *per axis* but for what `every_rank_blocks` treats: along one axis, what is valid, where a
-position goes and whether it lies inside a padding depend on the sizes, offsets, flags and positions of that axis alone,
-and on scalars that all axes share. So does every condition of the form ``s <= t``, which asks it of each axis.
+In a rank class every op acts *per axis* but for what `verify.smt.ranks.blocks` treats: along one axis, what is valid,
+where a position goes and whether it lies inside a padding depend on the sizes, offsets, flags and positions of that
+axis alone, and on scalars that all axes share. So does every condition of the form ``s <= t``, which asks it of each
+axis.
 
 **A rule that is wrong at a high rank is wrong at one that is not higher than a number, which is read off the rule.**
 Take values that refute it at some rank, and drop axes: a left side that was valid stays valid, and conditions stay

@@ -5,12 +5,13 @@ Every rank
 What has to be shown of a rule about shapes so that it is shown for every rank. There are infinitely many instances: a
 rank for each class of variables, permutations of that rank, flags and sets of axes. Four steps make them few.
 
-1. Both sides are simplified as far as equal shapes allow (`every_rank_shapes`), and a condition that a product of sizes
-   is 1 becomes one on each axis. What both sides reshape alike becomes an input of its own.
-2. Permutations are a renaming of axes: where frames unify, the identity stands for all of them (`every_rank_frames`).
-3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`every_rank_blocks`).
+1. Both sides are simplified as far as equal shapes allow (`verify.smt.ranks.shapes`), and a condition that a product of
+   sizes is 1 becomes one on each axis. What both sides reshape alike becomes an input of its own.
+2. Permutations are a renaming of axes: where frames unify, the identity stands for all of them
+   (`verify.smt.ranks.frames`).
+3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`verify.smt.ranks.blocks`).
 4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
-   every rank (`every_rank_counts`, and for reductions `every_rank_reductions`).
+   every rank (`verify.smt.ranks.counts`, and for reductions `every_rank_reductions`).
 
 What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
 stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.

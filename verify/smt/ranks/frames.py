@@ -5,7 +5,7 @@ Frames
 A permutation renames axes. Give the axes of a rank class names. A value, a vector or a vector of flags then has a
 *frame*: which named axis stands at which place. A variable's frame is its own; ``t.permute(p)`` has the frame of t
 followed by p; where an op joins terms axis by axis, their frames are one. So a frame is the frame of some occurrence of
-a variable followed by a word over the permutations of the rule (`every_rank_words`).
+a variable followed by a word over the permutations of the rule (`verify.smt.ranks.permutations`).
 
 **If frames can be given to all terms of a rule so that both sides have one frame, the rule is as true at every
 permutation as where each of them is the identity.** For let values of the variables be given at some rank and some
@@ -25,7 +25,7 @@ condition makes a rule say more. So conditions on permutations are dropped, when
 Some terms ask for the order of the axes, which is then taken for the order of their names: a reshape, of what is
 reshaped and of what it becomes, in each class; a sum or a product of floats, whose elements are reduced in order (U-10)
 unless a licence frees it; an axis with a number; and Index and Stack, which take away and add leading axes, so that
-what they make has the order of the axes that are left (`every_rank_leading`).
+what they make has the order of the axes that are left (`verify.smt.ranks.leading_axes`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
 Ops that go into reductions at every rank
-====================================
+=========================================
 
 What is done to reductions can be done to each of their elements instead where it is a *homomorphism*: if ⊕ reductions
 inside, ⊗ outside, and h(a ⊕ b, a' ⊕ b') = h(a, a') ⊗ h(b, b') for all elements, then h(⊕ xᵢ, ⊕ yᵢ) = ⊗ h(xᵢ, yᵢ), where

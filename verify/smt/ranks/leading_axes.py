@@ -8,8 +8,8 @@ from the right, an axis of one is the same axis of the other.
 
 What an index does to a leading axis has nothing to do with the other axes: it is a scalar, or one index for each
 position of one new axis. So the leading axes that some term has are kept, as axes are that have a number, and of the
-others few suffice (`every_rank_counts`): to drop one of them drops it from all terms, and Index and Stack still find
-their axes where they were.
+others few suffice (`verify.smt.ranks.counts`): to drop one of them drops it from all terms, and Index and Stack still
+find their axes where they were.
 """
 
 from __future__ import annotations

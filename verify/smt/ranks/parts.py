@@ -1,6 +1,6 @@
 """
 Reductions that are one at every rank
-================================
+=====================================
 
 A rule whose reductions have several ops is not written out as terms of one (`every_rank_reductions`). But often a
 reduction inside the left side and one inside the right side are equal, or are so once they are moved, and that is a

@@ -1,6 +1,6 @@
 """
 Reductions at every rank
-===================
+========================
 
 A Reduce along a set of axes binds a position on each of them, so what it reduces is a product over axes: at rank n, how
 often a reduction reads certain elements is the product, over the axes, of how often it does so along each one. Written
@@ -22,8 +22,8 @@ keep zero makes three terms of one: inside, everywhere, and outside with the sig
 and one shape, of what has one shape, at one position are one: those of a value and of the mask of where it is. Maxima
 need no more: an element that is missing on one side is missing there in every term, and one axis shows that for each
 term. A reduction of floats without a licence is a list: two are one list if their axes have one size and equal elements
-stand at equal positions, and of this the count of accesses speaks (`every_rank_counts`). A reduction of such reductions
-is a list of lists; whether it is one list shows with two axes only, and of that nothing is said here.
+stand at equal positions, and of this the count of accesses speaks (`verify.smt.ranks.counts`). A reduction of such
+reductions is a list of lists; whether it is one list shows with two axes only, and of that nothing is said here.
 
 A padding of a reduction adds zeros to its terms where a zero is nothing to the reduction: to a sum, and to a maximum of
 a dtype without negative values. What a reduction is depends on its own dtype, which is not always that of the rule: a
@@ -35,8 +35,8 @@ behind the first along an axis of a set that holds one axis, which is kept.
 
 A sum, a difference, a product and a negation of sums is written out like that, as is a maximum of maxima and a product
 of products. What else is done to reductions is done to their elements, where it is a homomorphism
-(`every_rank_homomorphisms`). Under any other op, the reductions of both sides must be the same terms, which then stand
-for any input of their shape, or the same op must stand outside on both sides, which is then taken off.
+(`verify.smt.ranks.homomorphisms`). Under any other op, the reductions of both sides must be the same terms, which then
+stand for any input of their shape, or the same op must stand outside on both sides, which is then taken off.
 """
 
 from __future__ import annotations

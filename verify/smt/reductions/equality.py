@@ -1,6 +1,6 @@
 """
 Comparing reductions
-===============
+====================
 
 Two elements with reductions in them may be equal though their terms differ: where they reduce the same elements in
 another order or in another arrangement, where a factor stands inside a reduction or outside, where what is neutral was

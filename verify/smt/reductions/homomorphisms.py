@@ -1,6 +1,6 @@
 """
 Ops that go into reductions
-======================
+===========================
 
 What is done to a reduction can be done to each of its elements instead where it is a homomorphism: h(a ⊕ b) = h(a) ⊗
 h(b) for all a and b makes h(a ⊕ b ⊕ …) = h(a) ⊗ h(b) ⊗ …, in whatever order. Whether it is one is a question about two

@@ -1,6 +1,6 @@
 """
 Reductions by induction
-==================
+=======================
 
 Reductions over the same indices run through the same places, one after the other. So what is said of their values may
 be shown of every beginning of the run: of the first place alone; and of one place more, where it holds of what was

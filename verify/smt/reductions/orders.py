@@ -1,6 +1,6 @@
 """
 Reductions in order
-==============
+===================
 
 Without a licence, Add and Mul on floats are neither associative nor is every zero neutral: a reduction is the ascending
 reduction that starts at its first element, so two reductions are equal only if they run through equal elements in the

@@ -1,6 +1,6 @@
 """
 Pieces of reductions
-===============
+====================
 
 A reduction, or several that are joined, as a collection of *pieces*: an element for every value of some indices under
 some conditions. Two collections with the same elements, each as often, have the same value in every commutative monoid.

@@ -1,6 +1,6 @@
 """
 Reductions that must be valid
-========================
+=============================
 
 An invalid element that reaches a Reduce is an error of the whole program, though nobody looks at the result (U-01). So
 of the right side it has to be shown that no Reduce meets one, even where a Where does not select it, or a Shrink or an
