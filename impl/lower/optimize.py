@@ -25,7 +25,7 @@ only where a kernel ends.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.approximate import approximated
@@ -99,9 +99,8 @@ def optimized(
     def prepared(nest: UOp) -> list[UOp]:
         return prepared_nest(nest, numbers, licences, applied)
 
-    def scheduling(nests: Iterable[UOp], judged: Callable[[UOp], UOp] | None = None) -> Scheduling:
-        sink = Op.Sink(*nests)
-        return Scheduling(sink, numbers, slots, licences, judged=None if judged is None else judged(sink))
+    def scheduling(nests: Sequence[UOp]) -> Scheduling:
+        return Scheduling(Op.Sink(*nests), numbers, slots, licences)
 
     def by_heuristics(nests: Sequence[UOp]) -> tuple[Scheduling, str]:
         """Nests after the steps that heuristics choose. Were one not lawful, the nests stay as they are: see why."""
@@ -112,7 +111,7 @@ def optimized(
             return scheduling(nests), str(refusal)
 
     for group in grouped(simple, scattered | given.keys(), temporaries):
-        by_rows = in_rows(group, slots, numbers, lambda part, judged: scheduling(prepared(part), judged))
+        by_rows = in_rows(group, slots, prepared, scheduling)
         if by_rows is not None:
             found.append(simplified(by_rows[0], licences, applied))
             told += by_rows[1]
@@ -138,8 +137,8 @@ def optimized(
                 first, origin = [by_heuristics([b])[0] for b in before], "heuristics"
             sinks = [s for each in (*first, made) for s in launched(each.sink)]
             launches = [simplified(s, licences, applied) for s in sinks]
-            beside = tuple(tuple(each.steps) for each in first)
-            told.append(Scheduled(k, before_it, tuple(made.steps), origin, len(launches), beside, refused))
+            beside = tuple(each.steps for each in first)
+            told.append(Scheduled(k, before_it, made.steps, origin, len(launches), beside, refused))
             found += launches
     found = [applied.by_pass(APPROXIMATED, kernel, approximated(kernel, licences)) for kernel in found]
     applied.passes = +applied.passes

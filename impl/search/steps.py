@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from soundline.impl.lower.graphs.views import trip_count
-from soundline.impl.lower.schedule.applying import Scheduling, packable, scheduled
+from soundline.impl.lower.schedule.applying import Scheduling, scheduled
+from soundline.impl.lower.schedule.extensions import packable
 from soundline.impl.lower.schedule.heuristics import schedule_of
 from soundline.impl.lower.schedule.schedules import Schedule
 from soundline.impl.lower.schedule.target import Target
@@ -43,20 +44,20 @@ def under(sink: UOp, steps: Schedule, licences: Collection[str]) -> Scheduling |
         return None
 
 
-def fresh(sink: UOp, licences: Collection[str], *, checked: bool = True) -> Scheduling:
+def fresh(sink: UOp, licences: Collection[str]) -> Scheduling:
     """A kernel before its first step."""
     ranges = itertools.count(1 + max((n.arg.id for n in toposort(sink) if n.op is Op.Range), default=-1))
     slots = itertools.count(1 + max((n.arg.slot for n in toposort(sink) if n.op is Op.Buffer), default=-1))
-    return Scheduling(sink, ranges, slots, licences, checked)
+    return Scheduling(sink, ranges, slots, licences)
 
 
 def seeds(sink: UOp, target: Target, licences: Collection[str]) -> list[Schedule]:
     """What there is to begin with: nothing, what the heuristics do, and what they would do with other tiles."""
     found: dict[Schedule, None] = {(): None}
     for tile in (None, *TILES):
-        kernel = fresh(sink, licences, checked=False)
-        schedule_of(kernel, replace(target, tile=tile) if tile else target)
-        found[tuple(kernel.steps)] = None
+        with contextlib.suppress(ScheduleError):
+            made = schedule_of(fresh(sink, licences), replace(target, tile=tile) if tile else target)
+            found[made.steps] = None
     return list(found)
 
 
@@ -69,7 +70,7 @@ def neighbours(sink: UOp, steps: Schedule, licences: Collection[str]) -> Iterato
         longer = kernel.copy()
         with contextlib.suppress(ScheduleError):
             scheduled(longer, move)
-            yield tuple(longer.steps)
+            yield longer.steps
 
 
 def moves(kernel: Scheduling) -> Iterator[Schedule]:

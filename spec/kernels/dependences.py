@@ -67,7 +67,6 @@ def touches(body: UOp, nest: Sequence[UOp] = ()) -> list[Touch]:
 
 def _repeated(body: UOp, nest: Sequence[UOp]) -> list[UOp]:
     """The nodes of a body, sources first, without the effects that have happened before its nest starts."""
-    free = bodies.free_by_node(body)
     found: dict[UOp, None] = {}
     stack: list[tuple[UOp, bool]] = [(body, False)]
     while stack:
@@ -79,7 +78,8 @@ def _repeated(body: UOp, nest: Sequence[UOp]) -> list[UOp]:
             continue
         stack.append((node, True))
         kept = node.src[:1] if node.op is Op.After else node.src
-        kept += tuple(e for e in node.src[1:] if node.op is Op.After and not free[e].isdisjoint(nest))
+        before = node.src[1:] if node.op is Op.After else ()
+        kept += tuple(e for e in before if not bodies.free_ranges(e).isdisjoint(nest))
         stack.extend((s, False) for s in reversed(kept))
     return list(found)
 

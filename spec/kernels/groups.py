@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 
 from soundline.spec.evaluation.frames import base_of
-from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axis, size_of
+from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axes, size_of
 from soundline.spec.kernels.warps import total
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import is_thread_axis
@@ -52,7 +52,7 @@ def _shared(sink: UOp, reduction: UOp) -> UOp:
     put: UOp = Op.Store(Op.Index(local, _position([*around, *members])), value)
     for member in reversed(members):
         put = Op.End(put, member)
-    readers = [fresh_axis(sink, size_of(r), AxisType.REDUCE, skip) for skip, r in enumerate(members)]
+    readers = fresh_axes(sink, *((size_of(r), AxisType.REDUCE) for r in members))
     held = Op.After(local, Op.Barrier(put))
     read = Op.Load(Op.Index(held, _position([*around, *readers])))
     return UOp(Op.Reduce, (read, *readers), reduction.arg)

@@ -18,15 +18,15 @@ around the Reduce over the other axes, so that the order in which elements are j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
 from soundline.spec.evaluation.frames import base_of
-from soundline.spec.kernels.dependences import carries, directions
+from soundline.spec.kernels.dependences import Vector, carries, directions
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
@@ -127,7 +127,10 @@ WORKGROUP_DEVICES = frozenset({"CUDA"})
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A scheduled program; raises `ScheduleError` where it is none (``kernel-c1`` …)."""
+    """A scheduled program; raises `ScheduleError` where it is none (``kernel-c1`` …).
+
+    What an OptOp asks of a kernel that takes a walk through it are methods: a compiler may answer from memory.
+    """
 
     sink: UOp
     opts: tuple[OptOp, ...] = ()
@@ -143,6 +146,30 @@ class Kernel:
         return axes(self.sink)
 
     @property
+    def nests(self) -> Sequence[tuple[tuple[UOp, ...], UOp]]:
+        """Every perfect nest: its Ranges, outermost first, and what they repeat."""
+        return nests(self.sink)
+
+    def directions(self, body: UOp, ranges: Sequence[UOp]) -> frozenset[Vector] | None:
+        """The direction vectors of the iterations of a nest that meet; None where they are not known."""
+        return directions(body, ranges)
+
+    def carried_by(self, axis: UOp) -> bool | None:
+        """Whether an output axis carries a dependence in some nest; None where it is not known."""
+        found: list[bool | None] = []
+        for ranges, body in self.nests:
+            if axis in ranges:
+                at = ranges.index(axis)
+                for r in reversed(ranges[at + 1 :]):
+                    body = Op.End(body, r)
+                found.append(carries(self.directions(body, ranges[: at + 1]), at))
+        return True if True in found else None if None in found else False
+
+    def fresh_axes(self, *new: tuple[int, AxisType]) -> list[UOp]:
+        """Ranges of sizes and types that the kernel does not have."""
+        return fresh_axes(self.sink, *new)
+
+    @property
     def letters(self) -> str:
         """The AxisTypes of the axes, as the source's letters."""
         return "".join(r.arg.type.value for r in self.axes)
@@ -152,7 +179,7 @@ class Kernel:
         """Whether it may use what a workgroup shares: not after Nolocals."""
         return not any(opt.op == "Nolocals" for opt in self.opts)
 
-    def after(self, opt: OptOp, sink: UOp) -> Kernel:
+    def after(self, opt: OptOp, sink: UOp) -> Self:
         """The kernel that an OptOp has made of this one."""
         return replace(self, sink=sink, opts=(*self.opts, opt))
 
@@ -253,10 +280,10 @@ def size_of(axis: UOp) -> int:
     return int(axis.src[0].arg.value)
 
 
-def fresh_axis(sink: UOp, size: int, kind: AxisType, skip: int = 0) -> UOp:
-    """A Range that the kernel does not have; `skip` numbers several."""
-    used = max((n.arg.id for n in toposort(sink) if n.op is Op.Range), default=-1)
-    return UOp(Op.Range, (as_node(size),), RangeArg(used + 1 + skip, kind))
+def fresh_axes(sink: UOp, *new: tuple[int, AxisType]) -> list[UOp]:
+    """Ranges of sizes and types that a kernel does not have."""
+    free = 1 + max((n.arg.id for n in toposort(sink) if n.op is Op.Range), default=-1)
+    return [UOp(Op.Range, (as_node(n),), RangeArg(k, kind)) for k, (n, kind) in enumerate(new, free)]
 
 
 def replace_axis(sink: UOp, axis: UOp, value: UOp, ranges: tuple[UOp, ...]) -> UOp:
@@ -307,22 +334,10 @@ def globalized(kernel: Kernel) -> Kernel:
         return kernel
     sink = kernel.sink
     for axis in kernel.axes:
-        if axis.arg.type is AxisType.LOOP and carried_by(kernel.sink, axis) is False:
+        if axis.arg.type is AxisType.LOOP and kernel.carried_by(axis) is False:
             parallel = UOp(Op.Range, axis.src, RangeArg(axis.arg.id, AxisType.GLOBAL))
             sink = replace_axis(sink, axis, parallel, (parallel,))
     return replace(kernel, sink=sink)
-
-
-def carried_by(sink: UOp, axis: UOp) -> bool | None:
-    """Whether an output axis carries a dependence in some nest; None where it is not known."""
-    found: list[bool | None] = []
-    for ranges, body in nests(sink):
-        if axis in ranges:
-            at = ranges.index(axis)
-            for r in reversed(ranges[at + 1 :]):
-                body = Op.End(body, r)
-            found.append(carries(directions(body, ranges[: at + 1]), at))
-    return True if True in found else None if None in found else False
 
 
 # Meaning ----------------------------------------------------------------------------------------------------------

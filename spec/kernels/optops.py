@@ -18,28 +18,20 @@ new axis: unordered iterations may not depend on each other, and the members of 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from soundline.spec.kernels import padto, tc
-from soundline.spec.kernels.dependences import directions, reverses
-from soundline.spec.kernels.iteration_spaces import (
-    AXES,
-    Kernel,
-    carried_by,
-    fresh_axis,
-    nests,
-    own_storage,
-    rebuilt,
-    replace_axis,
-    size_of,
-)
+from soundline.spec.kernels.dependences import reverses
+from soundline.spec.kernels.iteration_spaces import AXES, Kernel, own_storage, rebuilt, replace_axis, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import OptEntry, Refusal, opt_entry
 from soundline.spec.ops.axes import THREADS, is_private
 from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node
 
-__all__ = ["OPTOPS", "OptEntry", "OptOp", "apply", "schedule"]
+__all__ = ["OPTOPS", "OptEntry", "OptOp", "apply", "require_licence", "schedule"]
+
+K = TypeVar("K", bound=Kernel)
 
 OPTOPS: dict[str, OptEntry] = {
     entry.op: entry
@@ -119,7 +111,7 @@ OPTOPS: dict[str, OptEntry] = {
 _APPLY: dict[str, Callable[[Kernel, OptOp, Refusal, Collection[str]], UOp]] = {}
 
 
-def apply(kernel: Kernel, opt: OptOp, licences: Collection[str] = ()) -> Kernel:
+def apply(kernel: K, opt: OptOp, licences: Collection[str] = ()) -> K:
     """The kernel that an OptOp makes; raises `ScheduleError` where it does not apply."""
     refusal = Refusal(kernel, opt, OPTOPS)
     if opt.op not in OPTOPS:
@@ -127,7 +119,7 @@ def apply(kernel: Kernel, opt: OptOp, licences: Collection[str] = ()) -> Kernel:
     return kernel.after(opt, _APPLY[opt.op](kernel, opt, refusal, licences))
 
 
-def schedule(kernel: Kernel, opts: Sequence[OptOp], licences: Collection[str] = ()) -> Kernel:
+def schedule(kernel: K, opts: Sequence[OptOp], licences: Collection[str] = ()) -> K:
     """The kernel that OptOps make, the first applied first."""
     for opt in opts:
         kernel = apply(kernel, opt, licences)
@@ -153,13 +145,12 @@ def _split(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[st
         raise refusal.of(3, f"{target.name} with top={top}", axis, f"{target.name} is {row.direction[0]}")
     if not kernel.locals and target in THREADS:
         raise refusal.of(6, target.name, axis)
-    _check_order(kernel.sink, axis, target, refusal)
-    rest = fresh_axis(kernel.sink, count // factor, axis.arg.type)
-    new = fresh_axis(kernel.sink, factor, target, skip=1)
+    _check_order(kernel, axis, target, refusal)
+    rest, new = kernel.fresh_axes((count // factor, axis.arg.type), (factor, target))
     outer, inner = (new, rest) if top else (rest, new)
     value = Op.Add(Op.Mul(outer, as_node(size_of(inner))), inner)
     if target is AxisType.GROUP_REDUCE:
-        _check_licence(kernel.sink, axis, 5, refusal, licences)
+        require_licence(kernel.sink, axis, 5, refusal, licences)
         return _grouped(kernel.sink, axis, value, rest, new)
     return replace_axis(kernel.sink, axis, value, (outer, inner))
 
@@ -181,22 +172,24 @@ def _sources_hint(target: AxisType) -> str:
     )
 
 
-def _check_order(sink: UOp, axis: UOp, target: AxisType, refusal: Refusal) -> None:
+def _check_order(kernel: Kernel, axis: UOp, target: AxisType, refusal: Refusal) -> None:
     """The conditions on a change of type: iterations that lose their order, storage that changes hands."""
-    for storage in own_storage(sink):
+    for storage in own_storage(kernel.sink):
         space: str = storage.arg.addrspace
         if is_private(space, axis.arg.type) != is_private(space, target):
             what = f"a {space} Buffer, {axis.arg.type.name} into {target.name}"
             raise refusal.of(7, what, axis)
     if AXES[target].ordered or not AXES[axis.arg.type].ordered or target is AxisType.GROUP_REDUCE:
         return
-    carried = carried_by(sink, axis)
+    carried = kernel.carried_by(axis)
     if carried is not False:
         known = "carries a dependence" if carried else "may carry a dependence"
         raise refusal.of(4, f"an axis that {known}", axis)
 
 
-def _check_licence(sink: UOp, axis: UOp, condition: int, refusal: Refusal, licences: Collection[str]) -> None:
+def require_licence(
+    sink: UOp, axis: UOp, condition: int, refusal: Refusal, licences: Collection[str]
+) -> None:
     """Floats that are added or multiplied in another order need `reassociate` (U-09, U-50)."""
     for reduction in toposort(sink):
         if reduction.op is Op.Reduce and axis in reduction.src[1:]:
@@ -231,15 +224,15 @@ def _swap(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str
         raise refusal.of(1, f"{first.arg.type.name} and {last.arg.type.name}", first)
     if first is last:
         return kernel.sink
-    around = [(ranges, body) for ranges, body in nests(kernel.sink) if {first, last} & set(ranges)]
+    around = [(ranges, body) for ranges, body in kernel.nests if {first, last} & set(ranges)]
     if around and all({first, last} <= set(ranges) for ranges, _ in around):
         for ranges, body in around:
-            _check_swap(ranges, body, first, last, refusal)
+            _check_swap(kernel, ranges, body, (first, last), refusal)
         return _renested(kernel.sink, first, last)
     reductions = [n for n in toposort(kernel.sink) if n.op is Op.Reduce and {first, last} & set(n.src[1:])]
     if not reductions or not all({first, last} <= set(reduction.src[1:]) for reduction in reductions):
         raise refusal.of(2, "axes of different nests or Reduces", first)
-    _check_licence(kernel.sink, first, 4, refusal, licences)
+    require_licence(kernel.sink, first, 4, refusal, licences)
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         if node in reductions:
@@ -253,11 +246,14 @@ def _exchanged(ranges: Sequence[UOp], a: UOp, b: UOp) -> tuple[UOp, ...]:
     return tuple(b if r is a else a if r is b else r for r in ranges)
 
 
-def _check_swap(ranges: Sequence[UOp], body: UOp, first: UOp, last: UOp, refusal: Refusal) -> None:
+def _check_swap(
+    kernel: Kernel, ranges: Sequence[UOp], body: UOp, swapped: tuple[UOp, UOp], refusal: Refusal
+) -> None:
+    first, last = swapped
     if not AXES[first.arg.type].ordered:
         return
     order = [ranges.index(r) for r in _exchanged(ranges, first, last)]
-    reversed_ = reverses(directions(body, ranges), order)
+    reversed_ = reverses(kernel.directions(body, ranges), order)
     if reversed_ is not False:
         known = "would be reversed" if reversed_ else "may be reversed"
         raise refusal.of(3, f"a dependence that {known}", first)

@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.frames import base_of
-from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axis, size_of
+from soundline.spec.kernels.iteration_spaces import Kernel, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.ops import bodies
@@ -57,7 +57,8 @@ def padded(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[st
                     raise refusal.of(3, f"a {effect.op.name}", axis)
         if node.op is Op.Reduce and axis in node.src[1:] and neutral(node.arg.op, node.dtype) is None:
             raise refusal.of(4, f"{node.arg.op.name} on {node.dtype}", axis)
-    return _Padded(kernel.sink, axis, fresh_axis(kernel.sink, size, axis.arg.type)).sink()
+    (longer,) = kernel.fresh_axes((size, axis.arg.type))
+    return _Padded(kernel.sink, axis, longer).sink()
 
 
 def _inside(end: UOp) -> set[UOp]:

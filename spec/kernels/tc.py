@@ -16,15 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from soundline.spec.kernels.iteration_spaces import (
-    Kernel,
-    carried_by,
-    fresh_axis,
-    nests,
-    own_storage,
-    rebuilt,
-    size_of,
-)
+from soundline.spec.kernels.iteration_spaces import Kernel, own_storage, rebuilt, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.padto import neutral
 from soundline.spec.kernels.schema import Refusal
@@ -63,7 +55,7 @@ def with_tensor_core(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Col
     if not needed <= set(licences):
         missing = ", ".join(sorted(needed - set(licences)))
         raise refusal.of(8, f"{core.name} without {missing}", hint=f"grant {missing}")
-    return _applied(kernel.sink, match, core)
+    return _applied(kernel, match, core)
 
 
 def _matched(kernel: Kernel, opt: OptOp, refusal: Refusal, core: TensorCore) -> _Match:
@@ -71,7 +63,7 @@ def _matched(kernel: Kernel, opt: OptOp, refusal: Refusal, core: TensorCore) -> 
     if not isinstance(opt.axis, tuple) or len(opt.axis) != 3:
         raise refusal.malformed()
     n, m, k = (refusal.axis(position) for position in opt.axis)
-    around = [ranges for ranges, _ in nests(kernel.sink) if {n, m} & set(ranges)]
+    around = [ranges for ranges, _ in kernel.nests if {n, m} & set(ranges)]
     reductions = [f for f in toposort(kernel.sink) if f.op is Op.Reduce and k in f.src[1:]]
     if (
         n is m
@@ -85,7 +77,7 @@ def _matched(kernel: Kernel, opt: OptOp, refusal: Refusal, core: TensorCore) -> 
     if not {n, m} & bodies.free_ranges(reduction) or own_storage(kernel.sink):
         raise refusal.of(2, "a reduction apart from the output axes", k)
     for axis in (n, m):
-        carried = carried_by(kernel.sink, axis)
+        carried = kernel.carried_by(axis)
         if axis.arg.type not in (AxisType.LOOP, AxisType.GLOBAL) or carried is not False:
             raise refusal.of(6, f"{axis.arg.type.name}, dependence: {carried}", axis)
     factors = _factors(reduction.src[0], core)
@@ -110,14 +102,15 @@ def _factors(product: UOp, core: TensorCore) -> tuple[UOp, UOp] | None:
     return (x, y) if x.dtype is core.input and y.dtype is core.input else None
 
 
-def _applied(sink: UOp, match: _Match, core: TensorCore) -> UOp:
+def _applied(kernel: Kernel, match: _Match, core: TensorCore) -> UOp:
     rows, columns, depth = core.dims
-    steps = {
-        axis: fresh_axis(sink, size_of(axis) // size, axis.arg.type, skip)
-        for skip, (axis, size) in enumerate(((match.m, rows), (match.n, columns), (match.k, depth)))
-    }
-    warp = fresh_axis(sink, LANES, AxisType.WARP, 3)
-    element = fresh_axis(sink, core.c.elements, AxisType.UPCAST, 4)
+    old = (match.m, match.n, match.k)
+    *new, warp, element = kernel.fresh_axes(
+        *((size_of(axis) // size, axis.arg.type) for axis, size in zip(old, core.dims, strict=True)),
+        (LANES, AxisType.WARP),
+        (core.c.elements, AxisType.UPCAST),
+    )
+    steps = dict(zip(old, new, strict=True))
 
     def at(axis: UOp, size: int, inside: UOp) -> UOp:
         return Op.Add(Op.Mul(steps[axis], as_node(size)), inside)
@@ -145,14 +138,14 @@ def _applied(sink: UOp, match: _Match, core: TensorCore) -> UOp:
         match.n: at(match.n, columns, column),
         match.reduction: tile,
     }
-    return _renested(sink, match, steps, values, (warp, element))
+    return _renested(kernel, match, steps, values, (warp, element))
 
 
 def _renested(
-    sink: UOp, match: _Match, steps: dict[UOp, UOp], values: dict[UOp, UOp], inner: tuple[UOp, UOp]
+    kernel: Kernel, match: _Match, steps: dict[UOp, UOp], values: dict[UOp, UOp], inner: tuple[UOp, UOp]
 ) -> UOp:
     """The kernel with the steps for the output axes, and the lanes and elements inside of the nest."""
-    innermost = next(ranges[-1] for ranges, _ in nests(sink) if match.m in ranges)
+    innermost = next(ranges[-1] for ranges, _ in kernel.nests if match.m in ranges)
 
     def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
         if node in values:
@@ -164,4 +157,4 @@ def _renested(
             return Op.End(body, steps.get(node.src[1], node.src[1]))
         return UOp(node.op, src, node.arg, node.tag)
 
-    return rebuilt(sink, made)
+    return rebuilt(kernel.sink, made)

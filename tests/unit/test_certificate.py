@@ -185,7 +185,7 @@ def test_heuristics_that_split_what_carries_a_dependence_are_stopped() -> None:
     with pytest.raises(ScheduleError) as refusal:
         kernel.split(kernel.axes[0], 8, AxisType.UPCAST)
     assert refusal.value.rule == "opt-cpu-c2"
-    assert kernel.steps == []
+    assert kernel.steps == ()
     with pytest.raises(ScheduleError):
         kernel.cut(kernel.axes[0], 8)
 

@@ -19,7 +19,6 @@ from soundline.spec.kernels.iteration_spaces import (
     AXES,
     KERNEL_CONSTRAINTS,
     Kernel,
-    carried_by,
     globalized,
     nests,
     problems,
@@ -100,8 +99,8 @@ def test_a_nest_that_a_value_comes_after_is_one_of_the_kernel() -> None:
     i = loop(3, 0)
     first = nest(store(X, Op.Add(load(X, (i, 1)), const(1, int32)), (i, 1), plus=1), i)
     hidden = kernel(nest(store(OUT, load(Op.After(X, first), (i, 1)), (i, 1)), i))
-    assert carried_by(hidden.sink, i) is True  # by the nest inside
-    assert carried_by(shared_kernel(int32, 2, 3).sink, i) is False
+    assert hidden.carried_by(i) is True  # by the nest inside
+    assert shared_kernel(int32, 2, 3).carried_by(i) is False
 
 
 I = loop(4, 0)  # noqa: E741  # an index

@@ -119,7 +119,7 @@ class Mutant:
     stage: str
     program: str
     function: str
-    """Its module under ``soundline.impl``, and its name there."""
+    """Its module, under ``soundline.impl`` if it is not the law's, and its name there."""
     old: str
     new: str
     rule: str = ""
@@ -230,7 +230,7 @@ MUTANTS = [
     M(
         "optimize",
         "reduction in a product",
-        "lower.schedule.applying:packable",
+        "lower.schedule.extensions:packable",
         " <= {*around, *reduced}",
         "",
         "IllFormed",
@@ -268,14 +268,14 @@ MUTANTS = [
     M(
         "optimize",
         "rows",
-        "lower.schedule.applying:Scheduling._cut",
-        "Op.Add(rest, arithmetic.number(at))",
-        "Op.Add(rest, arithmetic.number(at - 1))",
+        "lower.schedule.extensions:_cut",
+        "axis: Op.Add(rest, arithmetic.number(at))",
+        "axis: Op.Add(rest, arithmetic.number(at - 1))",
     ),
     M(
         "optimize",
         "rows",
-        "lower.schedule.applying:_cut_nests",
+        "lower.schedule.extensions:_cut_nests",
         "effects.append(closed(substitute(body, own), ends))",
         "effects.append(effects[-1])",
         "opt-split-c2",
@@ -283,36 +283,66 @@ MUTANTS = [
     M(
         "optimize",
         "greatest",
-        "lower.schedule.applying:_cut_reductions",
-        "UOp(node.arg.op, parts)",
-        "UOp(node.arg.op, parts[:1] * 2)",
+        "lower.schedule.extensions:_cut_reductions",
+        "UOp(Op.Reduce, (after, *ranges), node.arg)",
+        "substitute(made, {axis: first})",
     ),
     M(
         "optimize",
         "greatest",
-        "lower.schedule.applying:_grouped",
+        "spec.kernels.optops:_grouped",
         "ReduceArg(node.arg.op)",
         "ReduceArg(Op.Add)",
     ),
     M(
         "optimize",
         "transpose",
-        "lower.schedule.applying:Scheduling._split",
-        "trip_count(inner))), inner)",
-        "trip_count(inner) - 1)), inner)",
+        "spec.kernels.optops:_split",
+        "as_node(size_of(inner))), inner)",
+        "as_node(size_of(inner) - 1)), inner)",
         "opt-cut-c3",
     ),
     M(
         "optimize",
+        "padded",
+        "spec.kernels.optops:_split",
+        "(count // factor, axis",
+        "(count // factor - 1 or 1, axis",
+    ),
+    M(
+        "optimize",
+        "greatest",
+        "spec.kernels.optops:_split",
+        "as_node(size_of(inner))",
+        "as_node(size_of(outer))",
+    ),
+    M(
+        "optimize",
+        "padded",
+        "spec.kernels.optops:_split",
+        "(new, rest) if top",
+        "(new, rest) if not top",
+        "opt-pack-c1",
+    ),
+    M(
+        "optimize",
         "product",
-        "lower.schedule.applying:Scheduling._copied",
+        "spec.kernels.optops:_renested",
+        "*_exchanged(node.src[1:], first, last)",
+        "*node.src[1:]",
+        "opt-cpu-c4",
+    ),
+    M(
+        "optimize",
+        "product",
+        "lower.schedule.extensions:_copied",
         "substitute(load, own)",
         "substitute(load, {**own, order[0]: own[order[-1]]})",
     ),
     M(
         "optimize",
         "padded",
-        "lower.schedule.applying:Scheduling._copied",
+        "lower.schedule.extensions:_copied",
         "substitute(load, own)",
         "Op.Load(substitute(load, own).src[0])",
     ),
@@ -336,7 +366,7 @@ MUTANTS = [
     M(
         "optimize",
         "added",
-        "lower.schedule.applying:Scheduling._merge",
+        "lower.schedule.extensions:_merge",
         "trip_count(inner), AxisType",
         "trip_count(inner) - 1, AxisType",
     ),
@@ -390,7 +420,7 @@ MUTANTS = [
     M(
         "optimize",
         "sum of sums",
-        "lower.schedule.applying:Scheduling._copied",
+        "lower.schedule.extensions:_copied",
         "[*reduced, *inside]",
         "[*reduced[1:], *inside]",
         "any",
@@ -514,7 +544,8 @@ MUTANTS = [
 def broken(mutant: Mutant) -> Iterator[None]:
     """The function with its code changed, for all who have imported it."""
     module, _, name = mutant.function.partition(":")
-    function = operator.attrgetter(name)(importlib.import_module(f"soundline.impl.{module}"))
+    room = "soundline" if module.startswith("spec.") else "soundline.impl"
+    function = operator.attrgetter(name)(importlib.import_module(f"{room}.{module}"))
     text = textwrap.dedent(inspect.getsource(function))
     assert text.count(mutant.old) >= 1, f"{function.__qualname__} has no {mutant.old!r}"
     namespace = dict(function.__globals__)

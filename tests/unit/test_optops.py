@@ -29,7 +29,7 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.kernels.groups import is_grouped, unsynchronized, with_local_buffers
-from soundline.spec.kernels.iteration_spaces import AXES, Kernel, fresh_axis, replace_axis, run
+from soundline.spec.kernels.iteration_spaces import AXES, Kernel, fresh_axes, replace_axis, run
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS, apply, schedule
 from soundline.spec.kernels.padto import neutral
@@ -176,8 +176,7 @@ def test_the_factor_divides(factor: Any) -> None:
 def test_a_factor_that_does_not_divide_would_lose_elements() -> None:
     case = filled(reduction_kernel(Op.Add, int32, 1, 7), 4)
     sink, axis = case.kernel.sink, case.kernel.axes[1]
-    outer = fresh_axis(sink, 7 // 2, A.REDUCE)
-    inner = fresh_axis(sink, 2, A.REDUCE, 1)
+    outer, inner = fresh_axes(sink, (7 // 2, A.REDUCE), (2, A.REDUCE))
     value = Op.Add(Op.Mul(outer, const(2, index)), inner)
     assert run(Kernel(replace_axis(sink, axis, value, (outer, inner))), case.buffers) != run(
         case.kernel, case.buffers
@@ -190,7 +189,7 @@ def test_an_ordered_axis_with_a_dependence_is_not_made_parallel() -> None:
     for target, top in ((A.LOCAL, False), (A.THREAD, True)):
         refused("opt-split-c4", case.kernel, OptOp("Split", 0, (2, target, top)))
         sink, axis = case.kernel.sink, case.kernel.axes[0]
-        outer, inner = fresh_axis(sink, 2, A.LOOP), fresh_axis(sink, 2, target, 1)
+        outer, inner = fresh_axes(sink, (2, A.LOOP), (2, target))
         outer, inner = (inner, outer) if top else (outer, inner)
         value = Op.Add(Op.Mul(outer, const(2, index)), inner)
         with pytest.raises(EvaluationError) as caught:
@@ -255,7 +254,7 @@ def test_storage_that_would_change_hands_is_not_split_over() -> None:
     shared = substitute(made.sink, {own: buffer(7, 1, int32, addrspace="LOCAL")})
     refused("opt-split-c7", Kernel(shared), OptOp("Split", 0, (2, A.LOCAL)))
     (axis,) = Kernel(shared).axes
-    outer, inner = fresh_axis(shared, 2, A.GLOBAL), fresh_axis(shared, 2, A.LOCAL, 1)
+    outer, inner = fresh_axes(shared, (2, A.GLOBAL), (2, A.LOCAL))
     value = Op.Add(Op.Mul(outer, const(2, index)), inner)
     with pytest.raises(EvaluationError):
         run(Kernel(replace_axis(shared, axis, value, (outer, inner))), local.buffers)
@@ -332,7 +331,7 @@ def test_the_identity_changes_no_bit(dtype: DType) -> None:
 def masked_wrong(made: Kernel, size: int, mask: Callable[[UOp, UOp, UOp], UOp]) -> Kernel:
     """The kernel with axis 1 longer and its Reduce masked in another way: mask(valid, body, load) → operand."""
     axis = made.axes[1]
-    longer = fresh_axis(made.sink, size, A.REDUCE)
+    (longer,) = made.fresh_axes((size, A.REDUCE))
     valid = Op.CmpLt(longer, axis.src[0])
     (reduction,) = (n for n in toposort(made.sink) if n.op is Op.Reduce)
     (read,) = (n for n in toposort(made.sink) if n.op is Op.Load)
@@ -405,7 +404,7 @@ def test_padding_an_effect_that_has_no_gate_is_refused() -> None:
     made = kernel(nest(Op.AtomicAdd(Op.Index(buffer(1, 3, int32), i), const(1, int32)), i))
     refused("opt-padto-c3", made, OptOp("Padto", 0, 2))
     case = Case(made, {1: [0, 0, 0]})
-    longer = fresh_axis(made.sink, 4, A.LOOP)
+    (longer,) = made.fresh_axes((4, A.LOOP))
     with pytest.raises(EvaluationError):
         run(Kernel(replace_axis(made.sink, i, longer, (longer,))), case.buffers)
 

@@ -15,7 +15,11 @@ from soundline.impl.lower.schedule import rows, threads
 from soundline.impl.program.compile import Program, lower
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import float32
+from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.dependences import carries, directions
+from soundline.spec.kernels.iteration_spaces import Kernel, run
+from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.optops import apply
 from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
 
@@ -162,6 +166,24 @@ def row_nest(kind: AxisType, space: str) -> UOp:
     )
     reduction = Op.Reduce(Op.Load(Op.Index(acc, k)), k, arg=ReduceArg(Op.Add))
     return loop_nests.assembled([i], [first, Op.Store(Op.Index(y, i), reduction)])
+
+
+def test_rows_have_storage_of_their_own_while_they_are_scheduled() -> None:
+    """With one row for all, threads would meet in it; with all rows they may be dealt out, and then one is enough."""
+    sink = Op.Sink(row_nest(AxisType.LOOP, "REG"))
+    i = sink.src[0].src[1]
+    whole = rows._with_all_rows(sink, {i: i})
+    assert rows._with_one_row(whole, sink) is sink
+    assert {n.arg.size for n in toposort(whole) if n.op is Op.Buffer and n.arg.slot == 9} == {4 * 8}
+    held = {0: [k / 7 for k in range(32)]}
+    assert run(Kernel(whole), held)[1] == run(Kernel(sink), held)[1]
+    deal = OptOp("Split", 0, (4, AxisType.THREAD, True))
+    for shared in (sink, Op.Sink(row_nest(AxisType.LOOP, "GLOBAL"))):
+        with pytest.raises(ScheduleError):
+            apply(Kernel(shared), deal)
+    dealt = rows._with_one_row(apply(Kernel(whole), deal).sink, sink)
+    assert any(n.arg.type is AxisType.THREAD for n in toposort(dealt) if n.op is Op.Range)
+    assert run(Kernel(dealt), held)[1] == run(Kernel(sink), held)[1]
 
 
 def test_parts_are_opened_as_they_were_assembled() -> None:

@@ -301,7 +301,7 @@ def scan(m: int = 4, n: int = 6) -> UOp:
 def under(sink: UOp, text: str, *licences: str) -> Scheduling:
     """A kernel after a schedule that is checked."""
     numbers, slots = itertools.count(50), itertools.count(50)
-    return scheduled(Scheduling(sink, numbers, slots, licences, checked=True), parsed(text))
+    return scheduled(Scheduling(sink, numbers, slots, licences), parsed(text))
 
 
 def test_no_step_breaks_a_dependence() -> None:

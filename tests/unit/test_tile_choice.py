@@ -19,7 +19,7 @@ from soundline.impl.lower.linear.linearize import linearize, nest_of
 from soundline.impl.lower.optimize import optimize, optimized
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import heuristics, threads, tile_choice, tiles, vectors
-from soundline.impl.lower.schedule.applying import reductions_inside
+from soundline.impl.lower.schedule.extensions import reductions_inside
 from soundline.impl.lower.schedule.schedules import Given, parsed, schedule_text
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.tile_choice import chosen, evenly

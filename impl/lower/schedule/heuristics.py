@@ -39,8 +39,9 @@ from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule import tiles
-from soundline.impl.lower.schedule.applying import Scheduling, packable
+from soundline.impl.lower.schedule.applying import Scheduling
 from soundline.impl.lower.schedule.common_subexpressions import vector_lanes
+from soundline.impl.lower.schedule.extensions import packable
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.threads import dealt_out
 from soundline.impl.lower.schedule.tile_choice import Choice, chosen, is_few

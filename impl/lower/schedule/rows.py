@@ -11,6 +11,9 @@ A reduction that is the same in all of a row becomes a part of its own (`nests`)
 every element of the row has no reduction in it. Each part is scheduled for itself, with the loops over rows for
 parameters.
 
+While it is scheduled, a kernel has storage for all rows (`_with_all_rows`): so no row waits for another one, and the
+law lets them be dealt out. Storage for one row is what comes last (`_with_one_row`).
+
 *Invariant*: every part runs in every row after those whose results it reads, so no value changes.
 """
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from soundline.impl.analysis import arithmetic
@@ -36,6 +39,7 @@ from soundline.impl.lower.schedule.schedules import Scheduled, axis_text
 from soundline.spec.dtypes import index
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluation.frames import base_of
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17
@@ -209,13 +213,13 @@ def _buffers(kernel: UOp, op: Op) -> set[UOp]:
 def in_rows(
     group: Group,
     slots: Iterator[int],
-    numbers: Iterator[int],
-    scheduling: Callable[[UOp, Callable[[UOp], UOp]], Scheduling],
+    prepared: Callable[[UOp], Sequence[UOp]],
+    scheduling: Callable[[Sequence[UOp]], Scheduling],
 ) -> tuple[UOp, list[Scheduled]] | None:
     """The kernel of a group, and what was done to each of its parts; None where its kernels stay apart, as they do
     where a step of a part is not lawful.
 
-    `scheduling` prepares the schedule of a part, of which the law judges what a function makes of it.
+    `prepared` is a part before its schedule, which `scheduling` begins.
     """
     rows = group.rows
     if rows is not None and len(rows.members) == 1:
@@ -224,7 +228,7 @@ def in_rows(
     if rows is None:
         return None
     try:
-        return _scheduled_rows(rows, group.own, slots, numbers, scheduling)
+        return _scheduled_rows(rows, group.own, slots, prepared, scheduling)
     except ScheduleError as refusal:
         logger("optimize").warning("a schedule of rows is not lawful: %s", refusal)
         return None
@@ -234,48 +238,60 @@ def _scheduled_rows(
     rows: _Rows,
     own: set[UOp],
     slots: Iterator[int],
-    numbers: Iterator[int],
-    scheduling: Callable[[UOp, Callable[[UOp], UOp]], Scheduling],
+    prepared: Callable[[UOp], Sequence[UOp]],
+    scheduling: Callable[[Sequence[UOp]], Scheduling],
 ) -> tuple[UOp, list[Scheduled]] | None:
     loops = rows.members[0].ranges[: rows.depth]
     known = {r: param(k, index, bounds=(0, trip_count(r) - 1)) for k, r in enumerate(loops)}
-    sizes = [trip_count(r) for r in loops]
-    at = arithmetic.flatten(list(known.values()), sizes)
+    back = {p: r for r, p in known.items()}
     parts: list[UOp] = []
     told: list[Scheduled] = []
     for member, nests in _parts(rows, own, slots):
-        steps, axes = [], []
+        steps, axes = list[OptOp](), list[str]()
         for nest in nests:
-            part = scheduling(substitute(nest, known), lambda sink: _for_all_rows(sink, at, math.prod(sizes)))
-            made = nests_of(part, tiles.this_machine())
+            ready = Op.Sink(*prepared(substitute(nest, known)))
+            made = nests_of(scheduling(_with_all_rows(ready, known).src), tiles.this_machine())
             if made.packing():
                 return None
             steps += made.steps
             axes += list(map(axis_text, made.axes))
-            back = {p: r for r, p in known.items()}
-            parts += [substitute(without_single(n), back) for n in made.sink.src]
+            parts += [substitute(without_single(n), back) for n in _with_one_row(made.sink, ready).src]
         text = " ".join([*map(axis_text, loops), *axes])
         told.append(Scheduled(member.number, text, tuple(steps), "heuristics, by rows", int(not told)))
     sink = Op.Sink(assembled(loops, parts))
-    judged = _for_all_rows(sink, arithmetic.flatten(loops, sizes), math.prod(sizes))
-    whole = Scheduling(sink, numbers, slots, judged=judged)
-    deal(whole, whole.sink.src[0])
-    told[0] = replace(told[0], beside=(tuple(whole.steps),))
-    return Op.Sink(*map(without_single, whole.sink.src)), told
+    whole = scheduling(_with_all_rows(sink, {r: r for r in loops}).src)
+    deal(whole, sink.src[0])
+    told[0] = replace(told[0], beside=(whole.steps,))
+    return Op.Sink(*map(without_single, _with_one_row(whole.sink, sink).src)), told
 
 
-def _for_all_rows(sink: UOp, row: UOp, count: int) -> UOp:
-    """The kernel with storage for all rows where it has storage for one, which it writes and reads in every row: what
-    the law is asked about, for which a loop that is dealt out would have other rows.
+def _with_all_rows(sink: UOp, rows: Mapping[UOp, UOp]) -> UOp:
+    """A kernel with storage for all rows where it has storage for one, which it writes and reads in every row; `rows`
+    are the loops over rows, and their indices in the kernel.
     """
+    sizes = [trip_count(r) for r in rows]
+    row = arithmetic.flatten(rows.values(), sizes)
     new: dict[UOp, UOp] = {}
     for node in under(sink):
         made = over(node, new)
         if node.op is Op.Buffer and is_row(node):
-            made = buffer(node.arg.slot, node.arg.size * count, node.dtype)
+            made = buffer(node.arg.slot, node.arg.size * math.prod(sizes), node.dtype)
         elif node.op is Op.Index and is_row(base_of(node.src[0])):
-            size = arithmetic.number(base_of(node.src[0]).arg.size)
-            made = Op.Index(made.src[0], arithmetic.add(arithmetic.mul(row, size), made.src[1]))
+            first = Op.Mul(row, arithmetic.number(base_of(node.src[0]).arg.size))
+            made = Op.Index(made.src[0], Op.Add(first, made.src[1]))
+        new[node] = made
+    return new[sink]
+
+
+def _with_one_row(sink: UOp, before: UOp) -> UOp:
+    """A scheduled kernel with storage for one row, as it was before `_with_all_rows`."""
+    rows = {n.arg.slot: n for n in under(before) if is_row(n)}
+    one = {n: rows[n.arg.slot] for n in under(sink) if n.op is Op.Buffer and n.arg.slot in rows}
+    new: dict[UOp, UOp] = {}
+    for node in under(sink):
+        made = one.get(node) or over(node, new)
+        if node.op is Op.Index and base_of(node.src[0]) in one:
+            made = Op.Index(made.src[0], made.src[1].src[1])  # without the first element of the row
         new[node] = made
     return new[sink]
 

@@ -20,58 +20,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from soundline.impl.lower.schedule.extensions import EXTENSIONS
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS, OptEntry
-from soundline.spec.kernels.schema import opt_entry
 from soundline.spec.uop import AxisType, Op, UOp
 
 Schedule = tuple[OptOp, ...]
 """Steps, the first applied first."""
-
-EXTENSIONS: Final[dict[str, OptEntry]] = {
-    entry.op: entry
-    for entry in (
-        opt_entry(
-            "Cut",
-            axis="any",
-            arg="iteration k",
-            semantics="Do the iterations of an axis from k on apart: of an output axis in a copy of each of its nests "
-            "that comes after it and has axes of its own; of a reduce axis in a reduction of their own.",
-            constraints=(
-                "the iteration is inside the axis: neither its first nor beyond its last",
-                "the axis is LOOP or REDUCE, and its nests are effects of the kernel itself",
-                "the nests carry no dependence",
-                "on a float Add or Mul, the axis of a Reduce needs the licence reassociate",
-            ),
-            licences=("reassociate",),
-        ),
-        opt_entry(
-            "Merge",
-            axis="a loop",
-            arg="the loop directly inside of it",
-            semantics="Make one loop of two that every index of the kernel walks as one.",
-            constraints=(
-                "both are LOOP axes, and one stands directly inside of the other",
-                "every index that depends on them has the stride of the inner one times its size for the outer one",
-            ),
-        ),
-        opt_entry(
-            "Pack",
-            axis="lanes: an UPCAST axis",
-            arg="the slot of a Buffer",
-            semantics="Copy what the reductions in these lanes load from the Buffer, before the nest, into storage of "
-            "the kernel's own, in the order in which they read it: loops outside, then the reduction's, then lanes. "
-            "The gate of a load is decided while copying.",
-            constraints=(
-                "the axis is UPCAST",
-                "a reduction loads from the Buffer, at places that depend on the lanes and on all that is reduced",
-                "the kernel does not store to the Buffer",
-            ),
-        ),
-    )
-}
-"""The steps that are not the law's, by name; each leaves the value of the kernel as it is, bit for bit."""
 
 STEPS: Final[dict[str, OptEntry]] = {**OPTOPS, **EXTENSIONS}
 """Every step of a schedule, by name."""

@@ -26,7 +26,7 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
-from soundline.impl.lower.schedule.applying import reductions_inside
+from soundline.impl.lower.schedule.extensions import reductions_inside
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
 from soundline.spec.uop import Op, UOp, substitute

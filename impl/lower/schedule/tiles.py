@@ -19,7 +19,8 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
-from soundline.impl.lower.schedule.applying import Scheduling, packable, reductions_inside
+from soundline.impl.lower.schedule.applying import Scheduling
+from soundline.impl.lower.schedule.extensions import packable, reductions_inside
 from soundline.impl.lower.schedule.target import Target, this_machine
 from soundline.impl.lower.schedule.tile_choice import evenly, is_few, span
 from soundline.spec.uop import AxisType, Op, UOp, toposort
