@@ -40,9 +40,10 @@ from soundline.impl.lower.schedule.applying import Scheduling, launched, schedul
 from soundline.impl.lower.schedule.common_subexpressions import flattened_reductions, merged_reductions
 from soundline.impl.lower.schedule.heuristics import schedule_of
 from soundline.impl.lower.schedule.rows import grouped, in_rows
-from soundline.impl.lower.schedule.schedules import Given, Scheduled, axis_text
+from soundline.impl.lower.schedule.schedules import Given, Scheduled
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import axes
+from soundline.spec.kernels.schema import axis_text
 from soundline.spec.uop import Op, UOp, toposort
 
 RUNNING = "a running reduction along a loop takes one step in each iteration"

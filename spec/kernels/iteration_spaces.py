@@ -27,7 +27,6 @@ from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
 from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import Vector, carries, directions
-from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
 from soundline.spec.ops.sizes import as_node
@@ -221,14 +220,16 @@ def axes(sink: UOp) -> tuple[UOp, ...]:
 
 def problems(sink: UOp) -> list[tuple[str, str]]:
     """Which constraints of a kernel a node breaks, and how: pairs of id and text."""
-    if sink.op is not Op.Sink or bodies.free_ranges(sink):
-        return [("kernel-c1", f"a {sink.op.name} with {len(bodies.free_ranges(sink))} free loop indices")]
+    nodes = list(toposort(sink))
+    specials = sum(n.op is Op.Special for n in nodes)
+    if sink.op is not Op.Sink or specials:
+        return [("kernel-c1", f"a {sink.op.name} with {specials} Specials")]
     found = []
     for _, body in nests(sink):
         if body.op not in (*_EFFECTS, Op.Group):
             found.append(("kernel-c2", f"the effect {body!r}"))
     closers: dict[UOp, list[Op]] = {}
-    for node in toposort(sink):
+    for node in nodes:
         if node.op in (Op.End, Op.Reduce):
             for r in node.src[1:]:
                 closers.setdefault(r, []).append(node.op)

@@ -63,6 +63,7 @@ OPTOPS: dict[str, OptEntry] = {
                 "the axis is not the lanes of a warp",
                 "every effect under the axis is a Store, which has a gate",
                 "the reduction has an identity in its dtype",
+                "the size of the axis is a number",
             ),
         ),
         opt_entry(
@@ -132,7 +133,7 @@ def schedule(kernel: K, opts: Sequence[OptOp], licences: Collection[str] = ()) -
 def _split(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str]) -> UOp:
     axis = refusal.axis(opt.axis)
     factor, target, top = _split_arg(opt.arg, refusal)
-    count = size_of(axis)
+    count = refusal.size(axis, 1)
     if type(factor) is not int or factor < 1 or count % factor:
         hint = (
             f"Padto the axis to a multiple of {factor} first" if type(factor) is int and factor > 1 else None

@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.evaluation.frames import base_of
-from soundline.spec.kernels.iteration_spaces import Kernel, size_of
+from soundline.spec.kernels.iteration_spaces import Kernel
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.ops import bodies
@@ -47,8 +47,9 @@ def padded(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[st
         raise refusal.of(1, f"the multiple {multiple!r}", axis)
     if axis.arg.type is AxisType.WARP:
         raise refusal.of(2, "WARP", axis)
-    size = -(-size_of(axis) // multiple) * multiple
-    if size == size_of(axis):
+    count = refusal.size(axis, 5)
+    size = -(-count // multiple) * multiple
+    if size == count:
         return kernel.sink
     for node in toposort(kernel.sink):
         if node.op is Op.End and node.src[1] is axis:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundline.spec.errors import ScheduleError
-from soundline.spec.kernels.iteration_spaces import Kernel
+from soundline.spec.kernels.iteration_spaces import Kernel, size_of
 from soundline.spec.kernels.opt import OptOp
-from soundline.spec.ops.node import UOp
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.schema import Constraint
 
 
@@ -56,6 +56,12 @@ def opt_entry(
     return OptEntry(op, axis, arg, semantics, numbered, licences)
 
 
+def axis_text(axis: UOp) -> str:
+    """An axis as its letter and size, which of a reduction along a loop is no number."""
+    bound = axis.src[0]
+    return f"{axis.arg.type.value}{bound.arg.value if bound.op is Op.Const else '*'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Makes the error of an OptOp that does not apply."""
@@ -79,9 +85,9 @@ class Refusal:
         )
 
     def named(self, axis: UOp) -> str:
-        """An axis as a reader finds it: its position, its letter and its size."""
+        """An axis as a reader finds it: its position, its letter and its size, which may be no number."""
         at = self.kernel.axes.index(axis)
-        return f"axis {at} ({axis.arg.type.value}{axis.src[0].arg.value})"
+        return f"axis {at} ({axis_text(axis)})"
 
     def malformed(self) -> ScheduleError:
         """The error of a triple that has not the form of its row."""
@@ -101,3 +107,9 @@ class Refusal:
         if type(position) is not int or not 0 <= position < len(self.kernel.axes):
             raise self.malformed()
         return self.kernel.axes[position]
+
+    def size(self, axis: UOp, condition: int) -> int:
+        """The number of iterations of an axis; the error of a condition where the kernel does not state it."""
+        if axis.src[0].op is not Op.Const:
+            raise self.of(condition, "a size that is no number", axis)
+        return size_of(axis)

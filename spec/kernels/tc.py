@@ -48,8 +48,9 @@ def with_tensor_core(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Col
         raise refusal.of(7, repr(opt.arg), hint=f"one of {', '.join(c.name for c in CORES)}")
     match = _matched(kernel, opt, refusal, core)
     for axis, size in ((match.m, core.dims[0]), (match.n, core.dims[1]), (match.k, core.dims[2])):
-        if size_of(axis) % size:
-            raise refusal.of(5, f"{size_of(axis)} iterations for {size}", axis)
+        count = refusal.size(axis, 5)
+        if count % size:
+            raise refusal.of(5, f"{count} iterations for {size}", axis)
     needed = {"tensor_core"} if core.accumulator.is_float else set()
     needed |= {"tf32"} if core.mantissa is not None else set()
     if not needed <= set(licences):

@@ -34,7 +34,18 @@ from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS, apply, schedule
 from soundline.spec.kernels.padto import neutral
 from soundline.spec.kernels.warps import spelled
-from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, substitute, toposort
+from soundline.spec.uop import (
+    AxisType,
+    Op,
+    RangeArg,
+    ReduceArg,
+    UOp,
+    buffer,
+    const,
+    loop,
+    substitute,
+    toposort,
+)
 from soundline.spec.values.elementwise import scalar
 from soundline.spec.values.tensor_cores import CORES, core_named, operand_value
 
@@ -415,6 +426,21 @@ def test_padding_a_reduction_without_identity_is_refused() -> None:
     refused("opt-padto-c4", made, OptOp("Padto", 0, 2))
     summed = kernel(store(buffer(1, 1, int32), Op.Cast(Op.Reduce(j, j, arg=ReduceArg(Op.Add)), arg=int32)))
     keeps(Case(summed, {}), OptOp("Padto", 0, 2))
+
+
+def running() -> Kernel:
+    """out[i] = the sum of x[k] for k ≤ i."""
+    i = loop(4, 0)
+    k = UOp(Op.Range, (Op.Add(i, const(1, index)),), RangeArg(1, A.REDUCE))
+    total = Op.Reduce(load(buffer(0, 4, int32), (k, 1)), k, arg=ReduceArg(Op.Add))
+    return kernel(nest(store(buffer(1, 4, int32), total, (i, 1)), i))
+
+
+def test_an_axis_whose_size_is_no_number_is_not_split_and_not_padded() -> None:
+    assert "axis 1 (R*)" in str(refused("opt-split-c1", running(), OptOp("Split", 1, (1, A.REDUCE))))
+    refused("opt-padto-c5", running(), OptOp("Padto", 1, 2))
+    refused("kernel-c3", running(), OptOp("Split", 0, (2, A.LOOP)))  # the size would know two axes
+    keeps(Case(running(), {0: [1, 2, 3, 4], 1: [0] * 4}), OptOp("Padto", 0, 3))
 
 
 # Swap -------------------------------------------------------------------------------------------------------------

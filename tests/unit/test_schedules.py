@@ -32,7 +32,7 @@ from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.iteration_spaces import Kernel, run
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS
-from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, const, loop, toposort
+from soundline.spec.uop import AxisType, Op, RangeArg, ReduceArg, UOp, buffer, const, loop, toposort
 
 from .processors import WIDE
 from .test_lowering import function_of, stored
@@ -318,6 +318,35 @@ def test_no_step_breaks_a_dependence() -> None:
     held = {0: [0.5 * (k * 7 % 11) for k in range(24)], 1: [0.0] * 30}
     for text in ("Split 1 3 UPCAST", "Swap 0 1; Split 0 2 UPCAST", "Split 0 2 LOOP top; Padto 2 4"):
         assert run(Kernel(under(scan(), text).sink), held) == run(before, held)
+
+
+def running(lanes: int = 8) -> UOp:
+    """out[i, j] = the sum of x[k, j] for k ≤ i."""
+    i, j = loop(4, 0), loop(lanes, 1)
+    k = UOp(Op.Range, (Op.Add(i, const(1, index)),), RangeArg(2, AxisType.REDUCE))
+    x, out = buffer(0, 4 * lanes, int32), buffer(1, 4 * lanes, int32)
+    value = Op.Load(Op.Index(x, Op.Add(Op.Mul(k, const(lanes, index)), j)))
+    place = Op.Index(out, Op.Add(Op.Mul(i, const(lanes, index)), j))
+    total = Op.Reduce(value, k, arg=ReduceArg(Op.Add))
+    return Op.Sink(Op.End(Op.End(Op.Store(place, total), j), i))
+
+
+def test_an_axis_whose_size_is_no_number_stays_whole() -> None:
+    for text, rule in (
+        ("Split 2 2 REDUCE", "opt-split-c1"),
+        ("Padto 2 2", "opt-padto-c5"),
+        ("Cut 2 1", "opt-cut-c5"),
+        ("Cut 0 2", "opt-cut-c5"),
+        ("Split 1 8 UPCAST; Pack 2 0", "opt-pack-c2"),
+        ("Split 0 2 LOOP", "kernel-c3"),
+        ("Split 1 8 UPCAST; Split 0 2 LOOP", "kernel-c3"),
+    ):
+        with pytest.raises(ScheduleError) as error:
+            under(running(), text)
+        assert error.value.rule == rule
+    held = {0: list(range(32)), 1: [0] * 32}
+    after = under(running(), "Split 1 8 UPCAST; Padto 0 3; Swap 0 1")
+    assert run(Kernel(after.sink), held) == run(Kernel(running()), held)
 
 
 def test_a_kernel_with_storage_of_its_own_is_left_alone() -> None:

@@ -42,6 +42,7 @@ EXTENSIONS: Final[dict[str, OptEntry]] = {
                 "the axis is LOOP or REDUCE, and its nests are effects of the kernel itself",
                 "the nests carry no dependence",
                 "on a float Add or Mul, the axis of a Reduce needs the licence reassociate",
+                "the sizes of the axis, and of the others of its nests, are numbers",
             ),
             licences=("reassociate",),
         ),
@@ -89,7 +90,7 @@ def _number(step: OptOp, refusal: Refusal) -> int:
 
 def _cut(kernel: CpuKernel, step: OptOp, refusal: Refusal, licences: Collection[str]) -> UOp:
     axis, at = refusal.axis(step.axis), _number(step, refusal)
-    count = trip_count(axis)
+    count = refusal.size(axis, 5)
     if not 0 < at < count:
         raise refusal.of(1, f"{at} of {count}", axis)
     if axis.arg.type is AxisType.REDUCE:
@@ -99,7 +100,8 @@ def _cut(kernel: CpuKernel, step: OptOp, refusal: Refusal, licences: Collection[
     _check_cut(kernel, axis, refusal)
     others = _other_ranges(kernel.sink, axis)
     first, rest, *fresh = kernel.fresh_axes(
-        *((size, axis.arg.type) for size in (at, count - at)), *((trip_count(r), r.arg.type) for r in others)
+        *((size, axis.arg.type) for size in (at, count - at)),
+        *((refusal.size(r, 5), r.arg.type) for r in others),
     )
     own = dict(zip(others, fresh, strict=True))
     return _cut_nests(kernel.sink, axis, first, rest, {**own, axis: Op.Add(rest, arithmetic.number(at))})
@@ -222,7 +224,12 @@ def packable(body: UOp, lanes: UOp, slot: int | None = None) -> list[tuple[UOp, 
             if load.op is Op.Load and load.src[0].op is Op.Index and load.src[0].src[0].op is Op.Buffer:
                 mine = slot is None or load.src[0].src[0].arg.slot == slot
                 for reduced in dict.fromkeys((reduction.src[1:], all_reduced)):
-                    if mine and {lanes, *reduced} <= arithmetic.ranges_of(load) <= {*around, *reduced}:
+                    known = all(r.src[0].op is Op.Const for r in reduced)
+                    if (
+                        mine
+                        and known
+                        and {lanes, *reduced} <= arithmetic.ranges_of(load) <= {*around, *reduced}
+                    ):
                         found[load] = reduced
     return list(found.items())
 

@@ -29,7 +29,9 @@ class CpuKernel(Kernel):
     slots: Iterator[int]
 
     def __post_init__(self) -> None:
-        """Steps make kernels of kernels: `Scheduling` has the law look at the one before the first step."""
+        """What a step has made is a kernel, or else refused; of what nothing was done to, nothing is asked."""
+        if self.opts:
+            Kernel.__post_init__(self)
 
     @property
     def axes(self) -> tuple[UOp, ...]:

@@ -35,11 +35,12 @@ from soundline.impl.lower.linear.loop_nests import assembled, is_row
 from soundline.impl.lower.schedule import tiles
 from soundline.impl.lower.schedule.applying import Scheduling, without_single
 from soundline.impl.lower.schedule.heuristics import deal, nests_of
-from soundline.impl.lower.schedule.schedules import Scheduled, axis_text
+from soundline.impl.lower.schedule.schedules import Scheduled
 from soundline.spec.dtypes import index
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.opt import OptOp
+from soundline.spec.kernels.schema import axis_text
 from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17

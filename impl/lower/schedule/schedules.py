@@ -24,7 +24,7 @@ from soundline.impl.lower.schedule.extensions import EXTENSIONS
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS, OptEntry
-from soundline.spec.uop import AxisType, Op, UOp
+from soundline.spec.uop import AxisType
 
 Schedule = tuple[OptOp, ...]
 """Steps, the first applied first."""
@@ -84,12 +84,6 @@ def given_by(wanted: Wanted | None) -> Numbered:
         return ()
     each = wanted if isinstance(wanted, Mapping) else {0: wanted}
     return tuple((k, Given(parsed(s) if isinstance(s, str) else tuple(s))) for k, s in sorted(each.items()))
-
-
-def axis_text(axis: UOp) -> str:
-    """An axis as its letter and size, which of a reduction along a loop is no number."""
-    bound = axis.src[0]
-    return f"{axis.arg.type.value}{bound.arg.value if bound.op is Op.Const else '*'}"
 
 
 def schedule_text(steps: Iterable[OptOp]) -> str:
