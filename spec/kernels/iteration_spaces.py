@@ -325,8 +325,8 @@ def own_storage(sink: UOp) -> list[UOp]:
 def globalized(kernel: Kernel) -> Kernel:
     """The kernel with its LOOP axes that carry no dependence made GLOBAL, where its device has workgroups.
 
-    Optimize does this before any OptOp (U-50). An axis of which it cannot be decided stays as it is, and so do all axes
-    of a kernel that has storage of its own.
+    Optimize does this before any OptOp (U-50). An axis of which it cannot be decided stays as it is, and so do one on
+    which the size of another axis depends, and all axes of a kernel that has storage of its own.
     """
     device = kernel.sink.device
     if not isinstance(device, str) or device.split(":")[0] not in WORKGROUP_DEVICES:
@@ -334,8 +334,9 @@ def globalized(kernel: Kernel) -> Kernel:
     if own_storage(kernel.sink):
         return kernel
     sink = kernel.sink
+    serial = {n for axis in kernel.axes for n in toposort(axis.src[0])}
     for axis in kernel.axes:
-        if axis.arg.type is AxisType.LOOP and kernel.carried_by(axis) is False:
+        if axis.arg.type is AxisType.LOOP and axis not in serial and kernel.carried_by(axis) is False:
             parallel = UOp(Op.Range, axis.src, RangeArg(axis.arg.id, AxisType.GLOBAL))
             sink = replace_axis(sink, axis, parallel, (parallel,))
     return replace(kernel, sink=sink)

@@ -366,6 +366,7 @@ def test_axes_without_a_dependence_become_global_where_there_are_workgroups() ->
     assert globalized(copy_kernel(int32, 2, 3)).letters == "LL"
     assert globalized(on_device(scan_kernel(int32, 2, 3), "CUDA")).letters == "Lg"
     assert globalized(on_device(two_stores_kernel(int32, 2, 3), "CUDA")).letters == "LL"
+    assert globalized(on_device(Kernel(running_kernel(Op.Add(I, const(1, index)))), "CUDA")).letters == "LR"
     assert globalized(on_device(gemm_kernel(int32, int32, 2, 3, 4), "CUDA")).letters == "ggR"
 
 
