@@ -255,6 +255,7 @@ def test_schedules_of_several_kernels_are_given_by_number() -> None:
         ("Cut 0 0", "opt-cut-c1", "0 of 12"),
         ("Cut 9 1", "opt-cut-arg", "axis 9"),
         ("Split 0 4 UPCAST; Cut 1 2", "opt-cut-c2", "a UPCAST axis"),
+        ("Split 1 8 UPCAST; Pack 2 1; Cut 3 1", "opt-cut-c2", "a LOOP axis of 1 inner nests"),
         ("Cut 2 5", "opt-cut-c4", "a float32 Add without it"),
         ("Merge 0 1", "opt-merge-c2", "another index"),
         ("Merge 1 0", "opt-merge-c1", "axes 1 and 0"),
@@ -347,6 +348,18 @@ def test_an_axis_whose_size_is_no_number_stays_whole() -> None:
     held = {0: list(range(32)), 1: [0] * 32}
     after = under(running(), "Split 1 8 UPCAST; Padto 0 3; Swap 0 1")
     assert run(Kernel(after.sink), held) == run(Kernel(running()), held)
+
+
+def test_what_is_no_kernel_gets_no_first_step() -> None:
+    """Two loops, the inner one as long as an element in memory says."""
+    size = Op.Cast(Op.Load(Op.Index(buffer(1, 1, int32), const(0, index))), arg=index)
+    i, j = loop(4, 0), UOp(Op.Range, (size,), RangeArg(1, AxisType.LOOP))
+    sink = Op.Sink(Op.End(Op.End(Op.Store(Op.Index(buffer(0, 4, int32), i), const(1, int32)), j), i))
+    for text in ("Merge 0 1", "Cut 0 2", "Split 1 2 UPCAST", "Swap 0 1"):
+        with pytest.raises(ScheduleError) as error:
+            under(sink, text)
+        assert error.value.rule == "kernel-c3"
+    assert under(sink, "").sink is sink
 
 
 def test_a_kernel_with_storage_of_its_own_is_left_alone() -> None:
