@@ -103,6 +103,15 @@ def test_a_nest_that_a_value_comes_after_is_one_of_the_kernel() -> None:
     assert shared_kernel(int32, 2, 3).carried_by(i) is False
 
 
+def test_what_an_iteration_stores_before_it_reads_is_a_part_of_it() -> None:
+    i, kept = loop(3, 0), buffer(9, 1, int32)
+    put = store(kept, load(X, (i, 1)))
+    made = kernel(nest(store(OUT, load(Op.After(kept, put)), (i, 1)), i))
+    assert made.carried_by(i) is True  # all store to one place
+    once = kernel(nest(store(OUT, load(Op.After(kept, store(kept, const(1, int32)))), (i, 1)), i))
+    assert once.carried_by(i) is False  # before the loop
+
+
 I = loop(4, 0)  # noqa: E741  # an index
 
 
