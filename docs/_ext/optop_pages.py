@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from rst import code, prose, table, title
 
+from soundline.impl.lower.schedule.extensions import EXTENSIONS
 from soundline.impl.lower.schedule.legality import CPU
-from soundline.impl.lower.schedule.schedules import EXTENSIONS, STEPS
+from soundline.impl.lower.schedule.schedules import STEPS
 from soundline.spec.kernels.iteration_spaces import AXES, KERNEL_CONSTRAINTS
 from soundline.spec.kernels.optops import OPTOPS, OptEntry
 from soundline.spec.pipeline.stages import STAGES

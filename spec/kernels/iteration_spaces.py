@@ -128,7 +128,7 @@ WORKGROUP_DEVICES = frozenset({"CUDA"})
 class Kernel:
     """A scheduled program; raises `ScheduleError` where it is none (``kernel-c1`` …).
 
-    What an OptOp asks of a kernel that takes a walk through it are methods: a compiler may answer from memory.
+    OptOps ask by its methods for what takes a walk through the graph, so that a compiler may remember the answers.
     """
 
     sink: UOp

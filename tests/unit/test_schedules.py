@@ -16,9 +16,9 @@ from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.rangeify import rangeify
 from soundline.impl.lower.schedule import heuristics, tiles
 from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled
+from soundline.impl.lower.schedule.extensions import EXTENSIONS
 from soundline.impl.lower.schedule.legality import CPU
 from soundline.impl.lower.schedule.schedules import (
-    EXTENSIONS,
     STEPS,
     Given,
     given_by,
