@@ -109,7 +109,7 @@ class Powers:
 
     def _poly(self, node: UOp) -> Poly:
         total = ZERO
-        for monomial, n in polynomial(node).items():
+        for monomial, n in polynomial(node).terms.items():
             total = total + Poly({tuple(sorted(map(self._name, monomial))): n})
         return total
 
