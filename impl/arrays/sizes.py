@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.linear import COMPARED
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
@@ -92,22 +93,22 @@ class Size:
         return True
 
     def __lt__(self, other: Any) -> bool:
-        return self._decided(other, "<", lambda lo, hi: True if hi < 0 else False if lo >= 0 else None)
+        return self._decided(other, "<", Op.CmpLt)
 
     def __le__(self, other: Any) -> bool:
-        return self._decided(other, "≤", lambda lo, hi: True if hi <= 0 else False if lo > 0 else None)
+        return self._decided(other, "≤", Op.CmpLe)
 
     def __gt__(self, other: Any) -> bool:
-        return self._decided(other, ">", lambda lo, hi: True if lo > 0 else False if hi <= 0 else None)
+        return self._decided(other, ">", Op.CmpGt)
 
     def __ge__(self, other: Any) -> bool:
-        return self._decided(other, "≥", lambda lo, hi: True if lo >= 0 else False if hi < 0 else None)
+        return self._decided(other, "≥", Op.CmpGe)
 
-    def _decided(self, other: Any, sign: str, answer: Any) -> bool:
-        found = answer(*interval(polynomial(as_node(self - other))))
+    def _decided(self, other: Any, sign: str, op: Op) -> bool:
+        found = COMPARED[op](*interval(polynomial(as_node(self - other))))
         if found is None:
             raise _unknown(f"whether {self} {sign} {other} depends on the size")
-        return bool(found)
+        return found
 
     def __index__(self) -> int:
         raise _unknown(f"the size {self} is not one number")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.analysis.folding import repeat
-from soundline.impl.analysis.linear import Linear, linear, order_key, written
+from soundline.impl.analysis.linear import COMPARED, Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.node import AxisType, Op, UOp
 from soundline.spec.rules.procedures import Knowledge, procedure
@@ -115,27 +115,12 @@ def _joined(node: UOp, out: Linear, small: Linear, left: Linear, d: int, factor:
         return _sum(out, Op.Idiv(small.node(), by) if d > 1 else small.node())
     inner = Op.Mod(small.node(), by) if d > 1 else repeat(const(0, index), node.shape or ())
     scaled = out.of({inner: factor} if d > 1 else {}, 0)
-    return scaled.of({**scaled.terms, **left.terms}, left.number).node()
+    return scaled.plus(left).node()  # what is left over may have the same remainder in it
 
 
 def _sum(out: Linear, rest: UOp) -> UOp:
     """Whole rows and the rest as one sum."""
-    more = linear(rest)
-    terms = dict(out.terms)
-    for term, c in more.terms.items():
-        terms[term] = terms.get(term, 0) + c
-    return out.of(terms, out.number + more.number).node()
-
-
-COMPARED = {
-    Op.CmpLt: lambda low, high: True if high < 0 else False if low >= 0 else None,
-    Op.CmpLe: lambda low, high: True if high <= 0 else False if low > 0 else None,
-    Op.CmpGt: lambda low, high: True if low > 0 else False if high <= 0 else None,
-    Op.CmpGe: lambda low, high: True if low >= 0 else False if high < 0 else None,
-    Op.CmpEq: lambda low, high: False if low > 0 or high < 0 else True if low == high == 0 else None,
-    Op.CmpNe: lambda low, high: True if low > 0 or high < 0 else False if low == high == 0 else None,
-}
-"""What bounds of a difference decide, by the comparison."""
+    return out.plus(linear(rest)).node()
 
 
 @procedure(*COMPARED)
@@ -154,10 +139,7 @@ def fold_comparison(node: UOp, known: Knowledge) -> UOp | None:
 def _difference(comparison: UOp) -> Linear:
     """The left side less the right one."""
     left, right = (linear(s) for s in comparison.src)
-    terms = dict(left.terms)
-    for term, c in right.terms.items():
-        terms[term] = terms.get(term, 0) - c
-    return left.of(terms, left.number - right.number)
+    return left.plus(right, -1)
 
 
 @procedure(Op.CmpLe, Op.CmpLt, Op.CmpGt, Op.CmpGe)
