@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays.sizes import interval
-from soundline.impl.lower.graphs.obligations import Obligation, accesses, conjuncts
+from soundline.impl.lower.graphs.obligations import Obligation, accesses
 from soundline.spec.dtypes import index, int64
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.sizes import SizePolynomial, polynomial
+from soundline.spec.ops.sizes import SizePolynomial, conjuncts, polynomial
 from soundline.spec.uop import Op, UOp, param, substitute
 
 Ends = Mapping[UOp, tuple[SizePolynomial, SizePolynomial]]

@@ -16,6 +16,7 @@ from soundline.impl.analysis.folding import repeat
 from soundline.impl.analysis.linear import COMPARED, Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.node import AxisType, Op, UOp
+from soundline.spec.ops.sizes import conjuncts
 from soundline.spec.rules.procedures import Knowledge, procedure
 from soundline.spec.uop import const
 
@@ -173,7 +174,7 @@ def fold_gates(node: UOp, known: Knowledge) -> UOp | None:
     """Bounds of one index that stand together: the tighter of two is kept, and none is open where they exclude all."""
     if node.dtype is not bool_:
         return None
-    gates = _gates(node)
+    gates = list(dict.fromkeys(conjuncts(node)))
     kept: list[UOp] = []
     limits: dict[tuple[tuple[UOp, int], ...], Limits] = {}
     for gate in sorted(gates, key=_tightness):
@@ -193,19 +194,6 @@ def fold_gates(node: UOp, known: Knowledge) -> UOp | None:
     if len(kept) == len(gates):
         return None
     return _conjunction([g for g in gates if g in kept])
-
-
-def _gates(node: UOp) -> list[UOp]:
-    """The conditions that a chain of And joins, each once, from the left."""
-    found: dict[UOp, None] = {}
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        if top.op is Op.And:
-            stack += top.src[::-1]
-        else:
-            found[top] = None
-    return list(found)
 
 
 def _tightness(gate: UOp) -> tuple[int, float]:

@@ -10,7 +10,7 @@ sizes are known, and that the prover proves or assumes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.node import ConstArg, Op, Shape, Size, UOp
@@ -126,6 +126,17 @@ def either(conditions: Iterable[Condition]) -> Condition:
         elif condition:
             return True
     return _chain(Op.Or, rest, False)
+
+
+def conjuncts(*conditions: UOp) -> Iterator[UOp]:
+    """What all of the conditions demand: those that And joins are taken apart."""
+    pending = list(conditions[::-1])
+    while pending:
+        top = pending.pop()
+        if top.op is Op.And:
+            pending += top.src[::-1]
+        else:
+            yield top
 
 
 def _chain(op: Op, nodes: list[UOp], empty: bool) -> Condition:

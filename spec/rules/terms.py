@@ -56,6 +56,7 @@ __all__ = [
     "Vector",
     "apply",
     "axes",
+    "conjuncts",
     "named_sizes",
     "rebuilt",
     "reduction_op",
@@ -536,3 +537,12 @@ def rebuilt(term: T, change: Callable[[Term], Any]) -> T:
     args = tuple(change(a) if isinstance(a, Term) else a for a in term.args)
     same = all(new is old for new, old in zip(args, term.args, strict=True))
     return term if same else type(term)(term.head, args)
+
+
+def conjuncts(*conditions: Term) -> Iterator[Term]:
+    """What all of the conditions demand: those that are joined by *and* are taken apart."""
+    for condition in conditions:
+        if condition.head in (Op.And, "and"):
+            yield from conjuncts(*condition.args)
+        else:
+            yield condition

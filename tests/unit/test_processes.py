@@ -72,8 +72,12 @@ def _sleepers(before: set[int]) -> list[int]:
 
 
 def test_processes_leave_interruptions_to_us() -> None:
-    with shared_out(signal.getsignal, [("it", (signal.SIGINT,))], 1) as ended:
-        ((_, future),) = ended
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored here is ignored there
+    try:
+        with shared_out(signal.getsignal, [("it", (signal.SIGINT,))], 1) as ended:
+            ((_, future),) = ended
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert future.result() is signal.SIG_IGN
 
 
