@@ -185,7 +185,7 @@ class _Moves:
             for these in elements:
                 said = condition
                 for reduction, element in zip(reductions, these, strict=True):
-                    said = replaced(said, {show(reduction.args[0]): element}, Term)
+                    said = replaced(said, {show(reduction.args[0]): element})
                 if not any(n in self.classes for n in variables_in(said)):
                     yield said
 

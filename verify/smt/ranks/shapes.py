@@ -287,12 +287,10 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
     return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
 
 
-def replaced(term: Term, new: Mapping[str, Value], within: type[Term] = Value) -> Any:
-    """A term with values in the place of the parts that are written like that; parts of another kind are kept."""
-    if not isinstance(term, within):
-        return term
+def replaced(term: Term, new: Mapping[str, Value]) -> Any:
+    """A term with values in the place of the parts that are written like that."""
     text = show(term)
-    return new[text] if text in new else rebuilt(term, lambda a: replaced(a, new, within))
+    return new[text] if text in new else rebuilt(term, lambda a: replaced(a, new))
 
 
 def may_be_invalid(term: Term, rule: Rule) -> bool:
