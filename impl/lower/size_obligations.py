@@ -102,9 +102,9 @@ def end_of(at: SizePolynomial, ends: Ends, *, greatest: bool) -> SizePolynomial 
             return at
         least, most = ends[atom] if atom in ends else _own_ends(atom, ends)
         factor, rest = at.split(atom)
-        if atom in factor.atoms:
-            return None
-        slope = _only_sizes(factor, ends)
+        slope = _only_sizes(
+            factor, ends
+        )  # in which the atom may occur: f · x ≤ f · most where f ≥ 0, whatever f is
         if slope is None:
             return None
         if is_non_negative(slope[0]):
