@@ -5,6 +5,7 @@ Linear sums
 A whole-number expression as a sum of multiples and a number: ``x*12 + (y*6 + 5)`` is {x: 12, y: 6} and 5. Sums,
 differences, negations and products with a constant are read; anything else is a term. On a dtype of fixed width the
 coefficients count modulo 2^bits, where all of this holds as well, because wrapping is a homomorphism (U-02).
+Unlike in a polynomial (`spec.ops.polynomials`), a product of terms stays as it is written.
 
 A sum is written in one form: the terms in a fixed order, those that are subtracted last, then the number. The order is
 by the structure of the terms, so that equal sums of equal terms become one node whatever order they came in.
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from soundline.impl.analysis.facts import repeated_constant
@@ -30,6 +32,17 @@ INFINITE = (math.inf, -math.inf)
 
 READ = frozenset((Op.Add, Op.Sub, Op.Neg, Op.Mul))
 """The ops that are read through."""
+
+
+COMPARED: Final[Mapping[Op, Callable[[float, float], bool | None]]] = {
+    Op.CmpLt: lambda low, high: True if high < 0 else False if low >= 0 else None,
+    Op.CmpLe: lambda low, high: True if high <= 0 else False if low > 0 else None,
+    Op.CmpGt: lambda low, high: True if low > 0 else False if high <= 0 else None,
+    Op.CmpGe: lambda low, high: True if low >= 0 else False if high < 0 else None,
+    Op.CmpEq: lambda low, high: False if low > 0 or high < 0 else True if low == high == 0 else None,
+    Op.CmpNe: lambda low, high: True if low > 0 or high < 0 else False if low == high == 0 else None,
+}
+"""What bounds of a difference decide, by the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,13 @@ class Linear:
     def of(self, terms: Mapping[UOp, int], number: int) -> Linear:
         """Another sum of the same dtype and shape."""
         return linear_sum(self.dtype, self.shape, terms, number)
+
+    def plus(self, other: Linear, times: int = 1) -> Linear:
+        """The sum with so many times another one of the same dtype and shape."""
+        terms = dict(self.terms)
+        for term, c in other.terms.items():
+            terms[term] = terms.get(term, 0) + times * c
+        return self.of(terms, self.number + times * other.number)
 
     def ends(self, known: Knowledge) -> tuple[float, float] | None:
         """An interval of the exact value; only of ``index``, where nothing wraps. None where it has no value."""

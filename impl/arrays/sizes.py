@@ -19,10 +19,11 @@ from typing import Any, Final
 import numpy as np
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.linear import COMPARED
 from soundline.spec.dtypes import index, int32
 from soundline.spec.errors import UsageError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.sizes import as_size, polynomial
+from soundline.spec.ops.sizes import SizePolynomial, as_size, polynomial
 from soundline.spec.uop import Op, UOp, param, toposort
 
 FIRST: Final = 1 << 20
@@ -86,28 +87,28 @@ class Size:
         return interval(polynomial(as_node(self - other))) == (0, 0)
 
     def __hash__(self) -> int:
-        return hash(frozenset(polynomial(self.as_uop).items()))
+        return hash(polynomial(self.as_uop))
 
     def __bool__(self) -> bool:
         return True
 
     def __lt__(self, other: Any) -> bool:
-        return self._decided(other, "<", lambda lo, hi: True if hi < 0 else False if lo >= 0 else None)
+        return self._decided(other, "<", Op.CmpLt)
 
     def __le__(self, other: Any) -> bool:
-        return self._decided(other, "≤", lambda lo, hi: True if hi <= 0 else False if lo > 0 else None)
+        return self._decided(other, "≤", Op.CmpLe)
 
     def __gt__(self, other: Any) -> bool:
-        return self._decided(other, ">", lambda lo, hi: True if lo > 0 else False if hi <= 0 else None)
+        return self._decided(other, ">", Op.CmpGt)
 
     def __ge__(self, other: Any) -> bool:
-        return self._decided(other, "≥", lambda lo, hi: True if lo >= 0 else False if hi < 0 else None)
+        return self._decided(other, "≥", Op.CmpGe)
 
-    def _decided(self, other: Any, sign: str, answer: Any) -> bool:
-        found = answer(*interval(polynomial(as_node(self - other))))
+    def _decided(self, other: Any, sign: str, op: Op) -> bool:
+        found = COMPARED[op](*interval(polynomial(as_node(self - other))))
         if found is None:
             raise _unknown(f"whether {self} {sign} {other} depends on the size")
-        return bool(found)
+        return found
 
     def __index__(self) -> int:
         raise _unknown(f"the size {self} is not one number")
@@ -179,7 +180,7 @@ def _made(op: Op, a: Any, b: Any) -> Any:
         return NotImplemented
     left, right = as_node(a), as_node(b)
     if op in (Op.Idiv, Op.Mod):
-        terms = polynomial(left)
+        terms = polynomial(left).terms
         if isinstance(b, int) and b > 0 and all(n % b == 0 for n in terms.values()):
             return 0 if op is Op.Mod else size_of(_summed({m: n // b for m, n in terms.items()}))
     return size_of(UOp(op, (left, right)))
@@ -195,10 +196,10 @@ def _summed(terms: Mapping[tuple[UOp, ...], int]) -> UOp:
     return total
 
 
-def interval(terms: Mapping[tuple[UOp, ...], int]) -> Bounds:
+def interval(size: SizePolynomial) -> Bounds:
     """The least and greatest value that a polynomial may have, each monomial by itself."""
     lo = hi = 0
-    for atoms, n in terms.items():
+    for atoms, n in size.terms.items():
         low, high = 1, 1
         for atom in atoms:
             known = arithmetic.bounds(atom)
@@ -246,7 +247,7 @@ def bound(size: Any, values: Mapping[UOp, int]) -> int:
 def described(node: UOp) -> str:
     """A size for a reader: ``n * 2 + 1``."""
     parts = []
-    for atoms, n in polynomial(node).items():
+    for atoms, n in polynomial(node).terms.items():
         names = [name_of(a) if is_variable(a) else f"({a.op.name})" for a in atoms]
         parts.append(" * ".join([*names, *([str(n)] if n != 1 or not names else [])]))
     return " + ".join(parts) or "0"

@@ -31,7 +31,7 @@ from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.notation import Variable
 from soundline.spec.rules.ranges import Range, reduced_ranges
-from soundline.spec.rules.terms import Tensor, Term, Value, show
+from soundline.spec.rules.terms import Tensor, Term, Value, rebuilt, show
 
 Views = tuple[str, ...]
 """The movement ops and reductions between the root and a term, outermost first."""
@@ -165,11 +165,11 @@ def _at(term: Term, indices: Mapping[str, Term]) -> Term:
     """A term with indices for ranges; a reduction over such a range becomes what it reduces."""
     if term.head == "var":
         return indices.get(term.args[0], term)
-    args = tuple(_at(a, indices) if isinstance(a, Term) else a for a in term.args)
+    made = rebuilt(term, lambda a: _at(a, indices))
     if term.head == "over":
         left = tuple(r for r in term.args[2:] if r.args[0] not in indices)
-        return Value("over", (*args[:2], *left)) if left else args[1]
-    return type(term)(term.head, args)
+        return Value("over", (*made.args[:2], *left)) if left else made.args[1]
+    return made
 
 
 # conditions -------------------------------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ def _at(term: Term, indices: Mapping[str, Term]) -> Term:
 
 def _told_by_lt(term: Value, stated: Rule) -> Value:
     """A term in which every comparison for order is one by <, or the negation of one where there is no NaN."""
-    args = tuple(_told_by_lt(a, stated) if isinstance(a, Value) else a for a in term.args)
-    same = type(term)
+    made = rebuilt(term, lambda a: _told_by_lt(a, stated) if isinstance(a, Value) else a)
+    args = made.args
     if term.head is Op.CmpGt:
-        return same(Op.CmpLt, args[::-1])
+        return Value(Op.CmpLt, args[::-1])
     if term.head in (Op.CmpLe, Op.CmpGe) and _is_without_nan(term, stated):
-        return same(Op.Not, (same(Op.CmpLt, args[::-1] if term.head is Op.CmpLe else args),))
-    return same(term.head, args)
+        return Value(Op.Not, (Value(Op.CmpLt, args[::-1] if term.head is Op.CmpLe else args),))
+    return made
 
 
 def _is_without_nan(comparison: Term, stated: Rule) -> bool:

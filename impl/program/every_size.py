@@ -79,7 +79,7 @@ def traced(fn: Callable[..., Any], inputs: Sequence[Signature]) -> Traced:
 
 def _line(size: Any) -> tuple[UOp, int, int] | None:
     """A size that is a·v + b for a Variable v: v, a and b. It tells what v is."""
-    terms = dict(polynomial(as_node(size)))
+    terms = dict(polynomial(as_node(size)).terms)
     b = terms.pop((), 0)
     (atoms, a) = next(iter(terms.items()), ((), 0))
     if len(terms) != 1 or len(atoms) != 1 or a < 1 or not is_variable(atoms[0]):

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.analysis.folding import repeat
-from soundline.impl.analysis.linear import Linear, linear, order_key, written
+from soundline.impl.analysis.linear import COMPARED, Linear, linear, order_key, written
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.node import AxisType, Op, UOp
+from soundline.spec.ops.sizes import conjuncts
 from soundline.spec.rules.procedures import Knowledge, procedure
 from soundline.spec.uop import const
 
@@ -115,27 +116,12 @@ def _joined(node: UOp, out: Linear, small: Linear, left: Linear, d: int, factor:
         return _sum(out, Op.Idiv(small.node(), by) if d > 1 else small.node())
     inner = Op.Mod(small.node(), by) if d > 1 else repeat(const(0, index), node.shape or ())
     scaled = out.of({inner: factor} if d > 1 else {}, 0)
-    return scaled.of({**scaled.terms, **left.terms}, left.number).node()
+    return scaled.plus(left).node()  # what is left over may have the same remainder in it
 
 
 def _sum(out: Linear, rest: UOp) -> UOp:
     """Whole rows and the rest as one sum."""
-    more = linear(rest)
-    terms = dict(out.terms)
-    for term, c in more.terms.items():
-        terms[term] = terms.get(term, 0) + c
-    return out.of(terms, out.number + more.number).node()
-
-
-COMPARED = {
-    Op.CmpLt: lambda low, high: True if high < 0 else False if low >= 0 else None,
-    Op.CmpLe: lambda low, high: True if high <= 0 else False if low > 0 else None,
-    Op.CmpGt: lambda low, high: True if low > 0 else False if high <= 0 else None,
-    Op.CmpGe: lambda low, high: True if low >= 0 else False if high < 0 else None,
-    Op.CmpEq: lambda low, high: False if low > 0 or high < 0 else True if low == high == 0 else None,
-    Op.CmpNe: lambda low, high: True if low > 0 or high < 0 else False if low == high == 0 else None,
-}
-"""What bounds of a difference decide, by the comparison."""
+    return out.plus(linear(rest)).node()
 
 
 @procedure(*COMPARED)
@@ -154,10 +140,7 @@ def fold_comparison(node: UOp, known: Knowledge) -> UOp | None:
 def _difference(comparison: UOp) -> Linear:
     """The left side less the right one."""
     left, right = (linear(s) for s in comparison.src)
-    terms = dict(left.terms)
-    for term, c in right.terms.items():
-        terms[term] = terms.get(term, 0) - c
-    return left.of(terms, left.number - right.number)
+    return left.plus(right, -1)
 
 
 @procedure(Op.CmpLe, Op.CmpLt, Op.CmpGt, Op.CmpGe)
@@ -191,7 +174,7 @@ def fold_gates(node: UOp, known: Knowledge) -> UOp | None:
     """Bounds of one index that stand together: the tighter of two is kept, and none is open where they exclude all."""
     if node.dtype is not bool_:
         return None
-    gates = _gates(node)
+    gates = list(dict.fromkeys(conjuncts(node)))
     kept: list[UOp] = []
     limits: dict[tuple[tuple[UOp, int], ...], Limits] = {}
     for gate in sorted(gates, key=_tightness):
@@ -211,19 +194,6 @@ def fold_gates(node: UOp, known: Knowledge) -> UOp | None:
     if len(kept) == len(gates):
         return None
     return _conjunction([g for g in gates if g in kept])
-
-
-def _gates(node: UOp) -> list[UOp]:
-    """The conditions that a chain of And joins, each once, from the left."""
-    found: dict[UOp, None] = {}
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        if top.op is Op.And:
-            stack += top.src[::-1]
-        else:
-            found[top] = None
-    return list(found)
 
 
 def _tightness(gate: UOp) -> tuple[int, float]:

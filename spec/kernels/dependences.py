@@ -144,7 +144,7 @@ def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | No
     if len({t.index for t in group}) > 1 or group[0].index is None:
         return None
     strides: list[tuple[int, UOp]] = []
-    for term, factor in polynomial(group[0].index).items():
+    for term, factor in polynomial(group[0].index).terms.items():
         if _is_fixed(term):
             continue
         if len(term) > 1 or term[0].op is not Op.Range:
@@ -204,7 +204,7 @@ def _block(touch: Touch, nest: Sequence[UOp]) -> _Block | None:
     moved_by: dict[tuple[UOp, ...], int] = {}
     inside: dict[UOp, int] = {}
     constant = 0
-    for term, factor in polynomial(touch.index).items():
+    for term, factor in polynomial(touch.index).terms.items():
         if not term:
             constant += factor
         elif len(term) > 1:

@@ -10,16 +10,14 @@ sizes are known, and that the prover proves or assumes.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.ops.node import ConstArg, Op, Shape, Size, UOp
+from soundline.spec.ops.polynomials import Polynomial
 
 Condition = bool | UOp
 """Decided, or a bool scalar node that says what must hold."""
-
-_Monomial = tuple[UOp, ...]
 
 
 def as_node(size: Size) -> UOp:
@@ -32,49 +30,41 @@ def as_node(size: Size) -> UOp:
 
 def as_size(node: UOp) -> Size:
     """The number that an index scalar is, or the node itself; sums and products of numbers are numbers."""
-    terms = polynomial(node)
-    if not terms:
-        return 0
-    if set(terms) == {()}:
-        return terms[()]
-    return node
+    number = polynomial(node).constant
+    return node if number is None else number
 
 
-def polynomial(size: Size) -> dict[_Monomial, int]:
-    """A size as a sum of monomials over whatever is not a constant, a sum or a product."""
+class SizePolynomial(Polynomial[UOp]):
+    """A polynomial over nodes. They have no order of their own; equal nodes are one object, so any order will do."""
+
+    @staticmethod
+    def in_order(atoms: tuple[UOp, ...]) -> tuple[UOp, ...]:
+        """The nodes of a product in one order."""
+        return tuple(sorted(atoms, key=id))
+
+
+def polynomial(size: Size) -> SizePolynomial:
+    """A size as a polynomial over whatever is not a constant, a sum or a product."""
     if not isinstance(size, UOp):
-        return {(): size} if size else {}
+        return SizePolynomial.of(size)
     match size.op:
         case Op.Const:
-            return polynomial(int(size.arg.value))
-        case Op.Add | Op.Sub:
-            sign = 1 if size.op is Op.Add else -1
-            return _sum((polynomial(size.src[0]), 1), (polynomial(size.src[1]), sign))
+            return SizePolynomial.of(int(size.arg.value))
+        case Op.Add:
+            return polynomial(size.src[0]) + polynomial(size.src[1])
+        case Op.Sub:
+            return polynomial(size.src[0]) - polynomial(size.src[1])
         case Op.Neg:
-            return _sum((polynomial(size.src[0]), -1))
+            return -polynomial(size.src[0])
         case Op.Mul:
-            left, right = (polynomial(s) for s in size.src)
-            product: Counter[_Monomial] = Counter()
-            for a, m in left.items():
-                for b, n in right.items():
-                    product[tuple(sorted((*a, *b), key=id))] += m * n
-            return {term: n for term, n in product.items() if n}
+            return polynomial(size.src[0]) * polynomial(size.src[1])
         case _:
-            return {(size,): 1}
-
-
-def _sum(*parts: tuple[dict[_Monomial, int], int]) -> dict[_Monomial, int]:
-    total: Counter[_Monomial] = Counter()
-    for terms, sign in parts:
-        for term, n in terms.items():
-            total[term] += sign * n
-    return {term: n for term, n in total.items() if n}
+            return SizePolynomial.of(size)
 
 
 def difference(a: Size, b: Size) -> int | None:
     """a - b where it is one number for all values of the symbols."""
-    terms = _sum((polynomial(a), 1), (polynomial(b), -1))
-    return None if set(terms) - {()} else terms.get((), 0)
+    return (polynomial(a) - polynomial(b)).constant
 
 
 def add(a: Size, b: Size) -> Size:
@@ -109,10 +99,9 @@ def at_most(a: Size, b: Size) -> Condition:
 
 def divides(n: int, size: Size) -> Condition:
     """n divides the size; decided where it does, or does not, whatever integers the monomials are."""
-    terms = polynomial(size)
-    constant = terms.pop((), 0)
-    common = math.gcd(n, *terms.values())
-    if constant % common:
+    terms = polynomial(size).terms
+    common = math.gcd(n, *(factor for atoms, factor in terms.items() if atoms))
+    if terms.get((), 0) % common:
         return False
     return common == n or Op.CmpEq(Op.Mod(as_node(size), as_node(n)), as_node(0))
 
@@ -137,6 +126,17 @@ def either(conditions: Iterable[Condition]) -> Condition:
         elif condition:
             return True
     return _chain(Op.Or, rest, False)
+
+
+def conjuncts(*conditions: UOp) -> Iterator[UOp]:
+    """What all of the conditions demand: those that And joins are taken apart."""
+    pending = list(conditions[::-1])
+    while pending:
+        top = pending.pop()
+        if top.op is Op.And:
+            pending += top.src[::-1]
+        else:
+            yield top
 
 
 def _chain(op: Op, nodes: list[UOp], empty: bool) -> Condition:

@@ -12,8 +12,8 @@ static conditions on them) is the chapter `choices`; conditions on values, sizes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import Any, Self, TypeVar
 
 from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
@@ -56,7 +56,9 @@ __all__ = [
     "Vector",
     "apply",
     "axes",
+    "conjuncts",
     "named_sizes",
+    "rebuilt",
     "reduction_op",
     "show",
     "subterms",
@@ -64,6 +66,8 @@ __all__ = [
     "vector",
 ]
 
+
+T = TypeVar("T", bound=Term)
 
 FOLDS = (Op.Add, Op.Max, Op.Mul)
 """The ops that Reduce reduces with, in the order in which the instances of a Monoid are tried."""
@@ -526,3 +530,19 @@ def subterms(term: Term) -> Iterator[Term]:
             met.add(id(top))
             yield top
             stack.extend(a for a in reversed(top.args) if isinstance(a, Term))
+
+
+def rebuilt(term: T, change: Callable[[Term], Any]) -> T:
+    """A term with each term among its arguments changed; the term itself where none is."""
+    args = tuple(change(a) if isinstance(a, Term) else a for a in term.args)
+    same = all(new is old for new, old in zip(args, term.args, strict=True))
+    return term if same else type(term)(term.head, args)
+
+
+def conjuncts(*conditions: Term) -> Iterator[Term]:
+    """What all of the conditions demand: those that are joined by *and* are taken apart."""
+    for condition in conditions:
+        if condition.head in (Op.And, "and"):
+            yield from conjuncts(*condition.args)
+        else:
+            yield condition

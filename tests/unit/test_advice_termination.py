@@ -16,7 +16,7 @@ from soundline.spec.rules.language import Rule, given, rule
 from soundline.spec.rules.terms import BinaryOp, Bool, Const, DTypeVar, Interval, Perm, Tensor, Value
 from soundline.spec.uop import Op, RangeArg, ReduceArg, const, param
 from soundline.verify.advice.loops import NOT_WITH_ALL, text_of
-from soundline.verify.advice.measures import CONSTANT, Measure, oriented
+from soundline.verify.advice.measures import CONSTANT, Measure, Weighted, oriented
 from soundline.verify.advice.termination import order_of
 from soundline.verify.advice.text import lines_about_order
 
@@ -301,7 +301,7 @@ def test_constants_and_operations_on_them_count_the_same() -> None:
     (at,) = oriented(outward)
     c = outward.variables["c"]
     assert isinstance(c, Value)
-    assert measure.of(c, at) == measure.of(c * 3 + 1, at) == {(): CONSTANT}
+    assert measure.of(c, at) == measure.of(c * 3 + 1, at) == Weighted.of(CONSTANT)
 
 
 def test_an_op_variable_stands_for_every_op() -> None:

@@ -10,6 +10,7 @@ from soundline.spec.rules.ranges import Body, Range, sum_over
 from soundline.spec.rules.terms import Size, Tensor, Value
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.counterexamples.first_inputs import differing_sizes, is_worth_trying
+from soundline.verify.smt.counterexamples.replays import number, shapes_at
 
 
 @rule(dtypes=[int8])
@@ -42,6 +43,24 @@ def of_one_element(r: Range[3], x: Value):
 
 def the_goal(stated, dtype):
     return next(goals(stated, dtype))
+
+
+@rule(dtypes=[int8])
+def overlapping(x: Tensor["n"], y: Tensor["m"], n: Size, m: Size):
+    return x.shrink((m,), (n - m,)) + y, y
+
+
+def test_the_shapes_of_an_instance_at_sizes():
+    goal = the_goal(overlapping, int8)
+
+    def at(n, m, most=100):
+        return shapes_at(goal, {"n": number(n), "m": number(m)}, most)
+
+    assert at(4, 3) == {"x": (4,), "y": (3,)}
+    assert at(4, 3, 7) == at(4, 3)
+    assert at(4, 3, 6) is None
+    assert at(0, 0, 0) == {"x": (0,), "y": (0,)}
+    assert at(4, -1) is None
 
 
 def test_a_wrong_rule_fails_at_the_first_inputs():

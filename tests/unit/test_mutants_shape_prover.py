@@ -11,7 +11,7 @@ from soundline.spec.arrays import movement
 from soundline.spec.arrays.arrays import Array, positions
 from soundline.spec.dtypes import all_dtypes, bool_, float32, index, int8, int16, uint8
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import Op, UOp, substitute
+from soundline.spec.ops.node import AxisType, BufferArg, Op, RangeArg, SliceArg, UOp, substitute
 from soundline.spec.rules.instances import Goal, goals
 from soundline.spec.rules.language import Rule, fits, given, is_identity, rule, where
 from soundline.spec.rules.terms import Flags, Offset, Perm, Shape, Size, Tensor, UnaryOp, Value
@@ -19,7 +19,7 @@ from soundline.spec.uop import ReduceArg, const, expand, loop, pad, param, resha
 from soundline.spec.values.elementwise import scalar
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.counterexamples import replays
-from soundline.verify.smt.counterexamples.python_text import paste_ready
+from soundline.verify.smt.counterexamples.python_text import Python, paste_ready
 from soundline.verify.smt.counterexamples.sizes import small_sizes, smallest
 from soundline.verify.smt.counterexamples.tensors import (
     Tries,
@@ -995,3 +995,23 @@ def test_a_wrong_side_is_told_by_what_is_wrong(name: str) -> None:
     for layer in report.layers:
         assert layer.counterexample is not None
         run(layer.counterexample.test)
+
+
+@pytest.mark.parametrize(
+    "arg",
+    [
+        BufferArg(1, 4, bool_, "CPU", "LOCAL"),
+        SliceArg(3, float32),
+        RangeArg(2, AxisType.UPCAST),
+        ReduceArg(Op.Max, (0, 1)),
+        float32,
+        (1, 0),
+    ],
+    ids=repr,
+)
+def test_args_are_written_as_python_that_makes_them_again(arg: object) -> None:
+    text = Python()
+    written = text.arg(arg)
+    scope: dict[str, object] = {}
+    exec(text.test("test_it", [f"return {written}"]), scope)
+    assert scope["test_it"]() == arg  # type: ignore[operator]

@@ -304,6 +304,7 @@ FACTORS = [
     (Op.Mod(plus(times(X, -20), Y), c(19)), Op.Mod(Op.Sub(Y, X), c(19))),
     (Op.Idiv(plus(times(X, 20), Y), c(19)), plus(X, Op.Idiv(plus(X, Y), c(19)))),
     (Op.Idiv(plus(times(X, -20), Y), c(19)), Op.Sub(Op.Idiv(Op.Sub(Y, X), c(19)), X)),
+    (Op.Mod(plus(times(X, 9), Op.Mod(X, c(3))), c(27)), times(Op.Mod(X, c(3)), 10)),
 ]
 
 

@@ -33,6 +33,7 @@ from soundline.verify import (
 )
 from soundline.verify.cli.main import main
 from soundline.verify.judging.judge import prove, prove_layer
+from soundline.verify.processes import serving
 from soundline.verify.reports import opinions
 from soundline.verify.reports.report import Report
 from soundline.verify.second import compiled
@@ -230,10 +231,12 @@ def test_every_counterexample_that_is_shown_is_replayed() -> None:
     ids=["crash", "exit", "hang"],
 )
 def test_native_code_that_ends_its_process_is_a_mistake_of_ours(
-    body: str, said: str, monkeypatch: pytest.MonkeyPatch
+    body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = report_of(turned)
-    monkeypatch.setattr(opinions, "_START", body)
+    (tmp_path / "mistaken.py").write_text(f"def main():\n    {body}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(opinions, "serving", lambda _, **options: serving("mistaken", **options))
     monkeypatch.setattr(opinions, "SECONDS", 1.0 if "hang" in said or "within" in said else 60.0)
     found = opinions.replayed_in_c(first)
     (bug,) = found.rules[0].bugs

@@ -28,6 +28,7 @@ from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int8, int32, int64
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate
+from soundline.spec.ops.sizes import polynomial
 from soundline.spec.pipeline.stages import check_pipeline
 from soundline.spec.uop import Op, UOp, buffer, const, loop, toposort
 
@@ -316,12 +317,27 @@ def test_the_prover_of_bounds_accepts_and_rejects() -> None:
     assert fits(Op.Sub(Op.Sub(n, const(1, n.dtype)), i), n)
     assert fits(i, 12)
     assert fits(i, N + M)
+    assert fits(Op.Mul(i, i), Op.Mul(n, n))
+    assert fits(Op.Mul(four, four), 10)
+    assert not fits(Op.Mul(four, four), 9)
+    assert not fits(Op.Mul(i, i), n)
+    assert not fits(Op.Sub(const(2, n.dtype), i), 3)
     assert not fits(i, m)
     assert not fits(i, 11)
     assert not fits(Op.Add(i, const(1, n.dtype)), n)
     assert not fits(Op.Sub(i, const(1, n.dtype)), n)
     assert not fits(Op.Add(Op.Mul(i, n), j), Op.Mul(n, m))
     assert not fits(Op.Mul(i, j), Op.Mul(n, const(2, n.dtype)))
+
+
+def test_a_polynomial_that_no_monomial_shows_to_be_non_negative() -> None:
+    """It is one in what the sizes exceed their least values by."""
+    shown = lambda size: size_obligations.is_non_negative(polynomial(as_node(size)))  # noqa: E731
+    assert shown(N * M - N)
+    assert shown(N * M - N - M + 1)
+    assert shown(N * M - N * 2)
+    assert not shown(N * M - N * 3)
+    assert not shown(N * M - N - M)
 
 
 def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
@@ -366,6 +382,10 @@ def test_a_gate_is_used() -> None:
         "proved at every size": False,
         "guarded at every size": True,
     }
+    strictly = Op.And(Op.CmpLt(const(-1, n.dtype), place), Op.CmpLt(place, n))
+    assert dict(size_obligations._ways(place, strictly, n))["guarded at every size"]
+    too_far = Op.And(Op.CmpLt(const(-2, n.dtype), place), Op.CmpLt(place, n))
+    assert not any(ok for _, ok in size_obligations._ways(place, too_far, n))
     half = Op.CmpLe(zero, place)
     assert not any(ok for _, ok in size_obligations._ways(place, half, n))
 

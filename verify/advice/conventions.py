@@ -18,7 +18,7 @@ from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import dtypes_of
 from soundline.spec.rules.language import Rule, cdiv, cmod, ediv, emod, variables_in
-from soundline.spec.rules.terms import Term, Value, show, subterms
+from soundline.spec.rules.terms import Term, Value, rebuilt, show, subterms
 from soundline.verify.advice.results import UnderConvention
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.goals.solving import Budget
@@ -147,8 +147,7 @@ def _exchanged(term: Term, convention: Convention, stated: Rule) -> Term:
         assert isinstance(dividend, Value)
         assert isinstance(divisor, Value)
         return found.under(convention, dividend, divisor)
-    args = tuple(_exchanged(a, convention, stated) if isinstance(a, Term) else a for a in term.args)
-    return type(term)(term.head, args)
+    return rebuilt(term, lambda a: _exchanged(a, convention, stated))
 
 
 # verdicts -------------------------------------------------------------------------------------------------------------

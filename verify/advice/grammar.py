@@ -31,7 +31,17 @@ from soundline.spec.rules.language import (
     subset,
     variables_in,
 )
-from soundline.spec.rules.terms import DTypeTerm, Interval, Static, Term, Value, Vector, show, subterms
+from soundline.spec.rules.terms import (
+    DTypeTerm,
+    Interval,
+    Static,
+    Term,
+    Value,
+    Vector,
+    rebuilt,
+    show,
+    subterms,
+)
 from soundline.verify.judging.overflow import wrapping_expressions
 
 MOST = 400
@@ -146,9 +156,7 @@ def _at_end(term: Value, name: str, end: Value) -> Value:
         return end
     if term.head == "var":
         return end if term.args[0] == name else term
-    return type(term)(
-        term.head, tuple(_at_end(a, name, end) if isinstance(a, Value) else a for a in term.args)
-    )
+    return rebuilt(term, lambda a: _at_end(a, name, end) if isinstance(a, Value) else a)
 
 
 # dtypes -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ and permutations do not count, because the engine does not rewrite in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -23,6 +23,7 @@ import z3
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32
 from soundline.spec.ops.node import Op
+from soundline.spec.ops.polynomials import Polynomial
 from soundline.spec.rules.instances import ops_for
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Tensor, Term, Value, show
@@ -33,10 +34,6 @@ CONSTANT = 1
 
 MOST_WEIGHT = 60
 MOST_FACTOR = 3
-
-Monomial = tuple[str, ...]
-Polynomial = dict[Monomial, Any]
-"""Coefficients, which Z3 may have to find, by products of variables."""
 
 
 class Unmeasured(Exception):
@@ -95,6 +92,13 @@ def _ops(kind: str) -> tuple[Op, ...]:
     return tuple(dict.fromkeys(op for d in (int32, float32, bool_, index) for op in ops_for(kind, d)))
 
 
+class Weighted(Polynomial[str]):
+    """A polynomial whose factors Z3 may have to find, so that any of them may turn out to be 0."""
+
+    def __init__(self, terms: Mapping[tuple[str, ...], Any]) -> None:
+        self.terms = dict(terms)
+
+
 @dataclass(eq=False)
 class Measure:
     """The polynomials of all ops, with their numbers still to be found.
@@ -107,22 +111,22 @@ class Measure:
     solver: Any = field(default_factory=lambda: z3.SimpleSolver(ctx=z3.Context()))
     _numbers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
-    def of(self, term: Term, at: Oriented) -> Polynomial:
+    def of(self, term: Term, at: Oriented) -> Weighted:
         """The polynomial of a term, in its variables. Raises ``Unmeasured``."""
         if is_known(term, at.rule):
-            return {(): CONSTANT}
+            return Weighted.of(CONSTANT)
         if term.head == "var":
-            return {(term.args[0],): 1}
+            return Weighted.of(term.args[0])
         if term.head in ("entry", "product"):
-            return {(): CONSTANT + 1}  # a number that a shape holds
+            return Weighted.of(CONSTANT + 1)  # a number that a shape holds
         symbol, operands = _symbol(term, at)
         parts = [self.of(a, at) for a in operands]
         factor, weight = self._of_symbol(symbol)
         if symbol in self.products and len(parts) == 2:
-            total = _sum([_times(parts[0], parts[1]), *parts])
+            parts.append(parts[0] * parts[1])
         else:
-            total = _sum({m: factor * c for m, c in p.items()} for p in parts)
-        return _sum([total, {(): weight}])
+            parts = [p * factor for p in parts]
+        return sum(parts, start=Weighted({(): weight}))
 
     def _of_symbol(self, symbol: str) -> tuple[Any, Any]:
         if symbol not in self._numbers:
@@ -138,8 +142,8 @@ class Measure:
     def shrinks(self, at: Oriented) -> tuple[Any, Any]:
         """That a rule never makes the number greater, and that it always makes it smaller. Raises ``Unmeasured``."""
         left, right = self.of(at.rule.left, at), self.of(at.rule.right, at)
-        least = {name: _least(at, name) for name in at.rule.kinds}
-        gap = _shifted(_sum([left, {m: -c for m, c in right.items()}]), least)
+        beyond = {name: Weighted.of(name) + _least(at, name) for name in at.rule.kinds}
+        gap: dict[Any, Any] = (left - right).substituted(beyond).terms  # ≥ 0 if its factors are
         constant = gap.pop((), 0)
         grows = [c >= 0 for c in gap.values() if not isinstance(c, int)]
         plain = all(c >= 0 for c in gap.values() if isinstance(c, int))
@@ -186,29 +190,6 @@ def _symbol(term: Term, at: Oriented) -> tuple[str, list[Value]]:
 
 _FIRST_ONLY = (Op.Reshape, Op.Expand, Op.Pad, Op.Shrink)
 """Ops whose other operands are sizes."""
-
-
-def _sum(parts: Iterable[Polynomial]) -> Polynomial:
-    total: Polynomial = {}
-    for part in parts:
-        for monomial, coefficient in part.items():
-            total[monomial] = total[monomial] + coefficient if monomial in total else coefficient
-    return total
-
-
-def _times(a: Polynomial, b: Polynomial) -> Polynomial:
-    return _sum({tuple(sorted((*m, *n))): c * d} for m, c in a.items() for n, d in b.items())
-
-
-def _shifted(polynomial: Polynomial, least: Mapping[str, int]) -> Polynomial:
-    """The polynomial in what its variables exceed their least numbers by: it is ≥ 0 if its coefficients are."""
-    total: Polynomial = {}
-    for monomial, coefficient in polynomial.items():
-        expanded: Polynomial = {(): coefficient}
-        for name in monomial:
-            expanded = _times(expanded, {(name,): 1, (): least.get(name, CONSTANT)})
-        total = _sum([total, expanded])
-    return total
 
 
 def has_tensor(stated: Rule) -> bool:

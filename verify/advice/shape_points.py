@@ -16,14 +16,22 @@ from math import prod
 
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_
-from soundline.spec.errors import IllFormed, RuleError, SoundlineError
+from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.rules.building import build, decide
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import element_of
-from soundline.verify.smt.counterexamples.replays import Inputs, Shown, concrete, number, replay, sizes, slots
+from soundline.verify.smt.counterexamples.replays import (
+    Inputs,
+    Shown,
+    number,
+    replay,
+    shapes_at,
+    sizes,
+    slots,
+)
 from soundline.verify.smt.goals.sampling import directed
 
 MOST_ELEMENTS = 64
@@ -104,18 +112,14 @@ _NATURAL = ("Size", "Shape", "Tensor")
 
 def _filled(goal: Goal, given: dict[str, Array], source: random.Random) -> Iterator[Inputs]:
     """Elements for the tensors of these sizes: 1, 2, 3 … first, then directed ones."""
-    tensors = {name: node for name, node in goal.variables.items() if name not in given}
-    try:
-        shapes = {name: concrete(node.shape, goal, given) for name, node in tensors.items()}
-    except (IllFormed, SoundlineError):
-        return
-    if any(n < 0 for s in shapes.values() for n in s) or sum(map(prod, shapes.values())) > MOST_ELEMENTS:
+    shapes = shapes_at(goal, given, MOST_ELEMENTS)
+    if shapes is None:
         return
     for fill in range(FILLS if any(map(prod, shapes.values())) else 1):
         made = {}
         start = 1
         for name, shape in shapes.items():
-            dtype, count = tensors[name].dtype, prod(shape)
+            dtype, count = goal.variables[name].dtype, prod(shape)
             made[name] = Array(dtype, shape, _elements(dtype, start, count, fill, source))
             start += count
         yield {**given, **made}

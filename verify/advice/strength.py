@@ -18,7 +18,7 @@ from soundline.spec.errors import RuleError
 from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal, dtypes_of, goals, shape_dtypes
 from soundline.spec.rules.language import Rule, bits_at_most, fits
-from soundline.spec.rules.terms import Static, Term, Value
+from soundline.spec.rules.terms import Static, Term, Value, conjuncts
 from soundline.verify.advice.implication import follows
 from soundline.verify.advice.results import TooStrong
 from soundline.verify.advice.weakest import is_proved
@@ -142,17 +142,10 @@ _WEAKER_OPS: dict[Op, tuple[Op, ...]] = {
 def _weaker(condition: Term) -> Iterator[tuple[Term, ...]]:
     """What may stand in the place of a condition, weakest first: nothing, then weaker conditions."""
     yield ()
-    for part in _parts(condition):
+    for part in conjuncts(condition):
         yield from ((t,) for t in _weaker_than(part))
         if part is not condition:
             yield (part,)
-
-
-def _parts(condition: Term) -> list[Term]:
-    """The sides of an *and*; else the condition itself."""
-    if condition.head in (Op.And, "and"):
-        return [p for a in condition.args for p in _parts(a)]
-    return [condition]
 
 
 def _weaker_than(condition: Term) -> Iterator[Term]:

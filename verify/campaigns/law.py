@@ -8,18 +8,15 @@ the catalogue, whatever the processes did.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from soundline.spec.errors import UsageError
 from soundline.verify.law.catalogue import obligations
 from soundline.verify.law.schema import Obligation, Outcome
+from soundline.verify.processes import shared_out
 from soundline.verify.reports.cases import matches
 from soundline.verify.reports.law import NOT_REACHED, Judged, LawReport, of_subject
 from soundline.verify.reports.report import Listener, Silence
@@ -108,40 +105,16 @@ def _inline(chosen: Sequence[Obligation], settings: LawSettings) -> Iterator[Res
         yield obligation, *_timed(obligation, settings.budget)
 
 
-def _quietly() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _by_id(name: str, budget: Budget) -> tuple[Outcome, float]:
     """What a process is asked: it has the same catalogue."""
     return _timed(next(o for o in obligations() if o.id == name), budget)
 
 
-@contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_quietly)
-    try:
-        yield pool
-    except BaseException:
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # nothing else stops work at hand
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
 def _on_processes(chosen: Sequence[Obligation], settings: LawSettings) -> Iterator[Result]:
-    with _pool(settings.jobs) as pool:
-        asked: dict[Future[tuple[Outcome, float]], Obligation] = {
-            pool.submit(_by_id, o.id, settings.budget): o for o in chosen
-        }
-        while asked:
-            done, _ = wait(asked, return_when=FIRST_COMPLETED)
-            for future in done:
-                obligation = asked.pop(future)
-                try:
-                    outcome, seconds = future.result()
-                except BrokenProcessPool:
-                    outcome, seconds = Outcome("unknown", "", detail="its process died"), 0.0
-                yield obligation, outcome, seconds
+    with shared_out(_by_id, ((o, (o.id, settings.budget)) for o in chosen), settings.jobs) as ended:
+        for obligation, future in ended:
+            try:
+                outcome, seconds = future.result()
+            except BrokenProcessPool:
+                outcome, seconds = Outcome("unknown", "", detail="its process died"), 0.0
+            yield obligation, outcome, seconds

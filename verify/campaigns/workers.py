@@ -15,17 +15,14 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from soundline.verify.campaigns.worker import main; main(sys.argv[1])"
-)
+from soundline.verify.processes import serving
+
 END_OF_JOB = Literal["done", "crashed", "overran"]
 
 
@@ -184,11 +181,9 @@ class Pool:
             worker.give(self.waiting.popleft())
 
     def _started(self) -> _Worker:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, self.prover, json.dumps([p for p in sys.path if p])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+        process = serving(
+            "soundline.verify.campaigns.worker",
+            self.prover,
             # The same seed for hashes everywhere: the order of a set must not decide what a solver does.
             env={**os.environ, "PYTHONHASHSEED": "0"},
             process_group=0,

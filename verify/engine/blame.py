@@ -9,7 +9,6 @@ which the evaluator itself finds that both sides differ, and a test that can be 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,16 +18,16 @@ from soundline.impl.analysis.folding import fold
 from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rewriting.engine import Folding, Step
-from soundline.spec.arrays.arrays import Array, Invalid
-from soundline.spec.dtypes import DType, bool_, index
+from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.node import ConstArg, Op, ParamArg, RangeArg, ReduceArg, UOp, substitute, toposort
+from soundline.spec.ops.node import Op, UOp, substitute, toposort
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import build
 from soundline.spec.rules.procedures import Procedure
 from soundline.spec.uop import const, param
 from soundline.verify.engine.inputs import Difference, Inputs, search
 from soundline.verify.engine.views import Reader, promised
+from soundline.verify.smt.counterexamples.python_text import Python
 
 TRIED = 24
 """On how many inputs a smaller term is tried."""
@@ -214,46 +213,12 @@ def paste_ready(name: str, shown: Shown) -> str:
             "    return",
             'raise AssertionError("the right side has a value")',
         ]
-    imports = [
-        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(text.names.items())
-    ]
     safe = "".join(c if c.isalnum() else "_" for c in name)
-    return "\n".join([*imports, "", "", f"def test_{safe}_is_wrong():", *(f"    {line}" for line in lines)])
+    return text.test(f"test_{safe}_is_wrong", lines)
 
 
-class _Python:
+class _Python(Python):
     """Writes nodes as the calls that build them."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, set[str]] = {}
-
-    def use(self, module: str, name: str) -> str:
-        """A name that the test imports."""
-        self.names.setdefault(module, set()).add(name)
-        return name
-
-    def dtype(self, dtype: DType) -> str:
-        """A dtype."""
-        return self.use("soundline.spec.dtypes", "bool_" if dtype is bool_ else dtype.name)
-
-    def built(self, name: str) -> str:
-        """A name from the builders."""
-        return self.use("soundline.spec.uop", name)
-
-    def value(self, value: object) -> str:
-        """An element."""
-        if isinstance(value, Invalid):
-            return self.use("soundline.spec.arrays.arrays", "INVALID")
-        if isinstance(value, float) and not math.isfinite(value):
-            return f'float("{value}")'
-        return repr(value)
-
-    def array(self, array: Array) -> str:
-        """An array."""
-        cells = ", ".join(map(self.value, array.elements))
-        comma = "," if len(array.elements) == 1 else ""
-        name = self.use("soundline.spec.arrays.arrays", "Array")
-        return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({cells}{comma}))"
 
     def inputs(self, inputs: Inputs) -> str:
         """The arguments of `evaluate` behind the program."""
@@ -269,16 +234,13 @@ class _Python:
     def node(self, node: UOp) -> str:
         """The expression that builds a node."""
         if node.op is Op.Const:
-            return f"{self.built('const')}({self.value(node.arg.value)}, {self.dtype(node.dtype)})"
+            return self.constant(node.dtype, node.arg.value)
         if node.op is Op.Param:
             return self._param(node)
         shape = sizes_of(node) if node.op is Op.Stack else None
         if shape is not None and all(isinstance(s, int) for s in shape):
             return f"{self.built('shape_source')}({shape!r})"
-        parts = [self.node(s) for s in node.src]
-        if node.arg is not None:
-            parts.append(f"arg={self.arg(node.arg)}")
-        return f"{self.built('Op')}.{node.op.name}({', '.join(parts)})"
+        return self.call(node.op, [self.node(s) for s in node.src], node.arg)
 
     def _param(self, node: UOp) -> str:
         parts = [str(node.arg.slot), self.dtype(node.dtype)]
@@ -288,16 +250,3 @@ class _Python:
             low, high = (self.value(b.value) for b in node.arg.bounds)
             parts.append(f"bounds=({low}, {high})")
         return f"{self.built('param')}({', '.join(parts)})"
-
-    def arg(self, arg: object) -> str:
-        """An arg."""
-        if isinstance(arg, DType):
-            return self.dtype(arg)
-        if isinstance(arg, ReduceArg):
-            return f"{self.built('ReduceArg')}({self.built('Op')}.{arg.op.name}, {arg.axes!r})"
-        if isinstance(arg, RangeArg):
-            kind = f"{self.built('AxisType')}.{arg.type.name}"
-            return f"{self.use('soundline.spec.ops.node', 'RangeArg')}({arg.id}, {kind})"
-        if dataclasses.is_dataclass(arg) and not isinstance(arg, ConstArg | ParamArg):
-            self.use("soundline.spec.ops.node", type(arg).__name__)
-        return repr(arg)

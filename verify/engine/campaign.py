@@ -8,14 +8,9 @@ decided, and all of them share the cache of verdicts. The result has one order w
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +25,7 @@ from soundline.spec.rules.procedures import Procedure
 from soundline.verify.engine.applications import EFFORT, Validator
 from soundline.verify.engine.corpus import COMPOSED, ONNX, RANDOM, SOURCES, Batch, batches, graphs_of
 from soundline.verify.engine.watching import Seen, Watch
+from soundline.verify.processes import shared_out
 from soundline.verify.verdicts.cache import Cache
 from soundline.verify.verdicts.effort import Effort
 
@@ -178,36 +174,12 @@ def _by_name(batch: Batch, settings: EngineSettings) -> Seen:
     return judge(batch, settings, _own_watch(settings))
 
 
-def _quietly() -> None:
-    """A process leaves interruptions to the one that started it, and does not outlive that one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
 def _on_processes(wanted: Sequence[Batch], settings: EngineSettings) -> Iterator[tuple[Batch, Seen]]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(settings.jobs, mp_context=context, initializer=_quietly)
-    try:
-        asked: dict[Future[Seen], Batch] = {pool.submit(_by_name, b, settings): b for b in wanted}
-        while asked:
-            done, _ = wait(asked, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield asked.pop(future), future.result()
-    except BrokenProcessPool as died:
-        raise UsageError(
-            "a worker process was killed, or ran out of memory",
-            hint="try fewer --jobs",
-        ) from died
-    except BaseException:
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # nothing else stops work at hand
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    with shared_out(_by_name, ((b, (b, settings)) for b in wanted), settings.jobs) as ended:
+        for batch, future in ended:
+            try:
+                yield batch, future.result()
+            except BrokenProcessPool as died:
+                raise UsageError(
+                    "a worker process was killed, or ran out of memory", hint="try fewer --jobs"
+                ) from died

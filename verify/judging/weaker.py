@@ -23,7 +23,7 @@ from soundline.spec.dtypes import DType, index
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.notation import Term, show
-from soundline.spec.rules.terms import Value, apply, value
+from soundline.spec.rules.terms import Value, apply, conjuncts, value
 
 MOST = 8
 """How many weaker forms of a rule are tried."""
@@ -36,30 +36,17 @@ _Changed = Iterator[tuple[list[Term], str]]
 
 def with_divisors(rule: Rule, dtype: DType) -> Forms:
     """Forms of a rule that ask for fewer divisors, at the layer of a dtype."""
-    return _forms(rule, _divisors(rule, _all_conjuncts(rule), dtype))
+    return _forms(rule, _divisors(rule, list(conjuncts(*rule.given)), dtype))
 
 
 def with_less(rule: Rule) -> Forms:
     """Forms of a rule with bounds for equations, and with fewer conditions."""
-    conditions = _all_conjuncts(rule)
+    conditions = list(conjuncts(*rule.given))
     return _forms(rule, iter([*_bounds(conditions), *_fewer(rule, conditions)]))
 
 
 def _forms(rule: Rule, found: _Changed) -> Forms:
     return ((replace(rule, given=tuple(kept)), said) for kept, said in islice(found, MOST))
-
-
-def _all_conjuncts(rule: Rule) -> list[Term]:
-    return [part for condition in rule.given for part in _conjuncts(condition)]
-
-
-def _conjuncts(condition: Term) -> Iterator[Term]:
-    """The conditions that are joined in one."""
-    if condition.head in (Op.And, "and"):
-        for part in condition.args:
-            yield from _conjuncts(part)
-    else:
-        yield condition
 
 
 # Fewer conditions -------------------------------------------------------------------------------------------------

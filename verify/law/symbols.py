@@ -20,7 +20,7 @@ from typing import Any
 import z3
 
 from soundline.spec.ops.bounds import Bounds
-from soundline.verify.smt.goals.solving import Budget
+from soundline.verify.smt.goals.solving import Budget, limited
 
 
 class TooManyPaths(Exception):
@@ -200,10 +200,7 @@ class Paths:
         """A solver that knows the premises and the lemmas, made anew when terms came in that they speak of."""
         known = (len(self.premises), len(self.products), len(self.quotients))
         if known != self._said:
-            self._solver, self._said = z3.SimpleSolver(), known
-            self._solver.set("random_seed", self.budget.seed)
-            self._solver.set("rlimit", self.budget.rlimit)
-            self._solver.set("timeout", max(1, int(self.budget.seconds * 1000)))
+            self._solver, self._said = limited(z3.SimpleSolver(), self.budget), known
             self._solver.add(*self.premises, *self.lemmas())
         return self._solver
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
+from soundline.verify.processes import serving
 from soundline.verify.reports.report import Report
 from soundline.verify.verdicts.as_json import replay_from_json
 from soundline.verify.verdicts.verdict import COMPILED, Case, Replay, RuleReport
@@ -24,10 +24,6 @@ from soundline.verify.verdicts.verdict import COMPILED, Case, Replay, RuleReport
 SECONDS = 60.0
 """How long one replay may take, the start of its process and the compiler included."""
 
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from soundline.verify.second.compiled import main; main()"
-)
 NO_TEXT = Replay(COMPILED, "not run", "the sides have no textual form here")
 
 
@@ -103,13 +99,7 @@ class _Replayer:
 
     @staticmethod
     def _started() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        return serving("soundline.verify.second.compiled", text=True)
 
     def _stop(self) -> int | None:
         process, self._process = self._process, None

@@ -16,10 +16,9 @@ from math import prod
 
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element
-from soundline.spec.errors import SoundlineError
 from soundline.spec.rules.instances import Goal, goals
 from soundline.verify.second.asked import Asked, instances
-from soundline.verify.smt.counterexamples.replays import concrete, licences_of, number, replay, sizes
+from soundline.verify.smt.counterexamples.replays import licences_of, number, replay, shapes_at, sizes
 from soundline.verify.smt.counterexamples.sizes import small_sizes
 from soundline.verify.smt.counterexamples.tensors import (
     Tries,
@@ -96,17 +95,14 @@ def _drawn(
 ) -> Counterexample | None:
     """A counterexample among inputs of these sizes that are drawn from small and extreme elements."""
     given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}
-    others = {name: node for name, node in goal.variables.items() if name not in given}
-    try:
-        shapes = {name: concrete(node.shape, goal, given) for name, node in others.items()}
-    except SoundlineError:
+    shapes = shapes_at(goal, given, MOST_ELEMENTS)
+    if shapes is None:
         return None
-    if any(n < 0 for s in shapes.values() for n in s) or sum(map(prod, shapes.values())) > MOST_ELEMENTS:
-        return None
+    dtypes = {name: goal.variables[name].dtype for name in shapes}
     for _ in range(FILLS):
         drawn = {
-            name: Array(node.dtype, shapes[name], _elements(node.dtype, prod(shapes[name]), source))
-            for name, node in others.items()
+            name: Array(dtypes[name], shape, _elements(dtypes[name], prod(shape), source))
+            for name, shape in shapes.items()
         }
         shown = replay(goal, {**given, **drawn})
         if shown is not None and shown.differs:

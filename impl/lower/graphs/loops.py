@@ -33,7 +33,7 @@ __all__ = [
 def stride(at: UOp, r: UOp) -> int | None:
     """The number that a range is multiplied with in an index; None where the index is no such sum."""
     found = 0
-    for term, factor in polynomial(at).items():
+    for term, factor in polynomial(at).terms.items():
         if term == (r,):
             found = factor
         elif any(r in arithmetic.ranges_of(atom) for atom in term):
@@ -120,7 +120,7 @@ def _undecided(body: UOp) -> Iterator[UOp]:
 
 def _changes(gate: UOp, r: UOp) -> int | None:
     """The first iteration of an axis in which a comparison of it with a number is not what it was; None of others."""
-    low, high = (polynomial(s) for s in gate.src)
+    low, high = (polynomial(s).terms for s in gate.src)
     if {*low, *high} - {(), (r,)}:
         return None
     step, start = (low.get(term, 0) - high.get(term, 0) for term in ((r,), ()))

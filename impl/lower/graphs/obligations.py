@@ -18,6 +18,7 @@ from soundline.impl.lower.graphs.rebuilding import under
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.sizes import conjuncts
 from soundline.spec.uop import Op, UOp, param, substitute
 
 
@@ -83,15 +84,6 @@ def _fits(known: Bounds | None, size: int) -> bool:
 
 def _ends(known: Bounds | None) -> tuple[int, int] | None:
     return None if known is None else (int(known.lo), int(known.hi))
-
-
-def conjuncts(gate: UOp) -> Iterator[UOp]:
-    """What a gate demands, each by itself."""
-    if gate.op is Op.And:
-        for part in gate.src:
-            yield from conjuncts(part)
-    else:
-        yield gate
 
 
 def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:

@@ -138,7 +138,7 @@ def groups(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[tuple[Axes, Axes
 
 def _symbolic_groups(old: Shape, new: Shape) -> Iterable[tuple[Axes, Axes]]:
     """The smallest groups that do so whatever the symbols in the sizes are."""
-    return movement.groups(old, new, 1, multiply, lambda size: frozenset(polynomial(size).items()))
+    return movement.groups(old, new, 1, multiply, polynomial)
 
 
 MOVEMENT = frozenset(MOVES)

@@ -17,16 +17,13 @@ is 16 whatever i is. A condition is true, false, or not decided before the sizes
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from soundline.spec.ops.node import Op
+from soundline.spec.ops.polynomials import Polynomial
 from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Name, Unary
 from soundline.spec.spork.language.text import expression as text_of
-
-Polynomial = dict[tuple[str, ...], int]
-"""The factor of each product of terms; terms are named by their texts."""
 
 _COMPARED: Final[Mapping[Op, Callable[[int, int], bool]]] = {
     Op.CmpLt: operator.lt,
@@ -60,53 +57,36 @@ def substituted(expression: Expr, values: Mapping[str, Expr]) -> Expr:
             return expression
 
 
-def polynomial(expression: Expr) -> Polynomial:
-    """An integer of control as a polynomial."""
+def polynomial(expression: Expr) -> Polynomial[str]:
+    """An integer of control as a polynomial, whose atoms are named by their texts."""
     match expression:
         case Const(value):
-            return {(): int(value)} if value else {}
+            return Polynomial.of(int(value))
         case Unary(Op.Neg, operand):
-            return {term: -factor for term, factor in polynomial(operand).items()}
+            return -polynomial(operand)
         case Binary(Op.Add, left, right):
-            return _sum(polynomial(left), polynomial(right), 1)
+            return polynomial(left) + polynomial(right)
         case Binary(Op.Sub, left, right):
-            return _sum(polynomial(left), polynomial(right), -1)
+            return polynomial(left) - polynomial(right)
         case Binary(Op.Mul, left, right):
-            return _product(polynomial(left), polynomial(right))
+            return polynomial(left) * polynomial(right)
         case Binary(op, left, right) | Apply(op, (left, right)):
             return _term(expression, op, left, right)
         case _:
-            return {(text_of(expression),): 1}
+            return Polynomial.of(text_of(expression))
 
 
-def _term(expression: Expr, op: Op, left: Expr, right: Expr) -> Polynomial:
+def _term(expression: Expr, op: Op, left: Expr, right: Expr) -> Polynomial[str]:
     """A quotient or the like: a number where both sides are, else a term of its own."""
     a, b = value(left), value(right)
     if a is None or b is None or op not in _WHOLE or (b == 0 and op is not Op.Max):
-        return {(text_of(expression),): 1}
-    found = _WHOLE[op](a, b)
-    return {(): found} if found else {}
-
-
-def _sum(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
-    found = Counter(left)
-    for term, factor in right.items():
-        found[term] += sign * factor
-    return {term: factor for term, factor in found.items() if factor}
-
-
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
-    found: Counter[tuple[str, ...]] = Counter()
-    for one, factor in left.items():
-        for other, by in right.items():
-            found[tuple(sorted((*one, *other)))] += factor * by
-    return {term: factor for term, factor in found.items() if factor}
+        return Polynomial.of(text_of(expression))
+    return Polynomial.of(_WHOLE[op](a, b))
 
 
 def value(expression: Expr) -> int | None:
     """The integer that an expression is whatever its names stand for, if there is one."""
-    found = polynomial(expression)
-    return found.get((), 0) if set(found) <= {()} else None
+    return polynomial(expression).constant
 
 
 def difference(left: Expr, right: Expr) -> int | None:

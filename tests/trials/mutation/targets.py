@@ -111,6 +111,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/ops/node.py", "mutants_structure", "derived_props", "constraints", "bounds"),
     _target("spec/rules/notation.py", "mutants_rules", "loader"),
     _target("spec/rules/mistakes.py", "rule_mistakes", "mutants_rules"),
+    _target("spec/ops/polynomials.py", "polynomials", "mutants_structure"),
     _target("spec/ops/schema.py", "ops_table", "mutants_structure"),
     _target("spec/ops/table.py", "ops_table", "constraints"),
     _target("spec/kernels/groups.py", "optops"),
@@ -268,6 +269,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/goals/points.py", *_SCALARS),
     _target(
         "verify/smt/integers/polynomials.py",
+        "polynomials",
         "mutants_conditions",
         "digit_lemmas",
         *_TENSORS,

@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterator
 
 from soundline.spec.arrays.arrays import Array
-from soundline.spec.errors import IllFormed, SoundlineError
+from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import Op, toposort
 from soundline.spec.rules.instances import Goal
-from soundline.verify.smt.counterexamples.replays import Inputs, concrete, licences_of, number, replay, sizes
+from soundline.verify.smt.counterexamples.replays import Inputs, licences_of, number, replay, shapes_at, sizes
 from soundline.verify.smt.goals.order import counted
 from soundline.verify.verdicts.layers import ROUNDING
 
@@ -60,16 +60,12 @@ def _choices(count: int) -> Iterator[tuple[int, ...]]:
 def counted_inputs(goal: Goal, chosen: dict[str, int]) -> Inputs | None:
     """Inputs of these sizes that count 1, 2, 3 …; None where there are none, or too many elements."""
     given = {name: number(n) for name, n in chosen.items()}
-    others = {name: node for name, node in goal.variables.items() if name not in given}
-    try:
-        shapes = {name: concrete(node.shape, goal, given) for name, node in others.items()}
-    except SoundlineError:
-        return None
-    if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
+    shapes = shapes_at(goal, given, MOST_ELEMENTS)
+    if shapes is None:
         return None
     count, inputs = iter(range(1, MOST_ELEMENTS + 1)), dict(given)
     for name, shape in shapes.items():
-        dtype = others[name].dtype
+        dtype = goal.variables[name].dtype
         elements = tuple(counted(dtype, next(count)) for _ in range(math.prod(shape)))
         inputs[name] = Array(dtype, shape, elements)
     return inputs

@@ -3,21 +3,22 @@ Counterexamples as Python
 =========================
 
 An instance with concrete inputs, written as a test that can be pasted anywhere: it builds both sides as nodes, has
-them evaluated, and holds what the evaluator says of each.
+them evaluated, and holds what the evaluator says of each. `Python` writes what any such test consists of.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-from soundline.spec.arrays.arrays import Array, Cell
+from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.evaluation.strides import strided_steps
-from soundline.spec.ops.node import ConstArg, Op, ParamArg, RangeArg, ReduceArg, Size, UOp
+from soundline.spec.ops.node import Op, RangeArg, ReduceArg, Size, UOp
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import (
     Env,
@@ -35,26 +36,18 @@ from soundline.verify.verdicts.verdict import identifier, name_of_test
 _BUILDERS = {Op.Reshape: "reshape", Op.Expand: "expand", Op.Pad: "pad", Op.Shrink: "shrink"}
 
 
-def dtype_name(dtype: DType) -> str:
-    """The name of the variable that holds a dtype."""
-    return "bool_" if dtype is bool_ else dtype.name
-
-
-def literal(value: Cell) -> str:
+def literal(value: object) -> str:
     """An element as Python."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
 
 
-class Script:
-    """Writes nodes as the calls that build them, and remembers which names that takes."""
+class Python:
+    """Writes dtypes, args and arrays as Python, and remembers which names that takes."""
 
-    def __init__(self, goal: Goal, inputs: Inputs) -> None:
-        self.goal = goal
-        self.bound = slots(goal, inputs)
+    def __init__(self) -> None:
         self.names: dict[str, set[str]] = {}
-        self.variables = {node: identifier(name) for name, node in goal.variables.items()}
 
     def use(self, module: str, name: str) -> str:
         """A name that the test imports."""
@@ -63,11 +56,62 @@ class Script:
 
     def dtype(self, dtype: DType) -> str:
         """A dtype."""
-        return self.use("soundline.spec.dtypes", dtype_name(dtype))
+        return self.use("soundline.spec.dtypes", "bool_" if dtype is bool_ else dtype.name)
 
     def built(self, name: str) -> str:
         """A name from the builders."""
         return self.use("soundline.spec.uop", name)
+
+    def value(self, value: object) -> str:
+        """An element."""
+        return self.use("soundline.spec.arrays.arrays", "INVALID") if value is INVALID else literal(value)
+
+    def constant(self, dtype: DType, value: object) -> str:
+        """A constant."""
+        return f"{self.built('const')}({self.value(value)}, {self.dtype(dtype)})"
+
+    def array(self, array: Array) -> str:
+        """An array."""
+        elements = ", ".join(map(self.value, array.elements))
+        comma = "," if len(array.elements) == 1 else ""
+        name = self.use("soundline.spec.arrays.arrays", "Array")
+        return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({elements}{comma}))"
+
+    def call(self, op: Op, sources: list[str], arg: Any) -> str:
+        """The op of a node, called."""
+        parts = [*sources, *([f"arg={self.arg(arg)}"] if arg is not None else [])]
+        return f"{self.built('Op')}.{op.name}({', '.join(parts)})"
+
+    def arg(self, arg: Any) -> str:
+        """An arg."""
+        if isinstance(arg, DType):
+            return self.dtype(arg)
+        if isinstance(arg, ReduceArg):
+            return f"{self.built('ReduceArg')}({self.built('Op')}.{arg.op.name}, {arg.axes!r})"
+        if isinstance(arg, RangeArg):
+            kind = f"{self.use('soundline.spec.ops.node', 'AxisType')}.{arg.type.name}"
+            return f"{self.use('soundline.spec.ops.node', 'RangeArg')}({arg.id}, {kind})"
+        if not is_dataclass(arg):
+            return repr(arg)
+        parts = (f"{f.name}={self.arg(getattr(arg, f.name))}" for f in fields(arg))
+        return f"{self.use('soundline.spec.ops.node', type(arg).__name__)}({', '.join(parts)})"
+
+    def test(self, name: str, lines: Iterable[str]) -> str:
+        """A test of these lines, after its imports."""
+        imports = [
+            f"from {module} import {', '.join(sorted(used))}" for module, used in sorted(self.names.items())
+        ]
+        return "\n".join([*imports, "", "", f"def {name}():", *(f"    {line}" for line in lines)])
+
+
+class Script(Python):
+    """Writes nodes as the calls that build them, with the sizes of a counterexample."""
+
+    def __init__(self, goal: Goal, inputs: Inputs) -> None:
+        super().__init__()
+        self.goal = goal
+        self.bound = slots(goal, inputs)
+        self.variables = {node: identifier(name) for name, node in goal.variables.items()}
 
     def size(self, size: Size) -> int:
         """A size with the numbers of the counterexample."""
@@ -96,34 +140,6 @@ class Script:
     def moved(self, op: Op, source: str, vectors: list[tuple[Size, ...]]) -> str:
         """A movement that takes shapes or offsets."""
         return f"{self.built(_BUILDERS[op])}({', '.join([source, *map(self.sizes, vectors)])})"
-
-    def call(self, op: Op, sources: list[str], arg: Any) -> str:
-        """Any other op."""
-        parts = [*sources, *([f"arg={self.arg(arg)}"] if arg is not None else [])]
-        return f"{self.built('Op')}.{op.name}({', '.join(parts)})"
-
-    def arg(self, arg: Any) -> str:
-        """An arg."""
-        if isinstance(arg, DType):
-            return self.dtype(arg)
-        if isinstance(arg, ReduceArg):
-            return f"{self.built('ReduceArg')}({self.built('Op')}.{arg.op.name}, {arg.axes!r})"
-        if isinstance(arg, RangeArg):
-            kind = f"{self.use('soundline.spec.ops.node', 'AxisType')}.{arg.type.name}"
-            return f"{self.use('soundline.spec.ops.node', 'RangeArg')}({arg.id}, {kind})"
-        assert not isinstance(arg, ConstArg | ParamArg)
-        return repr(arg)
-
-    def constant(self, dtype: DType, value: Cell) -> str:
-        """A constant."""
-        return f"{self.built('const')}({literal(value)}, {self.dtype(dtype)})"
-
-    def array(self, array: Array) -> str:
-        """An array."""
-        elements = ", ".join(map(literal, array.elements))
-        comma = "," if len(array.elements) == 1 else ""
-        name = self.use("soundline.spec.arrays.arrays", "Array")
-        return f"{name}({self.dtype(array.dtype)}, {array.shape!r}, ({elements}{comma}))"
 
     def inputs(self) -> Iterator[str]:
         """A line for each tensor."""
@@ -165,11 +181,7 @@ def paste_ready(goal: Goal, inputs: Inputs, shown: Shown) -> str:
             "else:",
             '    raise AssertionError("the right side is admitted")',
         ]
-    imports = [
-        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(script.names.items())
-    ]
-    head = f"def {name_of_test(goal.rule.id)}():"
-    return "\n".join([*imports, "", "", head, *(f"    {line}" for line in lines)])
+    return script.test(name_of_test(goal.rule.id), lines)
 
 
 def _refused(script: Script, goal: Goal) -> str:

@@ -67,6 +67,18 @@ def concrete(shape: tuple[Size, ...] | None, goal: Goal, inputs: Inputs) -> tupl
     return tuple(s if isinstance(s, int) else int(evaluate(s, bound).item()) for s in shape or ())
 
 
+def shapes_at(goal: Goal, given: Inputs, most: int) -> dict[str, tuple[int, ...]] | None:
+    """The shapes of all tensors where the sizes are these; None where there are none, or more elements than `most`."""
+    try:
+        shapes = {
+            n: concrete(node.shape, goal, given) for n, node in goal.variables.items() if n not in given
+        }
+    except SoundlineError:
+        return None
+    is_one = all(n >= 0 for shape in shapes.values() for n in shape)
+    return shapes if is_one and sum(map(math.prod, shapes.values())) <= most else None
+
+
 def replay(goal: Goal, inputs: Inputs) -> Shown | None:
     """Both sides as evaluated; None where a condition does not hold or the left side has no value."""
     bound = slots(goal, inputs)

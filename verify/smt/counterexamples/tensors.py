@@ -30,9 +30,9 @@ from soundline.verify.smt.counterexamples.replays import (
     CONFIRMED,
     Inputs,
     Shown,
-    concrete,
     number,
     replay,
+    shapes_at,
     sizes,
     slots,
 )
@@ -102,14 +102,10 @@ def _shown_at(
     """Inputs of these sizes that show a difference, as plain as can be; None where none is found."""
     tries.seen.add((goal.label, tuple(chosen.items())))
     given = {name: number(chosen.get(name, 0)) for name in sizes(goal)}
-    tensors = {name: node for name, node in goal.variables.items() if name not in given}
-    try:
-        shapes = {name: concrete(node.shape, goal, given) for name, node in tensors.items()}
-    except SoundlineError:
+    shapes = shapes_at(goal, given, MOST_ELEMENTS)
+    if shapes is None:
         return None
-    if any(n < 0 for s in shapes.values() for n in s) or sum(map(math.prod, shapes.values())) > MOST_ELEMENTS:
-        return None
-    dtypes = {name: node.dtype for name, node in tensors.items()}
+    dtypes = {name: goal.variables[name].dtype for name in shapes}
     special = [*telling(goal, shapes, dtypes), *gathering(goal, shapes, dtypes)]
     for fill in islice(_fills(shapes, dtypes, hints, budget, special), most + len(special)):
         inputs: Inputs = {**given, **fill}

@@ -36,7 +36,7 @@ from soundline.verify.smt.integers.formulas import (
     mapped,
     negation,
 )
-from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly, product
+from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
 
 
 class Replacement:
@@ -53,10 +53,7 @@ class Replacement:
         changed = {a: self._atom(a, path) for a in sorted(old.atoms) if self._touches(a)}
         if not changed:
             return old
-        total = ZERO
-        for monomial, n in old.terms.items():
-            total = total + product(changed.get(a) or Poly.of(a) for a in monomial) * n
-        return self.reader.space.equations.reduce(total)
+        return self.reader.space.equations.reduce(old.substituted(changed))
 
     def _touches(self, atom: str) -> bool:
         return not self._names.isdisjoint(self.reader.space.base(atom))

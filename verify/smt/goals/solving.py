@@ -52,22 +52,37 @@ class Answer:
 
 def check(formulas: Sequence[Any], ctx: Any, budget: Budget, search: Search = "tactics") -> Answer:
     """Whether all formulas can hold at once."""
-    solver = z3.SimpleSolver(ctx=ctx) if search == "plain" else Strategies(ctx).solver(formulas)
+    solver = limited(
+        z3.SimpleSolver(ctx=ctx) if search == "plain" else Strategies(ctx).solver(formulas), budget
+    )
+    try:
+        solver.add(*formulas)
+        status = asked(solver)
+        if status == "unknown":
+            return Answer(status, reason=_reason(solver.reason_unknown()))
+        return Answer(status, solver.model() if status == "sat" else None)
+    except z3.Z3Exception as error:  # a limit that is met inside preprocessing surfaces as an exception
+        return Answer("unknown", reason=_reason(str(error)))
+
+
+def limited(solver: Any, budget: Budget) -> Any:
+    """A Z3 solver, which keeps to a budget from now on."""
     solver.set("random_seed", budget.seed)
     solver.set("rlimit", budget.rlimit)
     solver.set("timeout", max(1, int(budget.seconds * 1000)))
-    try:
-        solver.add(*formulas)
-        status = solver.check()
-        worked(solver)
-        overhear(solver, status)
-        if status == z3.unsat:
-            return Answer("unsat")
-        if status == z3.sat:
-            return Answer("sat", solver.model())
-        return Answer("unknown", reason=_reason(solver.reason_unknown()))
-    except z3.Z3Exception as error:  # a limit that is met inside preprocessing surfaces as an exception
-        return Answer("unknown", reason=_reason(str(error)))
+    return solver
+
+
+def asked(solver: Any) -> Status:
+    """What a Z3 solver says of its formulas; the meter and those who listen take note of the question."""
+    found = solver.check()
+    worked(solver)
+    status: Status = "unsat" if found == z3.unsat else "sat" if found == z3.sat else "unknown"
+    if _LISTENERS:
+        text = solver.to_smt2()
+        for hear in _LISTENERS:
+            hear(text, status)
+    return status
 
 
 SPENT = "the budget was spent"
@@ -87,15 +102,6 @@ def listening(hear: Callable[[str, Status], None]) -> Iterator[None]:
         yield
     finally:
         _LISTENERS.remove(hear)
-
-
-def overhear(solver: Any, status: Any) -> None:
-    """Tell those who listen of a question that was just answered."""
-    if _LISTENERS:
-        said: Status = "unsat" if status == z3.unsat else "sat" if status == z3.sat else "unknown"
-        text = solver.to_smt2()
-        for hear in _LISTENERS:
-            hear(text, said)
 
 
 def _reason(text: str) -> str:

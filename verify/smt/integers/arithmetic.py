@@ -12,15 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import z3
 
-from soundline.verify.smt.goals.solving import Budget, overhear
+from soundline.verify.smt.goals.solving import Budget, Status, asked, limited
 from soundline.verify.smt.integers.formulas import Formula, holds, negation, to_z3
-from soundline.verify.verdicts.metering import gave_up, worked
-
-Answer = Literal["sat", "unsat", "unknown"]
+from soundline.verify.verdicts.metering import gave_up
 
 BRIEF = 0.05
 """The part of the budget for a question on which no proof depends."""
@@ -32,11 +30,11 @@ class Arithmetic:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.asked = 0
-        self._answers: dict[tuple[str, ...], Answer] = {}
-        self._in_brief: dict[tuple[str, ...], Answer] = {}
+        self._answers: dict[tuple[str, ...], Status] = {}
+        self._in_brief: dict[tuple[str, ...], Status] = {}
         self._brief = False
 
-    def satisfiable(self, formulas: Iterable[Formula]) -> Answer:
+    def satisfiable(self, formulas: Iterable[Formula]) -> Status:
         """Whether some integers meet all conditions."""
         needed = {f.key: f for f in formulas if f.kind != "true"}
         question = tuple(sorted(needed))
@@ -59,7 +57,7 @@ class Arithmetic:
         finally:
             self._brief = before
 
-    def entails(self, facts: Iterable[Formula], goal: Formula) -> Answer:
+    def entails(self, facts: Iterable[Formula], goal: Formula) -> Status:
         """``unsat`` where the goal follows from the facts, ``sat`` where it does not."""
         return self.satisfiable([*facts, negation(goal)])
 
@@ -81,10 +79,7 @@ class Question:
 
     def __init__(self, formulas: Iterable[Formula], budget: Budget) -> None:
         self.context = z3.Context()
-        self.solver = z3.SimpleSolver(ctx=self.context)
-        self.solver.set("rlimit", budget.rlimit)
-        self.solver.set("random_seed", budget.seed)
-        self.solver.set("timeout", max(1, int(budget.seconds * 1000)))
+        self.solver = limited(z3.SimpleSolver(ctx=self.context), budget)
         self._ints: dict[str, Any] = {}
         self._bools: dict[str, Any] = {}
         for formula in sorted(formulas, key=lambda f: f.key):
@@ -94,14 +89,12 @@ class Question:
         """Demand one more condition."""
         self.solver.add(to_z3(formula, z3, self._int, self._number, self._bool, self.context))
 
-    def check(self) -> Answer:
+    def check(self) -> Status:
         """Whether the conditions can be met."""
-        status = self.solver.check()
-        worked(self.solver)
-        overhear(self.solver, status)
-        if status == z3.unknown:
+        status = asked(self.solver)
+        if status == "unknown":
             gave_up()
-        return _answer(status)
+        return status
 
     def solution(self, *more: Formula) -> Solution | None:
         """Integers and truths that meet the conditions, and these besides; None where none is found."""
@@ -132,7 +125,3 @@ class Question:
 
     def _number(self, value: int) -> Any:
         return z3.IntVal(value, self.context)
-
-
-def _answer(found: Any) -> Answer:
-    return "sat" if found == z3.sat else "unsat" if found == z3.unsat else "unknown"

@@ -27,7 +27,7 @@ import z3
 
 from soundline.verify.smt.integers.algebra import IntegerAlgebra
 from soundline.verify.smt.integers.divisibility import name_of
-from soundline.verify.smt.integers.polynomials import ZERO, Poly, divide, product, substituted
+from soundline.verify.smt.integers.polynomials import Poly, divide
 from soundline.verify.smt.integers.terms import Quotient
 
 MOST_STEPS = 24
@@ -81,7 +81,7 @@ class Congruence:
             if found is None:
                 break
             self.replaced += 1
-            again, k = self._collected(substituted(rest, *found))
+            again, k = self._collected(rest.substituted(dict([found])))
             more, rest = self._divided(again)
             multiples = multiples + k + more
         return rest, multiples
@@ -109,15 +109,8 @@ class Congruence:
 
     def _collected(self, poly: Poly) -> tuple[Poly, Poly]:
         """The polynomial without the multiples of the divisor that are marked, and those, divided by it once."""
-        kept, multiples = ZERO, ZERO
-        for monomial, n in poly.terms.items():
-            times = monomial.count(_DIVISOR)
-            rest = Poly({tuple(a for a in monomial if a != _DIVISOR): n})
-            if times:
-                multiples = multiples + rest * product([self.divisor] * (times - 1))
-            else:
-                kept = kept + rest
-        return kept, multiples
+        multiples, kept = poly.split(_DIVISOR)
+        return kept, multiples.substituted({_DIVISOR: self.divisor})
 
 
 def congruent(lemmas: Terms, quotient: Quotient, given: Sequence[Quotient]) -> Iterator[Any]:

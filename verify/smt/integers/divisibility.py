@@ -15,28 +15,21 @@ from typing import Any
 import z3
 
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.sizes import conjuncts
 from soundline.verify.smt.goals.obligations import is_whole
 from soundline.verify.smt.integers.polynomials import ZERO, Poly
 
 
-def conjuncts(hypotheses: Iterable[UOp]) -> list[UOp]:
-    """The conditions, with those that And joins taken apart."""
-    found: list[UOp] = []
-    for hypothesis in hypotheses:
-        found += conjuncts(hypothesis.src) if hypothesis.op is Op.And else [hypothesis]
-    return found
-
-
 def divisible(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
     """The remainders that are said to be 0."""
-    equal = [pair for pair in map(_compared, conjuncts(hypotheses)) if pair and pair[0] is Op.CmpEq]
+    equal = [pair for pair in map(_compared, conjuncts(*hypotheses)) if pair and pair[0] is Op.CmpEq]
     return frozenset(x for _, x, n in equal if x.op in (Op.Mod, Op.CMod) and n == 0)
 
 
 def odd(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
     """The nodes that are said to be odd, by their remainder or by their lowest bit."""
     found = set()
-    for op, x, n in filter(None, map(_compared, conjuncts(hypotheses))):
+    for op, x, n in filter(None, map(_compared, conjuncts(*hypotheses))):
         said = (op is Op.CmpEq and n in (1, -1)) or (op is Op.CmpNe and n == 0)
         by_remainder = x.op in (Op.Mod, Op.CMod) and _number(x.src[1]) in (2, -2)
         if said and by_remainder:
@@ -52,7 +45,7 @@ def powers_of_two(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
     Both have the same k low bits, so these are 0; and of p = 2^k·m it says that m & (m - 1) = 0.
     """
     found = set()
-    for op, x, n in filter(None, map(_compared, conjuncts(hypotheses))):
+    for op, x, n in filter(None, map(_compared, conjuncts(*hypotheses))):
         if op is Op.CmpEq and n == 0 and x.op is Op.And:
             for p, mask in (x.src, x.src[::-1]):
                 if any(x is p and _is_power(n, p) for x, n in _differences(mask)):
@@ -62,7 +55,7 @@ def powers_of_two(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
 
 def without_common_bits(hypotheses: Iterable[UOp]) -> frozenset[UOp]:
     """The conjunctions of bits that are said to be 0."""
-    equal = [pair for pair in map(_compared, conjuncts(hypotheses)) if pair and pair[0] is Op.CmpEq]
+    equal = [pair for pair in map(_compared, conjuncts(*hypotheses)) if pair and pair[0] is Op.CmpEq]
     return frozenset(x for _, x, n in equal if x.op is Op.And and n == 0)
 
 

@@ -33,7 +33,7 @@ import z3
 
 from soundline.verify.smt.integers.congruences import congruent
 from soundline.verify.smt.integers.divisibility import name_of, polynomial
-from soundline.verify.smt.integers.polynomials import Poly, divide, substituted
+from soundline.verify.smt.integers.polynomials import Poly, divide
 from soundline.verify.smt.integers.residue_classes import Integers
 from soundline.verify.smt.integers.terms import Quotient
 
@@ -105,9 +105,9 @@ class Lemmas:
             return
         (monomial, n), *_ = b.terms.items()
         for atom in sorted(set(monomial)):
-            f, inner = self.atoms[atom], self.term(quotient_by(b, atom))
+            f, inner = self.atoms[atom], self.term(b.split(atom)[0])
             if all(atom in m for m in a.terms):
-                small = self.algebra.divide(self.term(quotient_by(a, atom)), inner)
+                small = self.algebra.divide(self.term(a.split(atom)[0]), inner)
                 yield common(quotient, f, small)
             elif many and (len(monomial) > 1 or n != 1):
                 outer = self.algebra.divide(quotient.a, f)
@@ -122,7 +122,7 @@ class Lemmas:
         for reading in found:
             for atom, whole in self._equations(quotient, given):
                 if len(found) < MOST_READINGS and atom in reading.atoms:
-                    again = substituted(reading, atom, whole)
+                    again = reading.substituted({atom: whole})
                     if again not in found:
                         found.append(again)
         return found
@@ -193,15 +193,6 @@ class Lemmas:
     def term(self, poly: Poly) -> Any:
         """A polynomial as an Int term."""
         return poly.z3(self.atoms.__getitem__, self.algebra.int)
-
-
-def quotient_by(poly: Poly, atom: str) -> Poly:
-    """The polynomial without one factor, which all its monomials have."""
-    kept = {}
-    for monomial, n in poly.terms.items():
-        at = monomial.index(atom)
-        kept[monomial[:at] + monomial[at + 1 :]] = n
-    return Poly(kept)
 
 
 # The laws ---------------------------------------------------------------------------------------------------------

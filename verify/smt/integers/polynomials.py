@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from soundline.spec.ops.polynomials import Polynomial
+
 Monomial = tuple[str, ...]
 """The atoms of a product, sorted; the empty product is 1."""
 
@@ -30,27 +32,17 @@ def _monomial(monomial: Monomial, n: int) -> str:
     return "·".join([*([str(n)] if n != 1 or not monomial else []), *monomial])
 
 
-class Poly:
-    """An integer polynomial; equal polynomials are equal objects of one key."""
-
-    terms: dict[Monomial, int]
+class Poly(Polynomial[str]):
+    """A polynomial over names, its greatest monomial first; equal polynomials are equal objects of one key."""
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {m: terms[m] for m in sorted(terms, key=_order, reverse=True) if terms[m]}
-
-    @staticmethod
-    def of(value: int | str) -> Poly:
-        """A number, or an atom."""
-        return Poly({(): value} if isinstance(value, int) else {(value,): 1})
 
     @cached_property
     def key(self) -> str:
         """The polynomial written out; the identity of a polynomial."""
         text = "".join(f" {'-' if n < 0 else '+'} {_monomial(m, abs(n))}" for m, n in self.terms.items())
         return ("-" if text.startswith(" - ") else "") + text[3:] if text else "0"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Poly) and self.terms == other.terms
 
     def __hash__(self) -> int:
         return self._hash
@@ -61,35 +53,6 @@ class Poly:
 
     def __repr__(self) -> str:
         return self.key
-
-    def __add__(self, other: Poly | int) -> Poly:
-        return _sum(self.terms, _poly(other).terms, 1)
-
-    def __sub__(self, other: Poly | int) -> Poly:
-        return _sum(self.terms, _poly(other).terms, -1)
-
-    def __neg__(self) -> Poly:
-        return Poly({m: -n for m, n in self.terms.items()})
-
-    def __mul__(self, other: Poly | int) -> Poly:
-        total: dict[Monomial, int] = {}
-        for a, m in self.terms.items():
-            for b, n in _poly(other).terms.items():
-                joined = tuple(sorted(a + b))
-                total[joined] = total.get(joined, 0) + m * n
-        return Poly(total)
-
-    @property
-    def constant(self) -> int | None:
-        """The number that this polynomial is, or None."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
-
-    @property
-    def atoms(self) -> set[str]:
-        """The atoms that occur."""
-        return {a for m in self.terms for a in m}
 
     @property
     def linear(self) -> bool:
@@ -154,17 +117,6 @@ def divide(dividend: Poly, divisor: Poly) -> tuple[Poly, Poly]:
     return quotient, remainder
 
 
-def substituted(poly: Poly, atom: str, by: Poly) -> Poly:
-    """The polynomial with a polynomial in place of an atom."""
-    total = Poly({})
-    for monomial, n in poly.terms.items():
-        product = Poly({tuple(m for m in monomial if m != atom): n})
-        for _ in range(monomial.count(atom)):
-            product = product * by
-        total = total + product
-    return total
-
-
 class Equations:
     """Polynomials known to be zero, as rewrites of their greatest monomial."""
 
@@ -208,17 +160,6 @@ class Equations:
             else:
                 done = done + head
         return done
-
-
-def _poly(x: Poly | int) -> Poly:
-    return x if isinstance(x, Poly) else Poly({(): x})
-
-
-def _sum(a: dict[Monomial, int], b: dict[Monomial, int], sign: int) -> Poly:
-    total = dict(a)
-    for monomial, n in b.items():
-        total[monomial] = total.get(monomial, 0) + sign * n
-    return Poly(total)
 
 
 def _without(monomial: Monomial, factor: Monomial) -> Monomial | None:

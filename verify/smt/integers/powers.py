@@ -21,8 +21,7 @@ import z3
 
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.ops.sizes import polynomial
-from soundline.verify.smt.integers.divisibility import conjuncts
+from soundline.spec.ops.sizes import conjuncts, polynomial
 from soundline.verify.smt.integers.polynomials import ONE, ZERO, Poly
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Powers:
 
     def _said_to_be_natural(self) -> Iterator[Poly]:
         """The differences that the hypotheses say to be 0 or more."""
-        for condition in conjuncts(self.algebra.obligation.hypotheses):
+        for condition in conjuncts(*self.algebra.obligation.hypotheses):
             if condition.op not in _ORDERED or condition.src[0].dtype is not index:
                 continue
             low, high = condition.src if condition.op in (Op.CmpLe, Op.CmpLt) else condition.src[::-1]
@@ -109,7 +108,7 @@ class Powers:
 
     def _poly(self, node: UOp) -> Poly:
         total = ZERO
-        for monomial, n in polynomial(node).items():
+        for monomial, n in polynomial(node).terms.items():
             total = total + Poly({tuple(sorted(map(self._name, monomial))): n})
         return total
 

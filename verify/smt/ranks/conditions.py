@@ -10,21 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
-from soundline.spec.rules.terms import Perm, Term, show, subterms
+from soundline.spec.rules.terms import Perm, Term, conjuncts, show, subterms
 
 
 def stated(rule: Rule) -> list[Term]:
     """The conditions of a rule, each of which must hold: what is joined by and is taken apart."""
-    pending, found = list(rule.given), []
-    while pending:
-        condition = pending.pop(0)
-        if condition.head in ("and", Op.And):
-            pending[:0] = condition.args
-        else:
-            found.append(condition)
-    return found
+    return list(conjuncts(*rule.given))
 
 
 def compares_permutations(condition: Term) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.ranks import rank_classes
-from soundline.spec.rules.terms import Tensor, Term, Value, Variable, Vector, subterms
+from soundline.spec.rules.terms import Tensor, Term, Value, Variable, Vector, rebuilt, subterms
 from soundline.verify.smt.ranks.conditions import stated
 from soundline.verify.smt.ranks.shapes import Shapes, changes_items, class_of, is_elementwise
 
@@ -41,10 +41,10 @@ def about_elements(rule: Rule) -> Rule | None:
     alone = [t for t in (rule.left, rule.right) if class_of(t, shapes.classes) is None]
     if alone or not shapes.one_shape(tensors):
         return None
-    given = tuple(_of_elements(c, rule) for c in _kept(rule, kinds))
+    given = tuple(map(_of_elements, _kept(rule, kinds)))
     met = {n for t in given for n in variables_in(t)} | set(kinds)
     scalars = {n: _of_one(k) for n, k in rule.kinds.items() if n in met}
-    left, right = (_of_elements(side, rule) for side in (rule.left, rule.right))
+    left, right = map(_of_elements, (rule.left, rule.right))
     return replace(rule, kinds=scalars, given=given, left=left, right=right)
 
 
@@ -71,10 +71,8 @@ def _of_one(kind: Variable) -> Variable:
     return Variable("Value", tuple(n for n in kind.inside if not isinstance(n, str | int)))
 
 
-def _of_elements(term: Any, rule: Rule) -> Any:
+def _of_elements(term: Term) -> Any:
     """A term in which tensors are scalars."""
-    if not isinstance(term, Term):
-        return term
     if isinstance(term, Tensor) and term.head == "var":
         return Value("var", term.args)
-    return type(term)(term.head, tuple(_of_elements(a, rule) for a in term.args))
+    return rebuilt(term, _of_elements)

@@ -27,7 +27,7 @@ from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.ranks import rank_classes
-from soundline.spec.rules.terms import Term, Value, Vector, show, subterms, value
+from soundline.spec.rules.terms import Term, Value, Vector, rebuilt, show, subterms, value
 from soundline.verify.smt.proving.instances import Court
 from soundline.verify.smt.ranks.blocks import Mixed, act_whole
 from soundline.verify.smt.ranks.counts import NotPerAxis, axes_needed, named_axes
@@ -255,15 +255,10 @@ def _of_each_axis(condition: Term) -> Term:
 def _erased(rule: Rule, classes: Classes) -> Rule:
     """The rule with nothing in the place of permutations that are the identity."""
 
-    def erased(term: Any) -> Any:
-        if not isinstance(term, Term):
-            return term
-        args = tuple(map(erased, term.args))
-        if term.head in (Op.Permute, "permuted") and isinstance(class_of(term, classes), str):
-            return args[0]
-        return (
-            term if all(a is b for a, b in zip(args, term.args, strict=True)) else type(term)(term.head, args)
-        )
+    def erased(term: Term) -> Any:
+        made = rebuilt(term, erased)
+        is_one = term.head in (Op.Permute, "permuted") and isinstance(class_of(term, classes), str)
+        return made.args[0] if is_one else made
 
     left, right, *given = map(erased, (rule.left, rule.right, *rule.given))
     return replace(rule, left=left, right=right, given=tuple(given))

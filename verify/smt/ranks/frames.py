@@ -37,7 +37,7 @@ from typing import Any
 
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Rule
-from soundline.spec.rules.terms import Flags, Perm, Term, show, subterms
+from soundline.spec.rules.terms import Flags, Perm, Term, rebuilt, show, subterms
 from soundline.verify.smt.ranks.conditions import Uniform, compares_permutations, stated
 from soundline.verify.smt.ranks.permutations import Invariances, NoWord, Word, Words, inverted, joined
 from soundline.verify.smt.ranks.shapes import Classes, class_of
@@ -283,10 +283,7 @@ class _Variables:
                 return term
             name = next(names)
             return term if name == term.args[0] else type(term)("var", (name,))
-        args = tuple(self._renamed(a, names) for a in term.args)
-        if all(a is b for a, b in zip(args, term.args, strict=True)):
-            return term
-        return type(term)(term.head, args)
+        return rebuilt(term, lambda a: self._renamed(a, names))
 
 
 def _same_terms(a: list[Term], b: tuple[Term, ...]) -> bool:

@@ -36,7 +36,7 @@ from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.instances import goals, is_about_shapes
 from soundline.spec.rules.language import Rule, variables_in
-from soundline.spec.rules.terms import Term, UnaryOp, Value, Variable, Vector, show, subterms, value
+from soundline.spec.rules.terms import Term, UnaryOp, Value, Variable, Vector, rebuilt, show, subterms, value
 from soundline.verify.smt.elements.elements import Unsupported
 from soundline.verify.smt.goals.trial import failure, is_pointwise
 from soundline.verify.smt.proving import scalars
@@ -44,7 +44,14 @@ from soundline.verify.smt.proving.instances import Court, Instance
 from soundline.verify.smt.ranks.conditions import stated
 from soundline.verify.smt.ranks.counts import is_of_each_axis
 from soundline.verify.smt.ranks.leading_axes import Leading, NotLeading
-from soundline.verify.smt.ranks.shapes import Classes, Shapes, class_of, dtype_inside, is_elementwise
+from soundline.verify.smt.ranks.shapes import (
+    Classes,
+    Shapes,
+    class_of,
+    dtype_inside,
+    is_elementwise,
+    replaced,
+)
 from soundline.verify.verdicts.layers import OF_SIDES
 
 OPS = (Op.Add, Op.Max, Op.Mul)
@@ -74,9 +81,7 @@ class _Moves:
 
     def inside(self, term: Value, *, left: bool) -> Value:
         """A value with what is done to reductions done to their elements, the innermost first."""
-        args = tuple(self.inside(a, left=left) if isinstance(a, Value) else a for a in term.args)
-        if any(new is not old for new, old in zip(args, term.args, strict=True)):
-            term = type(term)(term.head, args)
+        term = rebuilt(term, lambda a: self.inside(a, left=left) if isinstance(a, Value) else a)
         reductions = self._reductions(term)
         if not reductions or (not left and self._may_leave_out(term, reductions)):
             return term
@@ -158,15 +163,13 @@ class _Moves:
         licences = tuple(n for n in self.rule.licences if n not in OF_SIDES)
         return replace(self.rule, kinds=kinds, given=tuple(given), left=left, right=right, licences=licences)
 
-    def _of_dtypes(self, term: Any, kinds: dict[str, Variable]) -> Any:
+    def _of_dtypes(self, term: Term, kinds: dict[str, Variable]) -> Any:
         """A term that names no tensor to speak of its dtype; the scalars that it names instead are added to `kinds`."""
-        if not isinstance(term, Term):
-            return term
         if term.head == "dtype of" and (inside := dtype_inside(term.args[0], self.rule)) is not None:
             name = f"<of {show(term.args[0])}>"
             kinds[name] = Variable("Value", inside)
             return type(term)(term.head, (Value("var", (name,)),))
-        return type(term)(term.head, tuple(self._of_dtypes(a, kinds) for a in term.args))
+        return rebuilt(term, lambda a: self._of_dtypes(a, kinds))
 
     def _of_scalars(self) -> Iterator[Term]:
         """The conditions that speak of no axes."""
@@ -182,7 +185,7 @@ class _Moves:
             for these in elements:
                 said = condition
                 for reduction, element in zip(reductions, these, strict=True):
-                    said = _replaced(said, show(reduction.args[0]), element)
+                    said = replaced(said, {show(reduction.args[0]): element})
                 if not any(n in self.classes for n in variables_in(said)):
                     yield said
 
@@ -260,15 +263,6 @@ class _Moves:
 
 def _joined(op: Any, a: Value, b: Value) -> Value:
     return Value("op", (op, a, b)) if isinstance(op, Term) else Value(op, (a, b))
-
-
-def _replaced(term: Any, text: str, new: Value) -> Any:
-    """A term with a value in the place of each part that is written like that."""
-    if not isinstance(term, Term):
-        return term
-    if show(term) == text:
-        return new
-    return type(term)(term.head, tuple(_replaced(a, text, new) for a in term.args))
 
 
 def _has_none(op: Any, dtype: DType) -> bool:

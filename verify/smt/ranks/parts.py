@@ -25,7 +25,7 @@ from soundline.verify.smt.elements.elements import Unsupported
 from soundline.verify.smt.proving.instances import Court, Instance
 from soundline.verify.smt.ranks.counts import NotPerAxis, axes_needed
 from soundline.verify.smt.ranks.reductions import NotWritten, axes_of_reductions
-from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of, dtype_inside, shape_made
+from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of, dtype_inside, replaced, shape_made
 
 MOST_PARTS = 3
 """So many pairs are named, one after another."""
@@ -134,23 +134,15 @@ def _is_shown(part: Rule, dtype: DType, highest: int, court: Court) -> bool:
 def _named(rule: Rule, classes: Classes, left: Value, right: Value) -> tuple[Rule, Classes]:
     """The rule with an input in the place of two reductions."""
     input_ = Tensor("var", (f"<{show(left)}>",))
-    texts = {show(left), show(right)}
-
-    def named(term: Any) -> Any:
-        if not isinstance(term, Value):
-            return term
-        if show(term) in texts:
-            return input_
-        return type(term)(term.head, tuple(map(named, term.args)))
-
+    named = {show(left): input_, show(right): input_}
     shape = shape_made(left) if left.head is Op.Reduce else Vector("shape of", (left,))
     shaped = Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), shape))
     rank_class = class_of(left, classes)
     assert isinstance(rank_class, str)
     made = replace(
         rule,
-        left=named(rule.left),
-        right=named(rule.right),
+        left=replaced(rule.left, named),
+        right=replaced(rule.right, named),
         given=(*rule.given, shaped),
         kinds={**rule.kinds, input_.args[0]: Variable("Tensor", dtype_inside(left, rule) or ())},
     )

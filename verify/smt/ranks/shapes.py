@@ -30,7 +30,7 @@ from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.spellings import SPELLED
-from soundline.spec.rules.terms import Tensor, Term, Value, Variable, Vector, show, subterms, value
+from soundline.spec.rules.terms import Tensor, Term, Value, Variable, Vector, rebuilt, show, subterms, value
 from soundline.verify.smt.ranks.conditions import Uniform, stated
 
 SHIFT = "±"
@@ -222,13 +222,11 @@ class Shapes:
 
     def simplified(self, term: Value, *, left: bool) -> Value:
         """One side of a rule, with the reshapes that no axis needs to be looked at for undone."""
-        args = tuple(self.simplified(a, left=left) if isinstance(a, Value) else a for a in term.args)
-        if any(new is not old for new, old in zip(args, term.args, strict=True)):
-            term = type(term)(term.head, args)
+        term = rebuilt(term, lambda a: self.simplified(a, left=left) if isinstance(a, Value) else a)
         if term.head is Op.Reshape:
-            return self._reshape(args[0], term.args[1], term, left=left)
-        if term.head is Op.Permute and self.same(self.shape(args[0]), ONES):
-            return args[0]
+            return self._reshape(term.args[0], term.args[1], term, left=left)
+        if term.head is Op.Permute and self.same(self.shape(term.args[0]), ONES):
+            return term.args[0]  # type: ignore[no-any-return]  # a value
         return self._pulled(term) if self._is_elementwise(term) else term
 
     def _reshape(self, source: Value, target: Vector, term: Value, *, left: bool) -> Value:
@@ -285,18 +283,14 @@ def with_one_name(rule: Rule, classes: Classes, op: Op) -> tuple[Rule, Classes]:
             kinds[input_.args[0]] = Variable("Tensor", inside)
             given.append(Value("every axis", (Op.CmpEq, Vector("shape of", (input_,)), shape_made(term))))
 
-    def named(term: Any) -> Any:
-        if not isinstance(term, Value):
-            return term
-        if term.head is op and show(term) in names:
-            return names[show(term)]
-        args = tuple(map(named, term.args))
-        return (
-            term if all(a is b for a, b in zip(args, term.args, strict=True)) else type(term)(term.head, args)
-        )
-
-    left, right = named(rule.left), named(rule.right)
+    left, right = replaced(rule.left, names), replaced(rule.right, names)
     return replace(rule, left=left, right=right, given=tuple(given), kinds=kinds), classes
+
+
+def replaced(term: Term, new: Mapping[str, Value]) -> Any:
+    """A term with values in the place of the parts that are written like that."""
+    text = show(term)
+    return new[text] if text in new else rebuilt(term, lambda a: replaced(a, new))
 
 
 def may_be_invalid(term: Term, rule: Rule) -> bool:

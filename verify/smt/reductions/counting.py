@@ -97,7 +97,7 @@ def _of_number(reader: Denotation, condition: Formula, path: Path) -> Formula | 
 
 def _at(n: int, poly: Poly) -> Poly:
     """A polynomial in one atom where that is a number."""
-    return Poly.of(sum(factor * n ** len(monomial) for monomial, factor in poly.terms.items()))
+    return Poly.of(poly.value(dict.fromkeys(poly.atoms, n)))
 
 
 def _tested(body: Element, test: Callable[[Poly], Formula]) -> Formula:

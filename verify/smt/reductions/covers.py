@@ -103,8 +103,8 @@ class Covers:
     def _number(self, poly: Poly, path: Path) -> Iterator[Piece]:
         """A polynomial grows with each of its atoms whose factor is not negative, if only weakly."""
         for atom in sorted(poly.atoms):
-            factor, rest = _split(poly, atom)
-            if factor is None or not (factor == ONE or self.space.shows(path, at_least_zero(factor))):
+            factor, rest = poly.split(atom)
+            if atom in factor.atoms or not (factor == ONE or self.space.shows(path, at_least_zero(factor))):
                 continue
             made = self._made(atom, path)
             if made is None:
@@ -242,8 +242,8 @@ class Covers:
             return [piece]
         poly = piece.factors[0].poly
         for name, size in reversed(piece.bound):
-            factor, rest = _split(poly, name)
-            if factor is None or self.pieces.depends((factor, rest), name):
+            factor, rest = poly.split(name)
+            if not factor.terms or self.pieces.depends((factor, rest), name):
                 continue
             if any(self.pieces.depends((s,), name) for _, s in piece.bound):
                 continue
@@ -277,10 +277,3 @@ class Covers:
                 return False
             pending += without(part, found)
         return False
-
-
-def _split(poly: Poly, atom: str) -> tuple[Poly | None, Poly]:
-    """A polynomial as factor · atom + rest, where the atom occurs in no higher power; else None."""
-    factor = Poly({tuple(a for a in m if a != atom): n for m, n in poly.terms.items() if m.count(atom) == 1})
-    rest = Poly({m: n for m, n in poly.terms.items() if atom not in m})
-    return (None if any(m.count(atom) > 1 for m in poly.terms) or not factor.terms else factor), rest

@@ -222,10 +222,7 @@ class Solver:
         for _ in range(len(self.values) + 1):
             if self.values.keys().isdisjoint(poly.atoms):
                 break
-            rest = ZERO
-            for monomial, n in poly.terms.items():
-                rest = rest + total(self.values.get(a, Poly.of(a)) for a in monomial) * n
-            poly = self.space.equations.reduce(rest)
+            poly = self.space.equations.reduce(poly.substituted(self.values))
         return poly
 
     def _one(self, pending: list[Poly]) -> bool:
@@ -253,8 +250,7 @@ class Solver:
 
     def _take_quotient(self, poly: Poly, atom: str) -> bool:
         """The same where some times the unknown is known, a number of times or a size, if that is a multiple."""
-        times = Poly({_without_one(m, atom): n for m, n in poly.terms.items() if atom in m})
-        rest = poly - times * Poly.of(atom)
+        times, rest = poly.split(atom)
         if not times.terms or atom in times.atoms or self._unknowns(times):
             return False
         if times.lead()[1] < 0:
@@ -337,9 +333,8 @@ class Solver:
         weights: dict[str, Poly] = {}
         rest = poly
         for atom in unknowns:
-            weight = Poly({tuple(x for x in m if x != atom): n for m, n in poly.terms.items() if atom in m})
-            weights[atom] = weight
-            rest = rest - weight * Poly.of(atom)
+            weights[atom], _ = poly.split(atom)
+            rest = rest - weights[atom] * Poly.of(atom)
         if any(not weights.keys().isdisjoint(p.atoms) for p in (rest, *weights.values())):
             return False
         chain: list[tuple[str, int]] = []
@@ -368,9 +363,3 @@ class Solver:
         for (atom, sign), digit in zip(chain, digits, strict=True):
             self.values[atom] = digit if sign > 0 else self.sizes[atom] - 1 - digit
         return True
-
-
-def _without_one(monomial: tuple[str, ...], atom: str) -> tuple[str, ...]:
-    """A monomial with one occurrence of an atom taken out."""
-    place = monomial.index(atom)
-    return monomial[:place] + monomial[place + 1 :]

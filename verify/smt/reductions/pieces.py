@@ -372,8 +372,7 @@ class Pieces:
     def _bound_of(self, condition: Formula, name: str, path: Path) -> tuple[Poly, bool] | None:
         """A bound of an index by a linear condition on it, and whether it is the least value."""
         assert condition.poly is not None
-        factor = Poly({tuple(_less_one(m, name)): n for m, n in condition.poly.terms.items() if name in m})
-        rest = condition.poly - factor * Poly.of(name)
+        factor, rest = condition.poly.split(name)
         if self.depends((factor, rest), name):
             return None
         if factor == ONE:
@@ -447,30 +446,11 @@ _SUMS = (
 
 def _sum_below(power: int, end: Poly) -> Poly:
     """60 times the sum of the powers of all numbers from 0 to `end`, exclusive."""
-    total = ZERO
-    for exponent, n in _SUMS[power].items():
-        term = Poly.of(n)
-        for _ in range(exponent):
-            term = term * end
-        total = total + term
-    return total
+    powers = Poly({("end",) * exponent: n for exponent, n in _SUMS[power].items()})
+    return powers.substituted({"end": end})
 
 
 def _powers(number: Poly, name: str) -> list[Poly]:
     """A polynomial as the factors of the powers of an atom, from power 0 up."""
-    found: dict[int, Poly] = {0: ZERO}
-    for monomial, n in number.terms.items():
-        power = monomial.count(name)
-        rest = tuple(a for a in monomial if a != name)
-        found[power] = found.get(power, ZERO) + Poly({rest: n})
-    return [found.get(k, ZERO) for k in range(max(found) + 1)]
-
-
-def _less_one(monomial: tuple[str, ...], name: str) -> Iterator[str]:
-    """A monomial with one occurrence of an atom taken out."""
-    gone = False
-    for atom in monomial:
-        if atom == name and not gone:
-            gone = True
-            continue
-        yield atom
+    factor, rest = number.split(name)
+    return [rest, *(_powers(factor, name) if factor.terms else [])]
