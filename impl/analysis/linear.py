@@ -24,7 +24,8 @@ from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.analysis.folding import repeat
 from soundline.spec.dtypes import DType, index, wrap
 from soundline.spec.ops.bounds import Known
-from soundline.spec.ops.node import Op, Shape, UOp
+from soundline.spec.ops.node import Op, Shape, UOp, sources
+from soundline.spec.ops.walks import filled
 from soundline.spec.rules.procedures import Knowledge
 from soundline.spec.uop import const
 
@@ -197,16 +198,9 @@ def order_key(node: UOp) -> tuple[int, int, bytes]:
 
 def _digest(root: UOp) -> bytes:
     """The digest of a node's structure; without recursion, for deep programs."""
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        waiting = [s for s in node.src if s not in _DIGESTS]
-        if waiting:
-            stack += waiting
-            continue
-        stack.pop()
-        if node not in _DIGESTS:
-            parts = [node.op.name, repr(node.arg)]
-            text = "\0".join(parts).encode() + b"".join(_DIGESTS[s] for s in node.src)
-            _DIGESTS[node] = hashlib.blake2b(text, digest_size=12).digest()
-    return _DIGESTS[root]
+
+    def law(node: UOp) -> bytes:
+        text = f"{node.op.name}\0{node.arg!r}".encode() + b"".join(_DIGESTS[s] for s in node.src)
+        return hashlib.blake2b(text, digest_size=12).digest()
+
+    return filled(_DIGESTS, root, sources, law)

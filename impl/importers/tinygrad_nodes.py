@@ -7,7 +7,7 @@ What the translation reads from the objects of a tinygrad graph: names, dtypes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from soundline.spec.dtypes import (
@@ -28,6 +28,7 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
+from soundline.spec.ops.walks import postorder
 
 DTYPES: dict[str, DType] = {
     "bool": bool_,
@@ -91,20 +92,9 @@ def stored(u: Any) -> Any | None:
     return store.src[1] if store.src[0] is place and len(store.src) == 2 else None
 
 
-def ordered(root: Any) -> Iterator[Any]:
+def ordered(root: Any) -> list[Any]:
     """Every node whose value is needed, sources before users."""
-    done: set[Any] = set()
-    stack: list[tuple[Any, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in done:
-            continue
-        if ready:
-            done.add(node)
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((s, False) for s in reversed(sources_of(node)) if s not in done)
+    return postorder((root,), sources_of)
 
 
 def shape_of(u: Any) -> tuple[int, ...]:

@@ -116,17 +116,8 @@ def _stands(node: UOp) -> bool:
 
 def _used_by(node: UOp) -> Iterator[UOp]:
     """The nearest nodes with boxes that a node uses, in their order."""
-    waiting = list(reversed(node.src))
-    seen: set[UOp] = set()
-    while waiting:
-        source = waiting.pop()
-        if source in seen:
-            continue
-        seen.add(source)
-        if _stands(source):
-            yield source
-        else:
-            waiting.extend(reversed(source.src))
+    met = toposort(*node.src, below=lambda source: () if _stands(source) else source.src)
+    return (source for source in met if _stands(source))
 
 
 def _label(node: UOp, around: Sequence[UOp]) -> tuple[str, ...]:

@@ -19,11 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from soundline.impl.lower.graphs.placement import check_device
-from soundline.impl.lower.graphs.rebuilding import over
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.bodies import elements, own_nodes
-from soundline.spec.ops.node import Device
-from soundline.spec.uop import Op, UOp, param
+from soundline.spec.ops.bodies import elements, own_nodes, own_sources
+from soundline.spec.ops.node import Device, rebuilt_nodes
+from soundline.spec.uop import Op, UOp, param, toposort
 
 _IDENTITIES = (Op.Detach, Op.ContiguousBackward)
 _FOREIGN = (Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Custom, Op.Ins, Op.Wmma)
@@ -41,26 +40,13 @@ def callify(
     found.update(dict.fromkeys(n for n in own_nodes(*flat) if n.op is Op.Buffer))
     storages = list(found)
     params = {b: param(k, b.dtype, (b.arg.size,), device=_named(b)) for k, b in enumerate(storages)}
-    body = _rebuilt(flat, params)
-    return Op.Function(Op.Tuple(*body), *storages)
+    new = rebuilt_nodes(own_nodes(*flat), lambda node, _: params.get(node), own_sources)
+    return Op.Function(Op.Tuple(*(new[r] for r in flat)), *storages)
 
 
 def _named(storage: UOp) -> Device:
     """The device of a Buffer, where it matters: on the only one there is a Param names none."""
     return None if storage.device == "CPU" else storage.device
-
-
-def _rebuilt(roots: Sequence[UOp], replacements: dict[UOp, UOp]) -> list[UOp]:
-    new: dict[UOp, UOp] = {}
-    for node in own_nodes(*roots):
-        sources = tuple(new.get(s, s) for s in node.src)
-        if node in replacements:
-            new[node] = replacements[node]
-        elif sources != node.src:
-            new[node] = UOp(node.op, sources, node.arg, node.tag)
-        else:
-            new[node] = node
-    return [new[r] for r in roots]
 
 
 def inlined(
@@ -70,17 +56,8 @@ def inlined(
 
     `bound` gives the values of the Params by slot.
     """
-    new: dict[UOp, UOp] = {}
-    stack: list[tuple[UOp, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        node, ready = stack.pop()
-        if node in new:
-            continue
-        if not ready:
-            stack.append((node, True))
-            stack.extend((s, False) for s in reversed(_inner(node)) if s not in new)
-        else:
-            new[node] = _inlined_node(node, new, bound or {}, called)
+    order = toposort(*roots, below=_inner)
+    new = rebuilt_nodes(order, lambda node, src: _inlined_node(node, src, bound or {}, called), _inner)
     return [new[r] for r in roots]
 
 
@@ -92,36 +69,37 @@ def _inner(node: UOp) -> tuple[UOp, ...]:
     return node.src
 
 
-def _inlined_node(node: UOp, new: dict[UOp, UOp], bound: dict[int, UOp], called: frozenset[UOp]) -> UOp:
+def _inlined_node(
+    node: UOp, src: tuple[UOp, ...], bound: dict[int, UOp], called: frozenset[UOp]
+) -> UOp | None:
     if node.op in _FOREIGN:
         raise CompileError(f"{node.op.name} is not part of a tensor program", where="callify")
     check_device(node.device)
     if node.op is Op.Param:
         return bound.get(node.arg.slot, node)
     if node.op is Op.GetTuple:
-        return _called(node, new, called)
+        return _called(node, src, called)
     moves = node.op is Op.Load and node.arg is not None and node.arg.device is not None
     if node.op in _IDENTITIES or (node.op is Op.Load and len(node.src) == 1 and not moves):
-        return new[node.src[0]]
+        return src[0]
     if node.op is Op.Load and len(node.src) > 1:
-        value, alternative, gate = (new[s] for s in node.src)
+        value, alternative, gate = src
         if gate.shape != value.shape:
             raise CompileError("a Load with one gate for many elements is not lowered", where="callify")
         chosen = Op.Where(gate, value, alternative)
         return Op.Load(chosen, arg=node.arg) if moves else chosen
-    return over(node, new)
+    return None
 
 
-def _called(node: UOp, new: dict[UOp, UOp], apart: frozenset[UOp]) -> UOp:
+def _called(node: UOp, src: tuple[UOp, ...], apart: frozenset[UOp]) -> UOp:
     """One result of a Tuple, or of a Function or Call with its arguments for its Params, or of a Call that stays."""
     called = node.src[0]
     if called.op is Op.Tuple:
-        return new[called.src[node.arg]]
+        return src[0]
     if called.src[0].op is Op.CustomFunction or called.src[0] in apart:
-        call = Op.Call(called.src[0], *(new[a] for a in called.src[1:]), tag=called.tag)
+        call = Op.Call(called.src[0], *src, tag=called.tag)
         return Op.GetTuple(call, arg=node.arg)
     if called.src[0].op is not Op.Tuple:
         raise CompileError(f"a Call of a {called.src[0].op.name} has no body to compile", where="Call")
-    arguments = {slot: new[a] for slot, a in enumerate(called.src[1:])}
-    (result,) = inlined([(elements(called) or ())[node.arg]], arguments, apart)
+    (result,) = inlined([(elements(called) or ())[node.arg]], dict(enumerate(src)), apart)
     return result

@@ -26,8 +26,8 @@ from soundline.impl.lower.graphs.views import MOVEMENT, shape_of
 from soundline.spec.dtypes import DType, index
 from soundline.spec.ops.bodies import own_nodes, own_sources
 from soundline.spec.ops.bodies import slots as closed_slots
-from soundline.spec.ops.node import Device
-from soundline.spec.uop import Op, UOp, buffer, param, reshape
+from soundline.spec.ops.node import Device, rebuilt_nodes
+from soundline.spec.uop import Op, UOp, buffer, param, reshape, toposort
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,22 +215,19 @@ class _Cutter:
         """The function that computes values of one level on one device."""
         roots = list(nodes)
         inputs: dict[UOp, UOp] = {}
-        new: dict[UOp, UOp] = {}
-        stack: list[tuple[UOp, bool]] = [(r, False) for r in reversed(roots)]
-        while stack:
-            node, ready = stack.pop()
-            if node in new:
-                continue
-            if self.is_input(node, self.level[roots[0]]):
-                stored = self.want(node)
-                own = inputs.setdefault(stored, self.argument(stored, len(inputs)))
-                new[node] = own if node is stored else reshape(own, shape_of(node))
-            elif ready:
-                sources = tuple(new[s] for s in node.src)
-                new[node] = UOp(node.op, sources, node.arg, node.tag) if node.src else node
-            else:
-                stack.append((node, True))
-                stack.extend((s, False) for s in reversed(node.src) if s not in new)
+        level = self.level[roots[0]]
+
+        def below(node: UOp) -> tuple[UOp, ...]:
+            return () if self.is_input(node, level) else node.src
+
+        def change(node: UOp, _: tuple[UOp, ...]) -> UOp | None:
+            if not self.is_input(node, level):
+                return None
+            stored = self.want(node)
+            own = inputs.setdefault(stored, self.argument(stored, len(inputs)))
+            return own if node is stored else reshape(own, shape_of(node))
+
+        new = rebuilt_nodes(toposort(*roots, below=below), change, below)
         storage = (buffer(k, math.prod(shape_of(n)), n.dtype) for k, n in enumerate(inputs))
         unit = Op.Function(Op.Tuple(*(new[r] for r in roots)), *storage)
         return Run(unit, tuple(self.place(n) for n in inputs), tuple(self.place(r) for r in roots))

@@ -41,7 +41,7 @@ from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import ScheduleError
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.ops.textual_form import program_text
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, UOp, rebuilt, toposort
 
 VERSION: Final = 1
 """Of the search: what another version has found is looked for again."""
@@ -121,16 +121,16 @@ def _ranked(known: dict[Schedule, float | None]) -> list[tuple[float, Schedule]]
 
 def _form(sink: UOp) -> UOp:
     """A kernel with its Ranges and temporaries numbered in the order in which they stand."""
-    new: dict[UOp, UOp] = {}
-    ranges = slots = 0
-    for node in toposort(sink):
-        arg = node.arg
+    ranges, slots = itertools.count(), itertools.count()
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node.op is Op.Range:
-            arg, ranges = arg.__class__(ranges, arg.type), ranges + 1
-        elif node.op is Op.Buffer:
-            arg, slots = arg.__class__(slots, arg.size, arg.dtype, arg.device, arg.addrspace), slots + 1
-        new[node] = UOp(node.op, tuple(new[s] for s in node.src), arg, node.tag)
-    return new[sink]
+            return UOp(Op.Range, src, replace(node.arg, id=next(ranges)), node.tag)
+        if node.op is Op.Buffer:
+            return UOp(Op.Buffer, src, replace(node.arg, slot=next(slots)), node.tag)
+        return None
+
+    return rebuilt(sink, change)
 
 
 # Results that are kept --------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Device, LoadArg, Op, SliceArg, UOp
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.table import group_of
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import const, param, shrink
 
 _ALIKE = (*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod, Op.Load)
@@ -130,7 +131,7 @@ class _Reading:
     slots: Iterator[int]
     """Slots that no Param of the program has, for what is received."""
     transfers: list[Transfer] = field(default_factory=list)
-    local: dict[tuple[UOp, Home], UOp] = field(default_factory=dict)
+    local: dict[Home, dict[UOp, UOp]] = field(default_factory=dict)
     params: dict[Home, dict[int, Array]] = field(default_factory=dict)
     memory: dict[Home, dict[int, Array]] = field(default_factory=dict)
     known: dict[UOp, Held] = field(default_factory=dict)
@@ -165,26 +166,19 @@ class _Reading:
 
     def program(self, root: UOp, home: Home) -> UOp:
         """The node as this device computes it."""
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if (node, home) in self.local:
-                stack.pop()
-                continue
-            if node.device not in (None, home.device):
-                raise EvaluationError(
-                    f"a value on {node.device!r} is used on {home.device!r}", rule="U-29", where=node.op.name
-                )
-            below = self.below(node, home)
-            missing = [s for s in below if (s, home) not in self.local]
-            if missing:
-                stack.extend(missing)
-            else:
-                self.local[node, home] = self.made(node, [self.local[s, home] for s in below], home)
-        return self.local[root, home]
+        local = self.local.setdefault(home, {})
+
+        def made(node: UOp) -> UOp:
+            return self.made(node, [local[s] for s in self.below(node, home)], home)
+
+        return filled(local, root, lambda node: self.below(node, home), made)
 
     def below(self, node: UOp, home: Home) -> list[UOp]:
         """What the program of a device has below a node: its sources, or of other devices only their effects here."""
+        if node.device not in (None, home.device):
+            raise EvaluationError(
+                f"a value on {node.device!r} is used on {home.device!r}", rule="U-29", where=node.op.name
+            )
         if needs_others(node):
             return self.effects((node,), home)
         if node.op is Op.After:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluation.frames import is_effect
 from soundline.spec.ops import bodies as closed
-from soundline.spec.ops.node import Op, UOp, toposort
+from soundline.spec.ops.node import Op, UOp, over, rebuilt, toposort
 
 # Substitution -----------------------------------------------------------------------------------------------------
 
@@ -45,16 +45,14 @@ def substitute_function(node: UOp) -> UOp:
 
 def inlined(root: UOp) -> UOp:
     """`root` without GetTuple of Tuples and Functions: every one substituted, inside of bodies too."""
-    new: dict[UOp, UOp] = {}
-    for node in closed.own_nodes(root):
-        body = node.src[: len(node.src) - len(closed.own_sources(node))]
-        sources = (*body, *(new[s] for s in closed.own_sources(node)))
-        made = node if sources == node.src else UOp(node.op, sources, node.arg, node.tag)
-        if is_substitutable(made):
-            element = substitute_function(made)
-            made = element if made.src[0].op is Op.Tuple else inlined(element)
-        new[node] = made
-    return new[root]
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node.op is not Op.GetTuple or not is_substitutable(made := over(node, src)):
+            return None
+        element = substitute_function(made)
+        return element if made.src[0].op is Op.Tuple else inlined(element)
+
+    return rebuilt(root, change, closed.own_sources)
 
 
 # Alpha-equality ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from itertools import count
 
 from soundline.spec.dtypes import order
 from soundline.spec.ops.axes import is_thread_axis
-from soundline.spec.ops.node import Op, ParamArg, RangeArg, Size, UOp
+from soundline.spec.ops.node import Op, ParamArg, RangeArg, Size, UOp, rebuilt, toposort
 from soundline.spec.ops.shards import is_alone
 from soundline.spec.ops.sizes import Condition, as_node, as_size, every, same_shape
 
@@ -24,20 +24,7 @@ def own_sources(node: UOp) -> tuple[UOp, ...]:
 
 def own_nodes(*roots: UOp) -> list[UOp]:
     """The nodes of a body, sources before users, without the bodies of the Functions and Calls nested in it."""
-    met: set[UOp] = set()
-    order: list[UOp] = []
-    stack: list[UOp | None] = [*reversed(roots)]
-    while stack:
-        node = stack.pop()
-        if node is None:  # what lies below this mark is a node whose sources are in order
-            node = stack.pop()
-            assert node is not None
-            order.append(node)
-        elif node not in met:
-            met.add(node)
-            stack += (node, None)
-            stack += own_sources(node)[::-1]
-    return order
+    return list(toposort(*roots, below=own_sources))
 
 
 def bind(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
@@ -47,18 +34,13 @@ def bind(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
     where its bound is replaced beside another loop of its id, which it could become.
     """
     names = _kept_apart(root, replacements)
-    new: dict[UOp, UOp] = {}
-    for node in own_nodes(root):
-        body = node.src[: len(node.src) - len(own_sources(node))]
-        sources = (*body, *(new[s] for s in own_sources(node)))
-        arg = RangeArg(names[node], node.arg.type) if node in names else node.arg
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node in replacements:
-            new[node] = replacements[node]
-        elif sources == node.src and arg is node.arg:
-            new[node] = node
-        else:
-            new[node] = UOp(node.op, sources, arg, node.tag)
-    return new[root]
+            return replacements[node]
+        return UOp(Op.Range, src, RangeArg(names[node], node.arg.type), node.tag) if node in names else None
+
+    return rebuilt(root, change, own_sources)
 
 
 def _kept_apart(root: UOp, replacements: dict[UOp, UOp]) -> dict[UOp, int]:

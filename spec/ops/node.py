@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 from typing import Any, ClassVar, Union
 
 from soundline.spec.dtypes import DType, Element
 from soundline.spec.errors import IllFormed
+from soundline.spec.ops.walks import postorder
 
 
 class Op(Enum):
@@ -367,34 +369,44 @@ def _size_text(size: Size, depth: int) -> str:
     return _text(size, depth) if isinstance(size, UOp) else str(size)
 
 
-def toposort(*roots: UOp) -> Iterator[UOp]:
+Below = Callable[[UOp], tuple[UOp, ...]]
+"""Where a walk goes from a node."""
+sources: Below = attrgetter("src")
+"""To the sources, where it is not told another way."""
+
+
+def toposort(*roots: UOp, below: Below = sources) -> Iterator[UOp]:
     """Every node that the roots reach, once each, sources before users."""
-    met: set[UOp] = set()
-    order: list[UOp] = []
-    stack: list[Any] = [*reversed(roots)]
-    while stack:
-        node = stack.pop()
-        if node is None:  # what lies below this mark is a node whose sources are in order
-            order.append(stack.pop())
-        elif node not in met:
-            met.add(node)
-            src = node.src
-            if src:
-                stack.append(node)
-                stack.append(None)
-                stack += src[::-1]
-            else:
-                order.append(node)
-    return iter(order)
+    return iter(postorder(roots, below))
 
 
-def substitute(root: UOp, replacements: dict[UOp, UOp]) -> UOp:
-    """`root` with nodes replaced; every node above a replacement is made, and so checked, anew."""
+def over(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """A node over other sources: the node itself where they are its own."""
+    return node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+
+
+Change = Callable[[UOp, tuple[UOp, ...]], UOp | None]
+"""What becomes of a node, given the node and what its sources have become; None: the node over these."""
+
+
+def rebuilt_nodes(order: Iterable[UOp], change: Change, below: Below = sources) -> dict[UOp, UOp]:
+    """What each of the nodes becomes, where `order` has sources before users.
+
+    A node with fewer nodes `below` it than it has sources keeps the first of its sources as they are.
+    """
     new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        if node in replacements:
-            new[node] = replacements[node]
-        else:
-            src = tuple([new[s] for s in node.src])
-            new[node] = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
-    return new[root]
+    for node in order:
+        src = tuple([new[s] for s in below(node)])
+        made = change(node, src)
+        new[node] = over(node, node.src[: len(node.src) - len(src)] + src) if made is None else made
+    return new
+
+
+def rebuilt(root: UOp, change: Change, below: Below = sources) -> UOp:
+    """The graph of `root`, every node changed over its changed sources; what no change reaches stays itself."""
+    return rebuilt_nodes(toposort(root, below=below), change, below)[root]
+
+
+def substitute(root: UOp, replacements: Mapping[UOp, UOp]) -> UOp:
+    """`root` with nodes replaced; every node above a replacement is made, and so checked, anew."""
+    return rebuilt(root, lambda node, _: replacements.get(node))

@@ -51,17 +51,8 @@ def operands_precede(given: Lowering) -> Iterator[str]:
 
 def _used(step: UOp, listed: Set[UOp]) -> Iterator[UOp]:
     """The listed instructions that an instruction uses, itself or through operands that are not listed."""
-    seen: set[UOp] = set()
-    waiting = list(step.src)
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node in listed:
-            yield node
-        else:
-            waiting.extend(node.src)
+    met = toposort(*step.src, below=lambda node: () if node in listed else node.src)
+    return (node for node in met if node in listed)
 
 
 def blocks_nest(given: Lowering) -> Iterator[str]:

@@ -14,29 +14,27 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from rich.console import Console
 
-from soundline.verify.verdicts.cache import default_folder
+from trials.harness import FOUND, INTERRUPTED, RESULTS, command, ledger_of, positive, started
 from trials.ledger import Ledger
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks/results"
 LEAST_TURN, MOST_TURN = 0.25, 4.0
 """Minutes of a turn."""
 HLO_SEED, HLO_TURN = 20, 400
 """The first seed for StableHLO, and the programs of a turn."""
 MUTATION_TURN = 2.0
 """The least minutes for mutants of law and prover: their tests are first timed without a change."""
+TURNS = "turns"
+"""What the ledger calls the numbers of turns."""
 TINYGRAD_SEED = 20
 """The first seed for tinygrad's graphs; a turn has all families once."""
-FOUND, INTERRUPTED = 1, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +139,7 @@ def _take(course: Course, minutes: float, ledger: Ledger, console: Console) -> N
     number = _count(ledger, name)
     console.rule(f"{name}, turn {number + 1}")
     began = time.monotonic()
-    command = course.stage.command(number, minutes)
-    code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+    code = started(*course.stage.command(number, minutes))
     course.seconds += time.monotonic() - began
     course.turns += 1
     if code == INTERRUPTED:
@@ -150,11 +147,11 @@ def _take(course: Course, minutes: float, ledger: Ledger, console: Console) -> N
     if code:
         course.failed.append(code)
     else:
-        ledger.put_note(f"turns {name}", number + 1)
+        ledger.put(TURNS, name, number + 1)
 
 
 def _count(ledger: Ledger, name: str) -> int:
-    found = ledger.note(f"turns {name}")
+    found = ledger.get(TURNS, name)
     return found if isinstance(found, int) else 0
 
 
@@ -170,19 +167,6 @@ def _told(courses: Sequence[Course], ledger: Ledger, console: Console) -> int:
     return FOUND if any(c.failed for c in courses) else 0
 
 
-def _mutate(minutes: float, others: Sequence[str]) -> int:
-    """The stage of mutation alone, with options of its own."""
-    command = [sys.executable, "-m", *_mutation(0, minutes), *others]
-    return subprocess.run(command, check=False).returncode
-
-
-def _minutes(text: str) -> float:
-    minutes = float(text)
-    if not 0 < minutes < math.inf:
-        raise ValueError
-    return minutes
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -191,21 +175,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         "mutation of law and prover, which then runs alone.",
         epilog="exit codes: 0 nothing found, 1 a stage found something, 130 interrupted",
     )
-    parser.add_argument("--minutes", type=_minutes, default=10.0, metavar="N", help="how long (10)")
+    parser.add_argument("--minutes", type=positive, default=10.0, metavar="N", help="how long (10)")
     names = [s.name for s in STAGES]
     parser.add_argument("--stages", nargs="+", choices=names, default=names, help="these stages alone")
     options, others = parser.parse_known_args(argv)
-    ledger = Ledger(default_folder() / "deep-1.sqlite")
-    try:
-        stages = [s for s in STAGES if s.name in options.stages]
-        if others:
-            return _mutate(options.minutes, others)
-        return run(stages, options.minutes, ledger, Console(highlight=False))
-    except KeyboardInterrupt:
-        print("interrupted; the next run goes on from here", file=sys.stderr)
-        return INTERRUPTED
-    finally:
-        ledger.close()
+    stages = [s for s in STAGES if s.name in options.stages]
+    if others:  # the stage of mutation alone, with options of its own
+        return started(*_mutation(0, options.minutes), *others)
+    with closing(ledger_of(fresh=False)) as ledger:
+        return command("deep", lambda: run(stages, options.minutes, ledger, Console(highlight=False)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """
-The ledger of judged programs
-=============================
+The ledger of the trials
+========================
 
-What the court of the machine found of each program, kept between runs in the cache folder of the platform, so that a
-run goes on where the last one stopped. An entry holds as long as what it rests on is unchanged: the meaning of the law,
-the machine, the readings and the generator. Comments and prose are no part of that.
+What campaigns found of each case, kept between runs in the cache folder of the platform, so that a run goes on where
+the last one stopped. A finding holds as long as what it rests on is unchanged, which its version says: of a program of
+the machine, the meaning of the law, the machine, the readings and the generator. Comments and prose are no part of it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from __future__ import annotations
 import ast
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from soundline.verify.verdicts.sameness import digest
 
-_TABLES = """
-create table if not exists programs (version text, seed integer, entry text, primary key (version, seed));
-create table if not exists notes (key text primary key, value text);
+_TABLE = """
+pragma synchronous = off;
+create table if not exists findings (version text, key, finding text, primary key (version, key));
 """
+"""Each finding is written at once, which costs little where the disk is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +52,22 @@ class Entry:
     """The hazards that a wrong interleaving was shown for."""
     milliseconds: int = 0
 
-    @staticmethod
-    def read(text: str) -> Entry:
-        """An entry from its text."""
-        known = {f.name for f in fields(Entry)}
-        given: dict[str, Any] = json.loads(text)
+
+def entries(ledger: Ledger, version: str) -> Iterator[Entry]:
+    """The entries of a version, by seed."""
+    known = {f.name for f in fields(Entry)}
+    for given in ledger.all(version):
         found: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k in known
         }
-        return Entry(**found)
+        yield Entry(**found)
 
 
 class Ledger:
-    """Entries by version and seed. A file that cannot be opened costs the memory, not the run."""
+    """Findings in JSON, by a version and by a key. A file that cannot be opened costs the memory, not the run."""
 
     def __init__(self, file: Path | None) -> None:
+        self.lock = Lock()
         self.connection = self._open(file)
 
     @staticmethod
@@ -72,40 +75,35 @@ class Ledger:
         try:
             if file is not None:
                 file.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(file or ":memory:")
-            connection.executescript(_TABLES)
+            connection = sqlite3.connect(file or ":memory:", check_same_thread=False, timeout=60)
+            connection.executescript(_TABLE)
         except (OSError, sqlite3.Error):
-            connection = sqlite3.connect(":memory:")
-            connection.executescript(_TABLES)
+            return Ledger._open(None)
         return connection
 
-    def put(self, version: str, entries: Iterable[Entry]) -> None:
-        """Keep some entries."""
-        rows = [(version, e.seed, json.dumps(asdict(e))) for e in entries]
-        with self.connection:
-            self.connection.executemany("insert or replace into programs values (?, ?, ?)", rows)
+    def _rows(self, query: str, *values: str | int) -> list[Any]:
+        with self.lock, closing(self.connection.cursor()) as cursor:
+            return [json.loads(text) for (text,) in cursor.execute(query, values)]
 
-    def entries(self, version: str) -> Iterator[Entry]:
-        """The entries of a version, by seed."""
-        with closing(self.connection.cursor()) as cursor:
-            query = "select entry from programs where version = ? order by seed"
-            for (text,) in cursor.execute(query, (version,)):
-                yield Entry.read(text)
+    def get(self, version: str, key: str | int) -> Any | None:
+        """What was found of one case."""
+        found = self._rows("select finding from findings where version = ? and key = ?", version, key)
+        return found[0] if found else None
 
-    def note(self, key: str) -> object | None:
-        """What was noted under a key."""
-        with closing(self.connection.cursor()) as cursor:
-            row = cursor.execute("select value from notes where key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+    def all(self, version: str) -> list[Any]:
+        """What was found of all cases of a version, by their keys."""
+        return self._rows("select finding from findings where version = ? order by key", version)
 
-    def put_note(self, key: str, value: object) -> None:
-        """Note something."""
-        with self.connection:
-            self.connection.execute("insert or replace into notes values (?, ?)", (key, json.dumps(value)))
+    def put(self, version: str, key: str | int, finding: object) -> None:
+        """Keep what was found of a case."""
+        with self.lock, self.connection:
+            row = (version, key, json.dumps(finding))
+            self.connection.execute("insert or replace into findings values (?, ?, ?)", row)
 
     def close(self) -> None:
         """Write what is left."""
-        self.connection.close()
+        with self.lock:
+            self.connection.close()
 
 
 PARTS = (

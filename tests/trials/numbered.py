@@ -3,53 +3,66 @@ What is judged by number
 ========================
 
 Random cases have numbers, and whoever draws one draws the same case again. A trial goes through the numbers that the
-ledger does not know until its time is up, and keeps what was found in the ledger as it goes.
+ledger does not know.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from itertools import count
+from typing import Any
 
 from rich.console import Console
 
-from trials.ledger import Entry, Ledger
-
-TOLD = 30.0
-"""Seconds between two lines of progress."""
+from trials.harness import Bar, Campaign, run
+from trials.ledger import Entry, Ledger, entries
 
 
-def trial(
-    ledger: Ledger,
-    version: str,
-    judged: Callable[[int], Entry],
-    is_bad: Callable[[Entry], bool],
-    *,
-    minutes: float,
-    most: int | None,
-    batch: int,
-    told: Callable[[int, int], str],
-    console: Console,
-) -> list[Entry]:
-    """The bad ones among the cases that this run has judged; of `told`, the line that says how many there are."""
-    known = {entry.seed for entry in ledger.entries(version)}
-    deadline, last = time.monotonic() + 60 * minutes, time.monotonic()
-    bad: list[Entry] = []
-    fresh: list[Entry] = []
-    number = count = 0
-    try:
-        while time.monotonic() < deadline and (most is None or count < most):
-            if number not in known:
-                fresh.append(judged(number))
-                count += 1
-                bad += [fresh[-1]] if is_bad(fresh[-1]) else []
-            if len(fresh) == batch:
-                ledger.put(version, fresh)
-                fresh.clear()
-            if time.monotonic() > last + TOLD:
-                last = time.monotonic()
-                console.print(told(count, len(bad)), highlight=False)
-            number += 1
-    finally:
-        ledger.put(version, fresh)
-    return bad
+class Numbered(Campaign[int, Entry]):
+    """Cases by number; `what` they are, and what is wrong with the `bad` ones, in words."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        version: str,
+        judge: Callable[[int], Entry],
+        is_bad: Callable[[Entry], bool],
+        what: str,
+        wrong: str,
+    ) -> None:
+        self.ledger, self.version, self.judge, self.is_bad = ledger, version, judge, is_bad
+        self.what, self.wrong = what, wrong
+        self.seen = {entry.seed for entry in entries(ledger, version)}
+        self.count = 0
+        self.bad: list[Entry] = []
+
+    def cases(self) -> Iterator[int]:
+        """The numbers that the ledger does not know."""
+        return (number for number in count() if number not in self.seen)
+
+    def judged(self, case: int, worker: Any) -> Entry:
+        """What is found of a number."""
+        entry = self.judge(case)
+        self.ledger.put(self.version, case, asdict(entry))
+        return entry
+
+    def heard(self, case: int, found: Entry | None) -> None:
+        """Count it."""
+        if found is not None:
+            self.count += 1
+            self.bad += [found] if self.is_bad(found) else []
+
+    def goes_on(self, case: int) -> bool:
+        """There is no end to numbers."""
+        return False
+
+    def progress(self) -> str:
+        """How many in this run."""
+        return f"{self.count:,} {self.what} in this run, {len(self.bad)} {self.wrong}"
+
+    def trial(self, minutes: float, console: Console, most: int | None = None) -> list[Entry]:
+        """Judge until the time is up, at most so many; the bad ones."""
+        with Bar(console, minutes) as bar:
+            run(self, minutes, bar, most=most)
+        return self.bad

@@ -5,16 +5,19 @@ from __future__ import annotations
 import gc
 import random
 import weakref
+from collections.abc import Callable
 
 import pytest
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.cached import Remembered
 from soundline.impl.lower.graphs import rebuilding
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import under
 from soundline.spec.dtypes import bool_, float32, index, int32
+from soundline.spec.ops import bodies
 from soundline.spec.ops.bodies import free_ranges, own_nodes
-from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, loop, param, toposort
+from soundline.spec.ops.walks import filled
+from soundline.spec.uop import Op, ReduceArg, UOp, buffer, const, loop, over, param, rebuilt, toposort
 
 
 def grown(seed: int, count: int = 120) -> UOp:
@@ -114,8 +117,8 @@ def test_a_law_is_asked_once_of_each_node() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ranges_are_those_that_the_law_leaves_free(seed: int) -> None:
-    for node in toposort(grown(seed)):
-        assert arithmetic.ranges_of(node) == arithmetic.ranges_of(node) == free_ranges(node)
+    for n in toposort(grown(seed)):
+        assert arithmetic.ranges_of(n) == arithmetic.ranges_of(n) == free_ranges(n)
 
 
 def test_numbers_are_index_constants() -> None:
@@ -127,12 +130,65 @@ def test_numbers_are_index_constants() -> None:
 def test_a_node_is_made_anew_only_over_other_sources() -> None:
     x, y, z = (param(k, int32) for k in range(3))
     total = UOp(Op.Add, (x, y), tag="kept")
-    assert over(total, {x: x, y: y}) is total
-    assert over(total, {x: z, y: y}) is UOp(Op.Add, (z, y), tag="kept")
-    assert over(total, {x: y, y: x}) is UOp(Op.Add, (y, x), tag="kept")
-    assert over(x, {s: s for s in x.src}) is x
+    assert over(total, (x, y)) is total
+    assert over(total, (z, y)) is UOp(Op.Add, (z, y), tag="kept")
+    assert over(total, (y, x)) is UOp(Op.Add, (y, x), tag="kept")
+    assert over(x, x.src) is x
     flag = param(3, bool_)
-    assert over(Op.Cast(flag, arg=int32), {flag: Op.Not(flag)}) is Op.Cast(Op.Not(flag), arg=int32)
+    assert over(Op.Cast(flag, arg=int32), (Op.Not(flag),)) is Op.Cast(Op.Not(flag), arg=int32)
+
+
+@pytest.mark.parametrize("made_by", [rebuilt, rebuilding.rebuilt])
+def test_a_graph_is_rebuilt_from_its_sources_up(
+    made_by: Callable[[UOp, Callable[[UOp, tuple[UOp, ...]], UOp | None]], UOp],
+) -> None:
+    x, y, z = (param(k, int32) for k in range(3))
+    inner = UOp(Op.Add, (x, y), tag="kept")
+    root = Op.Mul(inner, Op.Neg(y))
+    met: list[tuple[UOp, tuple[UOp, ...]]] = []
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        met.append((node, src))
+        return z if node is x else None
+
+    moved = UOp(Op.Add, (z, y), tag="kept")
+    assert made_by(root, change) is Op.Mul(moved, Op.Neg(y))
+    assert [n for n, _ in met] == list(toposort(root)), "every node once, sources before users"
+    assert dict(met)[root] == (moved, Op.Neg(y)), "what is asked about comes with its new sources"
+    assert made_by(root, lambda _node, _src: None) is root
+    assert made_by(root, lambda n, _: z if n is root else None) is z
+    assert made_by(Op.Neg(root), lambda n, src: src[0] if n.op is Op.Neg else None) is Op.Mul(inner, y)
+
+
+def test_a_law_is_asked_of_what_is_not_known_alone() -> None:
+    below = {"root": ("a", "b"), "a": ("known",), "b": ("a", "leaf"), "known": ("never",), "leaf": ()}
+    found, asked = {"known": 10}, []
+
+    def law(name: str) -> int:
+        asked.append(name)
+        return 1 + sum(found[n] for n in below[name])
+
+    for _ in range(2):
+        assert filled(found, "root", below.__getitem__, law) == 1 + 11 + (1 + 11 + 1)
+    assert asked == ["a", "leaf", "b", "root"], "each once, after what lies below it"
+    assert filled(found, "known", below.__getitem__, law) == 10
+
+
+def test_a_walk_goes_where_it_is_told() -> None:
+    x, y, z = (param(k, int32) for k in range(3))
+    function = Op.Function(Op.Tuple(Op.Add(x, y)), Op.Neg(x), y)
+    root = Op.Neg(Op.GetTuple(function, arg=0))
+    own = bodies.own_sources
+    walked = [n for n in toposort(root, below=own) if n.op is not Op.Stack]
+    assert walked == [x, Op.Neg(x), y, function, root.src[0], root]
+    other = rebuilt(root, lambda n, _: z if n is x else None, own)
+    assert other.src[0].src[0] is Op.Function(function.src[0], Op.Neg(z), y), "the body stays as it is"
+
+    def stops(n: UOp) -> tuple[UOp, ...]:
+        return () if n is root.src[0] else n.src
+
+    assert list(toposort(root, below=stops)) == [root.src[0], root]
+    assert rebuilt(root, lambda n, _: z if n is x else None, stops) is root
 
 
 def test_storage_is_no_part_of_what_is_remembered() -> None:

@@ -35,7 +35,7 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import TABLE, Op, group_of
-from soundline.spec.uop import UOp, param, toposort
+from soundline.spec.uop import UOp, param, rebuilt, toposort
 from soundline.spec.values.accuracy import ACCURACY
 from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT, EXP2, LOG2, OF_THE_SOURCE, PROGRAMS
 from soundline.spec.values.elementwise import run, scalar
@@ -111,14 +111,7 @@ def test_a_decomposition_uses_other_ops_of_the_table_and_ends_in_primitive_ones(
 
 def decomposed_once(root: UOp) -> UOp:
     """Replace every decomposed op by its decomposition; Div is correctly rounded and stays, as it may in code."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        sources = tuple(new[s] for s in node.src)
-        if node.op in EXACT:
-            new[node] = DECOMPOSITIONS[node.op](*sources)
-        else:
-            new[node] = UOp(node.op, sources, node.arg)
-    return new[root]
+    return rebuilt(root, lambda node, src: DECOMPOSITIONS[node.op](*src) if node.op in EXACT else None)
 
 
 def test_the_reciprocal_is_not_the_quotient() -> None:

@@ -7,6 +7,7 @@ import json
 import textwrap
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 from trials import deep
-from trials.ledger import Entry, Ledger, meaning, version
+from trials.harness import write
+from trials.ledger import Entry, Ledger, entries, meaning, version
 from trials.machine import campaign, reasons, trial
 from trials.machine import judge as machine_judge
 from trials.machine import slips as machine_slips
@@ -91,8 +93,6 @@ def _fences(proc: Any) -> int:
 
 
 def _with_double_fences(proc: Any) -> Any:
-    from dataclasses import replace
-
     from trials.machine.changes import edited
 
     return replace(proc, body=edited(proc.body, lambda s: (s, replace(s)) if isinstance(s, Fence) else None))
@@ -164,8 +164,6 @@ def test_the_shrinker_leaves_only_what_is_needed() -> None:
 
 
 def _without_fences(proc: Any) -> Any:
-    from dataclasses import replace
-
     from trials.machine.changes import edited
 
     return replace(proc, body=edited(proc.body, lambda s: () if isinstance(s, Fence) else None))
@@ -288,21 +286,22 @@ def test_the_ledger_keeps_entries_by_version(tmp_path: Path) -> None:
         3, "ring", ("move",), "wrong", ("mach-read-raw",), "", True, True, 9, ("mach-read-raw",), 12
     )
     ledger = Ledger(file)
-    ledger.put("a", [entry])
-    ledger.put_note("k", ["x", 1])
+    ledger.put("a", 10, asdict(replace(entry, seed=10)))
+    ledger.put("a", 3, asdict(entry))
+    ledger.put("notes", "k", ["x", 1])
     ledger.close()
     again = Ledger(file)
-    assert list(again.entries("a")) == [entry]
-    assert list(again.entries("b")) == []
-    assert again.note("k") == ["x", 1]
-    assert again.note("other") is None
+    assert list(entries(again, "a")) == [entry, replace(entry, seed=10)], "by number, not by text"
+    assert list(entries(again, "b")) == []
+    assert again.get("notes", "k") == ["x", 1]
+    assert again.get("notes", "other") is again.get("other", "k") is None
     again.close()
 
 
 def test_a_ledger_that_cannot_be_opened_costs_the_memory_only(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    ledger.put("a", [Entry(1, "soup")])
-    assert [e.seed for e in ledger.entries("a")] == [1]
+    ledger.put("a", 1, asdict(Entry(1, "soup")))
+    assert [e.seed for e in entries(ledger, "a")] == [1]
 
 
 def test_prose_is_no_part_of_a_version() -> None:
@@ -325,7 +324,7 @@ def test_a_campaign_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) ->
     assert campaign.campaign(ledger, 1.0, console, most=3) == []
     assert campaign.campaign(ledger, 1.0, console, most=3) == [4]
     assert seen == [0, 1, 2, 3, 4, 5]
-    found = totals(ledger.entries(version()))
+    found = totals(entries(ledger, version()))
     assert (found.judged, found.bad) == (6, [4])
 
 
@@ -352,9 +351,9 @@ def test_totals_add_up() -> None:
 
 def test_the_result_keeps_what_another_command_wrote(tmp_path: Path) -> None:
     file = tmp_path / "sub/adequacy.json"
-    campaign.write(file, programs={"judged": 1})
-    campaign.write(file, slips={"total": {}})
-    campaign.write(file, programs={"judged": 2})
+    write(file, schema=1, programs={"judged": 1})
+    write(file, schema=1, slips={"total": {}})
+    write(file, schema=1, programs={"judged": 2})
     assert json.loads(file.read_text()) == {"schema": 1, "programs": {"judged": 2}, "slips": {"total": {}}}
 
 
@@ -545,12 +544,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that only stages advance, and processes that succeed, but for one of that name."""
     now = [0.0]
 
-    class Done:
-        def __init__(self, code: int) -> None:
-            self.returncode = code
-
     monkeypatch.setattr(deep.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(deep.subprocess, "run", lambda command, check: Done(int(command[-1] == "bad")))
+    monkeypatch.setattr(deep, "started", lambda module: int(module == "bad"))
     return now
 
 
@@ -592,11 +587,11 @@ def test_turns_go_on_in_the_next_run_and_failures_are_told(
 def test_options_of_the_mutation_stage_mean_that_stage_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
 
-    def started(command: list[str], check: bool) -> Any:
-        ran.append(command[2:])
-        return type("Done", (), {"returncode": 3})
+    def started(*command: str) -> int:
+        ran.append([*command])
+        return 3
 
-    monkeypatch.setattr(deep.subprocess, "run", started)
+    monkeypatch.setattr(deep, "started", started)
     assert deep.main(["--minutes", "2", "--only", "bounds", "--seed", "1"]) == 3
     assert ran == [["trials.mutation.main", "--minutes", "2", "--only", "bounds", "--seed", "1"]]
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from trials.harness import Bar
+from trials.ledger import Ledger
 from trials.mutation import copy as mutation_copy
 from trials.mutation import server as mutation_server
-from trials.mutation.campaign import Campaign, Plan, Tally
+from trials.mutation.campaign import MutantCampaign, Plan, Tally
 from trials.mutation.copy import Copy, Stopped
-from trials.mutation.ledger import Ledger, Outcome
+from trials.mutation.outcomes import Outcome
 from trials.mutation.report import SCHEMA
 from trials.mutation.targets import RULES, TARGETS, THRESHOLD, Target
 
@@ -200,9 +203,9 @@ class Disturbing:
     def broke(self, tally: Tally) -> None: ...
 
 
-def campaign(toy: Path, disturb: Any = lambda: None, workers: int = 2) -> Campaign:
+def campaign(toy: Path, disturb: Any = lambda: None, workers: int = 2) -> MutantCampaign:
     plan = Plan(toy, (Target("src/toy.py", ("tests/test_toy.py",)),), None, 5, workers=workers)
-    return Campaign(plan, Ledger(None), Disturbing(disturb))
+    return MutantCampaign(plan, Ledger(None), Disturbing(disturb))
 
 
 @pytest.fixture
@@ -234,7 +237,7 @@ def test_an_interrupted_campaign_waits_for_its_workers(toy: Path, scratch: Path,
         time.sleep(1)  # the worker is at work still when the interruption is heard
 
     with pytest.raises(KeyboardInterrupt):
-        campaign(toy, disturb).run()
+        campaign(toy, disturb).run(Bar(Console(quiet=True), 5))
     assert set(threading.enumerate()) == before
     assert list(scratch.iterdir()) == []
 
@@ -263,7 +266,7 @@ def test_an_interrupted_campaign_gives_up_what_it_tries(
     watching = threading.Thread(target=watch)
     watching.start()
     with pytest.raises(KeyboardInterrupt):
-        campaign(toy).run()
+        campaign(toy).run(Bar(Console(quiet=True), 5))
     watching.join()
     assert not done.exists()
     assert list(scratch.iterdir()) == []
@@ -278,7 +281,7 @@ def test_an_error_of_one_worker_ends_the_others(toy: Path, scratch: Path) -> Non
         raise UsageError("no more")
 
     with pytest.raises(UsageError):
-        campaign(toy, fail).run()
+        campaign(toy, fail).run(Bar(Console(quiet=True), 5))
     assert set(threading.enumerate()) == before
     assert list(scratch.iterdir()) == []
 
@@ -289,7 +292,7 @@ def test_a_campaign_goes_on_when_a_server_is_ended(
     toy: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The outcomes are those of a run that nothing disturbed."""
-    undisturbed = campaign(toy, workers=1).run()
+    undisturbed = campaign(toy, workers=1).run(Bar(Console(quiet=True), 5))
     copies: list[Copy] = []
     start = Copy._start
 
@@ -299,7 +302,7 @@ def test_a_campaign_goes_on_when_a_server_is_ended(
 
     monkeypatch.setattr(Copy, "_start", kept)
     run = campaign(toy, lambda: os.kill(copies[-1].server.pid, signal.SIGKILL), workers=1)
-    (disturbed,) = run.run()
+    (disturbed,) = run.run(Bar(Console(quiet=True), 5))
     assert run.listener.tried == disturbed.possible > 0  # type: ignore[attr-defined]
     assert [(o.line, o.status) for o in disturbed.outcomes] == [
         (o.line, o.status) for o in undisturbed[0].outcomes

@@ -13,13 +13,17 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from trials import harness
+from trials.harness import Bar
+from trials.ledger import Ledger
 from trials.mutation import judged as mutation_judged
-from trials.mutation import main, report
+from trials.mutation import main, report, rule_campaign
 from trials.mutation import rules as mutation_rules
 from trials.mutation import targets as mutation_targets
-from trials.mutation.campaign import Campaign, Plan, Tally
-from trials.mutation.ledger import Ledger, Outcome
+from trials.mutation.campaign import MutantCampaign, Plan, Tally, _rule_files
+from trials.mutation.copy import Copy
 from trials.mutation.operators import changed_lines, mutants_of, mutated
+from trials.mutation.outcomes import Outcome
 from trials.mutation.targets import Target, chosen
 
 from soundline.spec.dtypes import index, int8
@@ -189,7 +193,7 @@ def toy(tmp_path: Path) -> Path:
 def run(root: Path, ledger: Ledger, **options: object) -> tuple[Tally, Heard]:
     plan = Plan(root, (Target("src/toy.py", ("tests/test_toy.py",)),), None, 5, patience=0.2, **options)  # type: ignore[arg-type]
     heard = Heard()
-    (tally,) = Campaign(plan, ledger, heard).run()
+    (tally,) = MutantCampaign(plan, ledger, heard).run(Bar(Console(quiet=True), 5))
     return tally, heard
 
 
@@ -281,7 +285,7 @@ def test_an_interrupted_run_leaves_nothing_behind(how: signal.Signals, tmp_path:
     (copy,) = eventually(lambda: list(scratch.glob("soundline-mutants-*/tree/.mutation-log.txt")))
     runner.send_signal(how)
     _, said = runner.communicate(timeout=180)
-    assert runner.returncode == main.INTERRUPTED
+    assert runner.returncode == harness.INTERRUPTED
     assert said == "interrupted; the next run goes on from here\n"
     assert not copy.exists()
     assert list(scratch.glob("soundline-mutants-*")) == []
@@ -371,6 +375,20 @@ def test_every_module_of_the_law_and_the_prover_is_a_target_or_says_why_not() ->
     assert modules - targets - left_out == set(), "place these in tests/trials/mutation/targets.py"
     assert (targets | left_out) - modules == set(), "these do not exist"
     assert all(len(why) > 20 for why in mutation_targets.LEFT_OUT.values())
+
+
+def test_every_module_that_declares_rules_is_a_target() -> None:
+    declaring = {f"{m.removeprefix('soundline.').replace('.', '/')}.py" for m in rule_campaign.modules()}
+    assert declaring <= set(_rule_files(ROOT, mutation_targets.RULES))
+
+
+@pytest.mark.slow
+def test_the_trials_of_a_copy_can_be_called(toy: Path) -> None:
+    for name, text in (("__init__", ""), ("own", "def twice(n):\n    return [n, __file__]\n")):
+        (toy / "tests/trials").mkdir(exist_ok=True)
+        (toy / f"tests/trials/{name}.py").write_text(text)
+    with Copy(toy) as copy:
+        assert copy.call("trials.own:twice", 3) == [3, str(copy.tree / "tests/trials/own.py")]
 
 
 @pytest.mark.parametrize("target", mutation_targets.TARGETS, ids=lambda t: t.path)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from trials.child import Child
+from trials.ledger import Ledger
 from trials.mutation import rule_campaign, rules
-from trials.mutation.ledger import Ledger
-from trials.mutation.rule_campaign import Campaign, judgements, main
+from trials.mutation.rule_campaign import RuleCampaign, judgement, main
 from trials.mutation.rules import RuleMutant
 from trials.mutation.trial import difference
 
@@ -65,8 +66,8 @@ NAMES = ["refuted", "spins", "refused", "dies", "fails", "vacuous", "unknown", "
 
 @pytest.mark.usefixtures("obedient")
 def test_a_mutant_that_hangs_or_kills_costs_itself_alone() -> None:
-    found = dict(judgements(described(NAMES), patience=0.5))
-    assert sorted(found) == list(range(len(NAMES)))
+    with Child(rule_campaign.judged) as child:
+        found = [judgement(mutant, child, patience=0.5) for mutant in described(NAMES)]
     assert [found[n].status for n in range(len(NAMES))] == [
         *("killed", "survived", "killed", "survived", "survived"),
         *("killed", "survived", "true", "survived", "killed"),
@@ -82,14 +83,17 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    original = judgements
+    original = judgement
+
+    def noted(mutant: dict[str, Any], child: Child, patience: float) -> Any:
+        asked.append(mutant["rule"])
+        return original(mutant, child, patience)
+
     monkeypatch.setattr(rules, "describe", lambda module: described(NAMES[:1] + NAMES[5:9]))
-    monkeypatch.setattr(
-        rule_campaign, "judgements", lambda left, _: asked.extend(m["rule"] for m in left) or original(left)
-    )
+    monkeypatch.setattr(rule_campaign, "judgement", noted)
     ledger = Ledger(tmp_path / "ledger.sqlite")
     for _ in range(2):
-        campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+        campaign = RuleCampaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
         campaign.run(1.0)
     ledger.close()
     assert asked == ["refuted", "vacuous", "unknown", "true", "wrong"]
@@ -114,26 +118,26 @@ def test_what_is_known_is_not_asked_again_and_the_score_counts_what_could_be_not
 def test_what_takes_long_comes_last_and_is_asked_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[float, list[str]]] = []
-    original = judgements
+    asked: list[tuple[float, str]] = []
+    original = judgement
 
-    def counted(left: list[dict[str, Any]], patience: float) -> Any:
-        asked.append((patience, [m["rule"] for m in left]))
-        return original(left, patience)
+    def counted(mutant: dict[str, Any], child: Child, patience: float) -> Any:
+        asked.append((patience, mutant["rule"]))
+        return original(mutant, child, patience)
 
     monkeypatch.setattr(rules, "describe", lambda module: described(["spins", "refuted"]))
-    monkeypatch.setattr(rule_campaign, "judgements", counted)
+    monkeypatch.setattr(rule_campaign, "judgement", counted)
     monkeypatch.setattr(rule_campaign, "HASTE", 0.2)
     monkeypatch.setattr(rule_campaign, "PATIENCE", 0.4)
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+    campaign = RuleCampaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
     campaign.run(0.0)  # no time is left for anything
     assert asked == []
     for _ in range(2):
-        campaign = Campaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
+        campaign = RuleCampaign(["soundline.impl.rules.some"], ledger, Console(quiet=True))
         campaign.run(1.0)
     ledger.close()
-    assert asked == [(0.2, ["spins", "refuted"]), (0.4, ["spins"])]
+    assert asked == [(0.2, "spins"), (0.2, "refuted"), (0.4, "spins")]
     assert campaign.as_json()["total"]["undecided"] == 1
 
 
@@ -141,7 +145,8 @@ def test_what_takes_long_comes_last_and_is_asked_once_more(
 def test_no_mutant_of_these_rules_survives(module: str, names: tuple[str, ...]) -> None:
     mutants = [m for m in rules.describe(module) if m["rule"] in names]
     assert len({m["rule"] for m in mutants}) == len(names)
-    found = [outcome for _, outcome in judgements(mutants)]
+    with Child(rule_campaign.judged) as child:
+        found = [judgement(mutant, child) for mutant in mutants]
     assert [o for o in found if o.status == "survived"] == []
     assert sum(o.status == "killed" for o in found) >= len(found) / 2
 
@@ -150,7 +155,7 @@ def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(rules, "describe", lambda module: described(["true", "refuted"]))
-    monkeypatch.setattr(rule_campaign, "judgements", lambda left, patience: iter(()))
+    monkeypatch.setattr(RuleCampaign, "run", lambda campaign, minutes: None)
     output = tmp_path / "result.json"
     assert main(["--only", "shifts", "--fresh", "--output", str(output)]) == 1
     result = json.loads(output.read_text())

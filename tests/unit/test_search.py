@@ -273,6 +273,19 @@ def test_steps_name_the_buffers_of_the_program() -> None:
     assert "Pack 3 6" in schedule_text(found.steps)
 
 
+def test_candidates_that_differ_in_numbers_alone_are_one() -> None:
+    from soundline.spec.uop import buffer, loop, substitute
+
+    sink, other = product(8, 3, 16), product(8, 4, 16)
+    slots = {b: buffer(b.arg.slot + 5, b.arg.size, b.dtype) for b in toposort(sink) if b.op is Op.Buffer}
+    loops = {
+        r: loop(int(r.src[0].arg.value), r.arg.id + 7, r.arg.type) for r in toposort(sink) if r.op is Op.Range
+    }
+    form = beam._form(sink)
+    assert form is beam._form(substitute(sink, slots)) is beam._form(substitute(sink, loops))
+    assert form is not beam._form(other)
+
+
 TWO = """
     import sys
     from pathlib import Path

@@ -13,7 +13,7 @@ from functools import reduce
 
 from soundline.spec.dtypes import index, uint32
 from soundline.spec.ops import bodies
-from soundline.spec.uop import AxisType, Op, UOp, const, substitute, toposort
+from soundline.spec.uop import AxisType, Op, UOp, const, rebuilt, substitute, toposort
 from soundline.spec.values.tensor_cores import LANES, Digits, TensorCore, core_of
 
 
@@ -62,16 +62,13 @@ def warp_of(wmma: UOp) -> UOp:
 
 def written_out(root: UOp) -> UOp:
     """A program in which every element that is taken of a Wmma is the sum of products that it stands for."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        src = tuple(new[s] for s in node.src)
-        if node.op is Op.Index and src[0].op is Op.Wmma:
-            (e,) = src[1:]
-            new[node] = summed(src[0], e)
-        else:
-            new[node] = UOp(node.op, src, node.arg, node.tag)
-    assert all(n.op is not Op.Wmma for n in toposort(new[root]))
-    return new[root]
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        return summed(*src) if node.op is Op.Index and src[0].op is Op.Wmma else None
+
+    made = rebuilt(root, change)
+    assert all(n.op is not Op.Wmma for n in toposort(made))
+    return made
 
 
 def summed(wmma: UOp, e: UOp) -> UOp:

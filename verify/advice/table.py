@@ -19,13 +19,19 @@ from typing import Any
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import EvaluationError, RuleError, SoundlineError
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.walks import filled
 from soundline.spec.rules.building import build, decide
 from soundline.spec.rules.instances import Goal, is_about_shapes
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
 from soundline.verify.advice.shape_points import ShapeInstance, shape_instance
 from soundline.verify.smt.goals import sampling
-from soundline.verify.smt.goals.obligations import Obligation, obligation_of, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.obligations import (
+    Obligation,
+    obligation_of,
+    scalar_sources,
+    wrapping_nodes,
+)
 from soundline.verify.smt.goals.points import Point, Points, not_nan, overflows
 
 MOST = 4000
@@ -58,10 +64,7 @@ class Instance:
 
     def column(self, root: UOp) -> Column:
         """The value of a scalar node at every point."""
-        for node in scalar_nodes(root):
-            if node not in self.columns:
-                self.columns[node] = self._computed(node)
-        return self.columns[root]
+        return filled(self.columns, root, scalar_sources, self._computed)
 
     def _computed(self, node: UOp) -> Column:
         if node.op is Op.Const:

@@ -27,6 +27,7 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bounds import Bounds
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.textual_form import program_text
+from soundline.spec.ops.walks import filled, postorder
 from soundline.spec.uop import const, param
 from soundline.verify.engine.elements import Elements, Numbers, Outside, Row, TooLarge
 from soundline.verify.engine.views import Reader, Structure, View, structure, views
@@ -280,17 +281,12 @@ class Writer:
         return row.head == "leaf" and bool(self.valid[row.arg[0]])
 
     def _used(self, number: int, *, sure: bool) -> set[int]:
-        found, seen, stack = set[int](), set[int](), [number]
-        while stack:
-            k = stack.pop()
-            if k in seen:
-                continue
-            seen.add(k)
-            row = self.elements.row(k)
-            if row.head in ("leaf", "invalid"):
-                found.add(k)
-            stack += row.operands[:1] if sure and row.head is Op.Where else row.operands
-        return found
+        rows = self.elements.row
+
+        def below(k: int) -> tuple[int, ...]:
+            return rows(k).operands[: 1 if sure and rows(k).head is Op.Where else None]
+
+        return {k for k in postorder((number,), below) if rows(k).head in ("leaf", "invalid")}
 
 
 class _Text:
@@ -308,21 +304,18 @@ class _Text:
 
     def node(self, root: int) -> UOp:
         """The program of an expression."""
-        stack = [root]
-        while stack:
-            k = stack[-1]
+
+        def below(k: int) -> tuple[int, ...]:
+            return () if self._is_opaque(self.row(k)) else self.row(k).operands
+
+        def law(k: int) -> UOp:
             row = self.row(k)
-            opaque = self._is_opaque(row)
-            waiting = [] if opaque else [o for o in row.operands if o not in self.known]
-            if waiting:
-                stack += waiting[::-1]
-                continue
-            stack.pop()
-            if k not in self.known:
-                self.known[k] = self._variable(row) if opaque else self._made(row)
-                if row.head == "leaf":
-                    self.variables[k] = self.known[k]
-        return self.known[root]
+            made = self._variable(row) if self._is_opaque(row) else self._made(row)
+            if row.head == "leaf":
+                self.variables[k] = made
+            return made
+
+        return filled(self.known, root, below, law)
 
     def _is_opaque(self, row: Row) -> bool:
         return row.head in ("leaf", "invalid") or (row.head == "reduction" and len(row.operands) > UNROLLED)
@@ -355,18 +348,9 @@ class _Text:
     def validity(self, root: int) -> UOp:
         """Whether an expression is valid, as a program."""
         self.node(root)
-        stack = [root]
-        while stack:
-            k = stack[-1]
-            row = self.row(k)
-            waiting = [o for o in row.operands if o not in self.checked]
-            if waiting:
-                stack += waiting[::-1]
-                continue
-            stack.pop()
-            if k not in self.checked:
-                self.checked[k] = self._validity_of(k, row)
-        return self.checked[root]
+        return filled(
+            self.checked, root, lambda k: self.row(k).operands, lambda k: self._validity_of(k, self.row(k))
+        )
 
     def _validity_of(self, k: int, row: Row) -> UOp:
         if row.head == "invalid":

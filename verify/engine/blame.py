@@ -20,7 +20,7 @@ from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rewriting.engine import Folding, Step
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import SoundlineError
-from soundline.spec.ops.node import Op, UOp, substitute, toposort
+from soundline.spec.ops.node import Op, UOp, rebuilt, substitute, toposort
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.rules.building import build
 from soundline.spec.rules.procedures import Procedure
@@ -167,16 +167,14 @@ def _with_other_sizes(root: UOp) -> Iterator[UOp]:
 
 
 def _rebuilt(root: UOp, sizes: dict[int, int], *, flat: bool) -> Iterator[UOp]:
-    new: dict[UOp, UOp] = {}
     try:
-        for node in toposort(root):
-            new[node] = _resized(node, new, sizes, flat=flat)
+        made = rebuilt(root, lambda node, src: _resized(node, src, sizes, flat=flat))
     except (SoundlineError, ValueError, IndexError):
         return
-    yield new[root]
+    yield made
 
 
-def _resized(node: UOp, new: dict[UOp, UOp], sizes: dict[int, int], *, flat: bool) -> UOp:
+def _resized(node: UOp, src: tuple[UOp, ...], sizes: dict[int, int], *, flat: bool) -> UOp | None:
     if node.op is Op.Param:
         bounds = None if node.arg.bounds is None else tuple(b.value for b in node.arg.bounds)
         whole = [s for s in node.shape or () if isinstance(s, int)]
@@ -185,10 +183,10 @@ def _resized(node: UOp, new: dict[UOp, UOp], sizes: dict[int, int], *, flat: boo
             node.arg.slot, node.dtype, shape, bounds=None if bounds is None else (bounds[0], bounds[1])
         )
     if flat and node.op in (Op.Reshape, Op.Expand):
-        return new[node.src[0]]
+        return src[0]
     if _is_sizes(node) and all(s.op is Op.Const for s in node.src):
         return UOp(Op.Stack, tuple(const(sizes.get(s.arg.value, s.arg.value), index) for s in node.src))
-    return UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag)
+    return None
 
 
 # The test ---------------------------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bodies import free_ranges
 from soundline.spec.ops.bounds import MIN_MAX, Known
-from soundline.spec.ops.node import Op, UOp, toposort
+from soundline.spec.ops.node import Op, UOp, rebuilt, sources, toposort
 from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import param
 from soundline.verify.engine.elements import COMPUTED, MOVES, SAME, repeated_constant
 
@@ -44,37 +45,22 @@ class Reader:
     """Makes views, and remembers the bounds of nodes."""
 
     def __init__(self) -> None:
-        self._bounds: WeakKeyDictionary[UOp, list[Known]] = WeakKeyDictionary()
+        self._bounds: WeakKeyDictionary[UOp, Known] = WeakKeyDictionary()
         self._valid: WeakKeyDictionary[UOp, bool] = WeakKeyDictionary()
 
     def bounds(self, node: UOp) -> Known:
         """The law's bounds of a node."""
-        if node not in self._bounds:
-            for n in _unknown(node, self._bounds):
-                if n.shape is not None:
-                    self._bounds[n] = [MIN_MAX[n.op](n, lambda s: self._bounds[s][0])]
-        return self._bounds[node][0]
+
+        def law(n: UOp) -> Known:
+            return None if n.shape is None else MIN_MAX[n.op](n, self._bounds.__getitem__)
+
+        return filled(self._bounds, node, sources, law)
 
     def always_valid(self, node: UOp) -> bool:
         """Whether no element of a node can be invalid, see `always_valid`."""
         if node not in self._valid:
             self._valid[node] = always_valid(node)
         return self._valid[node]
-
-
-def _unknown(root: UOp, known: WeakKeyDictionary[UOp, list[Known]]) -> Iterator[UOp]:
-    """The nodes below a root of which nothing is known, sources first."""
-    stack, seen = [(root, False)], set[UOp]()
-    while stack:
-        node, ready = stack.pop()
-        if node in known or (node in seen and not ready):
-            continue
-        if ready:
-            yield node
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        stack += [(s, False) for s in reversed(node.src)]
 
 
 def views(before: UOp, after: UOp, depth: int) -> Iterator[View]:
@@ -162,18 +148,11 @@ def _values(node: UOp) -> tuple[UOp, ...]:
 
 def _still_met(before: UOp, after: UOp, leaves: dict[UOp, None]) -> tuple[UOp, ...]:
     """The leaves that are met when one goes down to leaves only, in that order."""
-    met: dict[UOp, None] = {}
-    seen, stack = set[UOp](), [after, before]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node in leaves:
-            met[node] = None
-        elif is_readable(node):
-            stack += reversed(_values(node))
-    return tuple(met)
+
+    def below(node: UOp) -> tuple[UOp, ...]:
+        return _values(node) if node not in leaves and is_readable(node) else ()
+
+    return tuple(n for n in toposort(before, after, below=below) if n in leaves)
 
 
 VALID = frozenset((*COMPUTED, *SAME, *MOVES, Op.Const, Op.Range, Op.Special, Op.Bitcast)) - {Op.Index}
@@ -203,31 +182,12 @@ def structure(view: View, reader: Reader) -> Structure:
     numbers: dict[UOp, int] = {}
     parts: list[object] = []
     leaves = frozenset(view.leaves)
-    loops = any(n.op is Op.Reduce and len(n.src) > 1 for n in _region(view))
-    stack = [(view.after, False), (view.before, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in numbers:
-            continue
-        if node in leaves or not node.src or ready:
-            numbers[node] = len(numbers)
-            parts.append(_part(node, leaves, numbers, reader, loops=loops))
-            continue
-        stack.append((node, True))
-        stack += [(s, False) for s in reversed(node.src)]
+    region = [*toposort(view.before, view.after, below=lambda n: () if n in leaves else n.src)]
+    loops = any(n.op is Op.Reduce and len(n.src) > 1 for n in region)
+    for node in region:
+        numbers[node] = len(numbers)
+        parts.append(_part(node, leaves, numbers, reader, loops=loops))
     return (*parts, numbers[view.before], numbers[view.after])
-
-
-def _region(view: View) -> Iterator[UOp]:
-    """The nodes of a view, its leaves among them."""
-    leaves, seen = frozenset(view.leaves), set[UOp]()
-    stack = [view.after, view.before]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            yield node
-            stack += () if node in leaves else node.src
 
 
 def _part(
@@ -255,7 +215,10 @@ def abstracted(view: View, reader: Reader) -> tuple[UOp, UOp] | None:
         shape = tuple(int(s) for s in leaf.shape or () if isinstance(s, int))
         replaced[leaf] = param(slot, leaf.dtype, shape, bounds=promised(leaf.dtype, reader.bounds(leaf)))
     try:
-        before, after = (_substituted(root, replaced) for root in (view.before, view.after))
+        before, after = (
+            rebuilt(root, lambda n, _: replaced.get(n), lambda n: () if n in replaced else n.src)
+            for root in (view.before, view.after)  # below what is replaced nothing is made anew
+        )
     except IllFormed:
         return None
     return before, after
@@ -269,21 +232,3 @@ def promised(dtype: DType, known: Known) -> tuple[Element, Element] | None:
         return None
     kind = float if dtype.is_float else bool if dtype is bool_ else int
     return kind(known.lo), kind(known.hi)
-
-
-def _substituted(root: UOp, replaced: dict[UOp, UOp]) -> UOp:
-    """`root` with nodes replaced, from the top down: what stands below a replaced node is not looked at."""
-    new = dict(replaced)
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if node in new:
-            stack.pop()
-            continue
-        waiting = [s for s in node.src if s not in new]
-        if waiting:
-            stack += waiting
-            continue
-        stack.pop()
-        new[node] = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-    return new[root]

@@ -19,9 +19,10 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
 from soundline.spec.ops.node import Op, UOp, substitute
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import const, expand, param, reshape
 from soundline.verify.smt.counterexamples.scalars import value_of
-from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, scalar_sources, wrapping_nodes
 from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Point, not_nan, overflows
 from soundline.verify.smt.values.reals import beyond_rounding
 
@@ -136,10 +137,7 @@ class _Widened:
 
     def of(self, root: UOp) -> UOp:
         """The program over arrays."""
-        for node in scalar_nodes(root):
-            if node not in self._made:
-                self._made[node] = self._widened(node)
-        return self._made[root]
+        return filled(self._made, root, scalar_sources, self._widened)
 
     def _widened(self, node: UOp) -> UOp:
         if node.op is Op.Param:

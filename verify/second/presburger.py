@@ -15,9 +15,10 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.walks import filled
 from soundline.spec.values.elementwise import operand_dtype
 from soundline.verify.second.isl_planes import Outside, Plane, differ, isl
-from soundline.verify.smt.goals.obligations import Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.obligations import Obligation, scalar_sources, wrapping_nodes
 from soundline.verify.smt.goals.points import Point
 
 
@@ -44,10 +45,7 @@ class Sets(Plane):
 
     def term(self, root: UOp) -> Any:
         """The function or set of a node."""
-        for node in scalar_nodes(root):
-            if node not in self._terms:
-                self._terms[node] = self._wrapped(node, self.exact(node))
-        return self._terms[root]
+        return filled(self._terms, root, scalar_sources, lambda node: self._wrapped(node, self.exact(node)))
 
     def exact(self, node: UOp) -> Any:
         """The exact result of an op on its sources, not yet wrapped into its dtype."""

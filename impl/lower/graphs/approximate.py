@@ -16,10 +16,10 @@ from collections.abc import Collection
 from typing import Final
 
 from soundline.impl.analysis.elementary import exp
-from soundline.impl.lower.graphs.rebuilding import over
+from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.impl.lower.graphs.simplify import Applied, simplified
 from soundline.spec.dtypes import DType, float32, int32
-from soundline.spec.uop import Op, UOp, const, param, substitute, toposort
+from soundline.spec.uop import Op, UOp, const, over, param, substitute, toposort
 
 BOUND: Final = 1.25
 """In ulp, the error of e^x under the licence."""
@@ -43,14 +43,12 @@ def approximated(kernel: UOp, licences: Collection[str]) -> UOp:
     """A kernel of scalars in which e^x is cheaper, where that is licensed."""
     if "approx" not in licences:
         return kernel
-    found = {
-        n: cheap_exp(x) for n in toposort(kernel) if (x := _argument(n, frozenset(licences))) is not None
-    }
-    new: dict[UOp, UOp] = {}
-    for node in toposort(kernel) if found else ():
-        made = over(node, new)
-        new[node] = substitute(found[node], new) if node in found else made
-    return new[kernel] if found else kernel
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        x = _argument(over(node, src), frozenset(licences))
+        return None if x is None else cheap_exp(x)
+
+    return rebuilt(kernel, change)
 
 
 @functools.cache

@@ -25,6 +25,7 @@ from typing import Final
 
 from soundline.spec.ops.bodies import own_nodes
 from soundline.spec.ops.table import group_of
+from soundline.spec.ops.walks import postorder
 from soundline.spec.uop import Op, UOp
 
 SPARED: Final = 64
@@ -68,19 +69,12 @@ def sites(roots: Sequence[UOp]) -> list[UOp]:
 
 def _callers_first(roots: Sequence[UOp]) -> Iterator[UOp | None]:
     """None for the graph itself, then every body after all that apply it."""
-    order: dict[UOp, None] = {}
-    stack: list[tuple[UOp, bool]] = [(s.src[0], False) for s in reversed(sites(roots))]
-    while stack:
-        body, ready = stack.pop()
-        if body in order:
-            continue
-        if ready:
-            order[body] = None
-        else:
-            stack.append((body, True))
-            stack.extend((s.src[0], False) for s in reversed(sites(body.src)))
+
+    def called(graph: Sequence[UOp]) -> tuple[UOp, ...]:
+        return tuple(s.src[0] for s in sites(graph))
+
     yield None
-    yield from reversed(order)
+    yield from reversed(postorder(called(roots), lambda body: called(body.src)))
 
 
 def size_of(body: UOp, known: dict[UOp, int] | None = None) -> int:

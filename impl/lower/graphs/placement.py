@@ -31,6 +31,7 @@ from soundline.spec.errors import CompileError
 from soundline.spec.ops.node import Device
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.table import group_of
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import (
     LoadArg,
     Op,
@@ -71,21 +72,13 @@ class _Placement:
 
     def local(self, root: UOp, at: int) -> UOp:
         """What one device of a node holds of it."""
-        stack = [(root, at)]
-        while stack:
-            node, place = stack[-1]
-            if (node, place) in self.made:
-                stack.pop()
-                continue
-            below = [] if needs_others(node) else node.src
-            waiting = [(s, place if isinstance(s.device, tuple) else 0) for s in below]
-            waiting = [w for w in waiting if w not in self.made]
-            if waiting:
-                stack.extend(waiting)
-            else:
-                self.made[node, place] = self.computed(node, place)
-                stack.pop()
-        return self.made[root, at]
+
+        def below(key: tuple[UOp, int]) -> list[tuple[UOp, int]]:
+            node, place = key
+            sources = () if needs_others(node) else node.src
+            return [(s, place if isinstance(s.device, tuple) else 0) for s in sources]
+
+        return filled(self.made, (root, at), below, lambda key: self.computed(*key))
 
     def here(self, node: UOp, at: int) -> UOp:
         """The same, where a value on one device or none is asked for as well."""

@@ -2,8 +2,8 @@
 Nodes anew
 ==========
 
-A pass goes through a graph, sources before users, and makes each node again over what its sources have become. What a
-node reaches is listed once, however many passes ask.
+A pass goes through a graph, sources before users, and says what becomes of a node over what its sources have become.
+What a node reaches is listed once, however many passes ask.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from weakref import ref
 
 from soundline.impl.analysis.cached import Remembered
+from soundline.spec.ops.node import Change, rebuilt_nodes
 from soundline.spec.uop import UOp, toposort
+from soundline.spec.uop import over as remade
 
 LONGEST = 1 << 12
 """So many nodes are listed once and for all; what reaches more is walked through again."""
@@ -33,6 +35,9 @@ def under(root: UOp) -> tuple[UOp, ...]:
 
 def over(node: UOp, new: Mapping[UOp, UOp]) -> UOp:
     """A node over what its sources have become; the node itself where they have stayed what they were."""
-    src = node.src
-    now = tuple([new[s] for s in src])
-    return node if now == src else UOp(node.op, now, node.arg, node.tag)
+    return remade(node, tuple([new[s] for s in node.src]))
+
+
+def rebuilt(root: UOp, change: Change) -> UOp:
+    """The graph of `root`, every node changed over its changed sources, as the law's `rebuilt` has it."""
+    return rebuilt_nodes(under(root), change)[root]

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.impl.rewriting.engine import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, rules_in
 from soundline.impl.rules.procedural import PROCEDURES
 from soundline.impl.rules.tensors import elementwise_movement
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.procedures import Procedure
-from soundline.spec.uop import Op, UOp
+from soundline.spec.uop import Op, UOp, over
 
 T = TypeVar("T")
 
@@ -75,11 +75,7 @@ def simplified(
 
 def _with_known_gates(root: UOp) -> UOp:
     """The same loads under simpler gates."""
-    new: dict[UOp, UOp] = {}
-    for node in under(root):
-        made = over(node, new)
-        new[node] = _ungated(made)
-    return new[root]
+    return rebuilt(root, lambda node, src: _ungated(over(node, src)))
 
 
 def _ungated(node: UOp) -> UOp:

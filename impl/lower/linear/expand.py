@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.linear.loop_nests import rowwise
 from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, reshape
@@ -53,25 +53,22 @@ class _Lanes:
         outer = [r for r in self.ranges if is_lane(r)]
         inner = [n for n in under(self.body) if is_lane(n) and n not in outer]
         self.lanes = [*outer, *inner]
-        self.new: dict[UOp, UOp] = {}
 
     def effect(self) -> UOp:
         """The nest without its parallel ranges."""
         if not self.lanes:
             return self.nest
-        for node in under(self.body):
-            self.new[node] = self.expanded(node)
-        effect = self.new[self.body]
+        effect = rebuilt(self.body, self.expanded)
         for r in reversed(self.ranges):
             if not is_lane(r):
                 effect = Op.End(effect, r)
         return effect
 
-    def expanded(self, node: UOp) -> UOp:
+    def expanded(self, node: UOp, sources: tuple[UOp, ...]) -> UOp:
         """The lanes of a node."""
         if is_lane(node):
             return self.numbers(node)
-        src = [self.new[s] for s in node.src]
+        src = list(sources)
         if node.op is Op.Reduce:
             return self.reduced(node, src[0])
         if node.op is Op.Index:

@@ -22,12 +22,11 @@ from dataclasses import replace
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import nest_of
-from soundline.impl.lower.graphs.rebuilding import over
 from soundline.impl.lower.graphs.scalars import FUSED, filled, identity_of
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.reductions.gated_sums import Gated, gated, is_neutral
 from soundline.impl.lower.reductions.scatters import parts
-from soundline.spec.uop import Op, UOp, buffer, reshape, substitute, toposort
+from soundline.spec.uop import Op, UOp, buffer, over, reshape, substitute, toposort
 
 __all__ = [
     "instructions",
@@ -192,7 +191,7 @@ class _Linearizer:
 
     def append(self, node: UOp) -> None:
         """Place a node whose sources are placed."""
-        made = over(node, self.placed)
+        made = over(node, tuple([self.placed[s] for s in node.src]))
         self.placed[node] = made
         if made.op not in _OPERANDS and not is_global(made):
             self.sequence.append(made)

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from soundline.impl.lower.graphs.loops import closed
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.linear.linearize import is_global, nest_of
-from soundline.spec.uop import Op, UOp, substitute
+from soundline.spec.uop import Op, UOp, over, substitute
 
 
 def opened(nest: UOp) -> tuple[list[UOp], list[UOp]]:
@@ -24,11 +24,7 @@ def opened(nest: UOp) -> tuple[list[UOp], list[UOp]]:
     ranges, body = nest_of(nest)
     if body.op is not Op.Group or not _is_ordered(body):
         return [], [nest]
-    new: dict[UOp, UOp] = {}
-    for node in under(body):
-        made = over(node, new)
-        new[node] = made.src[0] if _orders(made) else made
-    return ranges, [new[part] for part in body.src]
+    return ranges, list(rebuilt(body, lambda node, src: src[0] if _orders(over(node, src)) else None).src)
 
 
 def _is_ordered(body: UOp) -> bool:

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.lower.graphs.rebuilding import over
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.spec.dtypes import uint8
-from soundline.spec.uop import Op, SliceArg, UOp, buffer, toposort
+from soundline.spec.uop import Op, SliceArg, UOp, buffer, substitute, toposort
 
 _ALIGNMENT = 64
 
@@ -83,15 +82,4 @@ def plan(kernels: UOp, first_temporary: int) -> UOp:
         )
         for p in layout
     }
-    return substituted(kernels, views)
-
-
-def substituted(kernels: UOp, replacements: dict[UOp, UOp]) -> UOp:
-    """The program with storage replaced."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(kernels):
-        if node in replacements:
-            new[node] = replacements[node]
-        else:
-            new[node] = over(node, new)
-    return new[kernels]
+    return substitute(kernels, views)

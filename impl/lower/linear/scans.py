@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, in_lanes, stride
-from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.scalars import zero
 from soundline.impl.lower.graphs.simplify import Applied, simplified
 from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to, isolated
@@ -27,7 +27,7 @@ from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.rules.tensors import scans
 from soundline.spec.ops.node import RangeArg
-from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
+from soundline.spec.uop import AxisType, Op, UOp, loop, over, substitute
 
 ROWS = 4
 """So many rows are scanned side by side: a step waits for the one before, and other rows fill the wait."""
@@ -125,15 +125,15 @@ def _behind_gate(reduction: UOp) -> UOp:
     read.
     """
     gate, chosen, other = reduction.src[0].src
-    new: dict[UOp, UOp] = {}
-    for node in under(chosen):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        if made.op is Op.Load and reduction.src[1] in arithmetic.ranges_of(made):
-            place, *behind = made.src
-            nothing, own = behind or (zero(made.dtype), None)
-            made = Op.Load(place, nothing, arithmetic.both(gate, own))
-        new[node] = made
-    return Op.Reduce(Op.Where(gate, new[chosen], other), *reduction.src[1:], arg=reduction.arg)
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node.op is not Op.Load or reduction.src[1] not in arithmetic.ranges_of(over(node, src)):
+            return None
+        place, *behind = src
+        nothing, own = behind or (zero(node.dtype), None)
+        return Op.Load(place, nothing, arithmetic.both(gate, own))
+
+    return Op.Reduce(Op.Where(gate, rebuilt(chosen, change), other), *reduction.src[1:], arg=reduction.arg)
 
 
 def _anew(reduction: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:

@@ -11,20 +11,19 @@ element.
 
 from __future__ import annotations
 
+from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.impl.lower.schedule.vectors import lane_size
 from soundline.spec.dtypes import bool_, int32, int64
-from soundline.spec.uop import Op, ReduceArg, UOp, const, toposort
+from soundline.spec.uop import Op, ReduceArg, UOp, const, over
 
 _WHOLE = {4: int32, 8: int64}
 
 
 def with_whole_numbers(nest: UOp) -> UOp:
     """The nest with its reductions of bools that were compared as reductions of 1 and 0."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(nest):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
-        new[node] = _counted(made) if made.op is Op.Reduce and made.dtype is bool_ else made
-    return new[nest]
+    return rebuilt(
+        nest, lambda n, src: _counted(over(n, src)) if n.op is Op.Reduce and n.dtype is bool_ else None
+    )
 
 
 def _counted(reduction: UOp) -> UOp:

@@ -17,13 +17,13 @@ from collections.abc import Collection, Iterator
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import loaded_places, stride
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.schedule.applying import Scheduling
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.lower.schedule.vectors import VECTOR_DTYPES, computes, lane_size, order_is_free
 from soundline.spec.dtypes import index
-from soundline.spec.uop import AxisType, Op, UOp, loop
+from soundline.spec.uop import AxisType, Op, UOp, loop, over
 
 VECTORS = 4
 """So many vectors at a time are computed where little is computed of each."""
@@ -36,16 +36,16 @@ MANY = 40
 
 def flattened_reductions(nest: UOp, licences: Collection[str]) -> UOp:
     """The nest with a reduction of reductions by the same op as one, as memory goes, where the order is free."""
-    new: dict[UOp, UOp] = {}
-    for node in under(nest):
-        made = over(node, new)
-        if made.op is Op.Reduce and order_is_free(made, licences):
-            inner, *outer = made.src
-            if inner.op is Op.Reduce and inner.arg == made.arg and not inner.arg.axes:
-                made = UOp(Op.Reduce, (inner.src[0], *outer, *inner.src[1:]), made.arg)
-            made = UOp(Op.Reduce, (made.src[0], *_by_stride(made)), made.arg)
-        new[node] = made
-    return new[nest]
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node.op is not Op.Reduce or not order_is_free(made := over(node, src), licences):
+            return None
+        inner, *outer = src
+        if inner.op is Op.Reduce and inner.arg == made.arg and not inner.arg.axes:
+            made = UOp(Op.Reduce, (inner.src[0], *outer, *inner.src[1:]), made.arg)
+        return UOp(Op.Reduce, (made.src[0], *_by_stride(made)), made.arg)
+
+    return rebuilt(nest, change)
 
 
 def _by_stride(reduction: UOp) -> list[UOp]:
@@ -97,15 +97,16 @@ def _joins(nest: UOp, p: UOp, q: UOp) -> bool:
 
 def _as_one(nest: UOp, p: UOp, q: UOp, whole: UOp) -> UOp:
     """A nest in which one loop stands for two."""
-    new: dict[UOp, UOp] = {p: arithmetic.number(0), q: whole}
-    for node in under(nest):
-        if node in new:
-            continue
-        src = node.src
-        if node.op is Op.Reduce and q in src[1:]:
-            src = (src[0], *(r for r in src[1:] if r is not p))
-        new[node] = UOp(node.op, tuple(new[s] for s in src), node.arg, node.tag) if src else node
-    return new[nest]
+    none = arithmetic.number(0)
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node is p or node is q:
+            return none if node is p else whole
+        if node.op is Op.Reduce and q in node.src[1:]:
+            return UOp(Op.Reduce, (src[0], *(r for r in src[1:] if r is not none)), node.arg, node.tag)
+        return None
+
+    return rebuilt(nest, change)
 
 
 # Lanes ------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.lower.linear.loop_nests import opened
-from soundline.spec.uop import AxisType, Op, UOp
+from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 WORTH = 1 << 22
 """So many simple operations are worth a core that must be woken: some fifty microseconds."""
@@ -43,13 +43,7 @@ def work(nest: UOp) -> int:
 
 def _size(body: UOp) -> int:
     """The nodes of an expression outside of the reductions in it."""
-    seen, stack = {body}, [body]
-    while stack:
-        node = stack.pop()
-        new = () if node.op is Op.Reduce and node is not body else node.src
-        stack.extend(s for s in new if s not in seen)
-        seen.update(new)
-    return len(seen)
+    return len(list(toposort(body, below=lambda n: () if n.op is Op.Reduce and n is not body else n.src)))
 
 
 def dealt_out(nest: UOp) -> UOp | None:

@@ -18,6 +18,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary, WeakSet
 
+from soundline.spec.ops.node import rebuilt_nodes
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import Op, UOp, toposort
 
 _MADE_BY: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
@@ -59,20 +61,14 @@ def without_marks(node: UOp) -> UOp:
 
 def tracked(root: UOp) -> bool:
     """Whether a value depends on a leaf in a way that a derivative may follow."""
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if node in _TRACKED:
-            stack.pop()
-            continue
-        before = () if node.op is Op.Detach else node.src
-        waiting = [s for s in before if s not in _TRACKED]
-        if waiting:
-            stack.extend(waiting)
-            continue
-        stack.pop()
-        _TRACKED[node] = is_leaf(node) or node in _MADE_BY or any(_TRACKED[s] for s in before)
-    return _TRACKED[root]
+
+    def before(node: UOp) -> tuple[UOp, ...]:
+        return () if node.op is Op.Detach else node.src
+
+    def law(node: UOp) -> bool:
+        return is_leaf(node) or node in _MADE_BY or any(_TRACKED[s] for s in before(node))
+
+    return filled(_TRACKED, root, before, law)
 
 
 def kept(value: UOp, graph: UOp) -> UOp:
@@ -100,26 +96,18 @@ def beginnings(graph: UOp) -> set[UOp]:
 
 def whole(roots: Sequence[UOp]) -> tuple[list[UOp], dict[UOp, UOp]]:
     """Graphs with every stored value replaced by the graph that made it; and the stored values by those graphs."""
-    new: dict[UOp, UOp] = {}
     stored: dict[UOp, UOp] = {}
-    stack = list(reversed(roots))
-    while stack:
-        node = stack[-1]
-        below = (_MADE_BY[node],) if node in _MADE_BY else node.src
-        waiting = [s for s in below if s not in new]
-        if node not in new and waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        if node in new:
-            continue
-        if node in _MADE_BY:
-            new[node] = new[below[0]]
-            stored[new[node]] = node
-        elif any(new[s] is not s for s in below):
-            new[node] = UOp(node.op, tuple(new[s] for s in below), node.arg, node.tag)
-        else:
-            new[node] = node
+
+    def below(node: UOp) -> tuple[UOp, ...]:
+        return (_MADE_BY[node],) if node in _MADE_BY else node.src
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node not in _MADE_BY:
+            return None
+        stored[src[0]] = node
+        return src[0]
+
+    new = rebuilt_nodes(toposort(*roots, below=below), change, below)
     return [new[r] for r in roots], stored
 
 

@@ -13,12 +13,11 @@ where the last one stopped; the totals go to ``benchmarks/results/attack.json``.
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,20 +28,18 @@ from soundline.spec.dtypes import DType
 from soundline.spec.errors import RuleError
 from soundline.spec.rules.language import Rule
 from soundline.verify.judging.judge import prove_layer
-from soundline.verify.verdicts.cache import default_folder
 from soundline.verify.verdicts.layers import layers_of
 from soundline.verify.verdicts.sameness import digest, fingerprint
 from soundline.verify.verdicts.verdict import LayerResult
 from trials.attack.inputs import difference
 from trials.attack.random_rules import random_rule
-from trials.ledger import Entry, Ledger, meaning
-from trials.numbered import trial
+from trials.harness import FOUND, RESULTS, command, ledger_of, parser, write
+from trials.ledger import Entry, Ledger, entries, meaning
+from trials.numbered import Numbered
 
-RESULT = Path(__file__).resolve().parents[3] / "benchmarks/results/attack.json"
-FOUND, INTERRUPTED = 1, 130
+RESULT = RESULTS / "attack.json"
 PATIENCE = 10.0
 """Seconds of processor time after which a rule is given up."""
-BATCH = 20
 NO_RULE, LATE, WRONGLY_PROVED = "no rule", "late", "wrongly proved"
 MISSED = "unknown, though wrong"
 
@@ -120,61 +117,54 @@ def campaign(ledger: Ledger, minutes: float, console: Console, most: int | None 
             console.print(f"WRONGLY PROVED, rule {number}: {entry.reason}", markup=False)
         return entry
 
-    return trial(
-        ledger,
-        version(),
-        judged,
-        lambda entry: entry.outcome == WRONGLY_PROVED,
-        minutes=minutes,
-        most=most,
-        batch=BATCH,
-        told=lambda count, wrong: f"{count:,} rules in this run, {wrong} wrongly proved",
-        console=console,
+    numbered = Numbered(
+        ledger, version(), judged, lambda e: e.outcome == WRONGLY_PROVED, "rules", "wrongly proved"
     )
+    return numbered.trial(minutes, console, most)
 
 
 def totals(ledger: Ledger) -> dict[str, Any]:
     """What was found of all rules so far."""
-    entries = list(ledger.entries(version()))
-    outcomes = Counter(e.outcome for e in entries)
+    found = list(entries(ledger, version()))
+    outcomes = Counter(e.outcome for e in found)
     return {
         "schema": 1,
-        "rules": {"total": len(entries) - outcomes[NO_RULE], **{k: outcomes[k] for k in sorted(outcomes)}},
-        "processor_seconds": round(sum(e.milliseconds for e in entries) / 1000),
+        "rules": {"total": len(found) - outcomes[NO_RULE], **{k: outcomes[k] for k in sorted(outcomes)}},
+        "processor_seconds": round(sum(e.milliseconds for e in found) / 1000),
         "wrongly_proved": [
-            {"number": e.seed, "shown": e.reason} for e in entries if e.outcome == WRONGLY_PROVED
+            {"number": e.seed, "shown": e.reason} for e in found if e.outcome == WRONGLY_PROVED
         ],
-        "missed": [{"number": e.seed, "shown": e.reason} for e in entries if e.outcome == MISSED],
-        "late": [e.seed for e in entries if e.outcome == LATE],
+        "missed": [{"number": e.seed, "shown": e.reason} for e in found if e.outcome == MISSED],
+        "late": [e.seed for e in found if e.outcome == LATE],
         "repeat": "python -m trials.attack",
     }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign as the command line says; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m trials.attack",
-        description="Draw random rules, and look for inputs against those that the prover calls proved.",
-        epilog="exit codes: 0 no rule is wrongly proved, 1 some rule is, 130 interrupted",
+    options = parser(
+        "trials.attack",
+        "Draw random rules, and look for inputs against those that the prover calls proved.",
+        "exit codes: 0 no rule is wrongly proved, 1 some rule is, 2 wrong use, 130 interrupted",
+        minutes=10,
+        output=str(RESULT),
     )
-    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="how long (10)")
-    parser.add_argument("--number", type=int, metavar="K", help="this rule alone; nothing is kept")
-    parser.add_argument("--output", type=Path, default=RESULT, metavar="FILE", help="where the totals go")
-    options = parser.parse_args(arguments)
+    options.add_argument("--number", type=int, metavar="K", help="this rule alone; nothing is kept")
+    return command("attack", lambda: _run(options.parse_args(arguments)))
+
+
+def _run(options: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=True)
     if options.number is not None:
         return _one(options.number, console)
-    ledger = Ledger(default_folder() / "attack.sqlite")
-    interrupted = False
-    try:
-        campaign(ledger, options.minutes, console)
-    except KeyboardInterrupt:
-        interrupted = True
-    found = totals(ledger)
-    ledger.close()
-    options.output.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    console.print("attack: " + ", ".join(f"{name} {count}" for name, count in found["rules"].items()))
-    return INTERRUPTED if interrupted else FOUND if found["wrongly_proved"] else 0
+    with closing(ledger_of(fresh=options.fresh)) as ledger:
+        try:
+            campaign(ledger, options.minutes, console)
+        finally:  # of an interrupted run as well
+            found = totals(ledger)
+            write(options.output or RESULT, **found)
+            console.print("attack: " + ", ".join(f"{name} {n}" for name, n in found["rules"].items()))
+    return FOUND if found["wrongly_proved"] else 0
 
 
 def _one(number: int, console: Console) -> int:

@@ -2,28 +2,21 @@
 The other side
 ==============
 
-A process that evaluates StableHLO modules with the reference interpreter inside `jaxlib`, and Threefry with JAX. It is
-a process of its own because the interpreter ends it where an op is missing. Each line of the input is a question, each
-line of the output the answer; nothing else is written there.
+Evaluates StableHLO modules with the reference interpreter inside `jaxlib`, and Threefry with JAX; in a child, because
+the interpreter ends its process where an op is missing.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def main() -> int:
-    """Answer until the input ends."""
-    for line in sys.stdin:
-        question = json.loads(line)
-        answer = _threefry(question) if question["ask"] == "threefry" else _evaluated(question)
-        print(json.dumps(answer), flush=True)
-    return 0
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """What JAX says of a question."""
+    return _threefry(question) if question["ask"] == "threefry" else _evaluated(question)
 
 
 def _array(given: dict[str, Any]) -> npt.NDArray[Any]:
@@ -60,7 +53,3 @@ def _threefry(question: dict[str, Any]) -> dict[str, Any]:
         words = threefry_2x32(np.array(key, np.uint32), np.array(counter, np.uint32))
         found.append([int(w) for w in np.asarray(words)])
     return {"words": found}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

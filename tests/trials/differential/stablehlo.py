@@ -11,12 +11,11 @@ process is counted and shown. It succeeds if nothing differs and everything was 
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from rich.console import Console
@@ -27,52 +26,35 @@ from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.table import Op
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.values.elementwise import scalar
+from trials.child import Child, Ended
+from trials.differential import hlo_worker
 from trials.differential.hlo_programs import KINDS, Drawn, drawn
 from trials.differential.hlo_text import carrier, module
 
+SECONDS = 60.0
+"""What one answer may take."""
 SEED, COUNT, WORDS = 20, 2400, 200
 """What `make verify-deep` draws: the seed, the number of programs, and of Threefry blocks."""
 
 
 class Oracle:
-    """The process that answers; it is started again where it ended."""
+    """The child that answers."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen[str] | None = None
+        # What JAX reserves is no measure of what it uses.
+        self.child = Child(hlo_worker.answer, memory=None)
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer; None where the process ended instead."""
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "trials.differential.hlo_worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        """The answer; None where the child ended instead."""
         try:
-            self.process.stdin.write(json.dumps(question) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            self.close()
+            found: dict[str, Any] = self.child.ask(question, SECONDS)
+        except Ended:
             return None
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return found
 
     def close(self) -> None:
-        """End the process."""
-        if self.process is not None:
-            assert self.process.stdin is not None
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        """End the child."""
+        self.child.close()
 
 
 def question(program: Drawn) -> dict[str, Any]:
@@ -148,10 +130,10 @@ def _words(value: int) -> list[int]:
 
 def compare(console: Console, seed: int, count: int, words: int) -> int:
     """Run the comparison; the exit code."""
-    oracle = Oracle()
     agreed: Counter[str] = Counter()
     differing: list[str] = []
     unanswered: list[str] = []
+    oracle = Oracle()
     try:
         for number in range(count):
             program = drawn(seed, number)
@@ -195,12 +177,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--words", type=int, default=WORDS, help=f"how many Threefry blocks ({WORDS})")
     options = parser.parse_args(given)
     console = Console()
-    try:
-        import jaxlib  # noqa: F401  # the worker needs it
-    except ImportError:
-        console.print(
-            "StableHLO: not compared, jaxlib is not installed; pip install 'soundline[conformance]'"
-        )
+    if find_spec("jaxlib") is None:  # the child needs it, and forks before anything of it is loaded
+        text = "StableHLO: not compared, jaxlib is not installed; pip install 'soundline[conformance]'"
+        console.print(text, markup=False)
         return 2
     return compare(console, options.seed, options.count, options.words)
 

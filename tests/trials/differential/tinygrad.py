@@ -213,7 +213,8 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         import tinygrad
     except ImportError:
-        console.print("tinygrad: not compared, it is not installed; pip install 'soundline[conformance]'")
+        text = "tinygrad: not compared, it is not installed; pip install 'soundline[conformance]'"
+        console.print(text, markup=False)
         return 2
     tally = compare(console, tinygrad.Tensor, list(drawn(options.seed, options.only)), options.show)
     if options.record is not None:

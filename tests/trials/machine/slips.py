@@ -16,19 +16,19 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
-from time import monotonic
 from typing import Any
 
 from rich.console import Console
 
 from soundline.verify.verdicts.sameness import digest
-from trials.ledger import Ledger, version
+from trials.harness import ROOT, Bar, Campaign, run, write
+from trials.ledger import Ledger, entries, version
 from trials.machine.mutants import EQUIVALENT, MUTATED, SLIPS, UNIT_TESTS
+from trials.machine.report import SCHEMA
 from trials.machine.trial import Exhibit, exhibits
 from trials.mutation.copy import Copy
 from trials.mutation.operators import changed_lines, mutants_of, mutated
 
-ROOT = Path(__file__).resolve().parents[3]
 EXHIBITS = 1600
 """How many programs a changed machine is asked about."""
 SECONDS, TEST_SECONDS = 120.0, 60.0
@@ -105,31 +105,54 @@ def tried(case: Case, copy: Copy, programs: list[Exhibit], root: Path = ROOT) ->
     return Fate("excused", why) if why else Fate("survived")
 
 
+class Slips(Campaign[Case, Fate]):
+    """The slips that were thought of, then those of the operators, shown to some programs."""
+
+    def __init__(self, ledger: Ledger, programs: list[Exhibit], stack: ExitStack) -> None:
+        self.ledger, self.programs, self.stack = ledger, programs, stack
+        self.copy: Copy | None = None
+        self.found: list[tuple[Case, Fate]] = []
+
+    def cases(self) -> Iterator[Case]:
+        """Every slip."""
+        return chain(by_hand(), by_operators())
+
+    def known(self, case: Case) -> Fate | None:
+        """What became of it before the same machine."""
+        fate = self.ledger.get("slips", case.identity)
+        return None if fate is None else Fate(*fate)
+
+    def judged(self, case: Case, worker: Any) -> Fate:
+        """Try it; the program that noticed it is shown first to the next."""
+        self.copy = self.copy or self.stack.enter_context(Copy(ROOT))
+        fate = tried(case, self.copy, self.programs)
+        self.ledger.put("slips", case.identity, [fate.status, fate.how])
+        _lead(self.programs, fate)
+        return fate
+
+    def heard(self, case: Case, found: Fate | None) -> None:
+        """Count it."""
+        self.found += [] if found is None else [(case, found)]
+
+    def goes_on(self, case: Case) -> bool:
+        """Those of the operators are many."""
+        return case.by_hand
+
+    def progress(self) -> str:
+        """How many."""
+        return f"{len(self.found)} slips tried, {sum(f.status == 'survived' for _, f in self.found)} survived"
+
+
 def slips(ledger: Ledger, minutes: float, console: Console, output: Path) -> int:
     """Try slips until the time is up, those that were thought of first; the exit code."""
-    programs = exhibits(ledger.entries(version()), EXHIBITS)
+    programs = exhibits(entries(ledger, version()), EXHIBITS)
     if len(programs) < NEEDED:
         console.print(f"only {len(programs)} programs to show: run the campaign first")
         return 0
-    deadline = monotonic() + 60 * minutes
-    found: list[tuple[Case, Fate]] = []
-    with ExitStack() as stack:
-        copy: Copy | None = None
-        for case in chain(by_hand(), by_operators()):
-            known = ledger.note(case.identity)
-            if isinstance(known, list):
-                found.append((case, Fate(*known)))
-                continue
-            if monotonic() > deadline:
-                if case.by_hand:
-                    continue  # a later one may be known
-                break
-            copy = copy or stack.enter_context(Copy(ROOT))
-            fate = tried(case, copy, programs)
-            ledger.put_note(case.identity, [fate.status, fate.how])
-            found.append((case, fate))
-            _lead(programs, fate)
-    return _told(found, console, output)
+    with ExitStack() as stack, Bar(console, minutes) as bar:
+        campaign = Slips(ledger, programs, stack)
+        run(campaign, minutes, bar)
+    return _told(campaign.found, console, output)
 
 
 def _lead(programs: list[Exhibit], fate: Fate) -> None:
@@ -160,8 +183,6 @@ def summary(found: list[tuple[Case, Fate]]) -> dict[str, Any]:
 
 
 def _told(found: list[tuple[Case, Fate]], console: Console, output: Path) -> int:
-    from trials.machine.campaign import write
-
     rows = summary(found)
     for name, row in rows.items():
         console.print(
@@ -171,6 +192,6 @@ def _told(found: list[tuple[Case, Fate]], console: Console, output: Path) -> int
     for what in survivors:
         console.print(f"survived: {what}", markup=False, soft_wrap=True)
     excused = [f"{case.what}: {fate.how}" for case, fate in found if fate.status == "excused"]
-    write(output, slips=rows, slips_that_survived=survivors, slips_judged_equivalent=excused)
+    write(output, schema=SCHEMA, slips=rows, slips_that_survived=survivors, slips_judged_equivalent=excused)
     score = rows["total"]["score"]
     return 0 if score is None or score >= THRESHOLD else 1

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Thread
 from typing import Any, Protocol
 
 from soundline.spec.errors import UsageError
+from trials.harness import Bar, Campaign, run
+from trials.ledger import Ledger
 from trials.mutation.copy import Copy
-from trials.mutation.ledger import Ledger, Outcome
+from trials.mutation.outcomes import Outcome
 from trials.mutation.suites import Baselines, Broken, ModuleSuite, RuleSuite, Suite
 from trials.mutation.targets import Target, chosen
 
@@ -76,33 +78,35 @@ class Listener(Protocol):
         """Nothing of this target can be measured."""
 
 
-class Campaign:
+Turn = tuple[Suite, Any]
+"""A suite and one of its mutants."""
+
+
+class MutantCampaign(Campaign[Turn, Outcome | Broken]):
     """One run over all suites."""
 
     def __init__(self, plan: Plan, ledger: Ledger, listener: Listener) -> None:
         self.plan = plan
         self.ledger = ledger
         self.listener = listener
-        self.lock = Lock()
-        self.errors: list[BaseException] = []
-        self.stopped = False
+        self.suites: list[Suite] = []
+        self.copies: list[Copy] = []
+        self.tallies: dict[str, Tally] = {}
 
-    def run(self) -> list[Tally]:
+    def run(self, bar: Bar) -> list[Tally]:
         """Try mutants until the time is up; the tallies of all targets."""
-        self.deadline = time.monotonic() + 60 * self.plan.minutes
-        self.listener.says("copying the project")
-        copies = [Copy(self.plan.root)]
-        try:
+        began = time.monotonic()
+        with ExitStack() as stack:
+            self.listener.says("copying the project")
+            self.copies = [stack.enter_context(Copy(self.plan.root))]
             self.listener.says("looking for mutants")
-            suites = self._suites(copies[0])
-            self.tallies = {s.path: Tally(s.path, s.possible) for s in suites}
+            self.suites = self._suites(self.copies[0])
+            self.tallies = {s.path: Tally(s.path, s.possible) for s in self.suites}
             self.listener.begins(list(self.tallies.values()))
-            copies += [Copy(copies[0].tree) for _ in range(self.plan.workers - 1)]
-            self._work(suites, copies)
-        finally:
-            self.stopped = True
-            for copy in copies:
-                copy.__exit__(None, None, None)
+            others = range(self.plan.workers - 1)
+            self.copies += [stack.enter_context(Copy(self.copies[0].tree)) for _ in others]
+            left = self.plan.minutes - (time.monotonic() - began) / 60
+            run(self, left, bar, workers=list(enumerate(self.copies)))
         return list(self.tallies.values())
 
     def _suites(self, copy: Copy) -> list[Suite]:
@@ -124,28 +128,10 @@ class Campaign:
                 suites.append(RuleSuite(file, found))
         return suites
 
-    def _work(self, suites: list[Suite], copies: list[Copy]) -> None:
-        turns = self._turns(suites)
-        threads = [Thread(target=self._worker, args=(n, c, turns)) for n, c in enumerate(copies)]
-        try:
-            for thread in threads:
-                thread.start()
-            while not self.errors and (alive := [t for t in threads if t.is_alive()]):
-                alive[0].join(0.2)  # in small steps, so that an interruption is heard
-        finally:
-            self.stopped = True
-            for copy in copies:
-                copy.stop()  # what is being tried is given up, so that its worker ends
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-        if self.errors:
-            raise self.errors[0]
-
-    def _turns(self, suites: list[Suite]) -> Iterator[tuple[Suite, Any]]:
+    def cases(self) -> Iterator[Turn]:
         """One mutant of each suite in turn, until all are through or the sample is full."""
-        orders = {s.path: s.order(self.plan.seed) for s in suites}
-        waiting = list(suites)
+        orders = {s.path: s.order(self.plan.seed) for s in self.suites}
+        waiting = list(self.suites)
         while waiting:
             for suite in list(waiting):
                 tally = self.tallies[suite.path]
@@ -157,42 +143,41 @@ class Campaign:
                     tally.begun += 1
                     yield suite, mutant
 
-    def _worker(self, number: int, copy: Copy, turns: Iterator[tuple[Suite, Any]]) -> None:
-        try:
-            while time.monotonic() < self.deadline and not self.stopped:
-                with self.lock:
-                    turn = next(turns, None)
-                if turn is None:
-                    return
-                self._try(number, copy, *turn)
-        except BaseException as error:
-            if not self.stopped:
-                self.errors.append(error)
-                self.stopped = True
+    def known(self, case: Turn) -> Outcome | None:
+        """What the ledger holds, if what it rests on is unchanged."""
+        suite, mutant = case
+        return suite.known(mutant, self.ledger)
 
-    def _try(self, number: int, copy: Copy, suite: Suite, mutant: Any) -> None:
-        tally = self.tallies[suite.path]
-        outcome = suite.known(mutant, self.ledger)
-        if outcome is None:
-            self.listener.works_on(number, suite.path)
-            try:
-                outcome = suite.tried(mutant, copy, self.ledger)
-            except Broken as broken:
-                with self.lock:
-                    if not tally.broken:
-                        tally.broken = str(broken)
-                        self.listener.broke(tally)
-                return
-        with self.lock:
-            if outcome is None:
-                tally.begun -= 1
-            else:
-                tally.outcomes.append(outcome)
-                self.listener.ended(tally, outcome)
+    def judged(self, case: Turn, worker: tuple[int, Copy]) -> Outcome | Broken | None:
+        """The outcome of trying a mutant in the copy of a worker."""
+        suite, mutant = case
+        number, copy = worker
+        self.listener.works_on(number, suite.path)
+        try:
+            return suite.tried(mutant, copy, self.ledger)
+        except Broken as broken:
+            return broken
+
+    def heard(self, case: Turn, found: Outcome | Broken | None) -> None:
+        """Count it."""
+        tally = self.tallies[case[0].path]
+        if found is None:
+            tally.begun -= 1
+        elif isinstance(found, Outcome):
+            tally.outcomes.append(found)
+            self.listener.ended(tally, found)
+        elif not tally.broken:
+            tally.broken = str(found)
+            self.listener.broke(tally)
+
+    def stop(self) -> None:
+        """Give up what is being tried, so that the workers end."""
+        for copy in self.copies:
+            copy.stop()
 
 
 def _rule_files(root: Path, folder: str | None) -> list[str]:
     if folder is None:
         return []
-    files = sorted((root / folder).glob("*.py"))
+    files = sorted((root / folder).rglob("*.py"))
     return [str(f.relative_to(root)) for f in files if f.name != "__init__.py"]

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from soundline.spec.errors import UsageError
+from trials.harness import search_path
 from trials.mutation import server as mutation_server
 
 AGAIN = 3
@@ -74,7 +75,7 @@ class Copy:
 
     def _start(self) -> subprocess.Popen[str]:
         environment = os.environ | {
-            "PYTHONPATH": str(self.tree / "src"),
+            "PYTHONPATH": search_path(self.tree),
             "PYTHONHASHSEED": "0",
             "SOUNDLINE_CACHE_DIR": str(self.folder / "cache"),
             "CI": "true",  # Hypothesis then draws the same examples every time and keeps no database

@@ -101,9 +101,15 @@ JUDGED: tuple[Judged, ...] = (
         "decides where a place is remembered, not which place it is",
     ),
     Judged(
+        "spec/ops/walks.py",
+        "if inside:",
+        "if True:",
+        "a thing with nothing below it comes next either way",
+    ),
+    Judged(
         "spec/ops/node.py",
-        "new[node] = node if src == node.src else",
-        "new[node] = node if src is node.src else",
+        "return node if src == node.src else UOp(node.op, src, node.arg, node.tag)",
+        "return node if src is node.src else UOp(node.op, src, node.arg, node.tag)",
         "an equal tuple is the same node",
     ),
     Judged(

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from trials.mutation.campaign import Tally
 from trials.mutation.judged import judgement
-from trials.mutation.ledger import Outcome
+from trials.mutation.outcomes import Outcome
 
 SCHEMA = 1
 FEW = 20

@@ -13,28 +13,25 @@ was ended goes on; mutants that take long come last; the result is written to ``
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import pkgutil
-import select
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from soundline.verify.verdicts.cache import default_folder
+from trials.child import Child, Ended
+from trials.harness import FOUND, ROOT, Bar, Campaign, command, ledger_of, parser, run, write
+from trials.ledger import Ledger
 from trials.mutation import rules
-from trials.mutation.ledger import Ledger, Outcome, Status
+from trials.mutation.outcomes import Outcome, Status, keep, kept
 from trials.mutation.rules import WRONGLY_PROVED, RuleMutant
 
-ROOT = Path(__file__).resolve().parents[3]
+LEDGER = "mutants of rules"
 RESULT = "benchmarks/results/rule_mutation.json"
 PACKAGE = "soundline.impl.rules"
 THRESHOLD = 0.99
@@ -43,9 +40,6 @@ PATIENCE = 60.0
 """Seconds of processor time after which a mutant is given up."""
 HASTE = 5.0
 """Seconds after which it is put off until all others have been asked about."""
-WAITING = 20
-"""How many times longer the clock may take, on a busy machine."""
-FOUND, INTERRUPTED = 1, 130
 NO_VERDICT = "unknown: no verdict in time"
 ENDED = "unknown: the prover's process died"
 SCHEMA = 1
@@ -66,77 +60,24 @@ def _mutants(module: str, rule: str) -> list[RuleMutant]:
     return rules.rule_mutants(stated)
 
 
-# one after another ------------------------------------------------------------------------------------------------
+# one of them ------------------------------------------------------------------------------------------------------
 
 
-def judgements(
-    described: Sequence[dict[str, Any]], patience: float = PATIENCE
-) -> Iterator[tuple[int, Outcome]]:
-    """What becomes of each mutant, by its place in the sequence."""
-    begin = 0
-    while begin < len(described):
-        child, reading = _child(described, begin, patience)
-        try:
-            for place in range(begin, len(described)):
-                began = time.monotonic()
-                line = _line(reading, WAITING * patience)
-                begin = place + 1
-                verdict = json.loads(line) if line else {"verdict": _ended(child)}
-                yield place, _outcome(described[place], verdict, time.monotonic() - began)
-                if line is None:
-                    break
-        finally:
-            os.close(reading)
-            with suppress(ProcessLookupError, ChildProcessError):
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-
-
-def _child(described: Sequence[dict[str, Any]], begin: int, patience: float) -> tuple[int, int]:
-    """A process that writes a line of JSON for each mutant from here on, and the pipe to read them from."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(writing)
-        return child, reading
+def judgement(mutant: dict[str, Any], child: Child, patience: float = PATIENCE) -> Outcome:
+    """What becomes of a mutant, asked in a child."""
+    began = time.monotonic()
     try:
-        os.close(reading)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process
-        for mutant in described[begin:]:
-            signal.setitimer(signal.ITIMER_PROF, patience)
-            found = _judged(mutant)
-            os.write(writing, json.dumps(found).encode() + b"\n")
-    finally:
-        os._exit(0)
+        verdict = child.ask(mutant, patience)
+    except Ended as ended:
+        verdict = {"verdict": NO_VERDICT if ended.late else ENDED}
+    return _outcome(mutant, verdict, time.monotonic() - began)
 
 
-def _judged(mutant: dict[str, Any]) -> dict[str, str]:
+def judged(mutant: dict[str, Any]) -> dict[str, str]:
     try:
         return rules.judged(_mutants(mutant["module"], mutant["rule"])[mutant["number"]])
     except Exception as error:  # a mistake of ours decides nothing
         return {"verdict": f"unknown: the prover failed: {type(error).__name__}: {error}"[:300]}
-
-
-def _line(reading: int, patience: float) -> bytes | None:
-    """The next line, or None where none comes in time or the writer is gone."""
-    line, until = b"", time.monotonic() + patience
-    while not line.endswith(b"\n"):
-        ready, _, _ = select.select([reading], [], [], max(0.0, until - time.monotonic()))
-        data = os.read(reading, 1) if ready else b""
-        if not data:
-            return None
-        line += data
-    return line
-
-
-def _ended(child: int) -> str:
-    """The verdict on a mutant whose process says nothing more."""
-    with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)  # if its clock ran out; one that is dead stays as it died
-    _, status = os.waitpid(child, 0)
-    late = os.waitstatus_to_exitcode(status) in (-signal.SIGPROF, -signal.SIGKILL)
-    return NO_VERDICT if late else ENDED
 
 
 def _outcome(mutant: dict[str, Any], found: dict[str, str], seconds: float) -> Outcome:
@@ -154,52 +95,70 @@ def _outcome(mutant: dict[str, Any], found: dict[str, str], seconds: float) -> O
 # the campaign -----------------------------------------------------------------------------------------------------
 
 
-class Campaign:
-    """The mutants of some modules, and what is known of them."""
+Mutant = tuple[str, int, float]
+"""The module, the number of the mutant, and how long to be patient."""
+
+
+class RuleCampaign(Campaign[Mutant, Outcome]):
+    """The mutants of some modules: first what is soon said of all, then the rest."""
 
     def __init__(self, names: Sequence[str], ledger: Ledger, console: Console) -> None:
         self.ledger, self.console = ledger, console
         self.mutants = {name: rules.describe(name) for name in names}
         self.found: dict[str, dict[int, Outcome]] = {name: {} for name in names}
+        self.late: dict[str, list[int]] = {name: [] for name in names}
+        self.child = Child(judged)
 
     def run(self, minutes: float) -> None:
-        """Ask about what is not known, until the time is up: first about what is soon said, then about the rest."""
-        deadline = time.monotonic() + 60 * minutes
-        late: dict[str, list[int]] = {}
+        """Ask about what is not known, until the time is up."""
+        with self.child, Bar(self.console, minutes) as bar:
+            run(self, minutes, bar)
+
+    def cases(self) -> Iterator[Mutant]:
+        """All of them in haste, and with patience those that had no verdict; each module has a new child."""
         for name, mutants in self.mutants.items():
-            for n, mutant in enumerate(mutants):
-                entry = self.ledger.get(mutant["identity"])
-                if entry is not None:
-                    self.found[name][n] = entry[0]
-            left = [n for n in range(len(mutants)) if n not in self.found[name]]
-            late[name] = self._asked(name, left, HASTE, deadline)
-        for name, left in late.items():
-            self._asked(name, left, PATIENCE, deadline)
+            yield from ((name, n, HASTE) for n in range(len(mutants)))
+            self._tell(name)
+        for name, late in self.late.items():
+            if late:
+                yield from ((name, n, PATIENCE) for n in late)
+                self._tell(name)
 
-    def _asked(self, name: str, left: list[int], patience: float, deadline: float) -> list[int]:
-        """Ask about these mutants of a module; those that may have a verdict after a longer time."""
-        mutants, found = self.mutants[name], self.found[name]
-        late = []
-        if not left or time.monotonic() > deadline:
-            return []
-        for place, outcome in judgements([mutants[n] for n in left], patience):
-            n = left[place]
-            found[n] = outcome
-            if outcome.killer == NO_VERDICT and patience < PATIENCE:
-                late.append(n)
-            else:
-                self._tell(mutants[n], outcome)
-                self.ledger.put(mutants[n]["identity"], outcome, "")
-            if time.monotonic() > deadline:
-                break
-        put_off = f", {len(late)} put off" if late else ""
-        self.console.print(f"{_short(name)}: {_in_words(_counts(found.values()))}{put_off}", markup=False)
-        return late
+    def known(self, case: Mutant) -> Outcome | None:
+        """What earlier runs found."""
+        entry = kept(self.ledger, LEDGER, self._mutant(case)["identity"])
+        return None if entry is None else entry[0]
 
-    def _tell(self, mutant: dict[str, Any], outcome: Outcome) -> None:
+    def judged(self, case: Mutant, worker: Any) -> Outcome | None:
+        """Ask the prover; None where it is to be asked again."""
+        name, n, patience = case
+        mutant = self._mutant(case)
+        outcome = judgement(mutant, self.child, patience)
+        if outcome.killer == NO_VERDICT and patience < PATIENCE:
+            self.found[name][n] = outcome
+            self.late[name].append(n)
+            return None
+        keep(self.ledger, LEDGER, mutant["identity"], outcome)
         if outcome.status == "survived":
             text = f"{mutant['rule']}: {mutant['before']} => {mutant['after']}: {outcome.killer}"
             self.console.print(text, markup=False, soft_wrap=True)
+        return outcome
+
+    def heard(self, case: Mutant, found: Outcome | None) -> None:
+        """Count it."""
+        if found is not None:
+            self.found[case[0]][case[1]] = found
+
+    def progress(self) -> str:
+        """How many."""
+        return _in_words(_counts(o for found in self.found.values() for o in found.values()))
+
+    def _mutant(self, case: Mutant) -> dict[str, Any]:
+        return self.mutants[case[0]][case[1]]
+
+    def _tell(self, name: str) -> None:
+        self.child.close()
+        self.console.print(f"{_short(name)}: {_in_words(_counts(self.found[name].values()))}", markup=False)
 
     def as_json(self) -> dict[str, Any]:
         """The result."""
@@ -256,42 +215,33 @@ def _in_words(counts: dict[str, int]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m trials.mutation.rule_campaign",
-        description="Change every shipped rule on purpose, and see whether the prover still proves it.",
-        epilog=f"exit codes: 0 at least {THRESHOLD:.0%} noticed, 1 less or not all tried, 130 interrupted",
+    made = parser(
+        "trials.mutation.rule_campaign",
+        "Change every shipped rule on purpose, and see whether the prover still proves it.",
+        f"exit codes: 0 at least {THRESHOLD:.0%} noticed, 1 less or not all tried, 2 wrong use, 130 interrupted",
+        minutes=60,
+        output=f"{RESULT}, unless --only is given",
     )
-    parser.add_argument("--minutes", type=float, default=60.0, metavar="N", help="how long (60)")
-    parser.add_argument(
+    made.add_argument(
         "--only", nargs="+", default=[], metavar="NAME", help="these files alone, such as div_mod"
     )
-    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help=f"where the result goes ({RESULT}, unless --only is given)",
-    )
-    options = parser.parse_args(argv)
+    return command("rules", lambda: _run(made.parse_args(argv)))
+
+
+def _run(options: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=True)
     names = [n for n in modules() if not options.only or n.rpartition(".")[2] in options.only]
-    ledger = Ledger(None if options.fresh else default_folder() / "rule-mutants-1.sqlite")
-    campaign = Campaign(names, ledger, console)
-    interrupted = False
-    try:
-        campaign.run(options.minutes)
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        ledger.close()
-    found = campaign.as_json()
     output = options.output or (None if options.only else ROOT / RESULT)
-    if output is not None:
-        output.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        console.print(f"written to {output}", markup=False)
-    console.print(f"{_in_words(found['total'])}", markup=False)
-    if interrupted:
-        return INTERRUPTED
+    with closing(ledger_of(fresh=options.fresh)) as ledger:
+        campaign = RuleCampaign(names, ledger, console)
+        try:
+            campaign.run(options.minutes)
+        finally:  # of an interrupted run as well
+            found = campaign.as_json()
+            if output is not None:
+                write(output, **found)
+                console.print(f"written to {output}", markup=False)
+            console.print(f"{_in_words(found['total'])}", markup=False)
     total = found["total"]
     return 0 if total["tried"] == total["possible"] and (total["score"] or 0) >= THRESHOLD else FOUND
 

@@ -15,11 +15,14 @@ from random import Random
 from typing import Any, Protocol
 
 from soundline.verify.verdicts.sameness import digest
+from trials.ledger import Ledger
 from trials.mutation.copy import Copy
-from trials.mutation.ledger import Ledger, Outcome
 from trials.mutation.operators import Mutant, changed_lines, mutants_of, mutated
+from trials.mutation.outcomes import Outcome, keep, kept
 from trials.mutation.rules import ANOTHER, WRONGLY_PROVED
 
+MUTANTS, BASELINES = "mutants", "baselines"
+"""What the ledger calls them."""
 RULE_SECONDS = 60.0
 """What the prover may take for one mutant of a rule."""
 
@@ -74,10 +77,10 @@ class Baselines:
     def of(self, file: str, copy: Copy) -> dict[str, float]:
         """Seconds by test, for the tests of one file. Raises ``Broken`` where one fails."""
         if file not in self.known:
-            key = digest(f"baseline {self.tree} {file}")
-            kept = self.ledger.note(key)
-            self.known[file] = kept if kept is not None else self._measured(file, copy)
-            self.ledger.put_note(key, self.known[file])
+            key = digest(f"{self.tree} {file}")
+            seconds = self.ledger.get(BASELINES, key)
+            self.known[file] = seconds if seconds is not None else self._measured(file, copy)
+            self.ledger.put(BASELINES, key, self.known[file])
         return self.known[file]
 
     def _measured(self, file: str, copy: Copy) -> dict[str, float]:
@@ -119,7 +122,7 @@ class ModuleSuite:
 
     def known(self, mutant: Mutant, ledger: Ledger) -> Outcome | None:
         """A kill holds while the killing test is as it was; a survival, while all tests are."""
-        entry = ledger.get(self.identity(mutant))
+        entry = kept(ledger, MUTANTS, self.identity(mutant))
         if entry is None or entry[1] != self._rests_on(entry[0]):
             return None
         self.killers[entry[0].killer] += 1
@@ -152,7 +155,7 @@ class ModuleSuite:
         )
         outcome = self._outcome(answer, changed)
         self.killers[outcome.killer] += 1
-        ledger.put(self.identity(mutant), outcome, self._rests_on(outcome))
+        keep(ledger, MUTANTS, self.identity(mutant), outcome, self._rests_on(outcome))
         return outcome
 
     def _outcome(self, answer: dict[str, Any], changed: str) -> Outcome:
@@ -184,7 +187,7 @@ class RuleSuite:
 
     def known(self, mutant: dict[str, Any], ledger: Ledger) -> Outcome | None:
         """A verdict holds as long as the mutant, the law and the prover are the same."""
-        entry = ledger.get(mutant["identity"])
+        entry = kept(ledger, MUTANTS, mutant["identity"])
         return None if entry is None else entry[0]
 
     def tried(self, mutant: dict[str, Any], copy: Copy, ledger: Ledger) -> Outcome | None:
@@ -195,7 +198,7 @@ class RuleSuite:
         ]
         answer = copy.ask({"call": request, "cpu": RULE_SECONDS, "wall": 4 * RULE_SECONDS})
         outcome = self._outcome(answer, mutant)
-        ledger.put(mutant["identity"], outcome, "")
+        keep(ledger, MUTANTS, mutant["identity"], outcome)
         return outcome
 
     @staticmethod

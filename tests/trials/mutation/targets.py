@@ -43,6 +43,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/arrays/arrays.py", "mutants_movement", "evaluate_values", "evaluate_memory"),
     _target("spec/ops/axes.py", "workgroups", "kernels", "mutants_memory"),
     _target("spec/spork/synchronization/barriers.py", "barriers"),
+    _target("spec/ops/walks.py", "cached_checks", "derived_props"),
     _target("spec/ops/bounds.py", "bounds", "mutants_bounds"),
     _target("spec/rules/building.py", *_RULES),
     _target(

@@ -15,7 +15,7 @@ from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import index, to_bits
 from soundline.spec.errors import SoundlineError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.node import Op, UOp, toposort
+from soundline.spec.ops.node import Op, UOp, over, rebuilt, toposort
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import const, param
 from soundline.verify.verdicts.verdict import Case
@@ -26,13 +26,10 @@ _MOVING = frozenset((Op.Range, Op.Special, Op.Load, Op.Buffer))
 
 def closed(root: UOp, bound: Mapping[UOp, Array]) -> UOp:
     """A node with numbers for its sizes and for every other ``index`` scalar; other Params stay, with known shapes."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        new[node] = _closed(node, bound, new)
-    return new[root]
+    return rebuilt(root, lambda node, src: _closed(node, src, bound))
 
 
-def _closed(node: UOp, bound: Mapping[UOp, Array], new: Mapping[UOp, UOp]) -> UOp:
+def _closed(node: UOp, src: tuple[UOp, ...], bound: Mapping[UOp, Array]) -> UOp:
     if node in bound:
         value = bound[node]
         return (
@@ -40,7 +37,7 @@ def _closed(node: UOp, bound: Mapping[UOp, Array], new: Mapping[UOp, UOp]) -> UO
             if node.dtype is index
             else param(node.arg.slot, node.dtype, value.shape)
         )
-    made = UOp(node.op, tuple(new[s] for s in node.src), node.arg, node.tag) if node.src else node
+    made = over(node, src)
     is_number = made.dtype is index and made.shape == () and made.op is not Op.Const
     if is_number and not any(n.op is Op.Param or n.op in _MOVING for n in toposort(made)):
         return const(evaluate(made).item(), index)

@@ -17,8 +17,14 @@ import z3
 
 from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.walks import filled
 from soundline.spec.values.elementwise import operand_dtype
-from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes, wrapping_nodes
+from soundline.verify.smt.goals.obligations import (
+    SCALAR_OPS,
+    Obligation,
+    scalar_sources,
+    wrapping_nodes,
+)
 
 Law = Callable[[Any, UOp], Any]
 """A law of an algebra: (the algebra, a node) → the Z3 term of the node."""
@@ -70,10 +76,7 @@ class Algebra(ABC):
 
     def term(self, node: UOp) -> Any:
         """The term of a node."""
-        for n in scalar_nodes(node):
-            if n not in self._terms:
-                self._terms[n] = self._translate(n)
-        return self._terms[node]
+        return filled(self._terms, node, scalar_sources, self._translate)
 
     def _translate(self, node: UOp) -> Any:
         if node.op is Op.Const:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from soundline.spec.dtypes import DType, index
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.instances import Goal
 from soundline.spec.uop import obligations
@@ -98,18 +98,12 @@ def obligation_of(goal: Goal) -> Obligation:
 
 def scalar_nodes(*roots: UOp) -> Iterator[UOp]:
     """The nodes that the roots reach through scalar ops, sources first, each once."""
-    done: set[UOp] = set()
-    stack: list[tuple[UOp, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        node, ready = stack.pop()
-        if node in done:
-            continue
-        if ready or node.op not in SCALAR_OPS:
-            done.add(node)
-            yield node
-            continue
-        stack.append((node, True))
-        stack.extend((s, False) for s in reversed(node.src) if s not in done)
+    return toposort(*roots, below=scalar_sources)
+
+
+def scalar_sources(node: UOp) -> tuple[UOp, ...]:
+    """What a scalar op reads; nothing of any other node, which stands for its value."""
+    return node.src if node.op in SCALAR_OPS else ()
 
 
 _WRAPPING = frozenset((Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Shl, Op.Mulacc, Op.Idiv, Op.CDiv))

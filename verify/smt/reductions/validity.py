@@ -41,15 +41,7 @@ def reductions_are_valid(reader: Denotation, left: UOp, right: UOp) -> bool:
 
 def _always_met(root: UOp) -> Iterator[UOp]:
     """The nodes that have a value wherever the root has one: not those that are met in a loop alone."""
-    seen: set[UOp] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
-        stack += node.src[1:] if node.op is Op.Reduce and len(node.src) > 1 else node.src
+    return toposort(root, below=lambda n: n.src[1:] if n.op is Op.Reduce and len(n.src) > 1 else n.src)
 
 
 def _unneeded(root: UOp) -> Iterator[UOp]:

@@ -21,8 +21,9 @@ from typing import Any, Final
 
 from soundline.spec.dtypes import DType, exponent_range, round_to, same_value
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.walks import filled
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype
-from soundline.verify.smt.goals.obligations import SCALAR_OPS, scalar_nodes
+from soundline.verify.smt.goals.obligations import SCALAR_OPS, scalar_sources
 from soundline.verify.smt.goals.points import Points, Values
 
 MOST_VALUES: Final = 96
@@ -94,10 +95,7 @@ class _Sides:
 
     def of(self, root: UOp) -> tuple[Any, ...]:
         """The values of a node."""
-        for node in scalar_nodes(root):
-            if node not in self._known:
-                self._known[node] = _distinct(self._of(node))
-        return self._known[root]
+        return filled(self._known, root, scalar_sources, lambda node: _distinct(self._of(node)))
 
     def _of(self, node: UOp) -> Iterable[Any]:
         if node.op is Op.Const:

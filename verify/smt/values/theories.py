@@ -26,10 +26,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from soundline.spec.dtypes import same_value, to_bits
-from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.node import Op, UOp, over
+from soundline.spec.ops.walks import filled
 from soundline.spec.uop import const
 from soundline.spec.values.elementwise import ELEMENTWISE
-from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes
+from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes, scalar_sources
 from soundline.verify.verdicts.layers import ROUNDING
 
 Shown = Callable[[Obligation], bool]
@@ -58,13 +59,13 @@ class Theory:
 
     def normal(self, root: UOp) -> UOp:
         """The normal form of a side."""
-        for node in scalar_nodes(root):
-            if node not in self._known:
-                src = tuple(self._known[s] for s in node.src) if node.op in SCALAR_OPS else node.src
-                self._known[node] = self._of(
-                    node if src == node.src else UOp(node.op, src, node.arg, node.tag)
-                )
-        form = self._known[root]
+
+        def law(node: UOp) -> UOp:
+            return self._of(
+                over(node, tuple(self._known[s] for s in node.src)) if node.op in SCALAR_OPS else node
+            )
+
+        form = filled(self._known, root, scalar_sources, law)
         return self._without_signs(form) if self.unsigned and self.any_order and root.dtype.is_float else form
 
     def parts(self, form: UOp) -> list[UOp]:

@@ -1,0 +1,47 @@
+"""
+Walks
+=====
+
+The order in which graphs are gone through: what lies below a thing comes before it, each thing once, without
+recursion, since programs are deep. What lies below is said by whoever walks, so that a walk may stop at leaves, stay in
+one body, or go where a graph has no edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+def postorder(roots: Iterable[T], below: Callable[[T], Sequence[T]]) -> list[T]:
+    """All that the roots reach by way of `below`, once each, and after all that lies below it."""
+    met: set[T] = set()
+    order: list[T] = []
+    stack: list[Any] = [*roots][::-1]
+    while stack:
+        node = stack.pop()
+        if node is None:  # what lies below this mark comes after all that lies below it
+            order.append(stack.pop())
+        elif node not in met:
+            met.add(node)
+            inside = below(node)
+            if inside:
+                stack.append(node)
+                stack.append(None)
+                stack += inside[::-1]
+            else:
+                order.append(node)
+    return order
+
+
+def filled(
+    found: MutableMapping[T, V], root: T, below: Callable[[T], Sequence[T]], law: Callable[[T], V]
+) -> V:
+    """What a law says of a root, once it has said it of all that lies below; `found` remembers what it said."""
+    for node in postorder((root,), lambda n: () if n in found else below(n)):
+        if node not in found:
+            found[node] = law(node)
+    return found[root]
