@@ -17,7 +17,7 @@ from typing import Any
 
 from soundline.spec.arrays.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
-from soundline.spec.evaluation.frames import Frame, Functions, Program, base_of
+from soundline.spec.evaluation.frames import Frame, Functions, Program
 from soundline.spec.evaluation.linear import run_linear
 from soundline.spec.evaluation.loops import launched, repeated
 from soundline.spec.evaluation.memory import Addresses, Bytes, Write
@@ -40,6 +40,7 @@ from soundline.spec.evaluation.values import (
 )
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.places import base_of
 
 __all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]
 

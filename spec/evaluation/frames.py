@@ -19,26 +19,13 @@ from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluation.memory import Addresses, Bytes, Storage, Write
 from soundline.spec.ops import bodies as closed
-from soundline.spec.ops.constraints import CHECKS
 from soundline.spec.ops.node import Op, Shape, UOp
+from soundline.spec.ops.places import VIEWS
 from soundline.spec.ops.sizes import as_node
-from soundline.spec.ops.table import TABLE
+from soundline.spec.ops.table.entries import TABLE, constraint_text
 
 Functions = Mapping[str, Callable[..., object]]
 """What the CustomFunctions of a program compute, by name: arrays to an array, or to a tuple of them."""
-
-VIEWS = (
-    Op.After,
-    Op.Reshape,
-    Op.Permute,
-    Op.Flip,
-    Op.Shrink,
-    Op.Expand,
-    Op.Index,
-    Op.Slice,
-    Op.Bitcast,
-)
-"""The ops through which a place may be named: reading one of them over storage reads only what is asked for."""
 
 
 def is_effect(node: UOp) -> bool:
@@ -46,13 +33,6 @@ def is_effect(node: UOp) -> bool:
     if node.op is Op.Call:
         return node.src[0].op is Op.Program
     return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.Barrier, Op.If, Op.Custom, Op.Ins)
-
-
-def base_of(node: UOp) -> UOp:
-    """What lies under the views of a place."""
-    while node.op in VIEWS:
-        node = node.src[0]
-    return node
 
 
 @dataclass(slots=True)
@@ -126,7 +106,7 @@ class Program:
     def open_conditions(self, node: UOp) -> list[tuple[str, UOp]]:
         """The constraints of a node that its construction could not decide."""
         if node not in self.conditions:
-            asked = ((c.id, CHECKS[c.id](node.src, node.arg)) for c in TABLE[node.op].constraints)
+            asked = ((c.id, c.holds(node.src, node.arg)) for c in TABLE[node.op].constraints)
             self.conditions[node] = [(name, c) for name, c in asked if isinstance(c, UOp)]
         return self.conditions[node]
 
@@ -238,7 +218,7 @@ class Frame:
         for name, condition in self.program.open_conditions(node):
             if not self.value(condition).item():
                 raise IllFormed(
-                    node.op.name, name, given=f"{condition!r} is not so here", wants=_text_of(name)
+                    node.op.name, name, given=f"{condition!r} is not so here", wants=constraint_text(name)
                 )
 
     def number(self, node: UOp) -> int:
@@ -272,9 +252,3 @@ class Frame:
         while frame is not None and frame.loop is not loop:
             frame = frame.parent
         return None if frame is None else frame.at
-
-
-def _text_of(constraint_id: str) -> str:
-    from soundline.spec.ops.table import constraint_text
-
-    return constraint_text(constraint_id)

@@ -17,9 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid
 from soundline.spec.arrays.movement import stored_bytes
 from soundline.spec.errors import EvaluationError
-from soundline.spec.evaluation.frames import VIEWS, Frame, base_of
+from soundline.spec.evaluation.frames import Frame
 from soundline.spec.evaluation.memory import Address, Addresses, Byte, Bytes, Storage, Write
 from soundline.spec.ops.node import BufferArg, Op, UOp
+from soundline.spec.ops.places import VIEWS, base_of
 
 # Places -----------------------------------------------------------------------------------------------------------
 

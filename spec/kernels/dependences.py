@@ -20,10 +20,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.arrays.arrays import INVALID
-from soundline.spec.evaluation.frames import Frame, Program, base_of
+from soundline.spec.evaluation.frames import Frame, Program
 from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import polynomial
 
 Vector = tuple[int, ...]

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import carries, directions
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axis, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import AxisType, ConstArg, Op, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node
 
 

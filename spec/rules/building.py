@@ -22,7 +22,7 @@ from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.bodies import bind
 from soundline.spec.ops.node import AxisType, Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.ops.table import group_of
+from soundline.spec.ops.table.entries import group_of
 from soundline.spec.rules.spellings import CAST_TO, SPELLED, sort_of, times_of
 from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
 from soundline.spec.uop import broadcast_to, const, element_of, loop, reshape, shape_source

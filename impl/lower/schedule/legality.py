@@ -19,13 +19,13 @@ from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.schedules import EXTENSIONS, STEPS
 from soundline.spec.errors import ScheduleError
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import directions
 from soundline.spec.kernels.iteration_spaces import Kernel, axes, carried_by, nests
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import OPTOPS
 from soundline.spec.kernels.optops import apply as apply_law
 from soundline.spec.kernels.padto import zero
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.schema import Constraint
 from soundline.spec.uop import AxisType, Op, UOp, buffer, substitute, toposort
 

@@ -35,7 +35,7 @@ from soundline.impl.lower.schedule.heuristics import deal, nests_of
 from soundline.impl.lower.schedule.schedules import Scheduled, axis_text
 from soundline.spec.dtypes import index
 from soundline.spec.errors import ScheduleError
-from soundline.spec.evaluation.frames import base_of
+from soundline.spec.ops.places import base_of
 from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17
