@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.errors import EvaluationError, IllFormed
@@ -35,10 +34,27 @@ def is_effect(node: UOp) -> bool:
     return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.Barrier, Op.If, Op.Custom, Op.Ins)
 
 
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What frames ask of the chapters above them, which `evaluate` puts together."""
+
+    values: Mapping[Op, Callable[[Frame, UOp], Array]]
+    """The law of every op that has a value."""
+    movement: Mapping[Op, Callable[[Frame, UOp, Array], Array]]
+    """How a movement op moves the elements of its first source."""
+    operands: Callable[[Frame, UOp], tuple[UOp, ...]]
+    """The sources whose values a law asks for in the same frame."""
+    invoked: Callable[[Frame, UOp], list[Write]]
+    """What the Call of a Program writes."""
+    repeated: Callable[[Frame, UOp], list[Write]]
+    """What an End or a Barrier writes."""
+
+
 @dataclass(slots=True)
 class Program:
-    """What all frames of one evaluation share: the bindings, and facts about the nodes met so far."""
+    """What all frames of one evaluation share: the laws, the bindings, and facts about the nodes met so far."""
 
+    laws: Laws
     params: Mapping[int, object]
     functions: Functions
     storage: dict[UOp, Storage]
@@ -144,17 +160,6 @@ class Frame:
     versions: dict[frozenset[UOp], Frame] = field(default_factory=dict)
     places: dict[UOp, Addresses] = field(default_factory=dict)
 
-    laws: ClassVar[Mapping[Op, Callable[[Frame, UOp], Array]]]
-    """The law of every op that has a value; this and the next four are set by `evaluate`."""
-    movement: ClassVar[Mapping[Op, Callable[[Frame, UOp, Array], Array]]]
-    """How a movement op moves the elements of its first source."""
-    operands: ClassVar[Callable[[Frame, UOp], tuple[UOp, ...]]]
-    """The sources whose values a law asks for in the same frame."""
-    invoked: ClassVar[Callable[[Frame, UOp], list[Write]]]
-    """What the Call of a Program writes."""
-    repeated: ClassVar[Callable[[Frame, UOp], list[Write]]]
-    """What an End or a Barrier writes."""
-
     def home(self, node: UOp) -> Frame:
         """The outermost frame in which the node has the same value, or the one that remembers it already."""
         frame = self
@@ -197,7 +202,7 @@ class Frame:
             if node in home.values:
                 stack.pop()
                 continue
-            missing = [s for s in Frame.operands(home, node) if s not in self.home(s).values]
+            missing = [s for s in self.program.laws.operands(home, node) if s not in self.home(s).values]
             if missing:
                 stack.extend(missing)
             else:
@@ -207,11 +212,12 @@ class Frame:
     def compute(self, node: UOp) -> Array:
         """The value of a node whose operands are known; every law that depended on values is checked here."""
         self.check(node)
-        if node.op not in Frame.laws:
+        law = self.program.laws.values.get(node.op)
+        if law is None:
             raise EvaluationError(
                 "this op has no value", rule=f"uop-{node.op.name.lower()}-sem", where=node.op.name
             )
-        return Frame.laws[node.op](self, node)
+        return law(self, node)
 
     def check(self, node: UOp) -> None:
         """Refuse a node that breaks a constraint with the values that its sizes and offsets have here."""

@@ -235,7 +235,7 @@ def apply(frame: Frame, body: UOp, arguments: tuple[UOp, ...]) -> Array:
     """The value of a body whose Params are the arguments; those of index scalars are substituted, as sizes are."""
     values = {p.arg.slot: frame.value(arguments[p.arg.slot]) for p in bodies.params(body)}
     inner = bind_sizes(body, values)
-    program = Program(values, frame.program.functions, {})
+    program = Program(frame.program.laws, values, frame.program.functions, {})
     return Frame(program, Bytes()).value(inner)
 
 

@@ -116,8 +116,6 @@ OPTOPS: dict[str, OptEntry] = {
 }
 """What is said of every OptOp, by name."""
 
-_APPLY: dict[str, Callable[[Kernel, OptOp, Refusal, Collection[str]], UOp]] = {}
-
 
 def apply(kernel: Kernel, opt: OptOp, licences: Collection[str] = ()) -> Kernel:
     """The kernel that an OptOp makes; raises `ScheduleError` where it does not apply."""
@@ -293,7 +291,7 @@ def _nolocals(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection
     return sink
 
 
-_APPLY |= {
+_APPLY: dict[str, Callable[[Kernel, OptOp, Refusal, Collection[str]], UOp]] = {
     "Split": _split,
     "Padto": padto.padded,
     "Swap": _swap,
