@@ -10,9 +10,10 @@ A law takes the dtype of its operands and then the operands.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from soundline.spec.dtypes import DType, Element, from_bits, to_bits
+from soundline.spec.dtypes import DType, Element, from_bits, index, to_bits
 from soundline.spec.errors import EvaluationError
 from soundline.spec.ops.node import Op, UOp, toposort
 from soundline.spec.ops.table.entries import TABLE
@@ -69,6 +70,22 @@ def law_of(op: Op) -> Law:
     if op not in ELEMENTWISE:
         raise EvaluationError("this op has no scalar law", rule=f"uop-{op.name.lower()}-sem", where=op.name)
     return ELEMENTWISE[op]
+
+
+RING = (Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Mulacc)
+"""The ops whose laws are sums and products."""
+
+ORDER = (Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe)
+EQUALITY = (Op.CmpEq, Op.CmpNe)
+
+
+def exactly(op: Op) -> Law:
+    """The law of an op over any numbers, of which nothing wraps and nothing is rounded.
+
+    It is the law on index, which keeps every integer, read on whatever can be added, multiplied and compared: on
+    fractions, on polynomials, on the terms of a solver.
+    """
+    return partial(law_of(op), index)
 
 
 def scalar(op: Op, dtype: DType, *operands: Element, arg: DType | None = None) -> Element:

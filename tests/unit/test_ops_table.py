@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +15,11 @@ from soundline.spec.derived_props import AXIS, DEVICE, DTYPE, MIN_MAX, SHAPE, mi
 from soundline.spec.evaluate import VALUES
 from soundline.spec.evaluation.frames import is_effect
 from soundline.spec.examples import namespace
+from soundline.spec.ops.schema import entry
 from soundline.spec.ops.table import PROPERTIES, TABLE, Entry, Op, constraint_text, group_of
 from soundline.spec.values.decompositions import DECOMPOSITIONS, EXACT
 
+ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = list(TABLE.values())
 SOURCE = {
     "source": ["Param", "Buffer", "Const", "Binary"],
@@ -119,6 +124,31 @@ def test_the_names_that_examples_use_are_the_real_ones() -> None:
     assert names["min_max"] is min_max
     assert names["p"].arg.slot == 0
     assert is_effect(names["Op"].End(names["Op"].Group(), names["loop"](1, 0)))
+
+
+def entries_in(source: str) -> list[list[str]]:
+    """The labels of each entry that a module states, in their order."""
+    calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+    return [
+        [k.arg for k in call.keywords if k.arg]
+        for call in calls
+        if ast.unparse(call.func) in ("entry", "unary", "binary") and len(call.keywords) > 2
+    ]
+
+
+def test_every_entry_has_the_same_labels_in_the_same_order() -> None:
+    order = list(inspect.signature(entry).parameters)
+    modules = sorted((ROOT / "spec/ops").glob("*/*.py"))
+    found = [labels for path in modules for labels in entries_in(path.read_text())]
+    assert len(found) >= len(TABLE) - 6  # the bitwise ops and the markers share one each
+    for labels in found:
+        assert labels == sorted(labels, key=order.index)
+
+
+def test_labels_in_another_order_would_be_noticed() -> None:
+    order = list(inspect.signature(entry).parameters)
+    (labels,) = entries_in("X = binary(Op.X, 'x', WHOLE, adjoint=WHOLE, scalar=mod, example='')")
+    assert labels != sorted(labels, key=order.index)
 
 
 def test_unknown_ids_are_refused() -> None:
