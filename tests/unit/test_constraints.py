@@ -493,7 +493,10 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
         [lambda: Op.Call(ONE), lambda: Op.Call(Op.Linear())],
     ),
     "uop-call-c2": (
-        [lambda: Op.Call(Op.CustomFunction(arg="f"), ONE)],
+        [
+            lambda: Op.Call(Op.CustomFunction(arg="f"), ONE),
+            lambda: Op.Call(Op.Tuple(param(0, int32, bounds=(2, 3))), ONE),  # a Call promises nothing
+        ],
         [
             lambda: Op.Call(TUPLE, ONE),
             lambda: Op.Call(TUPLE, ONE, const(1, int8)),
