@@ -51,6 +51,11 @@ def identity(op: Op, dtype: DType) -> Element | None:
     return bool(one) if dtype is bool_ else float(one) if dtype.is_float else one
 
 
+def neutral(op: Op, dtype: DType) -> Element | None:
+    """The e with e ∘ x = x for every x: a sum of floats takes no notice of -0.0, but +0.0 would turn -0.0 into +0.0."""
+    return -0.0 if op is Op.Add and dtype.is_float else identity(op, dtype)
+
+
 def reduction(op: Op, dtype: DType, elements: Sequence[Element]) -> Element | None:
     """The ascending reduction of elements, which starts at the first."""
     if not elements:
