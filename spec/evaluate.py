@@ -17,7 +17,7 @@ from typing import Any
 
 from soundline.spec.arrays.arrays import Array, Invalid, same_cell
 from soundline.spec.errors import EvaluationError
-from soundline.spec.evaluation.frames import Frame, Functions, Program, base_of
+from soundline.spec.evaluation.frames import Frame, Functions, Laws, Program
 from soundline.spec.evaluation.linear import run_linear
 from soundline.spec.evaluation.loops import launched, repeated
 from soundline.spec.evaluation.memory import Addresses, Bytes, Write
@@ -40,8 +40,9 @@ from soundline.spec.evaluation.values import (
 )
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.ops.places import base_of
 
-__all__ = ["VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]
+__all__ = ["LAWS", "VALUES", "Bindings", "bound_value", "evaluate", "execute", "open_frame", "run_kernel"]
 
 
 def _written_params(root: UOp) -> list[UOp]:
@@ -57,7 +58,7 @@ def _written_params(root: UOp) -> list[UOp]:
 
 def open_frame(root: UOp, params: Bindings, buffers: Bindings, functions: Functions) -> Frame:
     """The outermost frame of a program, in whose memory lie its Buffers and the Params that it writes."""
-    outside = Frame(Program(params, functions, {}), Bytes())
+    outside = Frame(Program(LAWS, params, functions, {}), Bytes())
     outside.program.learn(root)
     written = {p: param_value(outside, p) for p in _written_params(root)}
     lengths = {p: len(array.elements) for p, array in written.items()}
@@ -68,7 +69,7 @@ def open_frame(root: UOp, params: Bindings, buffers: Bindings, functions: Functi
             if node.arg.slot in buffers:
                 held[node] = _buffer_contents(node, buffers[node.arg.slot])
     storage = lay_out(lengths)
-    return Frame(Program(params, functions, storage), initial(storage, held))
+    return Frame(Program(LAWS, params, functions, storage), initial(storage, held))
 
 
 def _buffer_contents(node: UOp, value: Any) -> Array:
@@ -210,8 +211,5 @@ def _bytes_of(where: Addresses) -> set[int]:
     return {b for address in where.addresses if not isinstance(address, Invalid) for b in address}
 
 
-Frame.laws = VALUES
-Frame.movement = MOVEMENT
-Frame.operands = staticmethod(operands)
-Frame.invoked = staticmethod(_invoked)
-Frame.repeated = staticmethod(repeated)
+LAWS = Laws(VALUES, MOVEMENT, operands, _invoked, repeated)
+"""What every evaluation goes by."""

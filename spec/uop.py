@@ -2,8 +2,8 @@
 Building programs
 =================
 
-The front door to nodes: it joins the op table's constraints and the derived properties to the constructor, and gives
-a short name to each common way of building a node. Every builder raises ``IllFormed`` where a constraint is broken.
+The front door to nodes: it joins the op table's constraints and derived properties to the constructor, and has the
+short names of the common ways of building a node. Every builder raises ``IllFormed`` where a constraint is broken.
 """
 
 from __future__ import annotations
@@ -11,10 +11,23 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from soundline.spec.derived_props import derive
-from soundline.spec.dtypes import DType, Element, bool_, int32, round_to, wrap
+from soundline.spec.derived_props import MIN_MAX, derive
+from soundline.spec.dtypes import DType
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.constraints import ARGS, CHECKS, has_field_types
+from soundline.spec.ops.building import (
+    broadcast_to,
+    buffer,
+    const,
+    element_of,
+    expand,
+    loop,
+    pad,
+    param,
+    reshape,
+    shape_source,
+    shrink,
+    tensor,
+)
 from soundline.spec.ops.node import (
     AxisType,
     BufferArg,
@@ -38,8 +51,8 @@ from soundline.spec.ops.node import (
     toposort,
 )
 from soundline.spec.ops.schema import Entry
-from soundline.spec.ops.sizes import Condition, as_node
-from soundline.spec.ops.table import TABLE
+from soundline.spec.ops.sizes import Condition
+from soundline.spec.ops.table.entries import TABLE
 
 __all__ = [
     "AxisType",
@@ -103,14 +116,49 @@ def _check_arity(entry: Entry, src: tuple[Any, ...]) -> None:
     )
 
 
+def _is_device(device: object) -> bool:
+    names = device if isinstance(device, tuple) else (device,)
+    return device is None or (bool(names) and all(isinstance(name, str) for name in names))
+
+
+def _are(kind: type, *fields: object) -> bool:
+    """Whether fields have a type; an int is not a bool here."""
+    return all(isinstance(f, kind) and not (kind is int and isinstance(f, bool)) for f in fields)
+
+
+def _has_field_types(arg: object) -> bool:
+    """Whether the fields of an arg have the types that its class declares."""
+    match arg:
+        case ParamArg():
+            ends: tuple[object, ...] = () if arg.bounds is None else arg.bounds
+            paired = len(ends) in (0, 2) and _are(ConstArg, *ends)
+            numbers = () if arg.axis is None else (arg.axis,)
+            return _are(DType, arg.dtype) and _is_device(arg.device) and _are(int, *numbers) and paired
+        case BufferArg():
+            return _are(DType, arg.dtype) and _is_device(arg.device) and _are(int, arg.slot)
+        case ConstArg():
+            return _are(DType, arg.dtype)
+        case SliceArg():
+            return _are(DType, arg.dtype) and _are(int, arg.size)
+        case ReduceArg():
+            return _are(tuple, arg.axes)
+        case LoadArg():
+            return _is_device(arg.device)
+        case RangeArg():
+            return _are(int, arg.id) and _are(AxisType, arg.type)
+        case WmmaArg():
+            return _are(DType, arg.input, arg.accumulator)
+        case _:
+            return True
+
+
 def _check_arg(entry: Entry, arg: Any) -> None:
-    admitted = ARGS.get(entry.op, (type(None),))
-    if arg is None and type(None) in admitted:
+    if arg is None and type(None) in entry.arg_types:
         return
     if (
-        not isinstance(arg, admitted)
+        not isinstance(arg, entry.arg_types)
         or not is_hashable(arg)
-        or not has_field_types(arg)
+        or not _has_field_types(arg)
         or (entry.op is Op.GetTuple and isinstance(arg, bool))
     ):
         raise IllFormed(
@@ -140,7 +188,7 @@ def laws(op: Op, src: tuple[UOp, ...], arg: Any) -> Properties:
     _check_arg(entry, arg)
     _check_values(entry, src)
     for constraint in entry.constraints:
-        if CHECKS[constraint.id](src, arg) is False:
+        if constraint.holds(src, arg) is False:
             raise IllFormed(op.name, constraint.id, given=_given(src, arg), wants=constraint.text)
     return derive(op, src, arg)
 
@@ -151,6 +199,7 @@ def _given(src: tuple[UOp, ...], arg: Any) -> str:
 
 
 UOp.laws = staticmethod(laws)
+UOp.bounds = staticmethod(lambda node, at: MIN_MAX[node.op](node, at))
 
 
 def obligations(root: UOp) -> list[tuple[str, UOp]]:
@@ -158,89 +207,7 @@ def obligations(root: UOp) -> list[tuple[str, UOp]]:
     open_conditions: list[tuple[str, UOp]] = []
     for node in toposort(root):
         for constraint in TABLE[node.op].constraints:
-            condition: Condition = CHECKS[constraint.id](node.src, node.arg)
+            condition: Condition = constraint.holds(node.src, node.arg)
             if isinstance(condition, UOp):
                 open_conditions.append((constraint.id, condition))
     return open_conditions
-
-
-def element_of(value: Element, dtype: DType) -> Element:
-    """A Python number as an element of `dtype`: integers wrap, floats round, anything nonzero is True."""
-    if dtype is bool_:
-        return bool(value)
-    if dtype.is_float:
-        return round_to(dtype, float(value))
-    return wrap(dtype, int(value))
-
-
-def const(value: Element, dtype: DType) -> UOp:
-    """A constant; the value must be one of the dtype's."""
-    exact = float(value) if dtype.is_float and type(value) is int else value
-    return UOp(Op.Const, (), ConstArg(exact, dtype))
-
-
-def shape_source(sizes: Shape) -> UOp:
-    """The Stack of index scalars that says a shape or an offset (U-22)."""
-    return UOp(Op.Stack, tuple(as_node(s) for s in sizes))
-
-
-def param(
-    slot: int,
-    dtype: DType,
-    shape: Shape = (),
-    *,
-    device: Device = None,
-    axis: int | None = None,
-    bounds: tuple[Element, Element] | None = None,
-) -> UOp:
-    """A placeholder of this shape; `bounds` promise lo ≤ value ≤ hi."""
-    ends = None if bounds is None else (ConstArg(bounds[0], dtype), ConstArg(bounds[1], dtype))
-    arg = ParamArg(slot, dtype, device, "GLOBAL", axis, ends)
-    return UOp(Op.Param, (shape_source(shape),), arg)
-
-
-def buffer(slot: int, size: int, dtype: DType, device: Device = "CPU", addrspace: str = "GLOBAL") -> UOp:
-    """Storage of `size` elements on each device."""
-    return UOp(Op.Buffer, (), BufferArg(slot, size, dtype, device, addrspace))
-
-
-def loop(bound: Size, number: int, kind: AxisType = AxisType.LOOP) -> UOp:
-    """A Range from 0 to `bound`, exclusive; `number` is its identity."""
-    return UOp(Op.Range, (as_node(bound),), RangeArg(number, kind))
-
-
-def reshape(x: UOp, shape: Shape) -> UOp:
-    """`x` in another shape of as many elements."""
-    return UOp(Op.Reshape, (x, shape_source(shape)))
-
-
-def expand(x: UOp, shape: Shape) -> UOp:
-    """`x` with its axes of size 1 repeated up to `shape`."""
-    return UOp(Op.Expand, (x, shape_source(shape)))
-
-
-def pad(x: UOp, offset: Shape, shape: Shape) -> UOp:
-    """`x` at `offset` in a zero-filled `shape`."""
-    return UOp(Op.Pad, (x, shape_source(offset), shape_source(shape)))
-
-
-def shrink(x: UOp, offset: Shape, shape: Shape) -> UOp:
-    """The part of `x` of this `shape` at `offset`."""
-    return UOp(Op.Shrink, (x, shape_source(offset), shape_source(shape)))
-
-
-def broadcast_to(x: UOp, shape: Shape) -> UOp:
-    """`x` with leading axes of size 1 added, then expanded to `shape`."""
-    assert x.shape is not None
-    if x.shape == shape:
-        return x
-    ones = (1,) * (len(shape) - len(x.shape)) + x.shape
-    x = x if ones == x.shape else reshape(x, ones)
-    return x if ones == shape else expand(x, shape)
-
-
-def tensor(values: Any, dtype: DType = int32) -> UOp:
-    """Nested lists of numbers as Stacks of constants; an int is taken as a float where `dtype` is one."""
-    if isinstance(values, list):
-        return UOp(Op.Stack, tuple(tensor(v, dtype) for v in values))
-    return const(values, dtype)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
-from soundline.spec.ops import parsing
-from soundline.spec.ops.parsing import TOKEN
+from soundline.spec.ops.table import parsing
+from soundline.spec.ops.table.parsing import TOKEN
 
 _BLOCK = re.compile(r"::\n\n((?:    .*\n)+)")
 
@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"::\n\n((?:    .*\n)+)")
 def productions() -> dict[str, str]:
     """Each name of the grammar with what it stands for."""
     block = _BLOCK.search(inspect.getdoc(parsing) or "")
-    assert block is not None, "the docstring of spec/ops/parsing.py has no grammar"
+    assert block is not None, "the docstring of spec/ops/table/parsing.py has no grammar"
     found = {}
     for line in block.group(1).splitlines():
         name, _, text = line.partition("=")

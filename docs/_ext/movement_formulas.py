@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.arrays.movement import LAWS, Axes, Given, digits, index_parts
 from soundline.spec.dtypes import int32
 from soundline.spec.ops.node import Op
@@ -140,8 +139,7 @@ def formula(op: Op) -> str:
     source = f"T_{{{at[0].text}}}" if op is Op.Stack else "T"
     read, inside = f"{source}[{_listed(index)}]", law.inside(names, given, index)
     if inside:
-        outside = law.outside(int32)
-        other = r"\bot" if isinstance(outside, Invalid) else str(outside)
+        other = r"\bot" if law.fill is None else str(law.fill(int32))
         read = _cases([(read, rf"\text{{if }} {inside}"), (other, r"\text{else}")])
     return f"x[{_listed(at)}] = {read}"
 

@@ -11,9 +11,7 @@ import probes
 from citations import tests_by_citation
 from rst import table
 
-from soundline.spec import derived_props
 from soundline.spec.gradients.table import ADJOINTS, Nothing, Passes, Refused, Through
-from soundline.spec.ops import bounds, constraints
 from soundline.spec.ops.table import TABLE, Entry, Op
 from soundline.verify.smt.elements import denotation
 from soundline.verify.smt.values.algebras import SMT, UNINTERPRETED
@@ -25,18 +23,14 @@ SHORT = {"bit vectors": "BV", "all": "leaf"}
 
 
 def typing(op: Op) -> str | None:
-    """Every constraint of the entry has its predicate; how many there are."""
-    ids = [c.id for c in TABLE[op].constraints]
-    return str(len(ids)) if all(i in constraints.CHECKS for i in ids) else None
+    """The constraints of the entry, each a sentence with its predicate; how many there are."""
+    return str(len(TABLE[op].constraints))
 
 
 def derived(op: Op) -> str | None:
-    """Each of the five laws is a function, unless it says that there is none or the dtype range."""
-    tables = (derived_props.DTYPE, derived_props.SHAPE, derived_props.DEVICE, derived_props.AXIS)
-    if not all(op in laws for laws in tables):
-        return None
-    unbounded = TABLE[op].laws["min_max"] in ("none", "dtype range")
-    return "all five" if unbounded or op in bounds.MIN_MAX else None
+    """Each of the five laws is a function, unless it says that there is none."""
+    valued = TABLE[op].laws["min_max"] != "none"
+    return "all five" if (TABLE[op].bounds is not None) == valued else None
 
 
 def evaluator(op: Op) -> str | None:
@@ -131,9 +125,10 @@ def _tests(entry: Entry) -> str:
 
 
 def entry_link(entry: Entry) -> str:
-    """A link to the entry in the table: the first line of the table's files that opens with its op."""
-    for path in sorted((ROOT / "spec/ops").glob("*.py")):
+    """A link to the entry: the line of its module that opens with its op."""
+    for path in sorted((ROOT / "spec/ops").glob("*/*.py")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            if re.match(rf"\W*(?:\w+\()?\(?Op\.{entry.op.name}\b", line) or f"(Op.{entry.op.name}, " in line:
-                return f":source:`spec/ops/{path.name} <spec/ops/{path.name}:{number}>`"
+            if re.match(rf"    Op\.{entry.op.name},$", line):
+                where = path.relative_to(ROOT)
+                return f":source:`{where} <{where}:{number}>`"
     raise LookupError(f"no entry of {entry.op.name} in spec/ops")

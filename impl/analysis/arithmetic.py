@@ -15,8 +15,9 @@ from weakref import ref
 
 from soundline.impl.analysis.cached import Remembered
 from soundline.spec.arrays.movement import flat
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import bool_, index
-from soundline.spec.ops.bounds import MIN_MAX, Bounds
+from soundline.spec.ops.bounds import Bounds
 from soundline.spec.uop import Op, UOp, const
 from soundline.spec.values.elementwise import scalar
 

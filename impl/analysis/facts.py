@@ -14,9 +14,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import DType, Element, index, to_bits
 from soundline.spec.ops.bodies import free_by_node, own_nodes
-from soundline.spec.ops.bounds import MIN_MAX, Bounds, Known
+from soundline.spec.ops.bounds import Bounds, Known
 from soundline.spec.ops.node import Op, Size, UOp, toposort
 from soundline.spec.ops.sizes import as_node, as_size, equal
 from soundline.spec.ops.table import group_of

@@ -19,8 +19,8 @@ from soundline.impl.arrays.promotion import default_dtype
 from soundline.impl.arrays.sizes import Size, is_size, size_of
 from soundline.spec.dtypes import DType, bool_, float64, index, int64, to_numpy
 from soundline.spec.errors import SoundlineError, UsageError, WrongIndex, WrongType
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.uop import Op, UOp, broadcast_to, const
-from soundline.spec.values.elementwise import cast
 
 Axes = int | Sequence[int] | None
 """One axis, several, or all."""

@@ -4,6 +4,6 @@ Importers
 
 Programs from elsewhere, as tensor programs.
 
-In order: `tinygrad_nodes`, `tinygrad`, `onnx`.
+In order: `tinygrad_nodes`, `tinygrad`, `operators`, `onnx`.
 Doors: `onnx`.
 """

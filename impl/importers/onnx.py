@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from soundline.impl.arrays import storage
 from soundline.impl.arrays.operands import array_of
-from soundline.impl.importers import onnx_operators as _operators  # noqa: F401  # fills the table
+from soundline.impl.importers.operators import OPERATORS
 from soundline.impl.importers.reading import protos
 from soundline.impl.importers.reading.graph import Scope, Translator
 from soundline.impl.importers.reading.node import Refusal
@@ -147,7 +147,7 @@ def from_onnx(
     """
     proto = protos.model_of(source)
     graph = proto.graph
-    translator = Translator({(_domain(f.domain), f.name): f for f in proto.functions})
+    translator = Translator(OPERATORS, {(_domain(f.domain), f.name): f for f in proto.functions})
     scope = translator.initializers(graph)
     fixed = {name: np.asarray(value) for name, value in (constants or {}).items()}
     unknown = sorted(set(fixed) - {i.name for i in graph.input})

@@ -35,7 +35,7 @@ from soundline.impl.lower.schedule.schedules import Given, Schedule, schedule_te
 from soundline.impl.lower.select import select
 from soundline.impl.toolchain import Compiler, find_compiler
 from soundline.spec.errors import CompileError, ScheduleError
-from soundline.spec.evaluation.frames import base_of
+from soundline.spec.ops.places import base_of
 from soundline.spec.uop import Op, UOp, buffer, substitute, toposort
 
 BATCH = 6

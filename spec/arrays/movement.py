@@ -2,15 +2,8 @@
 Movement
 ========
 
-Views, indexing and reinterpretation of arrays. A movement op computes nothing. For every position of its result it
-names the position of its source that is read there, and it says what stands where that position lies outside of the
-source.
-
-Each op is stated once, as a `Law` over any numbers and conditions; an `Algebra` says what these are. The statement has
-four readings. On integers it is the value of the op: that is the second half of this chapter. On index expressions it
-is how the op is lowered (`impl.lower.graphs.views`, and `impl.lower.symbolic_rangeify` where sizes are not known). On
-polynomials it is what is proved of the op (`verify.smt.elements.movement`). On names it is the formula on the op's page
-in the documentation.
+The laws of movement read on integers: the values of views, of indexing and of the reinterpretation of bytes. Where each
+element comes from stands with each op (`spec.ops.movement`), over any numbers (`spec.ops.algebra`).
 
 Two parts of the court say what the ops do in their own words, as second opinions of these statements:
 `verify.engine.elements`, which moves elements with numpy, and the argument that a few ranks stand for every rank
@@ -20,9 +13,8 @@ Two parts of the court say what the ops do in their own words, as second opinion
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from soundline.spec.arrays.arrays import (
     INVALID,
@@ -33,240 +25,41 @@ from soundline.spec.arrays.arrays import (
     positions,
     same_cell,
 )
-from soundline.spec.dtypes import DType, from_bits, to_bits, zero_of
+from soundline.spec.dtypes import DType, from_bits, to_bits
+from soundline.spec.ops.algebra import Axes, Given, Movement, digits, flat, index_parts
 from soundline.spec.ops.node import Op
+from soundline.spec.ops.table.entries import TABLE
+
+__all__ = [
+    "INTEGERS",
+    "LAWS",
+    "MOVES",
+    "Axes",
+    "Given",
+    "bitcast",
+    "digits",
+    "element_of_bytes",
+    "flat",
+    "from_stored_bytes",
+    "groups",
+    "index_parts",
+    "indexed",
+    "moved",
+    "replicated",
+    "sliced",
+    "stack",
+    "stored_bytes",
+]
 
 Shape = tuple[int, ...]
-
-
-# What the laws are stated over ------------------------------------------------------------------------------------
-
-
-class Number(Protocol):
-    """What positions, sizes and offsets are made of: it can be added, subtracted and multiplied."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-
-    def __sub__(self, other: Any, /) -> Any: ...
-
-    def __mul__(self, other: Any, /) -> Any: ...
-
-
-N = TypeVar("N", bound=Number)
-C = TypeVar("C")
 S = TypeVar("S")
-"""A size; a shape is known before anything is computed with its sizes."""
 
-Axes = Sequence[int]
-"""Some axes of a shape."""
+LAWS: Final[Mapping[Op, Movement]] = {op: e.movement for op, e in TABLE.items() if e.movement is not None}
+"""Where the elements of an op come from. Of an Index, the numbers are what the indices hold for a position; of a Stack,
+the first index names the source."""
 
-
-class Algebra(Protocol[N, C]):
-    """What numbers and conditions are."""
-
-    def number(self, value: int) -> N:
-        """A number that is known."""
-
-    def same(self, a: N, b: N) -> bool:
-        """Whether two numbers are seen to be equal."""
-
-    def equal(self, a: N, b: N) -> C:
-        """The condition a = b."""
-
-    def inside(self, i: N, size: N) -> C:
-        """The condition 0 ≤ i < size."""
-
-    def every(self, conditions: Iterable[C]) -> C:
-        """All of the conditions."""
-
-    def one_of(self, *cases: tuple[C, N]) -> N:
-        """The number of a case whose condition holds. One of them holds, and those that hold have the same number."""
-
-    def groups(self, old: tuple[N, ...], new: tuple[N, ...]) -> Iterable[tuple[Axes, Axes]]:
-        """The axes of two shapes, cut into groups that hold equally many elements; all of them may be one group."""
-
-    def digits(self, number: N, sizes: tuple[N, ...]) -> Sequence[N]:
-        """The position with a row-major number in a shape; there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Generic[S]):
-    """What a movement op is given, besides the elements."""
-
-    shapes: tuple[tuple[S, ...], ...]
-    """The shapes of the sources that hold elements, and of the indices of an Index."""
-    arg: Any = None
-    numbers: tuple[tuple[S, ...], ...] = ()
-    """What the further sources hold: a shape, or an offset and a shape; of an Index one number for each index."""
-
-    @property
-    def shape(self) -> tuple[S, ...]:
-        """The shape of the first source."""
-        return self.shapes[0]
-
-
-def flat(number: Callable[[int], N], position: Sequence[N], shape: Sequence[N]) -> N:
-    """The row-major number of a position."""
-    total = number(0)
-    for i, size in zip(position, shape, strict=True):
-        total = total * size + i
-    return total
-
-
-def digits(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """The position with a row-major number in a shape: what each size leaves of it, from the last to the first."""
-    found = []
-    for size in reversed(sizes[1:]):
-        found.append(number % size)
-        number = number // size
-    return (*(number for _ in sizes[:1]), *reversed(found))
-
-
-# The laws ---------------------------------------------------------------------------------------------------------
-
-
-class _ShapeLaw(Protocol):
-    """The shape of the result."""
-
-    def __call__(self, given: Given[S], /) -> tuple[S, ...]: ...
-
-
-class _IndexLaw(Protocol):
-    """The position of the source that is read for a position of the result."""
-
-    def __call__(self, a: Algebra[N, C], given: Given[N], at: tuple[N, ...], /) -> tuple[N, ...]: ...
-
-
-class _InsideLaw(Protocol):
-    """Whether the position of the source that is to be read lies in it."""
-
-    def __call__(self, a: Algebra[N, C], given: Given[N], index: tuple[N, ...], /) -> C: ...
-
-
-def _always(a: Algebra[N, C], given: Given[N], index: tuple[N, ...]) -> C:
-    """The constraints of the op see to it."""
-    return a.every(())
-
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """One movement op."""
-
-    shape: _ShapeLaw
-    index: _IndexLaw
-    inside: _InsideLaw = _always
-    outside: Callable[[DType], Cell] = lambda dtype: INVALID
-    """What stands where a position of the source does not lie in it."""
-
-
-def _own_shape(given: Given[S]) -> tuple[S, ...]:
-    return given.shape
-
-
-def _new_shape(given: Given[S]) -> tuple[S, ...]:
-    """The last source is the shape of the result."""
-    return given.numbers[-1]
-
-
-def _permuted_shape(given: Given[S]) -> tuple[S, ...]:
-    """Axis k of the result is axis π[k] of the source."""
-    return tuple(given.shape[axis] for axis in given.arg)
-
-
-def _permuted(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """Axis π[k] of the source is axis k of the result."""
-    return tuple(at[given.arg.index(axis)] for axis in range(len(at)))
-
-
-def _flipped(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """Index i of a flagged axis reads size-1-i."""
-    rows = zip(at, given.shape, given.arg, strict=True)
-    return tuple(size - 1 - i if flagged else i for i, size, flagged in rows)
-
-
-def _reshaped(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """The element with the same row-major number."""
-    old, new = given.shape, _new_shape(given)
-    found: dict[int, N] = {}
-    for theirs, ours in a.groups(old, new):
-        number = flat(a.number, [at[k] for k in ours], [new[k] for k in ours])
-        found.update(zip(theirs, a.digits(number, tuple(old[k] for k in theirs)), strict=True))
-    return tuple(found[k] for k in range(len(old)))
-
-
-def _expanded(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """An axis of size 1 is read at index 0 throughout, an axis that keeps its size as it is."""
-    rows, one, zero = zip(at, given.shape, _new_shape(given), strict=True), a.number(1), a.number(0)
-    return tuple(a.one_of((a.equal(size, one), zero), (a.equal(size, new), i)) for i, size, new in rows)
-
-
-def _padded(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """The source stands at the offset."""
-    return tuple(i - o for i, o in zip(at, given.numbers[0], strict=True))
-
-
-def _in_padded(a: Algebra[N, C], given: Given[N], index: tuple[N, ...]) -> C:
-    """Inside on every axis; an axis that keeps its size is not padded."""
-    rows = zip(index, given.shape, _new_shape(given), strict=True)
-    return a.every(a.inside(i, size) for i, size, new in rows if not a.same(size, new))
-
-
-def _shrunk(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """The result is the part of the source at the offset."""
-    return tuple(i + o for i, o in zip(at, given.numbers[0], strict=True))
-
-
-def _indexed_shape(given: Given[S]) -> tuple[S, ...]:
-    """Each index stands for one axis, from the left (U-24)."""
-    source, *indices = given.shapes
-    return (*(size for shape in indices for size in shape), *source[len(indices) :])
-
-
-def index_parts(given: Given[S], at: tuple[N, ...]) -> Iterator[tuple[N, ...]]:
-    """The position at which each index of an Index is read: a part of the position of the result."""
-    for shape in given.shapes[1:]:
-        yield at[: len(shape)]
-        at = at[len(shape) :]
-
-
-def _indexed(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """What the indices hold, then what is left of the position."""
-    read = sum(map(len, given.shapes[1:]))
-    return (*(i for (i,) in given.numbers), *at[read:])
-
-
-def _in_indexed(a: Algebra[N, C], given: Given[N], index: tuple[N, ...]) -> C:
-    """Inside on every axis that is indexed."""
-    rows = zip(index, given.shape, given.numbers, strict=False)
-    return a.every(a.inside(i, size) for i, size, _ in rows)
-
-
-def _stacked_shape(given: Given[S]) -> tuple[S, ...]:
-    """As many as there are sources, then their shape; the empty Stack has no elements (U-22)."""
-    return (cast("S", len(given.shapes)), *(given.shape if given.shapes else ()))
-
-
-def _stacked(a: Algebra[N, C], given: Given[N], at: tuple[N, ...]) -> tuple[N, ...]:
-    """The first index says which source is read, the rest where."""
-    return at[1:]
-
-
-MOVES: Final[Mapping[Op, Law]] = {
-    Op.Permute: Law(_permuted_shape, _permuted),
-    Op.Flip: Law(_own_shape, _flipped),
-    Op.Reshape: Law(_new_shape, _reshaped),
-    Op.Expand: Law(_new_shape, _expanded),
-    Op.Pad: Law(_new_shape, _padded, _in_padded, zero_of),
-    Op.Shrink: Law(_new_shape, _shrunk),
-}
+MOVES: Final[Mapping[Op, Movement]] = {op: law for op, law in LAWS.items() if op not in (Op.Index, Op.Stack)}
 """The ops of one source whose source position depends on nothing but sizes, offsets and the arg."""
-
-LAWS: Final[Mapping[Op, Law]] = {
-    **MOVES,
-    Op.Index: Law(_indexed_shape, _indexed, _in_indexed),
-    Op.Stack: Law(_stacked_shape, _stacked),
-}
-"""Of an Index, the numbers are what the indices hold for a position; of a Stack, the first index names the source."""
 
 
 # Groups of axes ---------------------------------------------------------------------------------------------------
@@ -352,10 +145,12 @@ class _Integers:
 INTEGERS: Final = _Integers()
 
 
-def _read(law: Law, source: Array, given: Given[int], p: Position) -> Cell:
+def _read(law: Movement, source: Array, given: Given[int], p: Position) -> Cell:
     """The element of the result at a position."""
     index = law.index(INTEGERS, given, p)
-    return source.at(index) if law.inside(INTEGERS, given, index) else law.outside(source.dtype)
+    if law.inside(INTEGERS, given, index):
+        return source.at(index)
+    return INVALID if law.fill is None else law.fill(source.dtype)
 
 
 def moved(op: Op, source: Array, *numbers: Shape, arg: Any = None) -> Array:

@@ -13,13 +13,12 @@ stand beside ours with the ending ``_of_the_source``: by them the result has sha
 
 from __future__ import annotations
 
-from soundline.spec.compositions.tensors import reduced
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import IllFormed
+from soundline.spec.ops.building import expand, reduced, reshape
 from soundline.spec.ops.node import LoadArg, Op, ReduceArg, Shape, UOp
 from soundline.spec.ops.shards import parts
 from soundline.spec.ops.sizes import Condition, divides
-from soundline.spec.uop import expand, reshape
 
 CONSTRAINTS: dict[str, str] = {
     "uop-broadcast-c1": "T is on one device, or on none",

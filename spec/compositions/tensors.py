@@ -14,9 +14,21 @@ from __future__ import annotations
 
 from soundline.spec.dtypes import DType, bool_, index, int64, zero_of
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import Op, ReduceArg, Shape, Size, UOp
-from soundline.spec.ops.sizes import Condition, add, as_node, equal, multiply
-from soundline.spec.uop import broadcast_to, const, element_of, expand, pad, reshape, shrink
+from soundline.spec.ops.building import (
+    broadcast_to,
+    const,
+    counted,
+    element_of,
+    expand,
+    nothing,
+    pad,
+    reduced,
+    reshape,
+    running_sum,
+    windows,
+)
+from soundline.spec.ops.node import Op, Shape, Size, UOp
+from soundline.spec.ops.sizes import Condition, add, equal
 
 CONSTRAINTS: dict[str, str] = {
     "uop-gemm-c1": "A has shape (M, K) and B has shape (K, N)",
@@ -55,17 +67,6 @@ def _is_number(x: UOp) -> bool:
     return x.dtype is not bool_
 
 
-def reduced(op: Op, x: UOp, axes: tuple[int, ...]) -> UOp:
-    """The ascending reduction over axes, without the axes: `sum` of the listings, where op is Add (U-10, U-20)."""
-    kept = tuple(size for k, size in enumerate(_shape(x)) if k not in axes)
-    return reshape(Op.Reduce(x, arg=ReduceArg(op, axes)), kept)
-
-
-def nothing(dtype: DType, shape: Shape) -> UOp:
-    """What a sum does not notice, everywhere: -0.0 for floats, because +0.0 would turn -0.0 into +0.0 (U-10)."""
-    return broadcast_to(const(-0.0 if dtype.is_float else element_of(0, dtype), dtype), shape)
-
-
 def _repeated(x: UOp, axis: int, shape: Shape) -> UOp:
     """A vector laid along one axis of `shape`, and repeated along the others."""
     return expand(reshape(x, tuple(s if k == axis else 1 for k, s in enumerate(shape))), shape)
@@ -94,43 +95,12 @@ def gemm(A: UOp, B: UOp) -> UOp:
 def prefix_sum(T: UOp) -> UOp:
     """The running sum: out[i] is the ascending reduction of T[0] … T[i]. Of nothing: nothing.
 
-    The source's sliding windows. T stands behind n-1 places that a sum does not notice, in a row of period 2n-1; n+1
-    such rows in a line are cut to n rows of length 2n, of which the first n columns are kept. Row i, column j then
-    reads place (i·2n + j) mod (2n-1) of the row, see `window_origin`: row i is T[0] … T[i] behind n-1-i empty places.
+    The source's sliding windows, see `running_sum`.
     """
     _demand(_is_vector(T), "uop-prefixsum-c1", T)
     _demand(_is_number(T), "uop-prefixsum-c2", T)
     (n,) = _shape(T)
-    if n == 0:
-        return T
-    padded = (add(n, add(_at_least_one(n), -1)),)
-    before = (add(_at_least_one(n), -1),)
-    real = pad(broadcast_to(const(True, bool_), (n,)), before, padded)
-    row = Op.Where(real, pad(T, before, padded), nothing(T.dtype, padded))
-    return reduced(Op.Add, _windows(row, n), (1,))
-
-
-def _at_least_one(n: Size) -> Size:
-    """n where it is a number, which is not 0 here; of a symbol, the greater of it and 1."""
-    return n if isinstance(n, int) else Op.Max(n, as_node(1))
-
-
-def _windows(row: UOp, n: Size) -> UOp:
-    """n windows of length n over a row of length 2n-1, each one further to the right."""
-    (period,) = _shape(row)
-    count, length = add(n, 1), multiply(2, n)
-    tiled = expand(reshape(row, (1, period)), (count, period))
-    trimmed = shrink(reshape(tiled, (multiply(count, period),)), (0,), (multiply(length, n),))
-    return shrink(reshape(trimmed, (n, length)), (0, 0), (n, n))
-
-
-def window_origin(n: int, i: int, j: int) -> int:
-    """The place of the row that window i reads at column j: i + j.
-
-    It is (i·2n + j) mod (2n-1). Because i·2n + j = i·(2n-1) + (i + j), and 0 ≤ i + j ≤ 2n-2 for 0 ≤ i, j < n, the
-    remainder is i + j. The line of n+1 rows is long enough: (n+1)(2n-1) ≥ 2n² holds for n ≥ 1.
-    """
-    return (i * 2 * n + j) % (2 * n - 1)
+    return running_sum(T, n)
 
 
 def prefix_sum_of_the_source(T: UOp) -> UOp:
@@ -138,7 +108,7 @@ def prefix_sum_of_the_source(T: UOp) -> UOp:
     _demand(_is_vector(T), "uop-prefixsum-c1", T)
     (n,) = _shape(T)
     row = pad(T, (add(n, -1),), (add(n, add(n, -1)),))
-    return reduced(Op.Add, _windows(row, n), (1,))
+    return reduced(Op.Add, windows(row, n), (1,))
 
 
 # arange -----------------------------------------------------------------------------------------------------------
@@ -152,8 +122,8 @@ def arange(n: Size, dtype: DType = WIDE) -> UOp:
     if not _is_size(n):
         raise IllFormed("arange", "uop-arange-c1", given=repr(n), wants=CONSTRAINTS["uop-arange-c1"])
     wide = index if dtype is index else WIDE
-    counted = Op.Sub(prefix_sum(_ones(n, wide)), broadcast_to(const(1, wide), (n,)))
-    return counted if dtype is wide else Op.Cast(counted, arg=dtype)
+    places = counted(n, wide)
+    return places if dtype is wide else Op.Cast(places, arg=dtype)
 
 
 def _is_size(n: object) -> bool:

@@ -19,7 +19,8 @@ from soundline.spec.decisions.schema import Decision
 from soundline.spec.decisions.spork import SPORK
 from soundline.spec.decisions.structure import BOUNDS, KERNELS, STRUCTURE
 from soundline.spec.decisions.values import VALUES
-from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.ops.node import Op
+from soundline.spec.ops.table.entries import TABLE
 
 CHAPTERS: dict[str, tuple[Decision, ...]] = {
     "UOps: values": VALUES,

@@ -38,7 +38,7 @@ from soundline.spec.evaluation.values import Bindings, bind_sizes, param_value
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Device, LoadArg, Op, SliceArg, UOp
 from soundline.spec.ops.shards import parts
-from soundline.spec.ops.table import group_of
+from soundline.spec.ops.table.entries import group_of
 from soundline.spec.ops.walks import filled
 from soundline.spec.uop import const, param, shrink
 

@@ -13,32 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from soundline.spec.arrays.arrays import INVALID, Array
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluation.memory import Addresses, Bytes, Storage, Write
 from soundline.spec.ops import bodies as closed
-from soundline.spec.ops.constraints import CHECKS
 from soundline.spec.ops.node import Op, Shape, UOp
+from soundline.spec.ops.places import VIEWS
 from soundline.spec.ops.sizes import as_node
-from soundline.spec.ops.table import TABLE
+from soundline.spec.ops.table.entries import TABLE, constraint_text
 
 Functions = Mapping[str, Callable[..., object]]
 """What the CustomFunctions of a program compute, by name: arrays to an array, or to a tuple of them."""
-
-VIEWS = (
-    Op.After,
-    Op.Reshape,
-    Op.Permute,
-    Op.Flip,
-    Op.Shrink,
-    Op.Expand,
-    Op.Index,
-    Op.Slice,
-    Op.Bitcast,
-)
-"""The ops through which a place may be named: reading one of them over storage reads only what is asked for."""
 
 
 def is_effect(node: UOp) -> bool:
@@ -48,17 +34,27 @@ def is_effect(node: UOp) -> bool:
     return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.Barrier, Op.If, Op.Custom, Op.Ins)
 
 
-def base_of(node: UOp) -> UOp:
-    """What lies under the views of a place."""
-    while node.op in VIEWS:
-        node = node.src[0]
-    return node
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What frames ask of the chapters above them, which `evaluate` puts together."""
+
+    values: Mapping[Op, Callable[[Frame, UOp], Array]]
+    """The law of every op that has a value."""
+    movement: Mapping[Op, Callable[[Frame, UOp, Array], Array]]
+    """How a movement op moves the elements of its first source."""
+    operands: Callable[[Frame, UOp], tuple[UOp, ...]]
+    """The sources whose values a law asks for in the same frame."""
+    invoked: Callable[[Frame, UOp], list[Write]]
+    """What the Call of a Program writes."""
+    repeated: Callable[[Frame, UOp], list[Write]]
+    """What an End or a Barrier writes."""
 
 
 @dataclass(slots=True)
 class Program:
-    """What all frames of one evaluation share: the bindings, and facts about the nodes met so far."""
+    """What all frames of one evaluation share: the laws, the bindings, and facts about the nodes met so far."""
 
+    laws: Laws
     params: Mapping[int, object]
     functions: Functions
     storage: dict[UOp, Storage]
@@ -126,7 +122,7 @@ class Program:
     def open_conditions(self, node: UOp) -> list[tuple[str, UOp]]:
         """The constraints of a node that its construction could not decide."""
         if node not in self.conditions:
-            asked = ((c.id, CHECKS[c.id](node.src, node.arg)) for c in TABLE[node.op].constraints)
+            asked = ((c.id, c.holds(node.src, node.arg)) for c in TABLE[node.op].constraints)
             self.conditions[node] = [(name, c) for name, c in asked if isinstance(c, UOp)]
         return self.conditions[node]
 
@@ -163,17 +159,6 @@ class Frame:
     written: dict[UOp, list[Write]] = field(default_factory=dict)
     versions: dict[frozenset[UOp], Frame] = field(default_factory=dict)
     places: dict[UOp, Addresses] = field(default_factory=dict)
-
-    laws: ClassVar[Mapping[Op, Callable[[Frame, UOp], Array]]]
-    """The law of every op that has a value; this and the next four are set by `evaluate`."""
-    movement: ClassVar[Mapping[Op, Callable[[Frame, UOp, Array], Array]]]
-    """How a movement op moves the elements of its first source."""
-    operands: ClassVar[Callable[[Frame, UOp], tuple[UOp, ...]]]
-    """The sources whose values a law asks for in the same frame."""
-    invoked: ClassVar[Callable[[Frame, UOp], list[Write]]]
-    """What the Call of a Program writes."""
-    repeated: ClassVar[Callable[[Frame, UOp], list[Write]]]
-    """What an End or a Barrier writes."""
 
     def home(self, node: UOp) -> Frame:
         """The outermost frame in which the node has the same value, or the one that remembers it already."""
@@ -217,7 +202,7 @@ class Frame:
             if node in home.values:
                 stack.pop()
                 continue
-            missing = [s for s in Frame.operands(home, node) if s not in self.home(s).values]
+            missing = [s for s in self.program.laws.operands(home, node) if s not in self.home(s).values]
             if missing:
                 stack.extend(missing)
             else:
@@ -227,18 +212,19 @@ class Frame:
     def compute(self, node: UOp) -> Array:
         """The value of a node whose operands are known; every law that depended on values is checked here."""
         self.check(node)
-        if node.op not in Frame.laws:
+        law = self.program.laws.values.get(node.op)
+        if law is None:
             raise EvaluationError(
                 "this op has no value", rule=f"uop-{node.op.name.lower()}-sem", where=node.op.name
             )
-        return Frame.laws[node.op](self, node)
+        return law(self, node)
 
     def check(self, node: UOp) -> None:
         """Refuse a node that breaks a constraint with the values that its sizes and offsets have here."""
         for name, condition in self.program.open_conditions(node):
             if not self.value(condition).item():
                 raise IllFormed(
-                    node.op.name, name, given=f"{condition!r} is not so here", wants=_text_of(name)
+                    node.op.name, name, given=f"{condition!r} is not so here", wants=constraint_text(name)
                 )
 
     def number(self, node: UOp) -> int:
@@ -272,9 +258,3 @@ class Frame:
         while frame is not None and frame.loop is not loop:
             frame = frame.parent
         return None if frame is None else frame.at
-
-
-def _text_of(constraint_id: str) -> str:
-    from soundline.spec.ops.table import constraint_text
-
-    return constraint_text(constraint_id)

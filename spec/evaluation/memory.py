@@ -14,8 +14,8 @@ from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid
 from soundline.spec.arrays.movement import element_of_bytes
 from soundline.spec.dtypes import DType, index, to_bits
 from soundline.spec.errors import EvaluationError
+from soundline.spec.ops.elementwise.arithmetic import add
 from soundline.spec.ops.node import UOp
-from soundline.spec.values.elementwise import add
 
 Byte = int | Invalid
 Address = tuple[int, ...]

@@ -17,9 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid
 from soundline.spec.arrays.movement import stored_bytes
 from soundline.spec.errors import EvaluationError
-from soundline.spec.evaluation.frames import VIEWS, Frame, base_of
+from soundline.spec.evaluation.frames import Frame
 from soundline.spec.evaluation.memory import Address, Addresses, Byte, Bytes, Storage, Write
 from soundline.spec.ops.node import BufferArg, Op, UOp
+from soundline.spec.ops.places import VIEWS, base_of
 
 # Places -----------------------------------------------------------------------------------------------------------
 
@@ -55,7 +56,7 @@ def _place(frame: Frame, node: UOp) -> Addresses:
     under = place(frame, node.src[0])
     if node.op in (Op.Slice, Op.Bitcast):
         return _reinterpreted(frame, node, under)
-    moved = Frame.movement[node.op](frame, node, under.numbers)
+    moved = frame.program.laws.movement[node.op](frame, node, under.numbers)
     taken = tuple(INVALID if isinstance(n, Invalid) else under.addresses[int(n)] for n in moved.elements)
     return Addresses.of(moved.shape, under.dtype, taken, under.storage)
 
@@ -159,9 +160,9 @@ def writes(frame: Frame, effect: UOp) -> list[Write]:
             case Op.Store | Op.AtomicAdd:
                 found = _store(frame, effect)
             case Op.End | Op.Barrier:
-                found = Frame.repeated(frame, effect)
+                found = frame.program.laws.repeated(frame, effect)
             case Op.Call:
-                found = Frame.invoked(frame, effect)
+                found = frame.program.laws.invoked(frame, effect)
             case _:
                 raise EvaluationError(
                     "this op has no value: it is for machine code only",

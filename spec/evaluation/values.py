@@ -9,22 +9,24 @@ typed but has no value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from soundline.spec.arrays import movement
 from soundline.spec.arrays.arrays import INVALID, Array, Cell, Invalid, positions
-from soundline.spec.dtypes import DType, Element, bool_, index, order, uint8
+from soundline.spec.dtypes import DType, index, order, uint8
 from soundline.spec.errors import EvaluationError
-from soundline.spec.evaluation.frames import VIEWS, Frame, Program
+from soundline.spec.evaluation.frames import Frame, Program
 from soundline.spec.evaluation.lanes import wmma
 from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.evaluation.memory_effects import gate, in_memory, read, version
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import ConstArg, Op, UOp
-from soundline.spec.values.elementwise import ELEMENTWISE, add, law_of, maximum, mul, operand_dtype
+from soundline.spec.ops.places import VIEWS
+from soundline.spec.ops.programs.reduction import reduction
+from soundline.spec.values.elementwise import ELEMENTWISE, law_of, operand_dtype
 
 Bindings = Mapping[int, Any]
 """Values by slot: an Array, a numpy array, nested lists of numbers, or one number."""
@@ -156,27 +158,19 @@ def _where(frame: Frame, node: UOp) -> Array:
 
 # Reduce -----------------------------------------------------------------------------------------------------------
 
-_FOLDS = {Op.Add: add, Op.Max: maximum, Op.Mul: mul}
-
 
 def identity(op: Op, dtype: DType) -> Cell:
     """The value of the empty reduce; that of Max on index is ⊥ (U-10)."""
-    if op is Op.Max:
-        return INVALID if dtype is index else dtype.min
-    one: Element = 0 if op is Op.Add else 1
-    return bool(one) if dtype is bool_ else float(one) if dtype.is_float else one
+    return reduced(op, dtype, [])
 
 
-def reduction(op: Op, dtype: DType, elements: list[Cell]) -> Cell:
-    """The ascending reduction of elements, which starts at the first (U-10)."""
-    if INVALID in elements:
+def reduced(op: Op, dtype: DType, cells: Sequence[Cell]) -> Cell:
+    """The reduction of elements, none of which may be ⊥."""
+    elements = [c for c in cells if not isinstance(c, Invalid)]
+    if len(elements) < len(cells):
         raise EvaluationError("an invalid element is reduced", rule="U-01", where="Reduce")
-    if not elements:
-        return identity(op, dtype)
-    total = elements[0]
-    for element in elements[1:]:
-        total = _FOLDS[op](dtype, total, element)
-    return total
+    found = reduction(op, dtype, elements)
+    return INVALID if found is None else found
 
 
 def _reduce(frame: Frame, node: UOp) -> Array:
@@ -191,7 +185,7 @@ def _reduce_axes(frame: Frame, node: UOp) -> Array:
     cells = []
     for p in positions(shape):
         row = [source.at(tuple(i + j for i, j in zip(p, q, strict=True))) for q in positions(along)]
-        cells.append(reduction(node.arg.op, node.dtype, row))
+        cells.append(reduced(node.arg.op, node.dtype, row))
     return Array(node.dtype, shape, tuple(cells))
 
 
@@ -210,7 +204,7 @@ def _reduce_ranges(frame: Frame, node: UOp) -> Array:
     shape = frame.shape(node.shape)
     count = len(list(positions(shape)))
     rows = [[step[k] for step in steps] for k in range(count)]
-    return Array(node.dtype, shape, tuple(reduction(node.arg.op, node.dtype, row) for row in rows))
+    return Array(node.dtype, shape, tuple(reduced(node.arg.op, node.dtype, row) for row in rows))
 
 
 def bind_sizes(root: UOp, params: Bindings) -> UOp:
@@ -241,7 +235,7 @@ def apply(frame: Frame, body: UOp, arguments: tuple[UOp, ...]) -> Array:
     """The value of a body whose Params are the arguments; those of index scalars are substituted, as sizes are."""
     values = {p.arg.slot: frame.value(arguments[p.arg.slot]) for p in bodies.params(body)}
     inner = bind_sizes(body, values)
-    program = Program(values, frame.program.functions, {})
+    program = Program(frame.program.laws, values, frame.program.functions, {})
     return Frame(program, Bytes()).value(inner)
 
 

@@ -24,22 +24,12 @@ from types import MappingProxyType
 
 from soundline.spec.dtypes import bool_
 from soundline.spec.errors import GradientError
-from soundline.spec.gradients.schema import (
-    Nothing,
-    Passes,
-    Refused,
-    Stated,
-    Through,
-    filled,
-    kept,
-    sizes,
-    zeros,
-)
 from soundline.spec.gradients.table import ADJOINTS
 from soundline.spec.ops import bodies
+from soundline.spec.ops.adjoints import Nothing, Passes, Refused, Stated, Through, filled, kept, zeros
 from soundline.spec.ops.node import LoadArg, Op, UOp
-from soundline.spec.ops.sizes import same_shape
-from soundline.spec.ops.table import TABLE
+from soundline.spec.ops.sizes import same_shape, shape_of
+from soundline.spec.ops.table.entries import TABLE
 from soundline.spec.uop import expand, param, reshape
 
 
@@ -100,7 +90,7 @@ def _seed(y: UOp, seed: UOp | None) -> UOp:
                 hint="give a seed of this shape, or take the gradient of a scalar",
             )
         return filled(y, 1.0)
-    if seed.shape is None or seed.dtype is not y.dtype or same_shape(seed.shape, sizes(y)) is not True:
+    if seed.shape is None or seed.dtype is not y.dtype or same_shape(seed.shape, shape_of(y)) is not True:
         raise GradientError(
             f"the seed is a {seed.dtype} of shape {seed.shape}, y a {y.dtype} of shape {y.shape}",
             rule="U-33",
@@ -274,9 +264,9 @@ def _given(adjoint: GivenAdjoint, node: UOp, g: Cotangent) -> list[tuple[UOp, Co
     for argument, part in zip(call.src[1:], parts, strict=True):
         if part is None:
             continue
-        if part.dtype is not argument.dtype or same_shape(sizes(part), sizes(argument)) is False:
-            wanted = f"{argument.dtype}{list(sizes(argument))}"
-            raise _ill_given(call, f"{part.dtype}{list(sizes(part))} for an argument {wanted}")
+        if part.dtype is not argument.dtype or same_shape(shape_of(part), shape_of(argument)) is False:
+            wanted = f"{argument.dtype}{list(shape_of(argument))}"
+            raise _ill_given(call, f"{part.dtype}{list(shape_of(part))} for an argument {wanted}")
         found.append((argument, Cotangent(part)))
     return found
 
@@ -287,7 +277,7 @@ def _ill_given(call: UOp, what: str) -> GradientError:
 
 def _binder(slot: int, result: UOp, argument: UOp) -> UOp:
     """A Param of the shape of a result, to be bound to an argument."""
-    return param(slot, argument.dtype, sizes(result), device=argument.device, axis=argument.axis)
+    return param(slot, argument.dtype, shape_of(result), device=argument.device, axis=argument.axis)
 
 
 # Devices ----------------------------------------------------------------------------------------------------------
@@ -301,7 +291,7 @@ def placed_like(g: UOp, x: UOp) -> UOp:
         return Op.Load(g, arg=LoadArg(device=x.device))
     if x.axis is None:
         return replicas(g, x.device)
-    rank = len(sizes(g))
+    rank = len(shape_of(g))
     forth = (x.axis, *(k for k in range(rank) if k != x.axis))
     sharded = Op.Load(Op.Permute(g, arg=forth), arg=LoadArg(device=x.device))
     return Op.Permute(sharded, arg=tuple(forth.index(k) for k in range(rank)))
@@ -310,6 +300,6 @@ def placed_like(g: UOp, x: UOp) -> UOp:
 def replicas(g: UOp, devices: tuple[str, ...]) -> UOp:
     """g on every one of several devices (U-28)."""
     one = Op.Load(g, arg=LoadArg(device=devices[0]))
-    shape = sizes(g)
+    shape = shape_of(g)
     copies = Op.Load(expand(reshape(one, (1, *shape)), (len(devices), *shape)), arg=LoadArg(device=devices))
     return reshape(Op.Replicated(copies, arg=(0,)), shape)

@@ -20,10 +20,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.arrays.arrays import INVALID
-from soundline.spec.evaluation.frames import Frame, Program, base_of
+from soundline.spec.evaluate import LAWS
+from soundline.spec.evaluation.frames import Frame, Program
 from soundline.spec.evaluation.memory import Bytes
 from soundline.spec.ops import bodies
 from soundline.spec.ops.node import Op, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import polynomial
 
 Vector = tuple[int, ...]
@@ -230,7 +232,7 @@ def _asked_by(gate: UOp | None, nest: Sequence[UOp]) -> tuple[UOp, ...]:
     """The axes inside the nest that alone open a gate; none where it asks for more, or they are too many to list."""
     if gate is None or any(n.op in (Op.Load, Op.Buffer, Op.Param) for n in bodies.own_nodes(gate)):
         return ()
-    program = Program({}, {}, {})
+    program = Program(LAWS, {}, {}, {})
     program.learn(gate)
     axes = tuple(program.free[gate])
     counts = [_count(r) if r.op is Op.Range and r not in nest else None for r in axes]
@@ -243,7 +245,7 @@ def _open(touch: Touch, axes: Sequence[UOp]) -> list[Vector]:
     """The iterations of some axes in which the gate of an access is open; the one of no axes, if none are given."""
     if touch.gate is None or not axes:
         return [()]
-    program = Program({}, {}, {})
+    program = Program(LAWS, {}, {}, {})
     program.learn(touch.gate)
     return [
         values
@@ -278,7 +280,7 @@ def _visits(touch: Touch, nest: Sequence[UOp]) -> list[tuple[object, Vector]] | 
     if touch.index is None:
         return None
     asked = [touch.index] if touch.gate is None else [touch.index, touch.gate]
-    program = Program({}, {}, {})
+    program = Program(LAWS, {}, {}, {})
     program.learn(*asked)
     if any(n.op in (Op.Load, Op.Buffer, Op.Param) for a in asked for n in bodies.own_nodes(a)):
         return None

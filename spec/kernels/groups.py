@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.iteration_spaces import Kernel, fresh_axes, size_of
 from soundline.spec.kernels.warps import total
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import is_thread_axis
 from soundline.spec.ops.node import AxisType, BufferArg, Op, UOp, substitute, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node
 
 

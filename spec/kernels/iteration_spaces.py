@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Self
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import Vector, carries, directions
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node
 
 if TYPE_CHECKING:

@@ -109,8 +109,6 @@ OPTOPS: dict[str, OptEntry] = {
 }
 """What is said of every OptOp, by name."""
 
-_APPLY: dict[str, Callable[[Kernel, OptOp, Refusal, Collection[str]], UOp]] = {}
-
 
 def apply(kernel: K, opt: OptOp, licences: Collection[str] = ()) -> K:
     """The kernel that an OptOp makes; raises `ScheduleError` where it does not apply."""
@@ -290,7 +288,7 @@ def _nolocals(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection
     return sink
 
 
-_APPLY |= {
+_APPLY: dict[str, Callable[[Kernel, OptOp, Refusal, Collection[str]], UOp]] = {
     "Split": _split,
     "Padto": padto.padded,
     "Swap": _swap,

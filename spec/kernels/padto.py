@@ -13,31 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from soundline.spec.dtypes import DType, bool_, index
-from soundline.spec.evaluation.frames import base_of
+from soundline.spec.dtypes import DType, zero_of
 from soundline.spec.kernels.iteration_spaces import Kernel
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import AxisType, ConstArg, Op, UOp, toposort
+from soundline.spec.ops.building import const
+from soundline.spec.ops.node import AxisType, Op, UOp, toposort
+from soundline.spec.ops.places import base_of
+from soundline.spec.ops.programs import reduction
 from soundline.spec.ops.sizes import as_node
 
 
 def neutral(op: Op, dtype: DType) -> UOp | None:
-    """The exact identity of a reduction: e ∘ x = x for every x; None where the dtype has none."""
-    if op is Op.Max:
-        return None if dtype is index else UOp(Op.Const, (), ConstArg(dtype.min, dtype))
-    if dtype is bool_:
-        return UOp(Op.Const, (), ConstArg(op is Op.Mul, dtype))
-    if dtype.is_float:
-        return UOp(Op.Const, (), ConstArg(-0.0 if op is Op.Add else 1.0, dtype))
-    return UOp(Op.Const, (), ConstArg(0 if op is Op.Add else 1, dtype))
+    """The exact identity of a reduction, as a constant; None where the dtype has none."""
+    value = reduction.neutral(op, dtype)
+    return None if value is None else const(value, dtype)
 
 
 def zero(dtype: DType) -> UOp:
     """The alternative of a Load that does not happen."""
-    value = False if dtype is bool_ else 0.0 if dtype.is_float else 0
-    return UOp(Op.Const, (), ConstArg(value, dtype))
+    return const(zero_of(dtype), dtype)
 
 
 def padded(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str]) -> UOp:

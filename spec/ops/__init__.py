@@ -1,12 +1,12 @@
 """
-The op table
-============
+The ops
+=======
 
-The nodes of programs and one entry for each op: its sources, constraints, derived properties and example; and the
-textual form.
+The nodes of programs, what laws about them are stated with, and one entry for each op: in `movement`, `elementwise` and
+`programs`. `table` collects the entries.
 
-In order: `walks`, `node`, `axes`, `bounds`, `schema`, `polynomials`, `sizes`, `textual_form`, `elementwise`, `program`,
-`shards`, `tensor`, `bodies`, `table`, `constraints`, `parsing`.
-Doors: `axes`, `bodies`, `bounds`, `constraints`, `node`, `parsing`, `polynomials`, `schema`, `shards`, `sizes`,
-`table`, `textual_form`, `walks`.
+In order: `walks`, `node`, `axes`, `places`, `polynomials`, `sizes`, `shards`, `bounds`, `bodies`, `building`,
+`algebra`, `adjoints`, `schema`, `laws`, `textual_form`.
+Doors: `adjoints`, `algebra`, `axes`, `bodies`, `bounds`, `building`, `laws`, `node`, `places`, `polynomials`,
+`schema`, `shards`, `sizes`, `textual_form`, `walks`.
 """

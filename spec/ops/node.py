@@ -285,7 +285,10 @@ class UOp(_Fields):
 
     __slots__ = ()
     laws: ClassVar[Callable[[Op, tuple[UOp, ...], Any], Properties]]
-    """Checks a tuple and derives its properties; set by `uop`, which joins constraints and laws."""
+    """Checks a tuple and derives its properties. This and the next come from the op table, and are joined to the
+    constructor by `uop`: nodes stand below the table, because the entries speak of nodes."""
+    bounds: ClassVar[Callable[[UOp, Callable[[UOp], Any]], Any]]
+    """The bounds of a node from those of its sources."""
 
     def __new__(cls, op: Op, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
         """The one node of this tuple."""

@@ -2,8 +2,11 @@
 What an entry of the op table says
 ==================================
 
-The shape of the entries of the op table. The entries themselves stand in `tensor`, `elementwise` and `program`; `table`
-collects them.
+One entry for each op says everything about it that does not need the whole program: its signature, its constraints, the
+five derived properties, where each element comes from or what it computes of scalars, its adjoint, an example. Entries
+stand in `movement`, `elementwise` and `programs`, each with the same labels in the same order; `table` collects them.
+
+A sentence and what computes it are one object: a `Constraint` has a predicate, a `Law` a function.
 
 Ids are stable: ``uop-reshape-c1`` is the first constraint of Reshape, ``uop-reshape-shape`` its shape law,
 ``uop-reshape-sem`` its meaning. The same id is in error objects, tests and documentation anchors.
@@ -11,10 +14,17 @@ Ids are stable: ``uop-reshape-c1`` is the first constraint of Reshape, ``uop-res
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from soundline.spec.ops.node import Op
+from soundline.spec.dtypes import DType
+from soundline.spec.ops.adjoints import Adjoint
+from soundline.spec.ops.algebra import Movement
+from soundline.spec.ops.bounds import Row
+from soundline.spec.ops.node import Device, Op, Shape, UOp
+from soundline.spec.ops.sizes import Condition
 
 Group = Literal[
     "source",
@@ -31,6 +41,9 @@ Group = Literal[
 ]
 PROPERTIES = ("dtype", "shape", "device", "min_max", "axis")
 
+Sources = tuple[UOp, ...]
+F_co = TypeVar("F_co", covariant=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -44,10 +57,45 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One numbered condition of well-formedness; its predicate stands in `constraints` under the same id."""
+    """One numbered condition, as a sentence."""
 
     id: str
     text: str
+
+
+Predicate = Callable[[Sources, Any], Condition]
+"""(sources, arg) → True or False, or a bool node where the answer depends on symbolic sizes: an *obligation*, which is
+checked when the sizes become known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Constraint):
+    """One numbered condition of well-formedness, as a sentence and as a predicate."""
+
+    holds: Predicate
+    """It may rely on the constraints before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law(Generic[F_co]):
+    """A derived property, in words and as a function."""
+
+    text: str
+    of: F_co
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """The four properties that are derived when a node is made."""
+
+    dtype: Law[Callable[[Sources, Any], DType]]
+    shape: Law[Callable[[Sources, Any], Shape | None]]
+    device: Law[Callable[[Sources, Any], Device]]
+    axis: Law[Callable[[Sources, Any], int | None]]
+
+    def but(self, **laws: Any) -> Typing:
+        """The same with some of the laws replaced."""
+        return dataclasses.replace(self, **laws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +105,23 @@ class Entry:
     op: Op
     title: str
     group: Group
+    semantics: str
     sources: tuple[Source, ...]
     arg: str
-    constraints: tuple[Constraint, ...]
-    semantics: str
-    laws: dict[str, str]
+    arg_types: tuple[type, ...]
+    """What the arg may be; an op without one has None."""
+    constraints: tuple[Checked, ...]
+    typing: Typing
+    bounds: Law[Row] | None
+    """The row of min_max; None for a node without a value."""
+    movement: Movement | None
+    """Where each element comes from, for an op that only moves elements."""
+    scalar: Callable[..., Any] | None
+    """What an elementwise op computes: (dtype of the operands, *operands) → element; Cast takes its target last."""
     decomposition: str | None
     licences: tuple[str, ...]
     """What a program must grant before the decomposition may replace the op; empty where it is exact."""
+    adjoint: Adjoint
     example: str
     section: str
     decisions: tuple[str, ...]
@@ -77,6 +134,14 @@ class Entry:
     def law_id(self, law: str) -> str:
         """The id of a derived property (``dtype`` … ``axis``) or of the meaning (``sem``)."""
         return f"uop-{self.slug}-{law.replace('_', '-')}"
+
+    @property
+    def laws(self) -> dict[str, str]:
+        """The five derived properties in words."""
+        bounds = "none" if self.bounds is None else self.bounds.text
+        of = self.typing
+        texts = (of.dtype.text, of.shape.text, of.device.text, bounds, of.axis.text)
+        return dict(zip(PROPERTIES, texts, strict=True))
 
 
 _SECTIONS: dict[Group, str] = {
@@ -93,28 +158,6 @@ _SECTIONS: dict[Group, str] = {
     "codegen": "UOps, Codegen Ops",
 }
 
-_VOID_LAWS = {
-    "dtype": "void",
-    "shape": "none",
-    "device": "the device that all sources share, else null",
-    "min_max": "none",
-    "axis": "none",
-}
-_INHERITED = {
-    "dtype": "src[0].dtype",
-    "shape": "src[0].shape",
-    "device": "src[0].device",
-    "min_max": "src[0]",
-    "axis": "src[0].axis",
-}
-_ALU = {
-    "dtype": "src[0].dtype",
-    "shape": "the shape that all sources share",
-    "device": "the one non-null device that all sources agree on (U-29)",
-    "min_max": "dtype range",
-    "axis": "the one non-null axis that all sources agree on (U-29)",
-}
-
 
 def source(name: str, doc: str, *, variadic: bool = False, optional: bool = False) -> Source:
     """A source position of an entry."""
@@ -124,48 +167,44 @@ def source(name: str, doc: str, *, variadic: bool = False, optional: bool = Fals
 def entry(
     op: Op,
     group: Group,
-    sources: tuple[Source, ...],
     semantics: str,
     *,
-    laws: dict[str, str],
-    example: str,
+    sources: tuple[Source, ...] = (),
     arg: str = "none",
-    constraints: tuple[str, ...] = (),
+    arg_types: tuple[type, ...] = (type(None),),
+    constraints: tuple[tuple[str, Predicate], ...] = (),
+    typing: Typing,
+    bounds: Law[Row] | None = None,
+    movement: Movement | None = None,
+    scalar: Callable[..., Any] | None = None,
     decomposition: str | None = None,
     licences: tuple[str, ...] = (),
+    adjoint: Adjoint,
+    example: str,
     decisions: tuple[str, ...] = (),
     title: str | None = None,
 ) -> Entry:
     """The entry of `op`; its constraints are numbered in the order given."""
     slug = op.name.lower()
-    numbered = tuple(Constraint(f"uop-{slug}-c{n}", text) for n, text in enumerate(constraints, 1))
     return Entry(
         op=op,
         title=title or op.name,
         group=group,
+        semantics=semantics,
         sources=sources,
         arg=arg,
-        constraints=numbered,
-        semantics=semantics,
-        laws=laws,
+        arg_types=arg_types,
+        constraints=tuple(
+            Checked(f"uop-{slug}-c{n}", text, holds) for n, (text, holds) in enumerate(constraints, 1)
+        ),
+        typing=typing,
+        bounds=bounds,
+        movement=movement,
+        scalar=scalar,
         decomposition=decomposition,
         licences=licences,
+        adjoint=adjoint,
         example=example,
         section=_SECTIONS[group],
         decisions=decisions,
     )
-
-
-def void_laws(**changed: str) -> dict[str, str]:
-    """The five laws of a node without a value."""
-    return {**_VOID_LAWS, **changed}
-
-
-def inherited_laws(**changed: str) -> dict[str, str]:
-    """The five laws of a node that passes its first source on, with the given rows replaced."""
-    return {**_INHERITED, **changed}
-
-
-def alu_laws(**changed: str) -> dict[str, str]:
-    """The five laws of an elementwise node, with the given rows replaced."""
-    return {**_ALU, **changed}

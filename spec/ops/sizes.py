@@ -167,3 +167,16 @@ def sizes_of(source: UOp) -> Shape | None:
     if any(s.shape != () for s in source.src):
         return None
     return tuple(as_size(s) for s in source.src)
+
+
+def shape_of(node: UOp) -> Shape:
+    """The shape of a value."""
+    assert node.shape is not None
+    return node.shape
+
+
+def sizes_in(source: UOp) -> Shape:
+    """The sizes that a source holds of which an earlier constraint has found that it is a shape."""
+    sizes = sizes_of(source)
+    assert sizes is not None
+    return sizes

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import index
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.dependences import carries, directions
 from soundline.spec.kernels.groups import unsynchronized
 from soundline.spec.kernels.iteration_spaces import nests, problems
 from soundline.spec.ops import bodies
 from soundline.spec.ops.axes import ORDERED, is_private
-from soundline.spec.ops.bounds import MIN_MAX, Bounds
+from soundline.spec.ops.bounds import Bounds
 from soundline.spec.ops.node import AxisType, Op, UOp, toposort
+from soundline.spec.ops.places import base_of
 from soundline.spec.pipeline.schema import Lowering
 
 _STATE = (Op.Buffer, Op.Load, Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Function, Op.Call, Op.After)

@@ -22,11 +22,11 @@ from soundline.spec.evaluation.values import identity
 from soundline.spec.ops.bodies import bind
 from soundline.spec.ops.node import AxisType, Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
-from soundline.spec.ops.table import group_of
+from soundline.spec.ops.table.entries import group_of
 from soundline.spec.rules.spellings import CAST_TO, SPELLED, sort_of, times_of
 from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
 from soundline.spec.uop import broadcast_to, const, element_of, loop, reshape, shape_source
-from soundline.spec.values.elementwise import ELEMENTWISE, scalar
+from soundline.spec.values.elementwise import ELEMENTWISE, EQUALITY, ORDER, scalar
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def has_dtype(term: Term) -> bool:
         return has_dtype(term.args[0])
     if term.head == "over":
         return has_dtype(term.args[1])
-    if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *_COMPARISONS):
+    if term.head not in _ELEMENTWISE or term.head in (Op.Cast, *ORDER, *EQUALITY):
         return True
     return any(has_dtype(a) for a in (term.args[1:] if term.head is Op.Where else term.args))
 
@@ -232,7 +232,6 @@ _OF_VECTORS = ("entry", "product", "every axis")
 """The scalars that are made of shapes and offsets."""
 
 _ELEMENTWISE = frozenset(group_of("elementwise", "decomposed"))
-_COMPARISONS = (Op.CmpLt, Op.CmpNe, Op.CmpGt, Op.CmpGe, Op.CmpLe, Op.CmpEq)
 
 
 def _widest(nodes: list[UOp], default: UOp | None) -> UOp | None:

@@ -20,10 +20,10 @@ from typing import Any
 
 from soundline.spec.dtypes import DType, all_dtypes, bool_, float32, index, int32, zero_of
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
+from soundline.spec.ops.elementwise.shifts import STANDS_FOR_A_CONSTANT
 from soundline.spec.ops.node import AxisType, Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node
-from soundline.spec.ops.table import group_of
+from soundline.spec.ops.table.entries import group_of
 from soundline.spec.rules import ranks
 from soundline.spec.rules.building import (
     Abstraction,

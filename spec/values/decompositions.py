@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from soundline.spec.dtypes import DType
+from soundline.spec.ops.elementwise.functions import LN2
 from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp
-from soundline.spec.values.exponentials import EXP2, LN2, LOG2, exp2, log2
+from soundline.spec.values.exponentials import EXP2, LOG2, exp2, log2
 from soundline.spec.values.power import POW, power
 from soundline.spec.values.sine import SIN, sin
 from soundline.spec.values.steps import add, either, less, like, mul, unequal

@@ -24,6 +24,7 @@ from soundline.spec.dtypes import (
     round_to,
     to_bits,
 )
+from soundline.spec.ops.elementwise.functions import LN2
 from soundline.spec.uop import UOp, param
 from soundline.spec.values.double_word import two_product, two_sum
 from soundline.spec.values.steps import (
@@ -44,8 +45,6 @@ from soundline.spec.values.steps import (
     unequal,
     where,
 )
-
-LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068")
 
 _WIDE_SINGLE = Format(float64, int64, exp2_terms=9, log2_terms=8)
 """binary64 for results that are rounded to binary32: half the terms are enough."""

@@ -13,11 +13,11 @@ import math
 from fractions import Fraction
 
 from soundline.spec.dtypes import DType, float64, ieee_floats, int64, round_to, uint64
+from soundline.spec.ops.elementwise.functions import LN2
 from soundline.spec.ops.node import Op
 from soundline.spec.uop import UOp, param
 from soundline.spec.values.double_word import Double, constant, ordered_sum, product, total, two_product
 from soundline.spec.values.exponentials import (
-    LN2,
     clamped,
     decomposed,
     exp2_of_fraction,

@@ -39,8 +39,9 @@ from soundline.spec.dtypes import (
     uint8,
 )
 from soundline.spec.errors import EvaluationError
+from soundline.spec.ops.elementwise.arithmetic import add, mul
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.ops.node import WmmaArg
-from soundline.spec.values.elementwise import add, cast, mul
 
 Operand = Literal["A", "B", "C"]
 """The matrices: A is M by K, B is K by N; C, the accumulator, and the result are M by N."""

@@ -18,8 +18,8 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.evaluation.values import bind_sizes
 from soundline.spec.ops.bounds import min_max
-from soundline.spec.ops.parsing import parse
 from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import (
     ReduceArg,

@@ -36,6 +36,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.evaluate import evaluate, execute
 from soundline.spec.ops.bounds import min_max
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     AxisType,
@@ -50,7 +51,7 @@ from soundline.spec.uop import (
     reshape,
     shrink,
 )
-from soundline.spec.values.elementwise import cast, scalar
+from soundline.spec.values.elementwise import scalar
 
 QUICK = settings(max_examples=60, deadline=None)
 STORED = [d for d in all_dtypes if d is not index]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -38,7 +39,6 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.bounds import (
-    MIN_MAX,
     Bounds,
     dtype_range,
     greatest,

@@ -14,7 +14,7 @@ from soundline.impl import toolchain
 from soundline.impl.inspect import profile
 from soundline.impl.inspect.peaks import Peaks
 from soundline.impl.program.compile import STAGES, Program, lower
-from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.pipeline.stages import STAGES as LAW
 from soundline.spec.uop import Op, toposort
 from soundline.verify.cli.main import main

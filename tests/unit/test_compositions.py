@@ -23,7 +23,6 @@ from soundline.spec.compositions.tensors import (
     prefix_sum_of_the_source,
     scatter_add,
     scatter_add_of_the_source,
-    window_origin,
 )
 from soundline.spec.dtypes import (
     DType,
@@ -44,9 +43,10 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
+from soundline.spec.ops.building import window_origin
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import Size, UOp, const, param, tensor
-from soundline.spec.values.elementwise import cast
 
 INF, NAN = math.inf, math.nan
 N, M, K = (param(slot, index) for slot in (7, 8, 9))

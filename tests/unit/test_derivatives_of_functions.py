@@ -19,7 +19,7 @@ from soundline.spec.dtypes import bool_, float16, float32, float64, uint8
 from soundline.spec.evaluate import evaluate
 from soundline.spec.gradients import backward
 from soundline.spec.gradients.backward import gradient
-from soundline.spec.gradients.schema import Stated, filled
+from soundline.spec.ops.adjoints import Stated, filled
 from soundline.spec.uop import Op, UOp, param, substitute, toposort
 
 SHAPE = (7,)

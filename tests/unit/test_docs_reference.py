@@ -14,9 +14,9 @@ import pytest
 from soundline.impl.inspect.graphs import svg
 from soundline.impl.rules import LIBRARY
 from soundline.spec.arrays.movement import LAWS
-from soundline.spec.ops.parsing import parse
 from soundline.spec.ops.schema import Entry
 from soundline.spec.ops.table import PROPERTIES, TABLE, Op
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import UOp
 

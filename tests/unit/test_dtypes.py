@@ -315,7 +315,7 @@ def _witnesses(dtype: DType) -> list[object]:
 @pytest.mark.parametrize("source", all_dtypes)
 def test_a_cast_is_lossless_exactly_where_it_keeps_every_extreme(source: DType) -> None:
     """The extremes of a dtype (ends, least and finest number, infinity) survive iff all its numbers do."""
-    from soundline.spec.values.elementwise import cast
+    from soundline.spec.ops.elementwise.conversion import cast
 
     for target in all_dtypes:
         if index in (source, target) and (source.is_float or target.is_float):

@@ -44,7 +44,7 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.ops.table import TABLE, Op
 from soundline.spec.uop import UOp, const
-from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, scalar
+from soundline.spec.values.elementwise import ELEMENTWISE, EQUALITY, ORDER, RING, bitcast, exactly, scalar
 
 NAN, INF = math.nan, math.inf
 
@@ -497,3 +497,22 @@ def test_a_shift_that_no_memory_could_hold_is_a_typed_error() -> None:
     check(Op.Shl, index, (0, 2**70), 0)
     check(Op.Shr, index, (5, 2**70), 0)
     check(Op.Shr, index, (-5, 2**70), -1)
+
+
+# The laws over any numbers ----------------------------------------------------------------------------------------
+
+
+def test_a_law_over_any_numbers_wraps_and_rounds_nothing() -> None:
+    third, big = Fraction(1, 3), 2**200
+    assert exactly(Op.Mulacc)(third, Fraction(6), third) == Fraction(7, 3)
+    assert exactly(Op.Sub)(third, Fraction(1)) == Fraction(-2, 3)
+    assert exactly(Op.Mul)(big, big) == 2**400
+    assert exactly(Op.Neg)(third) == -third
+    assert exactly(Op.Add)("a", "b") == "ab"  # whatever can be added
+    assert [exactly(op)(third, Fraction(1, 2)) for op in (*ORDER, *EQUALITY)] == [
+        *(True, False, True, False),
+        *(False, True),
+    ]
+    assert set(RING) < set(ELEMENTWISE)
+    with pytest.raises(EvaluationError, match="no scalar law"):
+        exactly(Op.Reshape)

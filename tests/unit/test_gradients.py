@@ -18,7 +18,7 @@ from soundline.spec.compositions.tensors import gather, gemm, prefix_sum, scatte
 from soundline.spec.dtypes import DType, bfloat16, bool_, float16, float32, float64, index, largest_finite
 from soundline.spec.evaluate import evaluate
 from soundline.spec.gradients.backward import gradient, placed_like
-from soundline.spec.gradients.elementwise import cosine
+from soundline.spec.ops.elementwise.functions import cosine
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     LoadArg,

@@ -8,9 +8,11 @@ doors, and the map in CONTRIBUTING says what is true.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -95,6 +97,109 @@ def test_no_prefix_does_the_work_of_a_folder() -> None:
         ]
         prefixes = [name.partition("_")[0] for name in own if "_" in name]
         assert all(prefixes.count(p) < 4 for p in prefixes), room
+
+
+# Nothing is registered by mutation --------------------------------------------------------------------------------
+
+JOINS = {
+    "spec.uop": {"UOp.laws", "UOp.bounds"},  # nodes stand below the table that speaks of them
+    "impl.analysis.checks": {"UOp.laws"},  # the same laws, remembering
+    "impl.inspect.notebooks": {"for each of _METHODS.items()"},  # the law draws nothing
+    "impl.tensors.tensor": {"for each of Tensor.__mro__"},  # methods take arguments as users write them
+    "impl.logs": {"logging.getLogger(ROOT).addHandler"},  # a library says where its log goes
+}
+"""What a module changes outside of itself when it is imported, and why."""
+CHANGING = {"add", "append", "extend", "insert", "register", "setdefault", "update"}
+
+
+def _at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module that run when it is imported."""
+    for statement in body:
+        if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
+            continue
+        yield statement
+        if isinstance(statement, ast.If | ast.With | ast.Try):
+            yield from _at_import([*statement.body, *getattr(statement, "orelse", [])])
+
+
+def _changed(statement: ast.stmt) -> str | None:
+    """What a statement changes that is there already."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id="__all__")):
+            return None
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target]) | ast.AugAssign(target=target):
+            return ast.unparse(target)
+        case ast.Expr(value=ast.Call(func=function)):
+            return ast.unparse(function)
+        case ast.For(iter=over):
+            return f"for each of {ast.unparse(over)}"
+    return None
+
+
+def _registering(tree: ast.Module) -> set[str]:
+    """The functions of a module that put something into what the module holds."""
+    held = {ast.unparse(t) for s in tree.body if isinstance(s, ast.Assign) for t in s.targets}
+    held |= {ast.unparse(s.target) for s in tree.body if isinstance(s, ast.AnnAssign)}
+    found = set()
+    for function in (f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)):
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))]) if name in held:
+                    found.add(function.name)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name in held:
+                    found |= {function.name} if attr in CHANGING else set()
+    return found
+
+
+def mutations(sources: dict[str, str]) -> set[tuple[str, str]]:
+    """What modules change when they are imported, by themselves or by the decorators that they use."""
+    trees = {name: ast.parse(source) for name, source in sources.items()}
+    registering = set[str]().union(*map(_registering, trees.values()))
+    found = {(m, what) for m, t in trees.items() for s in _at_import(t.body) if (what := _changed(s))}
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            for decorator in getattr(node, "decorator_list", []):
+                name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+                if name.rpartition(".")[2] in registering:
+                    found.add((module, f"@{name}"))
+    return found
+
+
+def test_nothing_is_registered_by_mutation_at_import() -> None:
+    found = mutations({m: path.read_text() for m, path in house.modules().items()})
+    told = {(m, what) for m, joins in JOINS.items() for what in joins}
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "TABLE = {}\nTABLE['a'] = 1",
+        "TABLE = {}\nTABLE |= {'a': 1}",
+        "TABLE = {}\nTABLE.update(a=1)",
+        "TABLE = []\nTABLE += [1]",
+        "from b import thing\nthing.laws = 1",
+        "TABLE = {}\nfor name in 'ab':\n    TABLE[name] = 1",
+        "TABLE = {}\ndef enter(f):\n    TABLE[f.__name__] = f\n    return f\n@enter\ndef g(): ...",
+        "T: dict[str, int] = {}\ndef enter(n):\n    return lambda f: T.setdefault(n, f)\n@enter('g')\ndef g(): ...",
+        "if True:\n    register('a')",
+    ],
+)
+def test_a_planted_registration_is_found(planted: str) -> None:
+    assert mutations({"a": planted})
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        "TABLE = {k: 1 for k in 'ab'}",
+        "CACHE = {}\ndef remembered(x):\n    CACHE[x] = x",
+        "import functools\n@functools.cache\ndef g(): ...",
+        "if __name__ == '__main__':\n    main()",
+    ],
+)
+def test_what_is_made_or_remembered_is_no_registration(fine: str) -> None:
+    assert not mutations({"a": fine})
 
 
 def test_the_drawings_in_contributing_are_those_of_the_imports() -> None:

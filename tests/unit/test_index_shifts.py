@@ -9,7 +9,7 @@ from soundline.impl.rewriting.engine import rewrite
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
+from soundline.spec.ops.elementwise.shifts import STANDS_FOR_A_CONSTANT
 from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.rules.instances import ops_for
 from soundline.spec.rules.language import Rule, given, rule

@@ -32,7 +32,7 @@ from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import bool_, float16, float32, index, int32, int64, uint8
 from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.evaluate import evaluate, execute
-from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import (
     AxisType,

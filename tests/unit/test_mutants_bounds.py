@@ -20,6 +20,8 @@ def within(dtype, lo, hi, slot: int = 0) -> UOp:
 
 HALF_LINE_UP = Op.Max(param(8, index), const(1, index))
 HALF_LINE_DOWN = Op.Neg(HALF_LINE_UP)
+SINE = Op.Sin(param(0, float32))
+"""Between -1 and 1, or NaN."""
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,10 @@ HALF_LINE_DOWN = Op.Neg(HALF_LINE_UP)
             Bounds(5, 9),
         ),
         (Op.Sin(Op.Sin(param(0, float32))), Bounds(-1.0, 1.0, maybe_nan=True)),
+        (Op.CmpLt(const(-2.0, float32), SINE), Bounds(False, True)),
+        (Op.CmpGt(SINE, const(-2.0, float32)), Bounds(False, True)),
+        (Op.CmpNe(const(-2.0, float32), SINE), Bounds(False, True)),
+        (Op.Cast(Op.Trunc(Op.Mul(SINE, const(0.5, float32))), arg=bool_), Bounds(False, True)),
         (Op.Idiv(HALF_LINE_UP, within(index, -3, -2)), Bounds(-INF, -1)),
         (Op.Idiv(HALF_LINE_DOWN, within(index, -3, -2)), Bounds(0, INF)),
         (Op.Idiv(within(index, 0, 9), HALF_LINE_UP), Bounds(0, 9)),

@@ -7,6 +7,8 @@ import pytest
 from soundline.spec.dtypes import bool_, float32, index, int8, int32, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.ops import schema, sizes
+from soundline.spec.ops.adjoints import WHOLE
+from soundline.spec.ops.laws import INHERITED, SAME_BOUNDS
 from soundline.spec.ops.node import Op
 from soundline.spec.ops.schema import Source
 from soundline.spec.ops.shards import Disagreement, agreed, reshaped_axis
@@ -358,21 +360,29 @@ def test_a_source_is_single_and_present_unless_said_otherwise() -> None:
 
 
 def test_an_entry_has_the_name_of_its_op_and_numbers_its_constraints() -> None:
+    said = {"typing": INHERITED, "adjoint": WHOLE, "example": ""}
     made = schema.entry(
         Op.Add,
         "elementwise",
-        (),
         "sum",
-        laws={},
-        example="",
-        constraints=("first", "second"),
+        constraints=(("first", lambda src, arg: True), ("second", lambda src, arg: False)),
         decisions=("U-01",),
+        **said,
     )
     assert made.title == "Add"
     assert [(c.id, c.text) for c in made.constraints] == [("uop-add-c1", "first"), ("uop-add-c2", "second")]
     assert made.section == TABLE[Op.Add].section
     assert made.law_id("min_max") == "uop-add-min-max"
-    named = schema.entry(Op.Add, "elementwise", (), "sum", laws={}, example="", title="Plus")
+    assert [c.holds((), None) for c in made.constraints] == [True, False]
+    assert made.laws == {
+        "dtype": "src[0].dtype",
+        "shape": "src[0].shape",
+        "device": "src[0].device",
+        "min_max": "none",
+        "axis": "src[0].axis",
+    }
+    named = schema.entry(Op.Add, "elementwise", "sum", title="Plus", bounds=SAME_BOUNDS, **said)
+    assert named.laws["min_max"] == "src[0]"
     assert named.title == "Plus"
     assert named.constraints == ()
 

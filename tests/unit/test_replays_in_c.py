@@ -12,7 +12,7 @@ import pytest
 from soundline.impl import toolchain
 from soundline.spec.dtypes import float8_e4m3fn, float32, from_bits, index, ints, round_to, to_bits
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import Op
 from soundline.verify import (

@@ -12,8 +12,8 @@ from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, index, in
 from soundline.spec.errors import TextError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.examples import namespace
-from soundline.spec.ops.parsing import parse
 from soundline.spec.ops.table import TABLE, Op
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import (
     AxisType,

@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.bodies import free_ranges
-from soundline.spec.ops.bounds import MIN_MAX, Known
+from soundline.spec.ops.bounds import Known
 from soundline.spec.ops.node import Op, UOp, rebuilt, sources, toposort
 from soundline.spec.ops.sizes import sizes_of
 from soundline.spec.ops.walks import filled

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import (
     DType,
     all_dtypes,
@@ -30,7 +31,6 @@ from soundline.spec.dtypes import (
     uint64,
 )
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops import bounds
 from soundline.spec.ops.node import Op
 from soundline.spec.ops.table import TABLE
 from soundline.spec.uop import UOp, param
@@ -295,5 +295,5 @@ def _decompositions() -> Iterator[Obligation]:
 @cache
 def obligations() -> tuple[Obligation, ...]:
     """All of them, in the order of the report."""
-    rows = [o for op in TABLE if op in bounds.MIN_MAX for o in _row(op)]
+    rows = [o for op in TABLE if op in MIN_MAX for o in _row(op)]
     return (*_lemmas(), *rows, *_findings(), *_decompositions())

@@ -19,6 +19,7 @@ from typing import Any
 
 import z3
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import DType, bool_, index, int8, uint8
 from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds
@@ -78,7 +79,7 @@ class Question:
         sources = [SimpleNamespace(dtype=d) for d in self.dtypes]
         known = dict(zip(map(id, sources), self.ends, strict=True))
         node = SimpleNamespace(op=self.op, src=tuple(sources), dtype=self.result, arg=self.arg)
-        return bounds.MIN_MAX[self.op](node, lambda s: known[id(s)])  # type: ignore[arg-type]
+        return MIN_MAX[self.op](node, lambda s: known[id(s)])  # type: ignore[arg-type]
 
     @property
     def either(self) -> Truth:

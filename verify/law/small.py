@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import (
     DType,
     Element,
@@ -35,7 +36,6 @@ from soundline.spec.dtypes import (
     order,
     uint8,
 )
-from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds, Known
 from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
@@ -199,7 +199,7 @@ def row_of(
     """The row of an op as a function of the intervals of its sources."""
     sources = tuple(SimpleNamespace(dtype=d, known=None) for d in dtypes)
     node = SimpleNamespace(op=op, src=sources, dtype=result, arg=arg)
-    law: Any = bounds.MIN_MAX[op]
+    law: Any = MIN_MAX[op]
 
     def known(source: Any) -> Known:
         found: Known = source.known

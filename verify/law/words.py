@@ -14,8 +14,8 @@ from typing import Any
 
 import z3
 
+from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import DType
-from soundline.spec.ops import bounds
 from soundline.spec.ops.bounds import Bounds
 from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
@@ -80,7 +80,7 @@ def bitwise(op: Op, dtype: DType, budget: Budget) -> Outcome:
     node = SimpleNamespace(op=op, src=tuple(sources), dtype=dtype, arg=None)
 
     def asked() -> Any:
-        row: Any = bounds.MIN_MAX[op](node, lambda s: s.ends)  # type: ignore[arg-type,attr-defined]
+        row: Any = MIN_MAX[op](node, lambda s: s.ends)  # type: ignore[arg-type,attr-defined]
         return row, ELEMENTWISE[op](dtype, words[0][1], words[1][1])
 
     for path in paths.run(asked):

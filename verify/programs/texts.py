@@ -16,7 +16,7 @@ from soundline.impl.executables.signatures import Signature
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import TextError, UsageError
 from soundline.spec.ops.bodies import own_nodes
-from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table.parsing import parse
 from soundline.spec.uop import Op, UOp, substitute
 from soundline.verify.files.problems import displayed
 

@@ -104,21 +104,18 @@ def _layer(judged: Judged) -> LayerResult:
 
 @cache
 def place(subject: str) -> tuple[str, int]:
-    """The file and line that a subject is about: of a row, its line in the table of min_max."""
+    """The file and line that a subject is about: of a row, the entry of its op."""
     kind, _, name = subject.partition(" ")
     if kind != "min_max":
         return {
             "finding": "verify/findings/tensors.py",
             "decomposition": "spec/values/decompositions.py",
         }.get(kind, "verify/law/catalogue.py"), 1
-    lines = (Path(soundline.spec.__path__[0]) / "ops/bounds.py").read_text(encoding="utf-8").splitlines()
-    table = next(n for n, line in enumerate(lines) if line.startswith("MIN_MAX"))
-    row = next((n for n in range(table, len(lines)) if _names(lines[n], name)), table)
-    return "spec/ops/bounds.py", row + 1
-
-
-def _names(line: str, op: str) -> bool:
-    return line.strip().startswith((f"Op.{op}:", f"Op.{op},"))
+    for path in sorted((Path(soundline.spec.__path__[0]) / "ops").glob("*/*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if f"    Op.{name}," in lines:
+            return f"spec/ops/{path.parent.name}/{path.name}", lines.index(f"    Op.{name},") + 1
+    raise LookupError(f"no entry of {name}")
 
 
 # JSON -------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from soundline.spec.arrays.arrays import Array, Cell, same_cell
 from soundline.spec.dtypes import Element, index
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
-from soundline.spec.ops.constraints import STANDS_FOR_A_CONSTANT
+from soundline.spec.ops.elementwise.shifts import STANDS_FOR_A_CONSTANT
 from soundline.spec.ops.node import Op, UOp, substitute
 from soundline.spec.ops.walks import filled
 from soundline.spec.uop import const, expand, param, reshape

@@ -26,7 +26,7 @@ from soundline.spec.dtypes import BY_NAME, DType, from_bits
 from soundline.spec.errors import SoundlineError, ToolchainError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op, UOp, substitute, toposort
-from soundline.spec.ops.parsing import parse
+from soundline.spec.ops.table.parsing import parse
 from soundline.verify.verdicts.as_json import case_from_json
 from soundline.verify.verdicts.verdict import COMPILED, Case, Replay
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from soundline.impl.arrays.promotion import accumulated
 from soundline.impl.importers.onnx_operators.reductions import position_of_greatest
-from soundline.impl.importers.reading.node import Node, Refusal, along, number_line, operator
+from soundline.impl.importers.reading.node import Node, Operator, Refusal, along, number_line, operator
 from soundline.impl.tensors.numerics import gates, normal, special
 from soundline.impl.tensors.tensor import Tensor
 
@@ -21,13 +21,13 @@ ELU = 1.0
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 
 
-def _simple(name: str, fn: Callable[[Tensor], Tensor]) -> None:
+def _simple(name: str, fn: Callable[[Tensor], Tensor]) -> Operator:
     def translation(node: Node) -> Tensor:
         if node.opset < 6:
             node.ignore("consumed_inputs")
         return fn(node[0])
 
-    operator(name)(functools.wraps(fn)(translation))
+    return operator(name)(functools.wraps(fn)(translation))
 
 
 def hard_swish(x: Tensor) -> Tensor:
@@ -35,12 +35,15 @@ def hard_swish(x: Tensor) -> Tensor:
     return x * (x / 6.0 + 0.5).minimum(1.0).maximum(0.0)
 
 
-_simple("Relu", lambda x: x.relu())
-_simple("Sigmoid", special.logistic)
-_simple("Softplus", special.softplus)
-_simple("Softsign", gates.softsign)
-_simple("Mish", gates.mish)
-_simple("HardSwish", hard_swish)
+FAMILY = (
+    _simple("Relu", lambda x: x.relu()),
+    _simple("Sigmoid", special.logistic),
+    _simple("Softplus", special.softplus),
+    _simple("Softsign", gates.softsign),
+    _simple("Mish", gates.mish),
+    _simple("HardSwish", hard_swish),
+)
+"""The operators of one operand without attributes."""
 
 
 def _below_zero(x: Tensor, low: Tensor) -> Tensor:

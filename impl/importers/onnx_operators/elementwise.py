@@ -82,13 +82,6 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def _enter_tables() -> None:
-    for name, two in _BINARY.items():
-        operator(name)(functools.partial(_apply_two, two))
-    for name, one in _UNARY.items():
-        operator(name)(functools.partial(_apply_one, one))
-
-
 def _apply_two(fn: Binary, node: Node) -> Tensor:
     a, b = node[0], node[1]
     if node.opset < 7:
@@ -114,7 +107,11 @@ def _apply_one(fn: Callable[[Tensor], Tensor], node: Node) -> Tensor:
     return fn(node[0])
 
 
-_enter_tables()
+FAMILY = (
+    *(operator(name)(functools.partial(_apply_two, two)) for name, two in _BINARY.items()),
+    *(operator(name)(functools.partial(_apply_one, one)) for name, one in _UNARY.items()),
+)
+"""The operators of one or two operands without attributes."""
 
 
 @operator("IsInf")

@@ -76,8 +76,7 @@ def _dropped(x: Tensor, axes: list[int]) -> Tensor:
     return x.reshape(tuple(s for k, s in enumerate(x.shape) if k not in axes))
 
 
-for _name, (_fold, _since) in _FOLDS.items():
-    operator(_name)(_translation(_fold, _since))
+FAMILY = tuple(operator(name)(_translation(fold, since)) for name, (fold, since) in _FOLDS.items())
 
 
 def position_of_greatest(x: Tensor, axis: int, *, last: bool) -> Tensor:

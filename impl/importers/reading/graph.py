@@ -24,7 +24,7 @@ from soundline.impl.importers.reading.errors import (
     UnsupportedOperator,
     ValueNeeded,
 )
-from soundline.impl.importers.reading.node import OPERATORS, NeedsValue, Node, Refusal, Translation
+from soundline.impl.importers.reading.node import NeedsValue, Node, Refusal, Translation
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import SoundlineError
 from soundline.spec.uop import UOp
@@ -42,6 +42,8 @@ Scope = dict[str, Tensor | None]
 class Translator:
     """The state of one import: the inputs, the model's functions, and what was refused."""
 
+    translations: Mapping[tuple[str, str], Translation]
+    """Our own, by domain and name of the operator."""
     functions: Mapping[tuple[str, str], Any]
     inputs: dict[UOp, str] = field(default_factory=dict)
     """The names of the graph inputs, by their buffers."""
@@ -93,8 +95,8 @@ class Translator:
         own = self.functions.get((domain, proto.op_type))
         if own is not None:
             return lambda node: self.call(own, node, opsets)
-        if (domain, proto.op_type) in OPERATORS:
-            return OPERATORS[domain, proto.op_type]
+        if (domain, proto.op_type) in self.translations:
+            return self.translations[domain, proto.op_type]
         if missing:  # whether there is a body may depend on the operands
             return (lambda node: ()) if protos.is_defined_by_function(proto, opset) else None
         body = protos.function_body(proto, opset, operands)
@@ -121,7 +123,7 @@ class Translator:
         try:
             made = translation(node)
             unread = sorted(set(node.attributes) - node.read)
-            if unread and (domain, proto.op_type) in OPERATORS:
+            if unread and (domain, proto.op_type) in self.translations:
                 raise Refusal(f"the attribute {unread[0]} is not understood")
         except _PassedOver:
             return ()

@@ -3,8 +3,8 @@ Nodes of a model
 ================
 
 What the translation of an operator gets: its operands as Tensors, its attributes, the version of its operator set, and
-the values of what is constant. A translation is a function from a `Node` to one Tensor or several; `operator` enters it
-in the table under its name.
+the values of what is constant. A translation is a function from a `Node` to one Tensor or several; `operator` says of
+which operators it is the translation.
 
 What a translation does not read it does not understand: an attribute that nobody asked for is refused.
 """
@@ -47,9 +47,6 @@ Arrays = npt.NDArray[Any]
 Result = Tensor | Sequence[Tensor | None]
 Translation = Callable[["Node"], Result]
 
-OPERATORS: dict[tuple[str, str], Translation] = {}
-"""The translation of every operator that has one, by domain and name."""
-
 DTYPES: dict[int, DType] = {
     1: float32,
     2: uint8,
@@ -84,15 +81,22 @@ class NeedsValue(Exception):  # caught by the importer, never seen by a user
         self.buffers = tuple(buffers)
 
 
-def operator(*names: str, domain: str = "") -> Callable[[Translation], Translation]:
-    """Enter a translation under the names of its operators."""
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A translation, with the operators that it translates."""
 
-    def enter(translation: Translation) -> Translation:
-        for name in names:
-            OPERATORS[domain, name] = translation
-        return translation
+    translation: Translation
+    names: tuple[tuple[str, str], ...]
+    """Domain and name of each."""
 
-    return enter
+    def __call__(self, node: Node) -> Result:
+        """The translation of a node."""
+        return self.translation(node)
+
+
+def operator(*names: str, domain: str = "") -> Callable[[Translation], Operator]:
+    """A translation as that of these operators."""
+    return lambda translation: Operator(translation, tuple((domain, name) for name in names))
 
 
 def value_of(x: Tensor) -> Arrays:

@@ -17,8 +17,19 @@ from soundline.spec.uop import Op, UOp, toposort
 
 ELEMENTWISE = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod))
 """The ops of which one scalar is made of one scalar of each source."""
-COSTS = {Op.Exp2: 24, Op.Log2: 24, Op.Sin: 64, Op.Pow: 64, Op.Threefry: 48}
-COSTS |= {Op.Sqrt: 6, Op.Div: 6, Op.Recip: 6, Op.Idiv: 6, Op.Mod: 6, Op.Pad: 2}
+COSTS = {
+    Op.Exp2: 24,
+    Op.Log2: 24,
+    Op.Sin: 64,
+    Op.Pow: 64,
+    Op.Threefry: 48,
+    Op.Sqrt: 6,
+    Op.Div: 6,
+    Op.Recip: 6,
+    Op.Idiv: 6,
+    Op.Mod: 6,
+    Op.Pad: 2,
+}
 """The cost of those of them that are no simple operation."""
 _OF_POSITIONS = frozenset((*MOVEMENT, Op.Const, Op.Stack, Op.Cast, Op.Add, Op.Mul)) - {Op.Pad}
 CHEAP = 8

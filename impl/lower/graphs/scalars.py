@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from soundline.impl.analysis import arithmetic
-from soundline.spec.dtypes import DType, Element, bool_, float32, float64, uint8, uint16, uint32, uint64
+from soundline.spec.dtypes import DType, float32, float64, uint8, uint16, uint32, uint64, zero_of
+from soundline.spec.ops.programs import reduction
 from soundline.spec.uop import Op, UOp, broadcast_to, const
 
 FUSED = (float32, float64)
@@ -20,17 +21,13 @@ _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 def zero(dtype: DType) -> UOp:
     """What Pad fills with."""
-    return const(False if dtype is bool_ else 0, dtype)
+    return const(zero_of(dtype), dtype)
 
 
 def identity_of(op: Op, dtype: DType, *, empty: bool = False) -> UOp:
     """The value e with e ∘ x = x for every x; with `empty`, the value of the reduction of nothing (U-10)."""
-    if op is Op.Max:
-        return const(dtype.min, dtype)
-    if op is Op.Mul:
-        return const(True if dtype is bool_ else 1, dtype)
-    value: Element = -0.0 if dtype.is_float and not empty else 0
-    return const(value, dtype)
+    value = reduction.identity(op, dtype) if empty else reduction.neutral(op, dtype)
+    return const(dtype.min if value is None else value, dtype)
 
 
 def unsigned_of(dtype: DType) -> DType:

@@ -21,11 +21,11 @@ from soundline.impl.lower.graphs.rebuilding import over, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.kernels import CpuKernel
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.iteration_spaces import own_storage
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import require_licence
 from soundline.spec.kernels.schema import OptEntry, Refusal, opt_entry
+from soundline.spec.ops.places import base_of
 from soundline.spec.uop import AxisType, Op, UOp, substitute
 
 EXTENSIONS: Final[dict[str, OptEntry]] = {

@@ -38,9 +38,9 @@ from soundline.impl.lower.schedule.heuristics import deal, nests_of
 from soundline.impl.lower.schedule.schedules import Scheduled
 from soundline.spec.dtypes import index
 from soundline.spec.errors import ScheduleError
-from soundline.spec.evaluation.frames import base_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import axis_text
+from soundline.spec.ops.places import base_of
 from soundline.spec.uop import Op, UOp, buffer, param, substitute
 
 HELD = 1 << 17

@@ -27,7 +27,7 @@ from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.target import this_machine
 from soundline.spec.dtypes import DType, bool_, float32, float64, index, int32, int64, uint32, uint64
-from soundline.spec.evaluation.frames import base_of
+from soundline.spec.ops.places import base_of
 from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute
 
 VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)

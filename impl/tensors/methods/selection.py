@@ -26,9 +26,9 @@ from soundline.impl.tensors.core.arithmetic import cast
 from soundline.impl.tensors.core.values import Operand, Values, as_graph
 from soundline.impl.tensors.methods.movement import refuse
 from soundline.impl.tensors.methods.reductions import Reductions
-from soundline.spec.compositions.tensors import nothing
 from soundline.spec.dtypes import DType, bool_, index, int64, uint64
 from soundline.spec.errors import TracingError, UsageError, WrongIndex
+from soundline.spec.ops.building import nothing
 from soundline.spec.uop import Op, UOp, broadcast_to, const, element_of, reshape, toposort
 
 

@@ -23,7 +23,7 @@ from soundline.impl.analysis.elementary import like
 from soundline.impl.tensors.core.arithmetic import Arithmetic
 from soundline.impl.tensors.numerics import gates, normal, pairs, special
 from soundline.spec.dtypes import DType, float32, float64
-from soundline.spec.gradients.schema import Stated
+from soundline.spec.ops.adjoints import Stated
 from soundline.spec.uop import Op, UOp, param
 
 _PLACE = 1 << 30

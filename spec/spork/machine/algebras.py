@@ -19,9 +19,11 @@ from typing import Protocol, TypeVar
 
 from soundline.spec.dtypes import DType, to_bits
 from soundline.spec.dtypes import Element as Scalar
+from soundline.spec.ops.elementwise.arithmetic import add
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.machine.events import Computed, Converted, Element, Load, Number, Step, Value
-from soundline.spec.values.elementwise import add, cast, scalar
+from soundline.spec.values.elementwise import scalar
 
 V = TypeVar("V")
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from soundline.spec.dtypes import DType, bool_, float64, index
+from soundline.spec.ops.elementwise.conversion import cast
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     COMPARISONS,
@@ -45,7 +46,6 @@ from soundline.spec.spork.machine.events import (
 from soundline.spec.spork.machine.names import Given, Names, View
 from soundline.spec.spork.synchronization.timelines import CPU, InstrTl, pair
 from soundline.spec.spork.synchronization.visibility import Kind, Thread
-from soundline.spec.values.elementwise import cast
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,13 +47,13 @@ JUDGED: tuple[Judged, ...] = (
         "the one format without infinity is too short for any other",
     ),
     Judged(
-        "spec/values/elementwise.py",
+        "spec/ops/elementwise/arithmetic.py",
         "return round_to(dtype, math.copysign(math.inf, a) * math.copysign(1.0, b))",
         "return round_to(dtype, math.copysign(math.inf, a) * math.copysign( 2.0, b))",
         "twice infinity is infinity",
     ),
     Judged(
-        "spec/values/elementwise.py",
+        "spec/ops/elementwise/division.py",
         "return wrap(dtype, quotient if (a < 0) == (b < 0) else -quotient)",
         "return wrap(dtype, quotient if (a < 0) == (b < 1) else -quotient)",
         "the divisor is not 0 here",
@@ -131,7 +131,7 @@ JUDGED: tuple[Judged, ...] = (
         "a product of numbers is a number by either way",
     ),
     Judged(
-        "spec/uop.py",
+        "spec/ops/building.py",
         "if x.shape == shape:",
         "if False:",
         "what follows changes nothing where the shapes are equal",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from soundline.spec.arrays.arrays import Invalid
 from soundline.spec.arrays.movement import LAWS, MOVES, Given, index_parts
 from soundline.spec.ops.node import Op, UOp
 from soundline.verify.smt.elements.elements import Bottom, Element, choice, constant
@@ -35,8 +34,7 @@ def _read(reader: Reader, node: UOp, given: Given[Poly], at: Index, path: Path) 
     condition, within = reader.guarded(law.inside(a, given, place), path)
     if condition == TRUE:
         reader.space.inside(path, place, given.shape)
-    outside = law.outside(node.dtype)
-    other = Bottom(node.dtype) if isinstance(outside, Invalid) else constant(node.dtype, outside)
+    other = Bottom(node.dtype) if law.fill is None else constant(node.dtype, law.fill(node.dtype))
     return choice(condition, reader.element(node.src[0], place, within), other)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op
+from soundline.spec.values.elementwise import RING, exactly
 from soundline.verify.smt.elements.atoms import made_of
 from soundline.verify.smt.elements.elements import Element, Number
 from soundline.verify.smt.elements.indexing import ALWAYS, Path
@@ -150,16 +151,16 @@ def _number(law: Callable[..., Poly]) -> Callable[..., Element]:
     return lambda reader, *operands: Number(index, law(reader, *operands))
 
 
+def _polynomial(law: Callable[..., Poly]) -> Callable[..., Element]:
+    return _number(lambda reader, *operands: law(*operands))
+
+
 def _comparison(law: Callable[[Poly, Poly], Formula]) -> Callable[..., Element]:
     return lambda reader, a, b: reader.bools.element(law(a, b))
 
 
 INDEX_LAWS: Final = {
-    Op.Add: _number(lambda reader, a, b: a + b),
-    Op.Sub: _number(lambda reader, a, b: a - b),
-    Op.Mul: _number(lambda reader, a, b: a * b),
-    Op.Neg: _number(lambda reader, a: -a),
-    Op.Mulacc: _number(lambda reader, a, b, c: a * b + c),
+    **{op: _polynomial(exactly(op)) for op in RING},
     Op.Max: _number(maximum),
     Op.Idiv: _number(_quotient),
     Op.Mod: _number(lambda reader, a, b: a - b * _quotient(reader, a, b)),

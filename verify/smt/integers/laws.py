@@ -15,6 +15,7 @@ import z3
 
 from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.values.elementwise import ORDER, RING, exactly
 from soundline.verify.smt.goals.algebra import Law, Outside
 from soundline.verify.smt.goals.obligations import is_whole
 from soundline.verify.smt.integers import bits
@@ -116,16 +117,9 @@ def _bitcast(algebra: IntegerAlgebra, node: UOp) -> Residue:
     return Residue(algebra.residue(source), False)
 
 
-def _mulacc(a: Any, b: Any, c: Any) -> Any:
-    return a * b + c
-
-
 INTEGER_LAWS: dict[Op, Law] = {
-    Op.Add: _ring(lambda a, b: a + b),
-    Op.Sub: _ring(lambda a, b: a - b),
-    Op.Mul: _ring(lambda a, b: a * b),
-    Op.Neg: _ring(lambda x: -x),
-    Op.Mulacc: _ring(_mulacc),
+    **{op: _ring(exactly(op)) for op in RING},
+    **{op: _comparison(exactly(op)) for op in ORDER},
     Op.Max: _maximum,
     Op.Idiv: _idiv,
     Op.Mod: _mod,
@@ -134,10 +128,6 @@ INTEGER_LAWS: dict[Op, Law] = {
     Op.Shl: bits.shl,
     Op.Shr: bits.shr,
     Op.And: bits.conjunction,
-    Op.CmpLt: _comparison(lambda a, b: a < b),
-    Op.CmpGt: _comparison(lambda a, b: a > b),
-    Op.CmpLe: _comparison(lambda a, b: a <= b),
-    Op.CmpGe: _comparison(lambda a, b: a >= b),
     Op.CmpEq: lambda algebra, node: algebra.equal(*node.src),
     Op.CmpNe: lambda algebra, node: z3.Not(algebra.equal(*node.src)),
     Op.Where: _where,
@@ -146,11 +136,7 @@ INTEGER_LAWS: dict[Op, Law] = {
 }
 
 EXACT: dict[Op, Callable[[IntegerAlgebra, UOp], Any]] = {
-    Op.Add: _exactly(lambda a, b: a + b),
-    Op.Sub: _exactly(lambda a, b: a - b),
-    Op.Mul: _exactly(lambda a, b: a * b),
-    Op.Neg: _exactly(lambda x: -x),
-    Op.Mulacc: _exactly(_mulacc),
+    **{op: _exactly(exactly(op)) for op in RING},
     Op.Shl: bits.exact_shl,
     Op.Idiv: lambda algebra, node: algebra.divide(*(algebra.value(s) for s in node.src)).q,
     Op.CDiv: lambda algebra, node: _truncated(algebra, node)[0],

@@ -16,7 +16,7 @@ import z3
 
 from soundline.spec.dtypes import DType, bool_
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.values.elementwise import operand_dtype
+from soundline.spec.values.elementwise import EQUALITY, RING, exactly, operand_dtype
 from soundline.verify.smt.goals.algebra import Algebra, Law, Outside
 
 
@@ -160,12 +160,12 @@ def _natural_by_mask(a: Any, d: Any, k: Any) -> Any:
     return a & (d - 1)
 
 
+_UNSIGNED = {Op.CmpLt: z3.ULT, Op.CmpGt: z3.UGT, Op.CmpLe: z3.ULE, Op.CmpGe: z3.UGE}
+"""Z3's own comparisons are of signed vectors."""
+
 BIT_LAWS: dict[Op, Law] = {
-    Op.Add: _simple(lambda a, b: a + b),
-    Op.Sub: _simple(lambda a, b: a - b),
-    Op.Mul: _simple(lambda a, b: a * b),
-    Op.Neg: _simple(lambda x: -x),
-    Op.Mulacc: _simple(lambda a, b, c: a * b + c),
+    **{op: _simple(exactly(op)) for op in (*RING, *EQUALITY, Op.Xor, Op.Or, Op.And)},
+    **{op: _by_sign(exactly(op), unsigned) for op, unsigned in _UNSIGNED.items()},
     Op.Max: _by_sign(_maximum(lambda a, b: a > b), _maximum(z3.UGT)),
     Op.Idiv: _division(_by_sign(_floor_quotient, _natural_quotient), _floor_by_shift, _natural_by_shift),
     Op.Mod: _division(_by_sign(_floor_remainder, _natural_remainder), _floor_by_mask, _natural_by_mask),
@@ -173,17 +173,8 @@ BIT_LAWS: dict[Op, Law] = {
     Op.CMod: _division(
         _by_sign(_truncated_remainder, _natural_remainder), _truncated_by_mask, _natural_by_mask
     ),
-    Op.Xor: _simple(lambda a, b: a ^ b),
-    Op.Or: _simple(lambda a, b: a | b),
-    Op.And: _simple(lambda a, b: a & b),
     Op.Shl: _simple(lambda a, b: a << b),
     Op.Shr: _by_sign(lambda a, b: a >> b, z3.LShR),
-    Op.CmpLt: _by_sign(lambda a, b: a < b, z3.ULT),
-    Op.CmpGt: _by_sign(lambda a, b: a > b, z3.UGT),
-    Op.CmpLe: _by_sign(lambda a, b: a <= b, z3.ULE),
-    Op.CmpGe: _by_sign(lambda a, b: a >= b, z3.UGE),
-    Op.CmpEq: _simple(lambda a, b: a == b),
-    Op.CmpNe: _simple(lambda a, b: a != b),
     Op.Where: _simple(z3.If),
     Op.Cast: _cast,
 }
@@ -219,11 +210,7 @@ def _shift_fits(algebra: Algebra, node: UOp) -> Any:
 
 
 _WIDE: dict[Op, Callable[..., Any]] = {
-    Op.Add: lambda a, b: a + b,
-    Op.Sub: lambda a, b: a - b,
-    Op.Mul: lambda a, b: a * b,
-    Op.Neg: lambda x: -x,
-    Op.Mulacc: lambda a, b, c: a * b + c,
+    **{op: exactly(op) for op in RING},
     Op.Idiv: _floor_quotient,
     Op.CDiv: _truncated,
     Op.Cast: lambda x: x,

@@ -23,6 +23,7 @@ import z3
 
 from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.ops.node import Op, UOp
+from soundline.spec.values.elementwise import EQUALITY, ORDER, RING, exactly
 from soundline.verify.smt.goals.algebra import Algebra, Law, Outside
 from soundline.verify.smt.goals.obligations import SCALAR_OPS, Obligation, scalar_nodes
 from soundline.verify.smt.goals.points import OUT, Points, Values
@@ -170,11 +171,7 @@ def _cast(algebra: Reals, node: UOp) -> Any:
 
 
 REAL_LAWS: dict[Op, Law] = {
-    Op.Add: _plain(lambda a, b: a + b),
-    Op.Sub: _plain(lambda a, b: a - b),
-    Op.Mul: _plain(lambda a, b: a * b),
-    Op.Neg: _plain(lambda x: -x),
-    Op.Mulacc: _plain(lambda a, b, c: a * b + c),
+    **{op: _plain(exactly(op)) for op in (*RING, *ORDER, *EQUALITY)},
     Op.Div: _div,
     Op.Recip: _recip,
     Op.Sqrt: _sqrt,
@@ -183,12 +180,6 @@ REAL_LAWS: dict[Op, Law] = {
     Op.Log2: _log2,
     Op.Pow: _pow,
     Op.Max: _plain(lambda a, b: z3.If(a > b, a, b)),
-    Op.CmpLt: _plain(lambda a, b: a < b),
-    Op.CmpGt: _plain(lambda a, b: a > b),
-    Op.CmpLe: _plain(lambda a, b: a <= b),
-    Op.CmpGe: _plain(lambda a, b: a >= b),
-    Op.CmpEq: _plain(lambda a, b: a == b),
-    Op.CmpNe: _plain(lambda a, b: a != b),
     Op.Where: _plain(z3.If),
     Op.Cast: _cast,
 }
@@ -242,21 +233,12 @@ def _rational(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 RATIONAL: dict[Op, Callable[..., Any]] = {
-    Op.Add: _rational(lambda a, b: a + b),
-    Op.Sub: _rational(lambda a, b: a - b),
+    **{op: _rational(exactly(op)) for op in (*RING, *ORDER, *EQUALITY)},
     Op.Mul: _rational(lambda a, b: (a and b) if isinstance(a, bool) else a * b),
-    Op.Neg: _rational(lambda x: -x),
-    Op.Mulacc: _rational(lambda a, b, c: a * b + c),
     Op.Div: _rational(lambda a, b: a / b if b else None),
     Op.Recip: _rational(lambda x: 1 / x if x else None),
     Op.Trunc: _rational(lambda x: Fraction(math.trunc(x))),
     Op.Max: _rational(max),
-    Op.CmpLt: _rational(lambda a, b: a < b),
-    Op.CmpGt: _rational(lambda a, b: a > b),
-    Op.CmpLe: _rational(lambda a, b: a <= b),
-    Op.CmpGe: _rational(lambda a, b: a >= b),
-    Op.CmpEq: _rational(lambda a, b: a == b),
-    Op.CmpNe: _rational(lambda a, b: a != b),
     Op.And: _rational(lambda a, b: a and b),
     Op.Or: _rational(lambda a, b: a or b),
     Op.Xor: _rational(lambda a, b: a is not b),

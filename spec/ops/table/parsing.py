@@ -30,9 +30,9 @@ from typing import Any, NoReturn
 
 from soundline.spec.dtypes import BY_NAME, DType, is_element
 from soundline.spec.errors import IllFormed, TextError
-from soundline.spec.ops.constraints import ARGS
 from soundline.spec.ops.node import AxisType, ConstArg, Op, UOp
 from soundline.spec.ops.sizes import as_node
+from soundline.spec.ops.table.entries import TABLE
 
 TOKEN = re.compile(
     r"""(?P<space>[\s]+|\#[^\n]*)
@@ -196,7 +196,7 @@ class Reader:
 
     def arg(self, op: Op) -> object:
         """The fields of an arg that has fields, or one value."""
-        kinds = [kind for kind in ARGS.get(op, ()) if hasattr(kind, "__dataclass_fields__")]
+        kinds = [kind for kind in TABLE[op].arg_types if hasattr(kind, "__dataclass_fields__")]
         kinds = [kind for kind in kinds if kind not in (DType, ConstArg)]
         if not kinds:
             return self.value()

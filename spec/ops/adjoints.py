@@ -16,12 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from soundline.spec.dtypes import DType, Element, bool_, zero_of
-from soundline.spec.ops.node import Op, ReduceArg, Shape, UOp
-from soundline.spec.uop import broadcast_to, const, element_of
+from soundline.spec.dtypes import DType, Element, bool_, float64, zero_of
+from soundline.spec.ops.building import broadcast_to, const, element_of
+from soundline.spec.ops.node import Op, ReduceArg, UOp
+from soundline.spec.ops.sizes import shape_of
 
-Law = Callable[[UOp, UOp], Sequence[UOp | None]]
-"""(node, adjoint of its value) → the adjoint of each source; None where nothing passes."""
+Parts = Sequence[UOp | None]
+"""What each source receives; None where nothing passes."""
+Law = Callable[[UOp, UOp], Parts]
+"""(node, adjoint of its value) → the adjoint of each source."""
 
 
 def everywhere(node: UOp, live: UOp) -> Sequence[UOp]:
@@ -71,7 +74,7 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """Reverse mode itself says what passes (`gradients`)."""
+    """Reverse mode itself says what passes (`spec.gradients.backward`)."""
 
     formula: str
 
@@ -95,7 +98,14 @@ class Stated:
 
 
 Adjoint = Passes | Nothing | Through | Refused
-"""The entry of an op in the table of adjoints."""
+"""What an entry of the op table says of its adjoint."""
+
+LEAF = Nothing("nothing: a leaf of the program")
+WHOLE = Nothing(
+    "nothing: the value is a whole number or a truth value, which does not move with its operands"
+)
+NO_VALUE = Nothing("nothing: it has no value")
+LOOP_INDEX = Nothing("nothing: a loop index is a whole number")
 
 
 def guarded(law: Law) -> Law:
@@ -111,16 +121,10 @@ def routes(formula: str, law: Law, narrows: Callable[[UOp], bool] = never) -> Pa
 # Building blocks --------------------------------------------------------------------------------------------------
 
 
-def sizes(x: UOp) -> Shape:
-    """The shape of a value."""
-    assert x.shape is not None
-    return x.shape
-
-
 def filled(x: UOp, value: Element, dtype: DType | None = None) -> UOp:
     """A constant of the shape of x, and of its dtype unless another is given."""
     wanted = dtype or x.dtype
-    return broadcast_to(const(element_of(value, wanted), wanted), sizes(x))
+    return broadcast_to(const(element_of(value, wanted), wanted), shape_of(x))
 
 
 def zeros(x: UOp) -> UOp:
@@ -141,3 +145,8 @@ def dropped(p: UOp, g: UOp) -> UOp:
 def total(g: UOp, axes: tuple[int, ...]) -> UOp:
     """The sum over axes, which stay with size 1; of what is live, whether any is."""
     return Op.Reduce(g, arg=ReduceArg(Op.Max if g.dtype is bool_ else Op.Add, axes))
+
+
+def shared(g: UOp, count: UOp) -> UOp:
+    """g/count, correctly rounded, for a count that the dtype of g need not hold."""
+    return Op.Cast(Op.Div(Op.Cast(g, arg=float64), Op.Cast(count, arg=float64)), arg=g.dtype)
