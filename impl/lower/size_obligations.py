@@ -102,9 +102,8 @@ def end_of(at: SizePolynomial, ends: Ends, *, greatest: bool) -> SizePolynomial 
             return at
         least, most = ends[atom] if atom in ends else _own_ends(atom, ends)
         factor, rest = at.split(atom)
-        slope = _only_sizes(
-            factor, ends
-        )  # in which the atom may occur: f · x ≤ f · most where f ≥ 0, whatever f is
+        # The atom may occur in the factor: f · x ≤ f · most where f ≥ 0, whatever f is.
+        slope = _only_sizes(factor, ends)
         if slope is None:
             return None
         if is_non_negative(slope[0]):

@@ -9,7 +9,7 @@ from soundline.spec.ops.node import Op
 from soundline.spec.rules.choices import axes
 from soundline.spec.rules.notation import show
 from soundline.spec.rules.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
-from soundline.spec.rules.terms import Axes, Flags, Monoid, Perm, Tensor, Value
+from soundline.spec.rules.terms import Axes, Flags, Monoid, Perm, Tensor, Value, conjuncts, rebuilt
 from soundline.spec.rules.vocabulary import all_axes, disjoint, identity, no_axes, stack, subset
 
 x, y, i = Tensor("var", ("x",)), Tensor("var", ("y",)), Value("var", ("i",))
@@ -81,3 +81,22 @@ def test_what_is_no_word_is_refused(what: str) -> None:
         say()
     assert message in str(refusal.value)
     assert refusal.value.hint
+
+
+def test_conditions_are_taken_apart_in_their_order() -> None:
+    x, y = Value("var", ("x",)), Value("var", ("y",))
+    every = Value("var", ("p",)) & ((x < 1) & (y < 2)) & (x < y)
+    assert list(map(show, conjuncts(every, x == 0))) == ["p", "(x < 1)", "(y < 2)", "(x < y)", "(x == 0)"]
+    one_or_other = (x < 1) | (y < 2)
+    assert list(conjuncts(one_or_other)) == [one_or_other]
+    assert list(conjuncts()) == []
+
+
+def test_a_term_is_rebuilt_only_where_something_changes() -> None:
+    x, y = Value("var", ("x",)), Value("var", ("y",))
+    whole = (x + 1) * y
+    assert rebuilt(whole, lambda part: part) is whole
+    made = rebuilt(whole, lambda part: x if part is y else part)
+    assert show(made) == "((x + 1) * x)"
+    assert type(made) is type(whole)
+    assert made.args[0] is whole.args[0]
