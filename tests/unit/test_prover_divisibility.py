@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import z3
@@ -13,7 +14,7 @@ from soundline.spec.rules.instances import goals
 from soundline.verify import Const, Value, cmod, fits, given, int8, rule
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.goals.obligations import obligation_of
-from soundline.verify.smt.integers import division
+from soundline.verify.smt.integers import congruences, division
 from soundline.verify.smt.integers.divisibility import (
     divisible,
     odd,
@@ -338,3 +339,12 @@ def test_a_model_under_masks_is_no_refutation_by_itself():
     assert algebra.denial()
     assert algebra.spurious
     assert [n.op for n in algebra.powers] == [Op.Param]
+
+
+def test_marked_multiples_of_the_divisor_are_collected():
+    b, x, y = map(Poly.of, "bxy")
+    marked = Poly.of(congruences._DIVISOR)
+    whole = x * x + marked * 2 + marked * marked * y - marked * marked * marked
+    steps = SimpleNamespace(divisor=b)
+    kept, multiples = congruences.Congruence._collected(steps, whole)  # it asks for the divisor alone
+    assert (kept, multiples) == (x * x, b * y - b * b + 2)
