@@ -87,10 +87,10 @@ def _targets(targets: dict[str, Any]) -> str:
     tests = {t.path: ", ".join(f":source:`{_short(f)} <{f}>`" for f in t.tests) for t in TARGETS}
     rows = [
         (
-            f":source:`{path}`",
+            _place(path),
             *(str(found[n]) for n in names),
             "—" if found["score"] is None else f"{100 * found['score']:.0f} %",
-            tests.get(path, "the prover"),
+            tests.get(path, "the prover" if (ROOT / path).exists() else "the tests of what it became"),
         )
         for path, found in targets.items()
     ]
