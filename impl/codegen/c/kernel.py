@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
+from soundline.impl.codegen.c.expressions import Expressions
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.spec.ops.node import Op, UOp
 
@@ -18,6 +19,8 @@ from soundline.spec.ops.node import Op, UOp
 class Kernel(Protocol):
     """A kernel under rendering (`renderer.Rendering`)."""
 
+    c: Expressions
+    """The C of its scalars, and what of the helpers it asks for."""
     depth: int
     lines: list[str]
     texts: dict[UOp, str]
@@ -27,6 +30,8 @@ class Kernel(Protocol):
     """The axes on which values are known to depend."""
     streamed: frozenset[UOp]
     """The storage that is written past the caches."""
+    fenced: bool
+    """Whether it writes past the caches."""
     ahead: dict[UOp, int]
     """The loads with which the next row is fetched, and how many bytes further it is."""
     uses: Counter[UOp]

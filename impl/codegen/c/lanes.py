@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c.helpers import ROLLED
 from soundline.impl.codegen.c.kernel import Kernel, is_register
 from soundline.impl.codegen.c.streams import storage_of
@@ -38,7 +37,7 @@ def store(kernel: Kernel, node: UOp) -> None:
         text = kernel.operand(value)
         if place.op is Op.Index:
             if not is_register(storage_of(place)):  # a register holds the value itself, memory its bits
-                text = c.stored(value.dtype, text)
+                text = kernel.c.stored(value.dtype, text)
             target = f"{kernel.storage_name(place)}[{kernel.operand(at[0])}]"
         else:
             target = _register_cell(kernel, place, shape_of(value))
@@ -60,7 +59,7 @@ def _transpose(kernel: Kernel, node: UOp, moved: Transposed) -> None:
             f"{kernel.storage_name(place)}[{kernel.operand(at)}]"
             for place, at in ((node.src[0], moved.written), (load.src[0], moved.read))
         )
-        kernel.line(transposition(moved, to, of))
+        kernel.line(transposition(kernel.c.use, moved, to, of))
 
     _loops(kernel, _long_axes(moved.written), [moved.written, moved.read], finish, first=True)
 
@@ -77,13 +76,13 @@ def reduction(kernel: Kernel, node: UOp) -> None:
     name = kernel.named(node)
     body = node.src[0]
     kernel.line(
-        f"{c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};"
+        f"{kernel.c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};"
     )
 
     def finish() -> None:
         so_far = const(0 if node.dtype.kind != "bool" else False, node.dtype)  # stands for the variable
         step = UOp(node.arg.op, (so_far, so_far))
-        kernel.line(f"{name} = {c.expression(step, [name, kernel.operand(body)])};")
+        kernel.line(f"{name} = {kernel.c.expression(step, [name, kernel.operand(body)])};")
 
     _loops(kernel, sorted(node.arg.axes), [body], finish)
 
@@ -183,7 +182,7 @@ def _element(kernel: Kernel, node: UOp) -> None:
         kernel.texts[node] = f"l{_long_axes(node)[0]}"
     elif _is_register(node):
         cell = _register_cell(kernel, _loaded(node).src[0], shape_of(node))
-        kernel.line(f"const {c.value_type(node.dtype)} {kernel.named(node)} = {cell};")
+        kernel.line(f"const {kernel.c.value_type(node.dtype)} {kernel.named(node)} = {cell};")
     elif _is_view(node):
         kernel.texts[node] = kernel.operand(node.src[0])
     else:

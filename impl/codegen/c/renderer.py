@@ -18,10 +18,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c import interruption as stops
 from soundline.impl.codegen.c import lanes, streams, vectors
-from soundline.impl.codegen.c.helpers import ROLLED, every_header, headers_for, helpers_for
+from soundline.impl.codegen.c.expressions import Expressions, storage_type
+from soundline.impl.codegen.c.helpers import ROLLED, Helpers
 from soundline.impl.codegen.c.kernel import is_register
 from soundline.impl.codegen.c.streams import storage_of
 from soundline.impl.lower.graphs.views import shape_of
@@ -51,18 +51,19 @@ _ENTRY_TAIL = """    }
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    streamed = streams.streamed(program)
-    kernels = [Rendering(k, f"kernel_{n}", streamed=streamed) for n, k in enumerate(program.src)]
+    streamed, use = streams.streamed(program), Helpers()
+    kernels = [
+        Rendering(k, f"kernel_{n}", Expressions(use), streamed=streamed) for n, k in enumerate(program.src)
+    ]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
-    declarations = vectors.declarations_for(functions)
     given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
-    asks = stops.DECLARATION if stops.ASKS in functions else ""
-    texts = helpers_for(declarations + functions), declarations, given, asks, functions, table
-    text = "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
-    return (every_header() if given else headers_for(text)) + text
+    use("stdint")
+    if given:
+        use.every_header()
+    return "".join((use.text(), given, functions, table, _ENTRY_HEAD, calls, _ENTRY_TAIL))
 
 
 SMALL = 48
@@ -87,6 +88,7 @@ class Rendering:
 
     linear: UOp
     name: str
+    c: Expressions
     lines: list[str] = field(default_factory=list)
     texts: dict[UOp, str] = field(default_factory=dict)
     depth: int = 1
@@ -106,6 +108,8 @@ class Rendering:
     """What is written as vectors of the machine."""
     streamed: frozenset[UOp] = frozenset()
     """The storage that is written past the caches."""
+    fenced: bool = False
+    """Whether it writes past the caches."""
     stops: dict[UOp, int] = field(default_factory=dict)
     """The loops that ask whether the kernel is to end, see `c_stops`."""
     ahead: dict[UOp, int] = field(default_factory=dict)
@@ -129,7 +133,7 @@ class Rendering:
         self.stops = stops.stops(self.linear.src)
         for node in self.linear.src:
             self.instruction(node)
-        if any("sl_stream_" in line for line in self.lines):
+        if self.fenced:
             self.lines.append(streams.FENCE)
         small = len(self.lines) <= SMALL and not self.has_arrays
         head = f"\nstatic {'' if small else APART}void {self.name}({self.parameters()}) {{"
@@ -160,7 +164,7 @@ class Rendering:
         """The parameter list."""
         written = self.written()
         storages = [
-            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}"
+            f"{'' if s in written else 'const '}{storage_type(s.dtype)} *restrict {name_of(s)}"
             for s in self.storages
         ]
         return ", ".join(storages + ["uint32_t core", "uint32_t cores"] * bool(self.threads()))
@@ -218,7 +222,7 @@ class Rendering:
             case Op.Buffer:
                 aligned = "_Alignas(64) " if node.arg.size * node.dtype.itemsize >= 64 else ""
                 self.has_arrays |= node.arg.size > 1
-                self.line(f"{aligned}{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
+                self.line(f"{aligned}{self.c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
                 self.loop(node)
             case Op.End:
@@ -241,6 +245,8 @@ class Rendering:
         self.texts[node] = name
         first, end = _ends(node, bound)
         every = self.stops.get(node, 0)
+        if every:
+            self.c.use(stops.QUESTION)
         if every > 1:
             head, first, end = stops.blocks(name, first, end, every)
             self.line(head)
@@ -250,7 +256,7 @@ class Rendering:
         self.closing.append("} }" if every > 1 else "}")
         self.depth += 1
         if every == 1:
-            self.line(stops.ASKS)
+            self.line(stops.QUESTION.name)
         self.nests = [*(True for _ in self.nests), False]
 
     def value(self, node: UOp) -> None:
@@ -259,7 +265,7 @@ class Rendering:
         if node.op is not Op.Load and len(text) <= _INLINE and self.uses[node] <= 1:
             self.texts[node] = text
         else:
-            self.line(f"const {c.value_type(node.dtype)} {self.named(node)} = {text};")
+            self.line(f"const {self.c.value_type(node.dtype)} {self.named(node)} = {text};")
 
     def named(self, node: UOp) -> str:
         """A fresh variable for a value."""
@@ -272,12 +278,12 @@ class Rendering:
         """The expression of a value."""
         if node.op is Op.Load:
             return self.load(node)
-        return c.expression(node, [self.operand(s) for s in node.src])
+        return self.c.expression(node, [self.operand(s) for s in node.src])
 
     def operand(self, node: UOp) -> str:
         """An operand: a constant or what an earlier instruction computed."""
         if node.op is Op.Const:
-            return c.literal(node.arg.value, node.dtype)
+            return self.c.literal(node.arg.value, node.dtype)
         if node not in self.texts and node.op in (Op.Reshape, Op.Expand):
             return self.operand(node.src[0])
         if node not in self.texts:
@@ -300,7 +306,7 @@ class Rendering:
         """A read, which a gate may replace by its alternative."""
         storage = storage_of(node.src[0])
         place = self.place(node.src[0])
-        value = place if is_register(storage) else c.loaded(node.dtype, place)
+        value = place if is_register(storage) else self.c.loaded(node.dtype, place)
         if len(node.src) == 1:
             return value
         alternative, gate = (self.operand(s) for s in node.src[1:])
@@ -309,7 +315,7 @@ class Rendering:
     def store(self, node: UOp) -> None:
         """A write."""
         storage, value = storage_of(node.src[0]), self.operand(node.src[1])
-        text = value if is_register(storage) else c.stored(node.src[1].dtype, value)
+        text = value if is_register(storage) else self.c.stored(node.src[1].dtype, value)
         statement = f"{self.place(node.src[0])} = {text};"
         self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
 

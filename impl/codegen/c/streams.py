@@ -15,6 +15,10 @@ the next row is fetched.
 
 from __future__ import annotations
 
+import functools
+
+from soundline.impl.codegen.c.helpers import Helper, Part
+from soundline.impl.codegen.c.vector_helpers import ELEMENTS, loose, vector
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.impl.lower.schedule.vectors import first_of, is_vector
@@ -71,12 +75,6 @@ def ahead(kernel: UOp) -> dict[UOp, int]:
     return found
 
 
-def stream(t: str, size: int, element: str) -> str:
-    """The store of a vector type, of so many bytes, past the caches where the machine has one."""
-    feature, instruction = _INSTRUCTION.get(size, ("SL_NONE", ""))
-    return _STREAM.format(t=t, bytes=size, element=element, feature=feature, instruction=instruction)
-
-
 _INSTRUCTION = {
     16: ("__SSE__", "__builtin_ia32_movntps"),
     32: ("__AVX__", "__builtin_ia32_movntps256"),
@@ -97,7 +95,24 @@ _STREAM = """static inline void sl_stream_{t}({element} *p, {t} v) {{
     *({t}u *)p = v;
 }}
 """
-FETCH = "#define SL_FETCH(p, bytes) __builtin_prefetch((const void *)((uintptr_t)(p) + (bytes)))\n"
+
+
+@functools.cache
+def stream(lane: str, width: int) -> Helper:
+    """The store of a vector past the caches, where the machine has one."""
+    size, t = width * int(lane[1:]) // 8, f"{lane}x{width}"
+    feature, instruction = _INSTRUCTION.get(size, ("SL_NONE", ""))
+    text = _STREAM.format(t=t, bytes=size, element=ELEMENTS[lane], feature=feature, instruction=instruction)
+    needs = vector(lane, width), loose(lane, width)
+    return Helper(f"sl_stream_{t}", text, Part.STREAMS, needs, (lane, str(width)))
+
+
+FETCH = Helper(
+    "SL_FETCH",
+    "#define SL_FETCH(p, bytes) __builtin_prefetch((const void *)((uintptr_t)(p) + (bytes)))\n",
+    Part.STREAMS,
+    place=("~",),
+)
 FENCE = """#if defined __SSE__
     __builtin_ia32_sfence();
 #endif"""

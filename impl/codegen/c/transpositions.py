@@ -9,23 +9,28 @@ in each of log₂ steps the rows at a distance of n, n/2, … exchange halves of
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from dataclasses import dataclass
 
+from soundline.impl.codegen.c.helpers import Helper, Helpers, Part
 from soundline.impl.codegen.c.streams import storage_of
+from soundline.impl.codegen.c.vector_helpers import ELEMENTS, loose, vector
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.schedule import vectors
 from soundline.spec.dtypes import bool_
 from soundline.spec.uop import Op, UOp
 
-_CALL = re.compile(r"\bsl_transpose_u(32|64)x(\d+)\b")
-_MIX = """#if defined __clang__
+_MIX = Helper(
+    "SL_MIX",
+    """#if defined __clang__
 #define SL_MIX(t, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SL_MIX(t, a, b, ...) ((t)__builtin_shuffle(a, b, (t){__VA_ARGS__}))
 #endif
-"""
+""",
+    Part.TRANSPOSITIONS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class Transposed:
     apart: int
     """How many elements lie between the first ones of two rows that are read."""
     apart_written: int
-    block: str
+    lane: str
+    width: int
     """The vector whose lanes are a row of a block."""
 
 
@@ -73,29 +79,24 @@ def _along(
     for rows, columns in (axes, axes[::-1]):
         fits = sizes[rows] % width == sizes[columns] % width == 0 and load.dtype.itemsize in (4, 8)
         if to and of and fits and (to[rows], of[columns]) == (1, 1) and of[rows] > 1 and to[columns] > 1:
-            block = f"u{8 * load.dtype.itemsize}x{width}"
+            lane = f"u{8 * load.dtype.itemsize}"
             written, read = places
-            return Transposed(read, written, sizes[rows], sizes[columns], of[rows], to[columns], block)
+            return Transposed(read, written, sizes[rows], sizes[columns], of[rows], to[columns], lane, width)
     return None
 
 
-def transposition(of: Transposed, written: str, read: str) -> str:
+def transposition(use: Helpers, of: Transposed, written: str, read: str) -> str:
     """The statement that does it, from the first element that is read to the first one that is written."""
     numbers = f"{of.apart_written}, {of.apart}, {of.rows}, {of.columns}"
-    return f"sl_transpose_{of.block}(&{written}, &{read}, {numbers});"
+    return f"{use(transposing(of.lane, of.width))}(&{written}, &{read}, {numbers});"
 
 
-def transpositions_for(text: str) -> str:
-    """The functions that a text calls."""
-    found = sorted(set(_CALL.findall(text)))
-    return "".join(
-        (_MIX if found else "", *(_function(f"u{bits}x{width}", int(width)) for bits, width in found))
-    )
-
-
-def _function(t: str, width: int) -> str:
-    element = _ELEMENT[t.split("x", maxsplit=1)[0]]
-    return f"""static inline void sl_transpose_{t}(
+@functools.cache
+def transposing(lane: str, width: int) -> Helper:
+    """The function that transposes blocks of a vector type."""
+    t, element = f"{lane}x{width}", ELEMENTS[lane]
+    name = f"sl_transpose_{t}"
+    text = f"""static inline void {name}(
     void *to, const void *of, int64_t written, int64_t read, int64_t rows, int64_t columns
 ) {{
     for (int64_t i = 0; i < rows; i += {width})
@@ -105,9 +106,8 @@ def _function(t: str, width: int) -> str:
 {_block(t, width)}        }}
 }}
 """
-
-
-_ELEMENT = {"u32": "uint32_t", "u64": "uint64_t"}
+    needs = (_MIX, vector(lane, width), loose(lane, width))
+    return Helper(name, text, Part.TRANSPOSITIONS, needs, (lane, str(width)))
 
 
 def _block(t: str, width: int) -> str:
