@@ -13,6 +13,7 @@ from typing import Protocol
 
 from soundline.impl.codegen.c.expressions import Expressions
 from soundline.impl.lower.linear.linearize import is_global
+from soundline.impl.lower.schedule.forms import Forms
 from soundline.spec.ops.node import Op, UOp
 
 
@@ -28,12 +29,10 @@ class Kernel(Protocol):
     """The axes over which a loop is open."""
     axes: dict[UOp, frozenset[int]]
     """The axes on which values are known to depend."""
-    streamed: frozenset[UOp]
-    """The storage that is written past the caches."""
+    forms: Forms
+    """In which form values are held and moved."""
     fenced: bool
     """Whether it writes past the caches."""
-    ahead: dict[UOp, int]
-    """The loads with which the next row is fetched, and how many bytes further it is."""
     uses: Counter[UOp]
 
     def operand(self, node: UOp) -> str:

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from soundline.impl.codegen.c.helpers import ROLLED
 from soundline.impl.codegen.c.kernel import Kernel, is_register
-from soundline.impl.codegen.c.streams import storage_of
-from soundline.impl.codegen.c.transpositions import Transposed, transposed, transposition
+from soundline.impl.codegen.c.transpositions import transposition
 from soundline.impl.lower.graphs.scalars import identity_of
 from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule.vectors import steps_of
+from soundline.impl.lower.schedule.transfers import Transposed, storage_of
 from soundline.spec.uop import Op, UOp, const
 
 _Axes = frozenset[int]
@@ -25,13 +24,13 @@ _Axes = frozenset[int]
 
 def store(kernel: Kernel, node: UOp) -> None:
     """Write every lane of a value."""
-    moved = transposed(node)
-    if moved is not None:
-        _transpose(kernel, node, moved)
+    if node in kernel.forms.transposed:
+        _transpose(kernel, node, kernel.forms.transposed[node])
         return
     place, value, *gate = (_unflattened(s) for s in node.src)
     at = [_unflattened(place.src[1])] if place.op is Op.Index else []
-    axes = _in_order(_long_axes(value), at)
+    beside = kernel.forms.beside[node]
+    axes = sorted(_long_axes(value), key=beside.__contains__)  # a page after the other
 
     def finish() -> None:
         text = kernel.operand(value)
@@ -62,13 +61,6 @@ def _transpose(kernel: Kernel, node: UOp, moved: Transposed) -> None:
         kernel.line(transposition(kernel.c.use, moved, to, of))
 
     _loops(kernel, _long_axes(moved.written), [moved.written, moved.read], finish, first=True)
-
-
-def _in_order(axes: list[int], at: list[UOp]) -> list[int]:
-    """The axes of what is written, that one last along which it lies side by side in memory: a page after the other."""
-    steps = steps_of(at[0], len(shape_of(at[0]))) if at and at[0].shape else None
-    beside = [k for k in axes if steps is not None and steps[k] == 1]
-    return [k for k in axes if k not in beside] + beside
 
 
 def reduction(kernel: Kernel, node: UOp) -> None:

@@ -73,35 +73,33 @@ def every(bits: int, width: int) -> Helper:
 def comparison(op: Op, lane: str, width: int) -> Helper:
     """A function that compares two vectors."""
     what, t, m = COMPARED[op], vector(lane, width), mask(int(lane[1:]), width)
-    plain = f"    return ({m.name})(a {SIGNS[op]} b);\n"
-    name, place, needs = f"sl_{what}_{t.name}", (what, lane, str(width)), (t, m)
-    if t.name in _BUILTINS:
-        compare, _, cast, rounding = _BUILTINS[t.name]
-        a, b = ("b", "a") if what in _SWAPPED else ("a", "b")
-        number = _PREDICATES[_SWAPPED.get(what, what)]
-        text = f"__builtin_ia32_{compare}({cast}{a}, {cast}{b}, {number}, ({NUMBERS[m.name]})-1{rounding})"
-        plain = f"#if defined SL_MASKS\n    return {text};\n#else\n{plain}#endif\n"
-        needs += _cast_of(t)
-    text = f"static inline {m.name} {name}({t.name} a, {t.name} b) {{\n{plain}}}\n"
-    return Helper(name, text, Part.COMPARISONS, needs, place)
+    a, b = ("b", "a") if what in _SWAPPED else ("a", "b")
+    number = _PREDICATES[_SWAPPED.get(what, what)]
+    builtin = f"__builtin_ia32_{{compare}}({{cast}}{a}, {{cast}}{b}, {number}, ({NUMBERS.get(m.name)})-1{{rounding}})"
+    name, head = f"sl_{what}_{t.name}", f"{t.name} a, {t.name} b"
+    body, needs = _by_builtin(t, builtin, f"({m.name})(a {SIGNS[op]} b)")
+    text = f"static inline {m.name} {name}({head}) {{\n{body}}}\n"
+    return Helper(name, text, Part.COMPARISONS, (t, m, *needs), (what, lane, str(width)))
 
 
 @functools.cache
 def choice(lane: str, width: int) -> Helper:
     """A function that chooses lanes of two vectors."""
     bits = int(lane[1:])
-    helpers = vector(lane, width), vector(f"u{bits}", width), mask(bits, width)
-    t, u, m = (h.name for h in helpers)
-    name, plain = f"sl_choose_{t}", f"    return ({t})((mask & ({u})chosen) | (~mask & ({u})other));\n"
-    if t in _BUILTINS:
-        _, blend, cast, _ = _BUILTINS[t]
-        text = f"({t})__builtin_ia32_{blend}({cast}other, {cast}chosen, mask)"
-        plain = f"#if defined SL_MASKS\n    return {text};\n#else\n{plain}#endif\n"
-        helpers += _cast_of(helpers[0])
-    text = f"static inline {t} {name}({t} chosen, {t} other, {m} mask) {{\n{plain}}}\n"
-    return Helper(name, text, Part.VALUES, helpers, ("choose", lane, str(width)))
+    t, unsigned, m = vector(lane, width), vector(f"u{bits}", width), mask(bits, width)
+    u, name, head = unsigned.name, f"sl_choose_{t.name}", f"{t.name} chosen, {t.name} other, {m.name} mask"
+    builtin = f"({t.name})__builtin_ia32_{{blend}}({{cast}}other, {{cast}}chosen, mask)"
+    body, needs = _by_builtin(t, builtin, f"({t.name})((mask & ({u})chosen) | (~mask & ({u})other))")
+    text = f"static inline {t.name} {name}({head}) {{\n{body}}}\n"
+    return Helper(name, text, Part.VALUES, (t, unsigned, m, *needs), ("choose", lane, str(width)))
 
 
-def _cast_of(t: Helper) -> tuple[Helper, ...]:
-    """The type to which the operands of a builtin function are cast, where it is one of ours."""
-    return (vector("i32", 16),) if _BUILTINS[t.name][2] == "(i32x16)" else ()
+def _by_builtin(t: Helper, builtin: str, plain: str) -> tuple[str, tuple[Helper, ...]]:
+    """What gives a value by the builtin function for masks, where a vector has one, and what its cast needs."""
+    plain = f"    return {plain};\n"
+    if t.name not in _BUILTINS:
+        return plain, ()
+    compare, blend, cast, rounding = _BUILTINS[t.name]
+    found = builtin.format(compare=compare, blend=blend, cast=cast, rounding=rounding)
+    needs = (vector("i32", 16),) if cast == "(i32x16)" else ()
+    return f"#if defined SL_MASKS\n    return {found};\n#else\n{plain}#endif\n", needs

@@ -23,9 +23,10 @@ from soundline.impl.codegen.c import lanes, streams, vectors
 from soundline.impl.codegen.c.expressions import Expressions, storage_type
 from soundline.impl.codegen.c.helpers import ROLLED, Helpers
 from soundline.impl.codegen.c.kernel import is_register
-from soundline.impl.codegen.c.streams import storage_of
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.linear.linearize import is_global
+from soundline.impl.lower.schedule.forms import Forms, forms_of
+from soundline.impl.lower.schedule.transfers import storage_of
 from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.bounds import Bounds
@@ -51,10 +52,9 @@ _ENTRY_TAIL = """    }
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    streamed, use = streams.streamed(program), Helpers()
-    kernels = [
-        Rendering(k, f"kernel_{n}", Expressions(use), streamed=streamed) for n, k in enumerate(program.src)
-    ]
+    use = Helpers()
+    each = enumerate(zip(program.src, forms_of(program), strict=True))
+    kernels = [Rendering(kernel, f"kernel_{n}", Expressions(use), forms) for n, (kernel, forms) in each]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
@@ -89,6 +89,7 @@ class Rendering:
     linear: UOp
     name: str
     c: Expressions
+    forms: Forms
     lines: list[str] = field(default_factory=list)
     texts: dict[UOp, str] = field(default_factory=dict)
     depth: int = 1
@@ -104,16 +105,10 @@ class Rendering:
     """The axes over which a loop is open."""
     axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
     """The axes on which values are known to depend."""
-    vectors: frozenset[UOp] = frozenset()
-    """What is written as vectors of the machine."""
-    streamed: frozenset[UOp] = frozenset()
-    """The storage that is written past the caches."""
     fenced: bool = False
     """Whether it writes past the caches."""
     stops: dict[UOp, int] = field(default_factory=dict)
     """The loops that ask whether the kernel is to end, see `c_stops`."""
-    ahead: dict[UOp, int] = field(default_factory=dict)
-    """The loads with which the next row is fetched, and how many bytes further it is."""
 
     @functools.cached_property
     def nodes(self) -> list[UOp]:
@@ -123,13 +118,11 @@ class Rendering:
     @functools.cached_property
     def sums_in_vectors(self) -> int:
         """How many registers of the kernel hold vectors."""
-        return sum(n.op is Op.Buffer for n in self.vectors)
+        return sum(n.op is Op.Buffer for n in self.forms.vectors)
 
     def text(self) -> str:
         """The function."""
         self.uses.update([s for node in self.nodes for s in node.src])
-        self.vectors = vectors.vectors_in(self.nodes)
-        self.ahead = streams.ahead(self.linear)
         self.stops = stops.stops(self.linear.src)
         for node in self.linear.src:
             self.instruction(node)
@@ -209,11 +202,11 @@ class Rendering:
     def instruction(self, node: UOp) -> None:
         """Render one instruction."""
         match node.op:
-            case Op.Buffer if node in self.vectors:
+            case Op.Buffer if node in self.forms.vectors:
                 vectors.register(self, node)
-            case Op.Store if node in self.vectors:
+            case Op.Store if node in self.forms.vectors:
                 vectors.store(self, node)
-            case _ if node in self.vectors:
+            case _ if node in self.forms.vectors:
                 vectors.value(self, node)
             case Op.Source:
                 pass  # stands before all kernels

@@ -2,24 +2,18 @@
 Transpositions in C
 ===================
 
-A store of two axes of lanes that only moves elements, and reads neighbours along the one axis where it writes
-neighbours along the other: square blocks are transposed in registers. A block has as many rows as a vector has lanes;
-in each of log₂ steps the rows at a distance of n, n/2, … exchange halves of what they hold, quarters, …
+Square blocks that are transposed in registers. A block has as many rows as a vector has lanes; in each of log₂ steps
+the rows at a distance of n, n/2, … exchange halves of what they hold, quarters, …
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 from soundline.impl.codegen.c.helpers import Helper, Helpers, Part
-from soundline.impl.codegen.c.streams import storage_of
 from soundline.impl.codegen.c.vector_helpers import ELEMENTS, loose, vector
-from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule import vectors
-from soundline.spec.dtypes import bool_
-from soundline.spec.uop import Op, UOp
+from soundline.impl.lower.schedule.transfers import Transposed
 
 _MIX = Helper(
     "SL_MIX",
@@ -31,58 +25,6 @@ _MIX = Helper(
 """,
     Part.TRANSPOSITIONS,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Transposed:
-    """What such a store does: `rows` of `columns` neighbours each are read, and become columns."""
-
-    read: UOp
-    """The place of the first element that is read, with lanes."""
-    written: UOp
-    rows: int
-    columns: int
-    apart: int
-    """How many elements lie between the first ones of two rows that are read."""
-    apart_written: int
-    lane: str
-    width: int
-    """The vector whose lanes are a row of a block."""
-
-
-def transposed(store: UOp) -> Transposed | None:
-    """The transposition that a store of lanes is; None of any other."""
-    if len(store.src) > 2 or store.src[0].op is not Op.Index:
-        return None
-    load = store.src[1]
-    while load.op is Op.Reshape:
-        load = load.src[0]
-    if load.op is not Op.Load or len(load.src) > 1 or load.src[0].op is not Op.Index or load.dtype is bool_:
-        return None
-    places = [store.src[0].src[1], load.src[0].src[1]]
-    if storage_of(store.src[0]) is storage_of(load.src[0]) or any(not at.shape for at in places):
-        return None
-    written, read = (at.src[0] if at.op is Op.Reshape and at.src[0].shape else at for at in places)
-    axes = [a for a, n in enumerate(shape_of(written)) if n > 1]
-    steps = [vectors.steps_of(at, len(shape_of(written))) for at in (written, read)]
-    if len(axes) != 2 or None in steps or len(shape_of(read)) != len(shape_of(written)):
-        return None
-    return _along(load, (written, read), axes, steps)
-
-
-def _along(
-    load: UOp, places: tuple[UOp, UOp], axes: list[int], steps: list[tuple[int, ...] | None]
-) -> Transposed | None:
-    width = vectors.width_of(load.dtype)
-    to, of = steps
-    sizes = shape_of(places[0])
-    for rows, columns in (axes, axes[::-1]):
-        fits = sizes[rows] % width == sizes[columns] % width == 0 and load.dtype.itemsize in (4, 8)
-        if to and of and fits and (to[rows], of[columns]) == (1, 1) and of[rows] > 1 and to[columns] > 1:
-            lane = f"u{8 * load.dtype.itemsize}"
-            written, read = places
-            return Transposed(read, written, sizes[rows], sizes[columns], of[rows], to[columns], lane, width)
-    return None
 
 
 def transposition(use: Helpers, of: Transposed, written: str, read: str) -> str:
