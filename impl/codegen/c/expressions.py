@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import ClassVar
 
 from soundline.impl.codegen.c.helpers import NARROW, SHORT, Helpers
 from soundline.spec.dtypes import (
@@ -136,7 +137,7 @@ class Expressions:
         """A result computed in double, rounded into a narrow format."""
         return self.called(f"sl_round_{SHORT[dtype]}", wide)
 
-    def arithmetic(self, node: UOp, v: Operands) -> str:
+    def _arithmetic(self, node: UOp, v: Operands) -> str:
         """Add, Sub, Mul, and Div of floats."""
         d, sign = node.dtype, SIGNS[node.op]
         if d is bool_:
@@ -148,22 +149,20 @@ class Expressions:
         u = _unsigned(d)
         return f"(({_number_type(d)})(({u}){v[0]} {sign} ({u}){v[1]}))"
 
-    def negated(self, node: UOp, v: Operands) -> str:
-        """Neg."""
+    def _negated(self, node: UOp, v: Operands) -> str:
         d = node.dtype
         if d.is_float or d is index:
             return f"(-{v[0]})"
         return f"(({_number_type(d)})(0u - ({_unsigned(d)}){v[0]}))"
 
-    def maximum(self, node: UOp, v: Operands) -> str:
-        """Max."""
+    def _maximum(self, node: UOp, v: Operands) -> str:
         if node.dtype is bool_:
             return f"({v[0]} | {v[1]})"
         if node.dtype.is_float:
             return self.called(f"sl_max_{'f64' if node.dtype is float64 else 'f32'}", *v)
         return f"({v[0]} > {v[1]} ? {v[0]} : {v[1]})"
 
-    def division(self, node: UOp, v: Operands) -> str:
+    def _division(self, node: UOp, v: Operands) -> str:
         """Idiv, Mod, CDiv, CMod: a helper that is total, or C's operator where the divisor is a harmless constant."""
         d, divisor = node.dtype, node.src[1]
         truncates = node.op in (Op.CDiv, Op.CMod) or not d.signed
@@ -172,20 +171,16 @@ class Expressions:
             return whole if d is index or d.bits >= 32 else f"(({_number_type(d)}){whole})"
         return self.called(f"sl_{node.op.name.lower()}_{SHORT[int64 if d is index else d]}", *v)
 
-    def compared(self, node: UOp, v: Operands) -> str:
-        """The comparisons."""
+    def _compared(self, node: UOp, v: Operands) -> str:
         return f"({v[0]} {SIGNS[node.op]} {v[1]})"
 
-    def bitwise(self, node: UOp, v: Operands) -> str:
-        """And, Or, Xor."""
-        return f"(({self.value_type(node.dtype)}){self.compared(node, v)})"
+    def _bitwise(self, node: UOp, v: Operands) -> str:
+        return f"(({self.value_type(node.dtype)}){self._compared(node, v)})"
 
-    def inverted(self, _: UOp, v: Operands) -> str:
-        """Not."""
+    def _inverted(self, _: UOp, v: Operands) -> str:
         return f"(!{v[0]})"
 
-    def shifted_left(self, node: UOp, v: Operands) -> str:
-        """Shl."""
+    def _shifted_left(self, node: UOp, v: Operands) -> str:
         d = node.dtype
         if d is index:
             return f"({v[0]} * {self.literal(1 << _places(node), index)})"
@@ -193,8 +188,7 @@ class Expressions:
         moved = f"({t})(({_unsigned(d)}){v[0]} << (u{d.name.lstrip('u')}_t){v[1]})"
         return self._guarded(node, v, moved, f"({t})0")
 
-    def shifted_right(self, node: UOp, v: Operands) -> str:
-        """Shr."""
+    def _shifted_right(self, node: UOp, v: Operands) -> str:
         d = node.dtype
         if d is index:
             return f"({v[0]} >> {min(_places(node), 63)})"
@@ -209,26 +203,23 @@ class Expressions:
             return f"({moved})" if 0 <= count.arg.value < d.bits else f"({beyond})"
         return f"((u{d.name.lstrip('u')}_t){v[1]} < {d.bits} ? {moved} : {beyond})"
 
-    def function_of_float(self, node: UOp, v: Operands) -> str:
+    def _function_of_float(self, node: UOp, v: Operands) -> str:
         """Sqrt and Trunc, a C function of one float; an exact one needs no rounding back into a narrow format."""
         d, name = node.dtype, node.op.name.lower()
         if d in NARROW and node.op is not Op.Trunc:
             return self.rounded(d, self.called(name, f"(double){v[0]}"))
         return self.called(name if d is float64 else f"{name}f", v[0])
 
-    def reciprocal(self, node: UOp, v: Operands) -> str:
-        """Recip."""
+    def _reciprocal(self, node: UOp, v: Operands) -> str:
         d = node.dtype
         if d in NARROW:
             return self.rounded(d, f"1.0 / (double){v[0]}")
         return f"({'1.0' if d is float64 else '1.0f'} / {v[0]})"
 
-    def chosen(self, _: UOp, v: Operands) -> str:
-        """Where."""
+    def _chosen(self, _: UOp, v: Operands) -> str:
         return f"({v[0]} ? {v[1]} : {v[2]})"
 
-    def cast(self, node: UOp, v: Operands) -> str:
-        """Cast."""
+    def _cast(self, node: UOp, v: Operands) -> str:
         source, target, x = node.src[0].dtype, node.dtype, v[0]
         if source is target:
             return x
@@ -242,8 +233,7 @@ class Expressions:
             return self.called(f"sl_sat_{SHORT[target]}", x)
         return f"(({_number_type(target)}){x})"
 
-    def bitcast(self, node: UOp, v: Operands) -> str:
-        """Bitcast."""
+    def _bitcast(self, node: UOp, v: Operands) -> str:
         source, target, x = node.src[0].dtype, node.dtype, v[0]
         if source is target:  # a NaN reads as the canonical one, which no one can tell from another
             return x
@@ -259,29 +249,33 @@ class Expressions:
             return self.called(f"sl_{'to' if dtype in NARROW else 'bits'}_{SHORT[dtype]}", x)
         return f"(uint{dtype.bits}_t){x}"
 
-    def fused(self, node: UOp, v: Operands) -> str:
+    def _fused(self, node: UOp, v: Operands) -> str:
         """A Mulacc that selection has left: it is rounded once where the machine can (`contract`, U-09)."""
         if node.dtype not in (float32, float64):
             raise CompileError(f"Mulacc of {node.dtype} has no C form", where="Mulacc")
         return self.called(f"SL_FMA{node.dtype.bits}", *v)
 
+    OPS: ClassVar = {
+        _arithmetic: (Op.Add, Op.Sub, Op.Mul, Op.Div),
+        _negated: (Op.Neg,),
+        _maximum: (Op.Max,),
+        _division: (Op.Idiv, Op.Mod, Op.CDiv, Op.CMod),
+        _compared: (Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe, Op.CmpEq, Op.CmpNe),
+        _inverted: (Op.Not,),
+        _bitwise: (Op.And, Op.Or, Op.Xor),
+        _shifted_left: (Op.Shl,),
+        _shifted_right: (Op.Shr,),
+        _fused: (Op.Mulacc,),
+        _chosen: (Op.Where,),
+        _reciprocal: (Op.Recip,),
+        _function_of_float: (Op.Sqrt, Op.Trunc),
+        _cast: (Op.Cast,),
+        _bitcast: (Op.Bitcast,),
+    }
+    """The ops that each method writes."""
 
-_OPS = {
-    Expressions.arithmetic: (Op.Add, Op.Sub, Op.Mul, Op.Div),
-    Expressions.negated: (Op.Neg,),
-    Expressions.maximum: (Op.Max,),
-    Expressions.division: (Op.Idiv, Op.Mod, Op.CDiv, Op.CMod),
-    Expressions.compared: (Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe, Op.CmpEq, Op.CmpNe),
-    Expressions.inverted: (Op.Not,),
-    Expressions.bitwise: (Op.And, Op.Or, Op.Xor),
-    Expressions.shifted_left: (Op.Shl,),
-    Expressions.shifted_right: (Op.Shr,),
-    Expressions.fused: (Op.Mulacc,),
-    Expressions.chosen: (Op.Where,),
-    Expressions.reciprocal: (Op.Recip,),
-    Expressions.function_of_float: (Op.Sqrt, Op.Trunc),
-    Expressions.cast: (Op.Cast,),
-    Expressions.bitcast: (Op.Bitcast,),
+
+RENDER: dict[Op, Callable[[Expressions, UOp, Operands], str]] = {
+    op: written for written, ops in Expressions.OPS.items() for op in ops
 }
-RENDER: dict[Op, Callable[[Expressions, UOp, Operands], str]] = {o: f for f, ops in _OPS.items() for o in ops}
 """What writes each op."""

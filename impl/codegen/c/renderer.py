@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 
 from soundline.impl.analysis import arithmetic
@@ -22,10 +21,9 @@ from soundline.impl.codegen.c import interruption as stops
 from soundline.impl.codegen.c import lanes, streams, vectors
 from soundline.impl.codegen.c.expressions import Expressions, storage_type
 from soundline.impl.codegen.c.helpers import ROLLED, Helpers
-from soundline.impl.codegen.c.kernel import is_register
+from soundline.impl.codegen.c.kernel import Kernel, is_register, name_of
 from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.linear.linearize import is_global
-from soundline.impl.lower.schedule.forms import Forms, forms_of
+from soundline.impl.lower.schedule.forms import forms_of
 from soundline.impl.lower.schedule.transfers import storage_of
 from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.errors import CompileError
@@ -38,9 +36,6 @@ COMMANDS = "soundline_commands"
 MOST_CORES = 256
 _SHRINKING = (Op.CDiv, Op.CMod)
 """Ops whose value is never further from 0 than their dividend is."""
-_INLINE = 64
-"""An expression that is used once and is no longer than this is written where it is used."""
-
 _ENTRY_HEAD = f"""
 void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores) {{
     switch (command) {{
@@ -83,32 +78,17 @@ _MANY_SUMS = 8
 
 
 @dataclass
-class Rendering:
-    """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
+class Rendering(Kernel):
+    """One kernel under rendering: its instructions, and what its loops are."""
 
-    linear: UOp
-    name: str
-    c: Expressions
-    forms: Forms
-    lines: list[str] = field(default_factory=list)
-    texts: dict[UOp, str] = field(default_factory=dict)
-    depth: int = 1
     closing: list[str] = field(default_factory=list)
     """For each open loop, what closes it."""
     nests: list[bool] = field(default_factory=list)
     """For each open loop, whether it holds another loop."""
-    variables: int = 0
-    uses: Counter[UOp] = field(default_factory=Counter)
     has_arrays: bool = False
     """Whether it has storage of its own that is no register of the machine."""
-    lanes: set[int] = field(default_factory=set)
-    """The axes over which a loop is open."""
-    axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
-    """The axes on which values are known to depend."""
-    fenced: bool = False
-    """Whether it writes past the caches."""
     stops: dict[UOp, int] = field(default_factory=dict)
-    """The loops that ask whether the kernel is to end, see `c_stops`."""
+    """The loops that ask whether the kernel is to end (`interruption`)."""
 
     @functools.cached_property
     def nodes(self) -> list[UOp]:
@@ -195,10 +175,6 @@ class Rendering:
         bound = threads[0].src[0]
         return min(int(bound.arg.value), MOST_CORES) if bound.op is Op.Const else MOST_CORES
 
-    def line(self, text: str) -> None:
-        """Add a line at the present depth."""
-        self.lines.append("    " * self.depth + text)
-
     def instruction(self, node: UOp) -> None:
         """Render one instruction."""
         match node.op:
@@ -227,7 +203,7 @@ class Rendering:
                 lanes.store(self, node)
             case Op.Store:
                 self.store(node)
-            case Op.Reduce if self.scalar_of(node):
+            case Op.Reduce if math.prod(shape_of(node)) == 1:
                 lanes.reduction(self, node)
             case _ if not node.shape:
                 self.value(node)
@@ -252,66 +228,6 @@ class Rendering:
             self.line(stops.QUESTION.name)
         self.nests = [*(True for _ in self.nests), False]
 
-    def value(self, node: UOp) -> None:
-        """Give a value a name, or keep its text where it is short and used once."""
-        text = self.computed(node)
-        if node.op is not Op.Load and len(text) <= _INLINE and self.uses[node] <= 1:
-            self.texts[node] = text
-        else:
-            self.line(f"const {self.c.value_type(node.dtype)} {self.named(node)} = {text};")
-
-    def named(self, node: UOp) -> str:
-        """A fresh variable for a value."""
-        name = f"{'i' if node.dtype is index else 'v'}{self.variables}"
-        self.variables += 1
-        self.texts[node] = name
-        return name
-
-    def computed(self, node: UOp) -> str:
-        """The expression of a value."""
-        if node.op is Op.Load:
-            return self.load(node)
-        return self.c.expression(node, [self.operand(s) for s in node.src])
-
-    def operand(self, node: UOp) -> str:
-        """An operand: a constant or what an earlier instruction computed."""
-        if node.op is Op.Const:
-            return self.c.literal(node.arg.value, node.dtype)
-        if node not in self.texts and node.op in (Op.Reshape, Op.Expand):
-            return self.operand(node.src[0])
-        if node not in self.texts:
-            raise CompileError(f"{node.op.name} is used before it is computed", where="render")
-        return self.texts[node]
-
-    def scalar_of(self, reduction: UOp) -> bool:
-        """Whether a reduction of lanes leaves one element."""
-        return math.prod(shape_of(reduction)) == 1
-
-    def storage_name(self, place: UOp) -> str:
-        """The C name of the storage of a place."""
-        return name_of(storage_of(place))
-
-    def place(self, place: UOp) -> str:
-        """The C lvalue of a place."""
-        return f"{name_of(storage_of(place))}[{self.operand(place.src[1])}]"
-
-    def load(self, node: UOp) -> str:
-        """A read, which a gate may replace by its alternative."""
-        storage = storage_of(node.src[0])
-        place = self.place(node.src[0])
-        value = place if is_register(storage) else self.c.loaded(node.dtype, place)
-        if len(node.src) == 1:
-            return value
-        alternative, gate = (self.operand(s) for s in node.src[1:])
-        return f"({gate} ? {value} : {alternative})"
-
-    def store(self, node: UOp) -> None:
-        """A write."""
-        storage, value = storage_of(node.src[0]), self.operand(node.src[1])
-        text = value if is_register(storage) else self.c.stored(node.src[1].dtype, value)
-        statement = f"{self.place(node.src[0])} = {text};"
-        self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
-
 
 def _ends(loop: UOp, bound: str) -> tuple[str, str]:
     """Where a loop begins and ends; of a THREAD Range each core takes a part in one piece."""
@@ -330,13 +246,6 @@ def _loop(name: str, first: str, end: str) -> str:
 
 def _fits(known: Bounds, dtype: DType) -> bool:
     return dtype.min <= known.lo and known.hi <= dtype.max
-
-
-def name_of(storage: UOp) -> str:
-    """The C name of storage."""
-    if storage.op is Op.Slice:
-        return f"t{storage.src[1].arg.value}"
-    return f"{'b' if is_global(storage) else 'acc'}{storage.arg.slot}"
 
 
 def _pointer(storage: UOp) -> str:

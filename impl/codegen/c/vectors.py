@@ -9,21 +9,16 @@ alignment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from soundline.impl.codegen.c.expressions import SIGNS
 from soundline.impl.codegen.c.helpers import SHORT
+from soundline.impl.codegen.c.kernel import Kernel
 from soundline.impl.codegen.c.masks import NUMBERS, choice, comparison, every, mask
 from soundline.impl.codegen.c.streams import FETCH, stream
 from soundline.impl.codegen.c.vector_helpers import bits, fill, fused, loose, maximum, vector
-from soundline.impl.lower.linear.linearize import is_global
 from soundline.impl.lower.schedule.transfers import storage_of
 from soundline.impl.lower.schedule.vector_types import COMPARISONS, Vector, first_of, is_fill, shift_count
 from soundline.spec.dtypes import DType, bool_, float32
 from soundline.spec.uop import Op, UOp
-
-if TYPE_CHECKING:
-    from soundline.impl.codegen.c.kernel import Kernel
 
 _PREFIXED = {Op.Neg: "-", Op.Not: "~"}
 _INLINE = 120
@@ -44,7 +39,7 @@ def _type(kernel: Kernel, own: Vector) -> str:
 
 def register(kernel: Kernel, node: UOp) -> None:
     """Declare a register that holds one vector."""
-    kernel.line(f"{_type(kernel, kernel.forms.vectors[node])} acc{node.arg.slot};")
+    kernel.line(f"{_type(kernel, kernel.forms.vectors[node])} {kernel.storage_name(node)};")
 
 
 def store(kernel: Kernel, node: UOp) -> None:
@@ -150,10 +145,8 @@ def _repeated_bool(kernel: Kernel, scalar: UOp, user: Vector) -> str:
 
 
 def _place(kernel: Kernel, place: UOp, own: Vector, qualifier: str = "") -> str:
-    while place.op is Op.After:
-        place = place.src[0]
-    if place.op is Op.Buffer and not is_global(place):
-        return f"acc{place.arg.slot}"
+    if place.op is not Op.Index:
+        return kernel.storage_name(place)
     return f"*({qualifier}{kernel.c.use(loose(_lane(own.dtype), own.width))} *)({_address(kernel, place)})"
 
 
