@@ -22,7 +22,7 @@ from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.compilation.stages import STAGES, Lowered, lower
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.linear import scans
-from soundline.impl.lower.schedule import heuristics, rows, threads, tile_choice, tiles, vectors
+from soundline.impl.lower.schedule import heuristics, rows, threads, tile_choice, tiles, vector_types, vectors
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.runtime import cpu
 from soundline.spec.arrays.arrays import Array, same_cell
@@ -80,7 +80,7 @@ def small_machine(name: str = "narrow", **changed: int) -> Iterator[None]:
     """Lower for a processor with small tiles, and with low thresholds; `changed` gives some of them by name."""
     chosen = MACHINES[name]
     with contextlib.ExitStack() as patches:
-        for module in (tiles, vectors):
+        for module in (tiles, vector_types, vectors):
             patches.enter_context(mock.patch.object(module, "this_machine", return_value=chosen))
         blocks = {(tiles, "BLOCK"): chosen.rows}
         for (module, constant), value in {**THRESHOLDS, **blocks}.items():

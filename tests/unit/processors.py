@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soundline.impl.lower.schedule import tiles, vectors
+from soundline.impl.lower.schedule import tiles, vector_types, vectors
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.program.compile import lower
 
@@ -16,6 +16,6 @@ PROCESSORS = {"wide": WIDE, "middle": MIDDLE, "narrow": NARROW}
 
 def lower_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on programs are lowered for this processor; none that was lowered for another is taken."""
-    for module in (tiles, vectors):
+    for module in (tiles, vector_types, vectors):
         monkeypatch.setattr(module, "this_machine", lambda: target)
     lower.cache_clear()

@@ -16,8 +16,10 @@ import pytest
 
 from soundline.impl.analysis import elementary
 from soundline.impl.arrays import storage
-from soundline.impl.codegen.c import helpers
-from soundline.impl.codegen.c.expressions import RENDER, literal
+from soundline.impl.codegen.c import masks, streams, transpositions, vector_helpers
+from soundline.impl.codegen.c.expressions import RENDER, Expressions
+from soundline.impl.codegen.c.helpers import NAMED, Helper, Helpers
+from soundline.impl.codegen.c.interruption import QUESTION
 from soundline.impl.codegen.c.renderer import COMMANDS, ENTRY, render
 from soundline.impl.executables.building import computed
 from soundline.impl.lower.callify import callify
@@ -434,8 +436,9 @@ def test_literals_are_the_value(dtype: DType) -> None:
 
 
 def test_index_literals_beyond_32_bits_are_marked() -> None:
-    assert literal(1 << 40, index) == f"INT64_C({1 << 40})"
-    assert literal(-5, index) == "(-5)"
+    c = Expressions(Helpers())
+    assert c.literal(1 << 40, index) == f"INT64_C({1 << 40})"
+    assert c.literal(-5, index) == "(-5)"
 
 
 def numbered(function: UOp) -> UOp:
@@ -458,14 +461,64 @@ def test_a_program_holds_only_the_helpers_that_it_calls() -> None:
     narrow = source_of(Tensor(np.ones(3, np.float16)) + 1)
     assert "sl_round_f16" in narrow
     assert "sl_round_bf16" not in narrow
+    vectors = source_of(Tensor(np.ones(64, np.float32)).maximum(0.0))
+    assert "sl_max_f32x" in vectors
+    assert "sl_max_f32(" not in vectors
 
 
-def test_every_helper_that_an_expression_can_call_is_defined_once() -> None:
-    text = helpers.all_helpers()
+def every_helper() -> list[Helper]:
+    """What a program can ask for, of vectors some."""
+    found = [*NAMED.values(), QUESTION, streams.FETCH]
+    for lane, width in ((f"{k}{b}", 512 // b // n) for k in "fui" for b in (32, 64) for n in (1, 2)):
+        bits = int(lane[1:])
+        found += [vector_helpers.fill(width), masks.mask(bits, width), masks.every(bits, width)]
+        of_all = (
+            vector_helpers.vector,
+            vector_helpers.loose,
+            vector_helpers.maximum,
+            masks.choice,
+            streams.stream,
+        )
+        found += [helper(lane, width) for helper in of_all]
+        found += [masks.comparison(op, lane, width) for op in COMPARISONS]
+        if lane[0] == "f":
+            found += [vector_helpers.fused(lane, width), vector_helpers.bits(lane, width)]
+        if lane[0] == "u":
+            found.append(transpositions.transposing(lane, width))
+    return found
+
+
+def asked(*wanted: Helper | str) -> str:
+    """The text for what is asked for, and no more."""
+    use = Helpers()
+    for helper in wanted:
+        use(helper)
+    return use.text()
+
+
+OWN_NAME = re.compile(r"\b(?:sl_\w+|SL_\w+|[fuim](?:32|64)x\d+u?)\b")
+DECLARED = re.compile(
+    r"^(?:static (?:inline )?\w+|typedef [^;{]*?|#define) ?\b(\w+)(?= __attribute__|;|\(|$)", re.MULTILINE
+)
+
+
+def test_each_helper_comes_with_what_it_needs_and_after_it() -> None:
+    for helper in every_helper():
+        text = asked(helper)
+        declared = {m[1]: m.start(1) for m in reversed(list(DECLARED.finditer(text)))}
+        for mention in OWN_NAME.finditer(text):
+            if mention[0] not in ("SL_NONE", "SL_MASKS", "SL_ELEMENTWISE_FMA"):
+                assert declared.get(mention[0], len(text)) <= mention.start(), (helper.name, mention[0])
+
+
+def test_helpers_are_declared_once_in_an_order_of_their_own() -> None:
+    every = every_helper()
+    text = asked(*every)
     defined = re.findall(r"^static inline \w+ (sl_\w+)\(", text, re.MULTILINE)
     assert len(defined) == len(set(defined))
-    called = set(re.findall(r"\b(sl_\w+)\(", text))
-    assert called <= set(defined)
+    assert text == asked(*reversed(every), *every)
+    assert set(re.findall(r"\b(sl_\w+)\(", text)) <= {*defined, "sl_go_on"}
+    assert asked() == ""
 
 
 def test_every_elementwise_op_of_a_linear_program_has_a_form_or_is_refused() -> None:
@@ -609,40 +662,38 @@ def included(text: str) -> set[str]:
 
 
 def test_a_program_includes_what_it_uses_and_no_more() -> None:
-    assert included(helpers.headers_for("uint32_t x; int y = fetch(exponent, strange, M);")) == {"stdint"}
     used = {
-        "fenv": ("fegetround()", "FE_UPWARD"),
-        "math": (
-            "fabsf(x)",
-            "sqrt(x)",
-            "truncl(x)",
-            "rint(x)",
-            "fmaf(x, y, z)",
-            "INFINITY",
-            "NAN",
-            "isnan(x)",
-            "M_PI",
-            "FP_NAN",
-        ),
-        "stdbool": ("bool x", "x = true"),
-        "stdint": ("int8_t x", "UINT64_C(1)", "uintptr_t p"),
-        "string": ("memcpy(a, b, 4)", "(size_t)n", "NULL"),
+        "math": ("INFINITY", "NAN", "sqrtf", "trunc"),
+        "stdbool": ("bool", "true"),
+        "string": ("memcpy", "sl_bits_f32"),
     }
-    for header, texts in used.items():
-        for text in texts:
-            assert included(helpers.headers_for(text)) == {header}, text
-    assert included(helpers.every_header()) == set(used)
+    for header, names in used.items():
+        for name in names:
+            assert included(asked(name)) == {header}, name
+    assert included(asked("sl_to_f16")) == {"math", "string"}
+    assert included(asked("sl_idiv_i32")) == set()
+    assert included(source_of(Tensor(np.ones(3, np.float32)) + 1)) == {"stdint"}
+    assert included(source_of(Tensor(np.ones(3, np.float32)).sqrt())) == {"stdint", "math"}
+    bools = numbered(callify([(Tensor(np.ones(3, np.bool_)) & Tensor(np.ones(3, np.bool_))).uop]))
+    assert included(lower(bools, "exact").source) == {"stdint", "stdbool"}
+    use = Helpers()
+    use.every_header()
+    assert included(use.text()) == {"fenv", "stdint", *used}
 
 
 def test_no_name_of_a_header_is_used_without_it(tmp_path: Path) -> None:
-    """All helpers, each block by itself with what it needs: nothing in them is declared by guess."""
+    """Each helper by itself with what it needs: nothing in them is declared by guess."""
     compiler = find_compiler()
     flags = [f for f in compiler.flags if f != "-w"]
-    for number, (text, _, needs) in enumerate(helpers._BLOCKS):
-        whole = "".join((*needs, text))
-        source = tmp_path / f"block{number}.c"
-        source.write_text(helpers.headers_for(whole) + whole, encoding="utf-8")
-        strict = ["-Werror=implicit-function-declaration", "-Werror=implicit-int", "-fsyntax-only"]
+    strict = ["-Werror=implicit-function-declaration", "-Werror=implicit-int", "-fsyntax-only"]
+    texts = {
+        asked(h, "stdint")
+        for h in every_helper()
+        if h.name[:6] not in ("sl_ge_", "sl_le_", "sl_ne_", "sl_gt_")
+    }
+    for number, text in enumerate(sorted(texts)):
+        source = tmp_path / f"helper{number}.c"
+        source.write_text(text, encoding="utf-8")
         command = [*compiler.command, *flags, *strict, str(source)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

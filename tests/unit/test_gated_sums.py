@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c.vectors import declarations_for
+from soundline.impl.codegen.c import masks
+from soundline.impl.codegen.c.helpers import Helpers
+from soundline.impl.codegen.c.vector_helpers import vector
 from soundline.impl.compilation.stages import lower
 from soundline.impl.lower.reductions import gated_sums
 from soundline.impl.lower.schedule.target import Target
@@ -183,9 +185,14 @@ def test_a_tile_asks_few_gates(f: Any, shapes: tuple[tuple[int, int], ...], high
 
 
 def test_bools_in_lanes_have_a_type_of_their_own() -> None:
-    text = declarations_for("const m32x16 a = sl_lt_f32x16(x, y) & SL_EVERY_m32x16(b); m32x4 c;")
+    use = Helpers()
+    use(masks.comparison(Op.CmpLt, "f32", 16))
+    use(masks.every(32, 4))
+    text = use.text()
     assert "typedef uint16_t m32x16;" in text
     assert "typedef u32x16 m32x16;" in text
     assert "typedef u32x4 m32x4;" in text
     assert "uint16_t m32x4" not in text
-    assert "m32" not in declarations_for("f32x16 a;")
+    plain = Helpers()
+    plain(vector("f32", 16))
+    assert "m32" not in plain.text()

@@ -516,7 +516,7 @@ MUTANTS = [
         "for n, k in enumerate(kernels[:1] * len(kernels)))",
         "stage-render-c2",
     ),
-    M("render", "border", "codegen.c.renderer:Rendering.load", "? {value}", "? {alternative}"),
+    M("render", "border", "codegen.c.kernel:Kernel.load", "? {value}", "? {alternative}"),
     M(
         "render",
         "greatest",
@@ -531,12 +531,30 @@ MUTANTS = [
         "else size.get(axis, 1)",
         "else size.get(axis, 1) - 1",
     ),
-    M("render", "product", "codegen.c.vectors:_expression", "operands[1]", "operands[0]"),
+    M("render", "product", "codegen.c.vectors:_expression", "op]} {v[1]}", "op]} {v[0]}"),
     M("render", "product", "codegen.c.vectors:_address", " + {kernel.operand(first)}", ""),
-    M("render", "zeros", "codegen.c.expressions:_float_literal", 'f"({text})"', "text[1:]"),
-    M("render", "selected", "codegen.c.expressions:_where", "? {v[1]} : {v[2]}", "? {v[2]} : {v[1]}"),
-    M("render", "greatest", "codegen.c.expressions:_maximum", "{v[0]} > {v[1]}", "{v[0]} < {v[1]}"),
-    M("render", "bytes", "codegen.c.expressions:_shift_right", "{v[0]} >> (u", "{v[0]} >> 1 + (u"),
+    M("render", "zeros", "codegen.c.expressions:Expressions._float_literal", 'f"({text})"', "text[1:]"),
+    M(
+        "render",
+        "selected",
+        "codegen.c.expressions:Expressions._chosen",
+        "? {v[1]} : {v[2]}",
+        "? {v[2]} : {v[1]}",
+    ),
+    M(
+        "render",
+        "greatest",
+        "codegen.c.expressions:Expressions._maximum",
+        "{v[0]} > {v[1]}",
+        "{v[0]} < {v[1]}",
+    ),
+    M(
+        "render",
+        "bytes",
+        "codegen.c.expressions:Expressions._shifted_right",
+        "{v[0]} >> (u",
+        "{v[0]} >> 1 + (u",
+    ),
 ]
 
 

@@ -18,7 +18,7 @@ from soundline.impl.lower.linear.expand import expand
 from soundline.impl.lower.linear.linearize import linearize, nest_of
 from soundline.impl.lower.optimize import optimize, optimized
 from soundline.impl.lower.rangeify import rangeify
-from soundline.impl.lower.schedule import heuristics, threads, tile_choice, tiles, vectors
+from soundline.impl.lower.schedule import heuristics, threads, tile_choice, tiles, vector_types, vectors
 from soundline.impl.lower.schedule.extensions import reductions_inside
 from soundline.impl.lower.schedule.schedules import Given, parsed, schedule_text
 from soundline.impl.lower.schedule.target import Target
@@ -38,7 +38,7 @@ MACHINES = {"wide": WIDE, "narrow": Target(16, 16), "middle": Target(32, 16)}
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
     """Programs lowered for one processor after the other, and no work too little for a choice."""
     target = MACHINES[request.param]
-    for module in (tiles, vectors):
+    for module in (tiles, vector_types, vectors):
         monkeypatch.setattr(module, "this_machine", lambda: target)
     monkeypatch.setattr(tile_choice, "WORTH", 0)
     monkeypatch.setattr(heuristics, "MUCH", 0)
@@ -127,7 +127,7 @@ def tile_of(root: Tensor, usual: bool = True) -> tuple[int, int, int, int] | Non
 
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (tiles, vectors):
+    for module in (tiles, vector_types, vectors):
         monkeypatch.setattr(module, "this_machine", lambda: WIDE)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import soundline as sl
-from soundline.impl.codegen.c.vectors import declarations_for
+from soundline.impl.codegen.c.helpers import Helpers
+from soundline.impl.codegen.c.vector_helpers import fill, loose, vector
 from soundline.impl.lower.linear.linearize import linearize
 from soundline.impl.lower.schedule import heuristics, target, tiles, vectors
 from soundline.impl.lower.schedule.target import Target
@@ -213,8 +214,10 @@ def test_the_system_tells_how_large_the_cache_is(
 
 
 def test_only_the_types_that_are_used_are_declared() -> None:
-    assert declarations_for("float x;") == ""
-    text = declarations_for("f32x16 a; *(f32x16u *)b; (u32x4)SL_ALL4(c)")
+    use = Helpers()
+    for helper in (vector("f32", 16), loose("f32", 16), vector("u32", 4), fill(4)):
+        use(helper)
+    text = use.text()
     assert "typedef float f32x16 __attribute__((vector_size(64)));" in text
     assert "f32x16u __attribute__((vector_size(64), aligned(4), may_alias))" in text
     assert "typedef uint32_t u32x4 " in text

@@ -74,6 +74,8 @@ def test_a_block_of_wrong_halves_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         transpositions, "_block", lambda t, width: block(t, width).replace("0, 4, 2, 6", "0, 5, 2, 6")
     )
+    transpositions.transposing.cache_clear()
     a = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
     assert np.asarray(sl.compile(lambda a: a.T.contiguous(), a)(a)).tobytes() != a.T.tobytes()
     lower.cache_clear()
+    transpositions.transposing.cache_clear()

@@ -13,9 +13,8 @@ import pytest
 
 import soundline as sl
 from soundline.impl.arrays import storage
-from soundline.impl.codegen.c import streams
 from soundline.impl.lower.callify import callify
-from soundline.impl.lower.schedule import heuristics, rows
+from soundline.impl.lower.schedule import heuristics, rows, transfers
 from soundline.impl.lower.schedule.target import Target
 from soundline.impl.program.compile import lower
 from soundline.impl.tensors.tensor import Tensor
@@ -181,7 +180,7 @@ def test_sums_in_a_free_order_go_through_memory_once_in_vectors(machine: Target)
 @pytest.fixture
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is large."""
-    monkeypatch.setattr(streams, "LARGE", 0)
+    monkeypatch.setattr(transfers, "LARGE", 0)
     lower.cache_clear()
 
 

@@ -2,15 +2,18 @@
 C helpers
 =========
 
-The functions that generated C calls where C's own operators do not have the law's meaning: floor division, totals of
-division and shifts, IEEE maximum, saturating casts, and the narrow floats, which C computes in ``double`` and rounds
-once. A program contains only the helpers that it uses.
+What generated C stands on: headers, types, functions and macros. Whoever writes a piece of C asks for what it names,
+and a program holds what was asked for, with all that this needs in turn, in an order that depends on nothing else.
+
+The functions of this module are what C's own operators do not mean as the law does: floor division, totals of division
+and shifts, IEEE maximum, saturating casts, and the narrow floats, which C computes in ``double`` and rounds once.
 """
 
 from __future__ import annotations
 
-import re
+import enum
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from soundline.spec.dtypes import (
     DType,
@@ -19,6 +22,8 @@ from soundline.spec.dtypes import (
     float8_e4m3fn,
     float8_e5m2,
     float16,
+    float32,
+    float64,
     int8,
     int16,
     int32,
@@ -29,6 +34,67 @@ from soundline.spec.dtypes import (
     uint32,
     uint64,
 )
+
+
+class Part(enum.IntEnum):
+    """The parts of what stands before the kernels; what a helper needs stands in a part before its own, or before it
+    in the same one.
+    """
+
+    HEADERS = enum.auto()
+    SCALARS = enum.auto()
+    VECTORS = enum.auto()
+    FILLS = enum.auto()
+    FUSED = enum.auto()
+    MASKS = enum.auto()
+    COMPARISONS = enum.auto()
+    VALUES = enum.auto()
+    TRANSPOSITIONS = enum.auto()
+    STREAMS = enum.auto()
+    QUESTIONS = enum.auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Helper:
+    """A declaration that pieces of C ask for; there is one object for each."""
+
+    name: str
+    """What they write for it."""
+    text: str
+    part: Part
+    needs: tuple[Helper, ...] = ()
+    place: tuple[str, ...] = ()
+    """Where it stands among those of its part."""
+
+
+class Helpers:
+    """What the pieces of a program have asked for."""
+
+    def __init__(self) -> None:
+        self.wanted: dict[Helper, None] = {}
+
+    def __call__(self, wanted: Helper | str) -> str:
+        """Ask for a helper, or for a function or name of this module, and get its name."""
+        helper = NAMED[wanted] if isinstance(wanted, str) else wanted
+        self.wanted[helper] = None
+        return helper.name
+
+    def every_header(self) -> None:
+        """Ask for all headers, for text that a user has written."""
+        for header in _HEADERS:
+            self(header)
+
+    def text(self) -> str:
+        """The declarations of all that was asked for and of what they need."""
+        found: dict[Helper, None] = {}
+        waiting = list(self.wanted)
+        while waiting:
+            helper = waiting.pop()
+            if helper not in found:
+                found[helper] = None
+                waiting += helper.needs
+        return "".join(h.text for h in sorted(found, key=lambda h: (h.part, h.place)))
+
 
 NARROW = (float16, bfloat16, float8_e4m3fn, float8_e5m2)
 """The formats without a C type: held as ``float``, stored as bits."""
@@ -42,6 +108,8 @@ SHORT = {
     uint16: "u16",
     uint32: "u32",
     uint64: "u64",
+    float64: "f64",
+    float32: "f32",
     float16: "f16",
     bfloat16: "bf16",
     float8_e4m3fn: "e4m3",
@@ -201,93 +269,49 @@ _FUSED = """
 #endif
 """
 
-_BLOCKS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
-    (_BITS, ("sl_bits_f", "sl_from_bits_f"), ()),
-    (_NARROW, ("sl_narrow", "sl_widen"), ()),
-    *(
-        (_narrow_format(d), tuple(f"sl_{verb}_{SHORT[d]}(" for verb in ("to", "from", "round")), (_NARROW,))
-        for d in NARROW
-    ),
-    (_WIDE_INTEGERS, ("sl_sticky_",), ()),
-    (_MAXIMUM, ("sl_max_",), ()),
-    (_FUSED, ("SL_FMA32(", "SL_FMA64("), ()),
-    *(
-        (
-            _integer_helpers(d),
-            tuple(f"sl_{verb}_{SHORT[d]}(" for verb in ("cdiv", "cmod", "idiv", "mod", "sat")),
-            (),
-        )
-        for d in ints
-    ),
-]
-"""Each block of helpers, the calls that ask for it, and the blocks that it needs."""
-
 ROLLED = "#pragma GCC unroll 1"
 """Before a loop that is not to be unrolled."""
 
-_MATH = """
-    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
-    fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
-    nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
-"""
-"""Functions that C has for double, and under names with one letter more for float and long double."""
-_MATH_MACROS = """
-    fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered
-    signbit math_errhandling float_t double_t HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN
-"""
-_STRING = """
-    memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp
-    strncpy strpbrk strrchr strspn strstr strtok strxfrm NULL size_t
-"""
-_FENV = """
-    feclearexcept fegetexceptflag feraiseexcept fesetexceptflag fetestexcept fegetround fesetround fegetenv feholdexcept
-    fesetenv feupdateenv fenv_t fexcept_t
-"""
-_HEADERS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
-    "fenv": (frozenset(_FENV.split()), ("FE_",)),
-    "math": (
-        frozenset((*(name + end for name in _MATH.split() for end in ("", "f", "l")), *_MATH_MACROS.split())),
-        ("FP_", "M_", "MATH_"),
-    ),
-    "stdbool": (frozenset(("bool", "true", "false")), ()),
-    "stdint": (frozenset(), ("int", "uint", "INT", "UINT", "SIZE_MAX", "PTRDIFF_", "WCHAR_", "SIG_ATOMIC_")),
-    "string": (frozenset(_STRING.split()), ()),
+_HEADERS = {
+    "fenv": (),
+    "math": ("INFINITY", "NAN", "sqrt", "sqrtf", "trunc", "truncf"),
+    "stdbool": ("bool", "false", "true"),
+    "stdint": (),
+    "string": ("memcpy",),
 }
-"""The headers of C with all names that they declare, and how other such names begin. To read one that is not needed
-takes longer than to compile a small kernel.
+"""The headers of C, and the names in them that are asked for; those of ``stdint`` are in every program. To read a
+header that is not needed takes longer than to compile a small kernel.
 """
 
 
-def headers_for(text: str) -> str:
-    """The headers of whose names a program uses some."""
-    words = set(re.findall(r"\w+", text))
-    wanted = (
-        header
-        for header, (names, beginnings) in _HEADERS.items()
-        if not names.isdisjoint(words) or any(w.startswith(beginnings) for w in words)
-    )
-    return "".join(f"#include <{h}.h>\n" for h in wanted)
+def _named() -> dict[str, Helper]:
+    """The helpers of all names that headers and the blocks of this module declare."""
+    found: dict[str, Helper] = {}
+
+    def block(text: str, names: Iterable[str], needs: Iterable[str] = ()) -> None:
+        place = (f"{len(found):04}",)
+        whole = Helper("", text, Part.SCALARS, tuple(found[n] for n in needs), place)
+        found.update((n, Helper(n, "", Part.SCALARS, (whole,))) for n in names)
+
+    for header, names in _HEADERS.items():
+        whole = Helper(header, f"#include <{header}.h>\n", Part.HEADERS, place=(header,))
+        found[header] = whole
+        found.update((n, Helper(n, "", Part.HEADERS, (whole,))) for n in names)
+    bits = [f"sl_{verb}_f{width}" for verb in ("bits", "from_bits") for width in (32, 64)]
+    block(_BITS, bits, ("memcpy",))
+    block(_NARROW, ("sl_narrow", "sl_widen"), ("memcpy", "NAN"))
+    for d in NARROW:
+        block(
+            _narrow_format(d), [f"sl_{verb}_{SHORT[d]}" for verb in ("to", "from", "round")], ("sl_narrow",)
+        )
+    block(_WIDE_INTEGERS, ("sl_sticky_u64", "sl_sticky_i64"))
+    block(_MAXIMUM, ("sl_max_f32", "sl_max_f64"))
+    block(_FUSED, ("SL_FMA32", "SL_FMA64"))
+    for d in ints:
+        block(
+            _integer_helpers(d), [f"sl_{verb}_{SHORT[d]}" for verb in ("cdiv", "cmod", "idiv", "mod", "sat")]
+        )
+    return found
 
 
-def every_header() -> str:
-    """All of them, for text that a user has written."""
-    return "".join(f"#include <{h}.h>\n" for h in _HEADERS)
-
-
-def helpers_for(body: str) -> str:
-    """The text of the helpers that a program calls."""
-    wanted: dict[str, None] = {}
-    for text, calls, needs in _BLOCKS:
-        if any(call in body for call in calls):
-            wanted.update(dict.fromkeys((*needs, text)))
-    return "".join(wanted)
-
-
-def all_helpers() -> str:
-    """The text of every helper, for tests."""
-    return "".join(text for text, _, _ in _BLOCKS)
-
-
-def names(blocks: Iterable[str]) -> list[str]:
-    """The helper names that some texts define."""
-    return re.findall(r"\b(sl_\w+)\(", "".join(blocks))
+NAMED = _named()

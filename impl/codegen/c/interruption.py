@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from soundline.impl.codegen.c.helpers import Helper, Part
 from soundline.impl.lower.linear.counts import trips
 from soundline.spec.uop import Op, UOp
 
@@ -28,11 +29,17 @@ BODY: Final = 1 << 16
 _LANES: Final = 8
 """So many lanes of a value are counted as one operation."""
 
-DECLARATION: Final = f"""
+QUESTION: Final = Helper(
+    f"if ({CHECK}()) return;",
+    f"""
 static int sl_go_on(void) {{ return 0; }}
 int (*{CHECK})(void) = sl_go_on;
+""",
+    Part.QUESTIONS,
+)
+"""What a kernel asks: one that is to end returns. A library with such kernels declares what the host puts its own
+function into.
 """
-"""What a library with such kernels declares; the host puts its own function there."""
 
 
 def stops(instructions: Sequence[UOp]) -> dict[UOp, int]:
@@ -75,12 +82,8 @@ def _work(node: UOp) -> int:
     return 1 if lanes <= _LANES else lanes // _LANES
 
 
-ASKS: Final = f"if ({CHECK}()) return;"
-"""The question: a kernel that is to end returns."""
-
-
 def blocks(name: str, first: str, end: str, size: int) -> tuple[str, str, str]:
     """The head of a loop over the blocks of a Range, which asks before each; and where a block begins and ends."""
     block = f"{name}_block"
-    head = f"for (int64_t {block} = {first}; {block} < {end}; {block} += {size}) {{ {ASKS}"
+    head = f"for (int64_t {block} = {first}; {block} < {end}; {block} += {size}) {{ {QUESTION.name}"
     return head, f"(idx){block}", f"(idx)({end} - {block} < {size} ? {end} : {block} + {size})"

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c.helpers import ROLLED
 from soundline.impl.codegen.c.kernel import Kernel, is_register
-from soundline.impl.codegen.c.streams import storage_of
-from soundline.impl.codegen.c.transpositions import Transposed, transposed, transposition
+from soundline.impl.codegen.c.transpositions import transposition
 from soundline.impl.lower.graphs.scalars import identity_of
 from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule.vectors import steps_of
+from soundline.impl.lower.schedule.transfers import Transposed, storage_of
 from soundline.spec.uop import Op, UOp, const
 
 _Axes = frozenset[int]
@@ -26,19 +24,19 @@ _Axes = frozenset[int]
 
 def store(kernel: Kernel, node: UOp) -> None:
     """Write every lane of a value."""
-    moved = transposed(node)
-    if moved is not None:
-        _transpose(kernel, node, moved)
+    if node in kernel.forms.transposed:
+        _transpose(kernel, node, kernel.forms.transposed[node])
         return
     place, value, *gate = (_unflattened(s) for s in node.src)
     at = [_unflattened(place.src[1])] if place.op is Op.Index else []
-    axes = _in_order(_long_axes(value), at)
+    beside = kernel.forms.beside[node]
+    axes = sorted(_long_axes(value), key=beside.__contains__)  # a page after the other
 
     def finish() -> None:
         text = kernel.operand(value)
         if place.op is Op.Index:
             if not is_register(storage_of(place)):  # a register holds the value itself, memory its bits
-                text = c.stored(value.dtype, text)
+                text = kernel.c.stored(value.dtype, text)
             target = f"{kernel.storage_name(place)}[{kernel.operand(at[0])}]"
         else:
             target = _register_cell(kernel, place, shape_of(value))
@@ -60,16 +58,9 @@ def _transpose(kernel: Kernel, node: UOp, moved: Transposed) -> None:
             f"{kernel.storage_name(place)}[{kernel.operand(at)}]"
             for place, at in ((node.src[0], moved.written), (load.src[0], moved.read))
         )
-        kernel.line(transposition(moved, to, of))
+        kernel.line(transposition(kernel.c.use, moved, to, of))
 
     _loops(kernel, _long_axes(moved.written), [moved.written, moved.read], finish, first=True)
-
-
-def _in_order(axes: list[int], at: list[UOp]) -> list[int]:
-    """The axes of what is written, that one last along which it lies side by side in memory: a page after the other."""
-    steps = steps_of(at[0], len(shape_of(at[0]))) if at and at[0].shape else None
-    beside = [k for k in axes if steps is not None and steps[k] == 1]
-    return [k for k in axes if k not in beside] + beside
 
 
 def reduction(kernel: Kernel, node: UOp) -> None:
@@ -77,13 +68,13 @@ def reduction(kernel: Kernel, node: UOp) -> None:
     name = kernel.named(node)
     body = node.src[0]
     kernel.line(
-        f"{c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};"
+        f"{kernel.c.value_type(node.dtype)} {name} = {kernel.operand(identity_of(node.arg.op, node.dtype))};"
     )
 
     def finish() -> None:
         so_far = const(0 if node.dtype.kind != "bool" else False, node.dtype)  # stands for the variable
         step = UOp(node.arg.op, (so_far, so_far))
-        kernel.line(f"{name} = {c.expression(step, [name, kernel.operand(body)])};")
+        kernel.line(f"{name} = {kernel.c.expression(step, [name, kernel.operand(body)])};")
 
     _loops(kernel, sorted(node.arg.axes), [body], finish)
 
@@ -183,7 +174,7 @@ def _element(kernel: Kernel, node: UOp) -> None:
         kernel.texts[node] = f"l{_long_axes(node)[0]}"
     elif _is_register(node):
         cell = _register_cell(kernel, _loaded(node).src[0], shape_of(node))
-        kernel.line(f"const {c.value_type(node.dtype)} {kernel.named(node)} = {cell};")
+        kernel.line(f"const {kernel.c.value_type(node.dtype)} {kernel.named(node)} = {cell};")
     elif _is_view(node):
         kernel.texts[node] = kernel.operand(node.src[0])
     else:

@@ -10,13 +10,15 @@ zero or all ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
 
+from soundline.impl.codegen.c.expressions import SIGNS
+from soundline.impl.codegen.c.helpers import Helper, Part
+from soundline.impl.codegen.c.vector_helpers import fill, vector
 from soundline.spec.uop import Op
 
 COMPARED = {Op.CmpLt: "lt", Op.CmpGt: "gt", Op.CmpLe: "le", Op.CmpGe: "ge", Op.CmpEq: "eq", Op.CmpNe: "ne"}
 """The helper of each comparison."""
-_SIGNS = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
 _SWAPPED = {"gt": "lt", "ge": "le"}
 _PREDICATES = {"eq": 0, "lt": 1, "le": 2, "ne": 4}
 """What the processor calls a comparison, the same for floats and integers; of floats only ne is true of NaN."""
@@ -32,52 +34,72 @@ _BUILTINS = {
 """What GCC calls the comparison and the choice of a vector, how its operands are cast, and the rounding that is set."""
 NUMBERS = {"m32x16": "uint16_t", "m64x8": "uint8_t"}
 """The masks for which the processor may have registers, and the number that is as long."""
-_HAVE = """#if defined __AVX512F__ && !defined __clang__
+_HAVE = Helper(
+    "SL_MASKS",
+    """#if defined __AVX512F__ && !defined __clang__
 #define SL_MASKS
 #endif
+""",
+    Part.MASKS,
+)
+
+
+@functools.cache
+def mask(bits: int, width: int) -> Helper:
+    """The type of a mask, by the bits of a lane of what was compared and how many lanes there are."""
+    name, unsigned = f"m{bits}x{width}", vector(f"u{bits}", width)
+    text = f"""typedef {unsigned.name} {name};
+#define SL_EVERY_{name}(x) (({unsigned.name})SL_ALL{width}(-(uint{bits}_t)(x)))
 """
-
-
-def masks(found: Collection[tuple[str, str]]) -> str:
-    """The types of these masks, by the bits of a lane and how many lanes there are, and how a bool is repeated."""
-    texts = [_mask(f"m{bits}x{width}", bits, width) for bits, width in sorted(found)]
-    return "".join((_HAVE, *texts)) if texts else ""
-
-
-def _mask(name: str, bits: str, width: str) -> str:
-    vector = f"""typedef u{bits}x{width} {name};
-#define SL_EVERY_{name}(x) ((u{bits}x{width})SL_ALL{width}(-(uint{bits}_t)(x)))
-"""
-    if name not in NUMBERS:
-        return vector
-    number = NUMBERS[name]
-    return f"""#if defined SL_MASKS
+    if name in NUMBERS:
+        number = NUMBERS[name]
+        text = f"""#if defined SL_MASKS
 typedef {number} {name};
 #define SL_EVERY_{name}(x) (({number})-(x))
 #else
-{vector}#endif
+{text}#endif
 """
+    return Helper(name, text, Part.MASKS, (_HAVE, unsigned, fill(width)), (str(bits), str(width)))
 
 
-def comparison(what: str, kind: str, width: str) -> str:
+@functools.cache
+def every(bits: int, width: int) -> Helper:
+    """A bool for all lanes."""
+    own = mask(bits, width)
+    return Helper(f"SL_EVERY_{own.name}", "", Part.MASKS, (own,))
+
+
+@functools.cache
+def comparison(op: Op, lane: str, width: int) -> Helper:
     """A function that compares two vectors."""
-    t, m = f"{kind}x{width}", f"m{kind[1:]}x{width}"
-    plain = f"    return ({m})(a {_SIGNS[what]} b);\n"
-    if t in _BUILTINS:
-        compare, _, cast, rounding = _BUILTINS[t]
-        a, b = ("b", "a") if what in _SWAPPED else ("a", "b")
-        number = _PREDICATES[_SWAPPED.get(what, what)]
-        text = f"__builtin_ia32_{compare}({cast}{a}, {cast}{b}, {number}, ({NUMBERS[m]})-1{rounding})"
-        plain = f"#if defined SL_MASKS\n    return {text};\n#else\n{plain}#endif\n"
-    return f"static inline {m} sl_{what}_{t}({t} a, {t} b) {{\n{plain}}}\n"
+    what, t, m = COMPARED[op], vector(lane, width), mask(int(lane[1:]), width)
+    a, b = ("b", "a") if what in _SWAPPED else ("a", "b")
+    number = _PREDICATES[_SWAPPED.get(what, what)]
+    builtin = f"__builtin_ia32_{{compare}}({{cast}}{a}, {{cast}}{b}, {number}, ({NUMBERS.get(m.name)})-1{{rounding}})"
+    name, head = f"sl_{what}_{t.name}", f"{t.name} a, {t.name} b"
+    body, needs = _by_builtin(t, builtin, f"({m.name})(a {SIGNS[op]} b)")
+    text = f"static inline {m.name} {name}({head}) {{\n{body}}}\n"
+    return Helper(name, text, Part.COMPARISONS, (t, m, *needs), (what, lane, str(width)))
 
 
-def choice(kind: str, width: str) -> str:
+@functools.cache
+def choice(lane: str, width: int) -> Helper:
     """A function that chooses lanes of two vectors."""
-    t, u, m = f"{kind}x{width}", f"u{kind[1:]}x{width}", f"m{kind[1:]}x{width}"
-    plain = f"    return ({t})((mask & ({u})chosen) | (~mask & ({u})other));\n"
-    if t in _BUILTINS:
-        _, blend, cast, _ = _BUILTINS[t]
-        text = f"({t})__builtin_ia32_{blend}({cast}other, {cast}chosen, mask)"
-        plain = f"#if defined SL_MASKS\n    return {text};\n#else\n{plain}#endif\n"
-    return f"static inline {t} sl_choose_{t}({t} chosen, {t} other, {m} mask) {{\n{plain}}}\n"
+    bits = int(lane[1:])
+    t, unsigned, m = vector(lane, width), vector(f"u{bits}", width), mask(bits, width)
+    u, name, head = unsigned.name, f"sl_choose_{t.name}", f"{t.name} chosen, {t.name} other, {m.name} mask"
+    builtin = f"({t.name})__builtin_ia32_{{blend}}({{cast}}other, {{cast}}chosen, mask)"
+    body, needs = _by_builtin(t, builtin, f"({t.name})((mask & ({u})chosen) | (~mask & ({u})other))")
+    text = f"static inline {t.name} {name}({head}) {{\n{body}}}\n"
+    return Helper(name, text, Part.VALUES, (t, unsigned, m, *needs), ("choose", lane, str(width)))
+
+
+def _by_builtin(t: Helper, builtin: str, plain: str) -> tuple[str, tuple[Helper, ...]]:
+    """What gives a value by the builtin function for masks, where a vector has one, and what its cast needs."""
+    plain = f"    return {plain};\n"
+    if t.name not in _BUILTINS:
+        return plain, ()
+    compare, blend, cast, rounding = _BUILTINS[t.name]
+    found = builtin.format(compare=compare, blend=blend, cast=cast, rounding=rounding)
+    needs = (vector("i32", 16),) if cast == "(i32x16)" else ()
+    return f"#if defined SL_MASKS\n    return {found};\n#else\n{plain}#endif\n", needs

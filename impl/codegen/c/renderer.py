@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.codegen.c import expressions as c
 from soundline.impl.codegen.c import interruption as stops
 from soundline.impl.codegen.c import lanes, streams, vectors
-from soundline.impl.codegen.c.helpers import ROLLED, every_header, headers_for, helpers_for
-from soundline.impl.codegen.c.kernel import is_register
-from soundline.impl.codegen.c.streams import storage_of
+from soundline.impl.codegen.c.expressions import Expressions, storage_type
+from soundline.impl.codegen.c.helpers import ROLLED, Helpers
+from soundline.impl.codegen.c.kernel import Kernel, is_register, name_of
 from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.linear.linearize import is_global
+from soundline.impl.lower.schedule.forms import forms_of
+from soundline.impl.lower.schedule.transfers import storage_of
 from soundline.spec.dtypes import DType, index, int32
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.bounds import Bounds
@@ -37,9 +36,6 @@ COMMANDS = "soundline_commands"
 MOST_CORES = 256
 _SHRINKING = (Op.CDiv, Op.CMod)
 """Ops whose value is never further from 0 than their dividend is."""
-_INLINE = 64
-"""An expression that is used once and is no longer than this is written where it is used."""
-
 _ENTRY_HEAD = f"""
 void {ENTRY}(void **slot, uint32_t command, uint32_t core, uint32_t cores) {{
     switch (command) {{
@@ -51,18 +47,18 @@ _ENTRY_TAIL = """    }
 
 def render(program: UOp) -> str:
     """The C source of a planned Linear of Linears."""
-    streamed = streams.streamed(program)
-    kernels = [Rendering(k, f"kernel_{n}", streamed=streamed) for n, k in enumerate(program.src)]
+    use = Helpers()
+    each = enumerate(zip(program.src, forms_of(program), strict=True))
+    kernels = [Rendering(kernel, f"kernel_{n}", Expressions(use), forms) for n, (kernel, forms) in each]
     functions = "".join(k.text() for k in kernels)
     calls = "".join(f"    case {n}:\n        {k.call()}\n        break;\n" for n, k in enumerate(kernels))
     counts = ", ".join(str(n) for n in (len(kernels), *(k.cores() for k in kernels)))
     table = f"\nconst uint32_t {COMMANDS}[] = {{{counts}}};\n"
-    declarations = vectors.declarations_for(functions)
     given = "".join(f"\n{i.arg}\n" for k in program.src for i in k.src if i.op is Op.Source)
-    asks = stops.DECLARATION if stops.ASKS in functions else ""
-    texts = helpers_for(declarations + functions), declarations, given, asks, functions, table
-    text = "".join(texts) + _ENTRY_HEAD + calls + _ENTRY_TAIL
-    return (every_header() if given else headers_for(text)) + text
+    use("stdint")
+    if given:
+        use.every_header()
+    return "".join((use.text(), given, functions, table, _ENTRY_HEAD, calls, _ENTRY_TAIL))
 
 
 SMALL = 48
@@ -82,34 +78,17 @@ _MANY_SUMS = 8
 
 
 @dataclass
-class Rendering:
-    """One kernel under rendering: its lines, the C text of each value, and how deep the loops are."""
+class Rendering(Kernel):
+    """One kernel under rendering: its instructions, and what its loops are."""
 
-    linear: UOp
-    name: str
-    lines: list[str] = field(default_factory=list)
-    texts: dict[UOp, str] = field(default_factory=dict)
-    depth: int = 1
     closing: list[str] = field(default_factory=list)
     """For each open loop, what closes it."""
     nests: list[bool] = field(default_factory=list)
     """For each open loop, whether it holds another loop."""
-    variables: int = 0
-    uses: Counter[UOp] = field(default_factory=Counter)
     has_arrays: bool = False
     """Whether it has storage of its own that is no register of the machine."""
-    lanes: set[int] = field(default_factory=set)
-    """The axes over which a loop is open."""
-    axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
-    """The axes on which values are known to depend."""
-    vectors: frozenset[UOp] = frozenset()
-    """What is written as vectors of the machine."""
-    streamed: frozenset[UOp] = frozenset()
-    """The storage that is written past the caches."""
     stops: dict[UOp, int] = field(default_factory=dict)
-    """The loops that ask whether the kernel is to end, see `c_stops`."""
-    ahead: dict[UOp, int] = field(default_factory=dict)
-    """The loads with which the next row is fetched, and how many bytes further it is."""
+    """The loops that ask whether the kernel is to end (`interruption`)."""
 
     @functools.cached_property
     def nodes(self) -> list[UOp]:
@@ -119,17 +98,15 @@ class Rendering:
     @functools.cached_property
     def sums_in_vectors(self) -> int:
         """How many registers of the kernel hold vectors."""
-        return sum(n.op is Op.Buffer for n in self.vectors)
+        return sum(n.op is Op.Buffer for n in self.forms.vectors)
 
     def text(self) -> str:
         """The function."""
         self.uses.update([s for node in self.nodes for s in node.src])
-        self.vectors = vectors.vectors_in(self.nodes)
-        self.ahead = streams.ahead(self.linear)
         self.stops = stops.stops(self.linear.src)
         for node in self.linear.src:
             self.instruction(node)
-        if any("sl_stream_" in line for line in self.lines):
+        if self.fenced:
             self.lines.append(streams.FENCE)
         small = len(self.lines) <= SMALL and not self.has_arrays
         head = f"\nstatic {'' if small else APART}void {self.name}({self.parameters()}) {{"
@@ -160,7 +137,7 @@ class Rendering:
         """The parameter list."""
         written = self.written()
         storages = [
-            f"{'' if s in written else 'const '}{c.storage_type(s.dtype)} *restrict {name_of(s)}"
+            f"{'' if s in written else 'const '}{storage_type(s.dtype)} *restrict {name_of(s)}"
             for s in self.storages
         ]
         return ", ".join(storages + ["uint32_t core", "uint32_t cores"] * bool(self.threads()))
@@ -198,18 +175,14 @@ class Rendering:
         bound = threads[0].src[0]
         return min(int(bound.arg.value), MOST_CORES) if bound.op is Op.Const else MOST_CORES
 
-    def line(self, text: str) -> None:
-        """Add a line at the present depth."""
-        self.lines.append("    " * self.depth + text)
-
     def instruction(self, node: UOp) -> None:
         """Render one instruction."""
         match node.op:
-            case Op.Buffer if node in self.vectors:
+            case Op.Buffer if node in self.forms.vectors:
                 vectors.register(self, node)
-            case Op.Store if node in self.vectors:
+            case Op.Store if node in self.forms.vectors:
                 vectors.store(self, node)
-            case _ if node in self.vectors:
+            case _ if node in self.forms.vectors:
                 vectors.value(self, node)
             case Op.Source:
                 pass  # stands before all kernels
@@ -218,7 +191,7 @@ class Rendering:
             case Op.Buffer:
                 aligned = "_Alignas(64) " if node.arg.size * node.dtype.itemsize >= 64 else ""
                 self.has_arrays |= node.arg.size > 1
-                self.line(f"{aligned}{c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
+                self.line(f"{aligned}{self.c.value_type(node.dtype)} {name_of(node)}[{node.arg.size}];")
             case Op.Range:
                 self.loop(node)
             case Op.End:
@@ -230,7 +203,7 @@ class Rendering:
                 lanes.store(self, node)
             case Op.Store:
                 self.store(node)
-            case Op.Reduce if self.scalar_of(node):
+            case Op.Reduce if math.prod(shape_of(node)) == 1:
                 lanes.reduction(self, node)
             case _ if not node.shape:
                 self.value(node)
@@ -241,6 +214,8 @@ class Rendering:
         self.texts[node] = name
         first, end = _ends(node, bound)
         every = self.stops.get(node, 0)
+        if every:
+            self.c.use(stops.QUESTION)
         if every > 1:
             head, first, end = stops.blocks(name, first, end, every)
             self.line(head)
@@ -250,68 +225,8 @@ class Rendering:
         self.closing.append("} }" if every > 1 else "}")
         self.depth += 1
         if every == 1:
-            self.line(stops.ASKS)
+            self.line(stops.QUESTION.name)
         self.nests = [*(True for _ in self.nests), False]
-
-    def value(self, node: UOp) -> None:
-        """Give a value a name, or keep its text where it is short and used once."""
-        text = self.computed(node)
-        if node.op is not Op.Load and len(text) <= _INLINE and self.uses[node] <= 1:
-            self.texts[node] = text
-        else:
-            self.line(f"const {c.value_type(node.dtype)} {self.named(node)} = {text};")
-
-    def named(self, node: UOp) -> str:
-        """A fresh variable for a value."""
-        name = f"{'i' if node.dtype is index else 'v'}{self.variables}"
-        self.variables += 1
-        self.texts[node] = name
-        return name
-
-    def computed(self, node: UOp) -> str:
-        """The expression of a value."""
-        if node.op is Op.Load:
-            return self.load(node)
-        return c.expression(node, [self.operand(s) for s in node.src])
-
-    def operand(self, node: UOp) -> str:
-        """An operand: a constant or what an earlier instruction computed."""
-        if node.op is Op.Const:
-            return c.literal(node.arg.value, node.dtype)
-        if node not in self.texts and node.op in (Op.Reshape, Op.Expand):
-            return self.operand(node.src[0])
-        if node not in self.texts:
-            raise CompileError(f"{node.op.name} is used before it is computed", where="render")
-        return self.texts[node]
-
-    def scalar_of(self, reduction: UOp) -> bool:
-        """Whether a reduction of lanes leaves one element."""
-        return math.prod(shape_of(reduction)) == 1
-
-    def storage_name(self, place: UOp) -> str:
-        """The C name of the storage of a place."""
-        return name_of(storage_of(place))
-
-    def place(self, place: UOp) -> str:
-        """The C lvalue of a place."""
-        return f"{name_of(storage_of(place))}[{self.operand(place.src[1])}]"
-
-    def load(self, node: UOp) -> str:
-        """A read, which a gate may replace by its alternative."""
-        storage = storage_of(node.src[0])
-        place = self.place(node.src[0])
-        value = place if is_register(storage) else c.loaded(node.dtype, place)
-        if len(node.src) == 1:
-            return value
-        alternative, gate = (self.operand(s) for s in node.src[1:])
-        return f"({gate} ? {value} : {alternative})"
-
-    def store(self, node: UOp) -> None:
-        """A write."""
-        storage, value = storage_of(node.src[0]), self.operand(node.src[1])
-        text = value if is_register(storage) else c.stored(node.src[1].dtype, value)
-        statement = f"{self.place(node.src[0])} = {text};"
-        self.line(f"if ({self.operand(node.src[2])}) {statement}" if len(node.src) > 2 else statement)
 
 
 def _ends(loop: UOp, bound: str) -> tuple[str, str]:
@@ -331,13 +246,6 @@ def _loop(name: str, first: str, end: str) -> str:
 
 def _fits(known: Bounds, dtype: DType) -> bool:
     return dtype.min <= known.lo and known.hi <= dtype.max
-
-
-def name_of(storage: UOp) -> str:
-    """The C name of storage."""
-    if storage.op is Op.Slice:
-        return f"t{storage.src[1].arg.value}"
-    return f"{'b' if is_global(storage) else 'acc'}{storage.arg.slot}"
 
 
 def _pointer(storage: UOp) -> str:

@@ -2,100 +2,43 @@
 Transpositions in C
 ===================
 
-A store of two axes of lanes that only moves elements, and reads neighbours along the one axis where it writes
-neighbours along the other: square blocks are transposed in registers. A block has as many rows as a vector has lanes;
-in each of log₂ steps the rows at a distance of n, n/2, … exchange halves of what they hold, quarters, …
+Square blocks that are transposed in registers. A block has as many rows as a vector has lanes; in each of log₂ steps
+the rows at a distance of n, n/2, … exchange halves of what they hold, quarters, …
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import re
-from dataclasses import dataclass
 
-from soundline.impl.codegen.c.streams import storage_of
-from soundline.impl.lower.graphs.views import shape_of
-from soundline.impl.lower.schedule import vectors
-from soundline.spec.dtypes import bool_
-from soundline.spec.uop import Op, UOp
+from soundline.impl.codegen.c.helpers import Helper, Helpers, Part
+from soundline.impl.codegen.c.vector_helpers import ELEMENTS, loose, vector
+from soundline.impl.lower.schedule.transfers import Transposed
 
-_CALL = re.compile(r"\bsl_transpose_u(32|64)x(\d+)\b")
-_MIX = """#if defined __clang__
+_MIX = Helper(
+    "SL_MIX",
+    """#if defined __clang__
 #define SL_MIX(t, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SL_MIX(t, a, b, ...) ((t)__builtin_shuffle(a, b, (t){__VA_ARGS__}))
 #endif
-"""
+""",
+    Part.TRANSPOSITIONS,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Transposed:
-    """What such a store does: `rows` of `columns` neighbours each are read, and become columns."""
-
-    read: UOp
-    """The place of the first element that is read, with lanes."""
-    written: UOp
-    rows: int
-    columns: int
-    apart: int
-    """How many elements lie between the first ones of two rows that are read."""
-    apart_written: int
-    block: str
-    """The vector whose lanes are a row of a block."""
-
-
-def transposed(store: UOp) -> Transposed | None:
-    """The transposition that a store of lanes is; None of any other."""
-    if len(store.src) > 2 or store.src[0].op is not Op.Index:
-        return None
-    load = store.src[1]
-    while load.op is Op.Reshape:
-        load = load.src[0]
-    if load.op is not Op.Load or len(load.src) > 1 or load.src[0].op is not Op.Index or load.dtype is bool_:
-        return None
-    places = [store.src[0].src[1], load.src[0].src[1]]
-    if storage_of(store.src[0]) is storage_of(load.src[0]) or any(not at.shape for at in places):
-        return None
-    written, read = (at.src[0] if at.op is Op.Reshape and at.src[0].shape else at for at in places)
-    axes = [a for a, n in enumerate(shape_of(written)) if n > 1]
-    steps = [vectors.steps_of(at, len(shape_of(written))) for at in (written, read)]
-    if len(axes) != 2 or None in steps or len(shape_of(read)) != len(shape_of(written)):
-        return None
-    return _along(load, (written, read), axes, steps)
-
-
-def _along(
-    load: UOp, places: tuple[UOp, UOp], axes: list[int], steps: list[tuple[int, ...] | None]
-) -> Transposed | None:
-    width = vectors.width_of(load.dtype)
-    to, of = steps
-    sizes = shape_of(places[0])
-    for rows, columns in (axes, axes[::-1]):
-        fits = sizes[rows] % width == sizes[columns] % width == 0 and load.dtype.itemsize in (4, 8)
-        if to and of and fits and (to[rows], of[columns]) == (1, 1) and of[rows] > 1 and to[columns] > 1:
-            block = f"u{8 * load.dtype.itemsize}x{width}"
-            written, read = places
-            return Transposed(read, written, sizes[rows], sizes[columns], of[rows], to[columns], block)
-    return None
-
-
-def transposition(of: Transposed, written: str, read: str) -> str:
+def transposition(use: Helpers, of: Transposed, written: str, read: str) -> str:
     """The statement that does it, from the first element that is read to the first one that is written."""
     numbers = f"{of.apart_written}, {of.apart}, {of.rows}, {of.columns}"
-    return f"sl_transpose_{of.block}(&{written}, &{read}, {numbers});"
+    return f"{use(transposing(of.lane, of.width))}(&{written}, &{read}, {numbers});"
 
 
-def transpositions_for(text: str) -> str:
-    """The functions that a text calls."""
-    found = sorted(set(_CALL.findall(text)))
-    return "".join(
-        (_MIX if found else "", *(_function(f"u{bits}x{width}", int(width)) for bits, width in found))
-    )
-
-
-def _function(t: str, width: int) -> str:
-    element = _ELEMENT[t.split("x", maxsplit=1)[0]]
-    return f"""static inline void sl_transpose_{t}(
+@functools.cache
+def transposing(lane: str, width: int) -> Helper:
+    """The function that transposes blocks of a vector type."""
+    t, element = f"{lane}x{width}", ELEMENTS[lane]
+    name = f"sl_transpose_{t}"
+    text = f"""static inline void {name}(
     void *to, const void *of, int64_t written, int64_t read, int64_t rows, int64_t columns
 ) {{
     for (int64_t i = 0; i < rows; i += {width})
@@ -105,9 +48,8 @@ def _function(t: str, width: int) -> str:
 {_block(t, width)}        }}
 }}
 """
-
-
-_ELEMENT = {"u32": "uint32_t", "u64": "uint64_t"}
+    needs = (_MIX, vector(lane, width), loose(lane, width))
+    return Helper(name, text, Part.TRANSPOSITIONS, needs, (lane, str(width)))
 
 
 def _block(t: str, width: int) -> str:

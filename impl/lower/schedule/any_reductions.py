@@ -12,7 +12,7 @@ element.
 from __future__ import annotations
 
 from soundline.impl.lower.graphs.rebuilding import rebuilt
-from soundline.impl.lower.schedule.vectors import lane_size
+from soundline.impl.lower.schedule.vector_types import lane_size
 from soundline.spec.dtypes import bool_, int32, int64
 from soundline.spec.uop import Op, ReduceArg, UOp, const, over
 

@@ -21,7 +21,8 @@ from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.schedule.applying import Scheduling
 from soundline.impl.lower.schedule.target import Target
-from soundline.impl.lower.schedule.vectors import VECTOR_DTYPES, computes, lane_size, order_is_free
+from soundline.impl.lower.schedule.vector_types import VECTOR_DTYPES, computes, lane_size
+from soundline.impl.lower.schedule.vectors import order_is_free
 from soundline.spec.dtypes import index
 from soundline.spec.uop import AxisType, Op, UOp, loop, over
 

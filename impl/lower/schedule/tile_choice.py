@@ -28,7 +28,8 @@ from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.schedule.extensions import reductions_inside
 from soundline.impl.lower.schedule.target import Target
-from soundline.impl.lower.schedule.vectors import COMPARISONS, VECTOR_DTYPES, parts_of, width_of
+from soundline.impl.lower.schedule.vector_types import COMPARISONS, VECTOR_DTYPES
+from soundline.impl.lower.schedule.vectors import parts_of, width_of
 from soundline.spec.uop import Op, UOp, substitute
 
 GAIN: Final = 0.95

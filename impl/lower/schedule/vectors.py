@@ -12,7 +12,6 @@ for all lanes of a vector is one scalar that is repeated. A bool in a vector is 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -26,60 +25,10 @@ from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.views import shape_of
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.target import this_machine
-from soundline.spec.dtypes import DType, bool_, float32, float64, index, int32, int64, uint32, uint64
+from soundline.impl.lower.schedule.vector_types import computes, neighbours, repeated, vector_of
+from soundline.spec.dtypes import DType, bool_, index
 from soundline.spec.ops.places import base_of
-from soundline.spec.uop import Op, UOp, buffer, const, expand, reshape, substitute
-
-VECTOR_DTYPES = (float32, float64, int32, int64, uint32, uint64)
-"""The dtypes whose vectors C adds and multiplies as the law does."""
-COMPARISONS = frozenset((Op.CmpLt, Op.CmpGt, Op.CmpLe, Op.CmpGe, Op.CmpEq, Op.CmpNe))
-_LOGIC = frozenset((Op.And, Op.Or, Op.Xor, Op.Not))
-_SHIFTS = frozenset((Op.Shl, Op.Shr))
-_OF_FLOATS = frozenset((Op.Div, Op.Recip))
-_OF_ALL = frozenset((Op.Add, Op.Sub, Op.Mul, Op.Mulacc, Op.Max, Op.Neg, Op.Where, Op.Bitcast))
-
-
-def computes(node: UOp) -> bool:
-    """Whether vectors of a node's dtypes do what its op does; a vector of bools is as wide as what was compared."""
-    if node.dtype is bool_:
-        return (
-            node.op in _LOGIC
-            or node.op is Op.Where
-            or (node.op in COMPARISONS and node.src[0].dtype in VECTOR_DTYPES)
-        )
-    if node.dtype not in VECTOR_DTYPES:
-        return False
-    if node.op is Op.Bitcast:
-        return node.src[0].dtype in VECTOR_DTYPES and node.src[0].dtype.itemsize == node.dtype.itemsize
-    if node.op in _SHIFTS:
-        return _is_small(node.src[1], node.dtype.bits)
-    if node.op in _LOGIC:
-        return node.dtype.is_int
-    return node.op in _OF_ALL or (node.op in _OF_FLOATS and node.dtype.is_float)
-
-
-def _is_small(count: UOp, bits: int) -> bool:
-    """Whether a shift is by a constant number of bits that the dtype has."""
-    while count.op in (Op.Expand, Op.Reshape):
-        count = count.src[0]
-    return count.op is Op.Const and 0 <= count.arg.value < bits
-
-
-def lane_size(node: UOp) -> int | None:
-    """The bytes of one lane of a value; of bools, those of what was compared, and None where that is not known."""
-    if node.dtype is not bool_:
-        return node.dtype.itemsize
-    stack, seen = [node], {node}
-    while stack:
-        top = stack.pop()
-        if top.op in COMPARISONS:
-            return top.src[0].dtype.itemsize
-        inside = top.op in _LOGIC or (top.op is Op.Where and top.dtype is bool_)
-        new = [n for n in top.src if n not in seen] if inside else []
-        stack.extend(reversed(new))
-        seen.update(new)
-    return None
-
+from soundline.spec.uop import Op, UOp, buffer, reshape, substitute
 
 Shape = tuple[int, ...]
 Place = tuple[int, ...]
@@ -232,8 +181,10 @@ class _Cutting:
             half = width // 2
             register = buffer(next(slots), width, reduction.dtype, addrspace="REG")
             anew = Op.After(register, *around) if around else register
-            done = Op.After(register, Op.Store(_neighbours(anew, 0, width), total))
-            waiting.setdefault(half, []).extend(Op.Load(_neighbours(done, at, half)) for at in (0, half))
+            done = Op.After(register, Op.Store(neighbours(anew, arithmetic.number(0), width), total))
+            waiting.setdefault(half, []).extend(
+                Op.Load(neighbours(done, arithmetic.number(at), half)) for at in (0, half)
+            )
         return reshape(waiting[1][0], shape_of(reduction))
 
     def places(self, axes: Shape, dtype: DType, *, again: bool = False) -> list[tuple[Place, int]]:
@@ -259,7 +210,7 @@ class _Cutting:
     def part(self, value: UOp, place: Place, width: int) -> UOp:
         """The elements of a value from a place on, `width` of them along the last axis."""
         if not value.shape:
-            return _repeated(value, width)
+            return repeated(value, width)
         stack = [(value, place, width)]
         while stack:
             key = stack[-1]
@@ -295,42 +246,38 @@ class _Cutting:
         if value.op is Op.Expand:
             source, within, narrow = self._before_expand(value, place, width)
             inner = self.part(source, within, narrow)
-            return _repeated(inner, width) if narrow != width else inner
+            return repeated(inner, width) if narrow != width else inner
         if value.op is Op.Reshape:
             inner = value.src[0]
             return self.part(inner, place if inner.shape else (), width)
-        if value.dtype not in (*VECTOR_DTYPES, bool_) and width > 1:
+        made = self._made(value, place, width)
+        if width > 1 and vector_of(made) is None:
             raise _Unsuitable
-        if value.dtype is not bool_ and width * value.dtype.itemsize > this_machine().vector:
-            raise _Unsuitable
+        return made
+
+    def _made(self, value: UOp, place: Place, width: int) -> UOp:
         if value.op is Op.Load and len(value.src) == 1 and value.dtype is not bool_:
             at = value.src[0]
             return self.read(at.src[0], self.affine(at.src[1]), place, width)
-        if value.op is Op.Reduce and value.dtype is bool_:
-            raise _Unsuitable
         if value.op is Op.Reduce and not value.arg.axes and value.arg.op in (Op.Add, Op.Mul, Op.Max):
             body, *ranges = value.src
             return Op.Reduce(self.part(body, place, width), *ranges, arg=value.arg)
         if self._is_computed(value, width):
-            made = UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
-            if width == 1 or (is_vector(made) and _agrees(made)):
-                return made
+            return UOp(value.op, tuple(self.part(s, place, width) for s in value.src), value.arg)
         raise _Unsuitable
 
     def read(self, storage: UOp, at: Affine, place: Place, width: int) -> UOp:
         """A load of neighbours, or of one element for all."""
         if at.steps[-1] == 0 and width > 1:
-            return _repeated(Op.Load(Op.Index(storage, at.at(place))), width)
+            return repeated(Op.Load(Op.Index(storage, at.at(place))), width)
         return Op.Load(self.memory(storage, at, place, width))
 
     def memory(self, storage: UOp, at: Affine, place: Place, width: int) -> UOp:
         """The places of a part in memory."""
         first = at.at(place)
-        if width == 1:
-            return Op.Index(storage, first)
-        if at.steps[-1] != 1:
+        if width > 1 and at.steps[-1] != 1:
             raise _Unsuitable
-        return Op.Index(storage, Op.Add(_repeated(first, width), _counted(width)))
+        return neighbours(storage, first, width)
 
     # indices ------------------------------------------------------------------------------------------------------
 
@@ -389,47 +336,3 @@ def _in_pairs(op: Op, values: list[UOp]) -> UOp:
         rest = values[len(values) // 2 * 2 :]
         values = [UOp(op, pair) for pair in zip(values[::2], values[1::2], strict=False)] + rest
     return values[0]
-
-
-def _neighbours(storage: UOp, first: int, width: int) -> UOp:
-    """Places side by side."""
-    at = arithmetic.number(first)
-    return Op.Index(storage, at if width == 1 else Op.Add(_repeated(at, width), _counted(width)))
-
-
-def _agrees(node: UOp) -> bool:
-    """Whether what bools choose, or are joined with, has lanes as wide as theirs."""
-    bools = [s for s in node.src if s.dtype is bool_]
-    return all(lane_size(s) in (None, lane_size(node)) for s in bools)
-
-
-def _repeated(value: UOp, width: int) -> UOp:
-    return expand(reshape(value, (1,)), (width,)) if width > 1 and not value.shape else value
-
-
-@functools.cache
-def _counted(width: int) -> UOp:
-    """0, 1, … in a vector."""
-    return Op.Stack(*(const(k, index) for k in range(width)))
-
-
-def is_vector(node: UOp) -> bool:
-    """Whether a value is one vector of the machine, by its shape and dtype."""
-    if node.shape is None or len(node.shape) != 1 or node.dtype not in (*VECTOR_DTYPES, bool_):
-        return False
-    size, lane = node.shape[0], lane_size(node)
-    return (
-        isinstance(size, int)
-        and lane is not None
-        and size > 1
-        and size & (size - 1) == 0
-        and size * lane <= this_machine().vector
-    )
-
-
-def first_of(at: UOp) -> UOp | None:
-    """The first of neighbouring indices as `_Cutting.memory` writes them; None of others."""
-    if at.op is not Op.Add or not at.shape or at.src[1] is not _counted(math.prod(shape_of(at))):
-        return None
-    base = at.src[0]
-    return base.src[0].src[0] if base.op is Op.Expand and base.src[0].op is Op.Reshape else None
