@@ -413,9 +413,28 @@ MUTANTS = [
         "any",
     ),
     # Instruction selection
-    M("select", "quotient", "lower.select:_non_negative", "known.lo >= 0", "True"),
-    M("select", "softmax", "lower.select:_instruction", "DECOMPOSITIONS[node.op](*node.src)", "node.src[0]"),
-    M("select", "two", "lower.select:select", '"contract" in licences', "True", "stage-select-c2"),
+    M(
+        "select",
+        "quotient",
+        "lower.instructions:decomposed",
+        "decompositions(target, frozenset(licences))",
+        "[replace(r, given=()) for r in decompositions(target, frozenset(licences))]",
+    ),
+    M(
+        "select",
+        "softmax",
+        "lower.select:_selected",
+        "DECOMPOSITIONS[made.op](*made.src)",
+        "made.src[0]",
+    ),
+    M(
+        "select",
+        "two",
+        "lower.select:select",
+        "_selected(kernel, target, licences, applied)",
+        "_selected(kernel, type(target)(target.ops | {Op.Mulacc}), ['contract'], applied)",
+        "stage-select-c2",
+    ),
     M("select", "product", "lower.schedule.vectors:Affine.at", "s * p for", "s * (p > 0) for"),
     M(
         "optimize",

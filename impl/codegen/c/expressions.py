@@ -136,8 +136,7 @@ def _division(verb: str) -> Callable[[UOp, Operands], str]:
 
     def render(node: UOp, v: Operands) -> str:
         d, divisor = node.dtype, node.src[1]
-        truncates = verb.startswith("c") or not d.signed
-        if truncates and divisor.op is Op.Const and divisor.arg.value not in (0, -1):
+        if verb.startswith("c") and divisor.op is Op.Const and divisor.arg.value not in (0, -1):
             whole = f"({v[0]} {sign} {v[1]})"
             return whole if d is index or d.bits >= 32 else f"(({value_type(d)}){whole})"
         return f"sl_{verb}_{SHORT[int64 if d is index else d]}({v[0]}, {v[1]})"

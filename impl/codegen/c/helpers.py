@@ -160,8 +160,6 @@ def _integer_helpers(dtype: DType) -> str:
         return f"""
 static inline {c} sl_cdiv_{name}({c} a, {c} b) {{ return b ? ({c})(a / b) : 0; }}
 static inline {c} sl_cmod_{name}({c} a, {c} b) {{ return b ? ({c})(a % b) : a; }}
-static inline {c} sl_idiv_{name}({c} a, {c} b) {{ return sl_cdiv_{name}(a, b); }}
-static inline {c} sl_mod_{name}({c} a, {c} b) {{ return sl_cmod_{name}(a, b); }}
 static inline {c} sl_sat_{name}(double x) {{
     return x >= 0x1p{bits} ? UINT{bits}_MAX : x > 0.0 ? ({c})x : 0;
 }}
