@@ -17,8 +17,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from soundline.impl.lower.graphs.simplify import Applied
-from soundline.impl.lower.graphs.single_rule import LoweredFacts
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts
 from soundline.impl.rewriting.engine import rewrite
 from soundline.impl.rules import DECOMPOSE
 from soundline.spec.dtypes import DType
