@@ -35,7 +35,6 @@ RULES = (
     ranges.sum_gated_to_one,
     ranges.sum_of_one_among_zeros,
     ranges.max_gated_to_one,
-    scans.any_gated_to_one,
     ranges.any_at_one,
     ranges.any_is,
 )

@@ -221,7 +221,9 @@ def fold_of_one_iteration(m: Monoid, r: Range[1], f: Body["r"]) -> Sides:
 
 @rule(dtypes=[bool_])
 def any_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
-    """Of bools that are read, one is chosen as any other element is (`ranges`); Or is the greatest of them."""
+    """Of bools one is chosen as any other element is (`ranges`). It follows from `where_to_and` and `any_at_one`, which
+    are tried before it.
+    """
     given(n > 0)
     gate = (k >= 0) & (k < n)
     return max_over(r, where(r == k, f(r), False)), where(gate, f(nearest(k, n)), False)
