@@ -21,7 +21,7 @@ import itertools
 from collections.abc import Collection
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.instructions import decomposed
 from soundline.impl.lower.linear.loop_nests import rowwise
@@ -29,7 +29,7 @@ from soundline.impl.lower.schedule.vectors import vectorized
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
 from soundline.spec.pipeline.stages import Target
-from soundline.spec.uop import Op, UOp
+from soundline.spec.uop import Op, UOp, over
 from soundline.spec.values.decompositions import DECOMPOSITIONS, PROGRAMS
 from soundline.spec.values.elementwise import ELEMENTWISE, operand_dtype
 
@@ -59,16 +59,15 @@ def select(
 
 
 def _selected(kernel: UOp, target: Target, licences: Collection[str], applied: Applied | None) -> UOp:
-    new: dict[UOp, UOp] = {}
-    for node in under(kernel):
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         _check_width(node, target)
-        made = over(node, new)
-        if made.op in PROGRAMS and made.op not in target.ops:
-            made = DECOMPOSITIONS[made.op](*made.src)
-        elif made.op is Op.Range and made.src[0].op is not Op.Const:  # a name, whose inside the engine leaves
-            made = UOp(Op.Range, (decomposed(made.src[0], target, licences, applied),), made.arg, made.tag)
-        new[node] = made
-    found = decomposed(new[kernel], target, licences, applied)
+        if node.op in PROGRAMS and node.op not in target.ops:
+            return DECOMPOSITIONS[node.op](*src)
+        if node.op is Op.Range and src[0].op is not Op.Const:  # a name, whose inside the engine leaves
+            return over(node, (decomposed(src[0], target, licences, applied), *src[1:]))
+        return None
+
+    found = decomposed(rebuilt(kernel, change), target, licences, applied)
     for node in under(found):
         if node.op in _COMPUTING and not target.has(node.op, operand_dtype(node)):
             raise CompileError(

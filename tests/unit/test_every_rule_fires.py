@@ -161,6 +161,11 @@ def win(padded: Tensor, size: int) -> Tensor:
 
 
 COMPILED: dict[str, Row] = {
+    "any_in_32_bits": lambda: (f > 0).any(0),
+    "any_in_64_bits": lambda: (m > 3).any(1),
+    "all_in_32_bits": lambda: (f > 0).all(0),
+    "all_in_64_bits": lambda: (m > 3).all(1),
+    "mask_as_choice": lambda: (f > 0).any(0),
     "idiv_one": lambda: x // 1,
     "mod_one": lambda: x % 1,
     "or_zero": lambda: x | 0,
