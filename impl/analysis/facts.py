@@ -70,7 +70,9 @@ class Facts:
         """
 
     def bounds(self, node: UOp) -> Known:
-        """An interval that holds every value; tighter than `min_max` where all operands are single values."""
+        """An interval that holds every value; tighter than `min_max` where all operands are single values, and of a
+        truncated division of natural numbers.
+        """
         return _remembered(node, self._bounds, _bounds_of)
 
     def ends(self, node: UOp) -> tuple[UOp | None, UOp | None] | None:
@@ -188,7 +190,18 @@ def _bounds_of(node: UOp, at: Callable[[UOp], Known]) -> Known:
     if node.shape is None:
         return None
     exact = _single_value(node, at)
-    return exact if exact is not None else MIN_MAX[node.op](node, at)
+    return exact if exact is not None else MIN_MAX[_floor_of(node, at)](node, at)
+
+
+_FLOOR = {Op.CDiv: Op.Idiv, Op.CMod: Op.Mod}
+
+
+def _floor_of(node: UOp, at: Callable[[UOp], Known]) -> Op:
+    """The op whose bounds a node has: a truncated division of a ≥ 0 by b ≥ 1 is the floor division."""
+    if node.op not in _FLOOR:
+        return node.op
+    a, b = map(at, node.src)
+    return _FLOOR[node.op] if a is not None and b is not None and a.lo >= 0 and b.lo >= 1 else node.op
 
 
 def _single_value(node: UOp, at: Callable[[UOp], Known]) -> Known:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from soundline.impl.codegen.c.renderer import render
+from soundline.impl.codegen.c.target import target_under
 from soundline.impl.collecting import collection_paused
 from soundline.impl.logs import Stopwatch, logger
 from soundline.impl.lower.graphs.obligations import Obligation, obligations
@@ -74,7 +75,7 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     if is_symbolic(function):
         return _lowered_at_sizes(function, profile)
     licences = PROFILES[profile]
-    by = {name: Applied() for name in ("callify", "rangeify", "optimize")}
+    by = {name: Applied() for name in ("callify", "rangeify", "optimize", "select")}
     timed = Stopwatch("compile")
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     body = timed("callify", lambda: simplified(function.src[0], licences, by["callify"]), _size)
@@ -89,7 +90,11 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
         lambda made: _size(made[0]),
     )
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
-    stages["select"] = timed("select", lambda: select(stages["expand"], licences), _size)
+    stages["select"] = timed(
+        "select",
+        lambda: select(stages["expand"], target_under(licences), licences, by["select"]),
+        _size,
+    )
     stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
     stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
     logger("compile").info(
@@ -115,7 +120,7 @@ def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:
     keep the axes that Rangeify gave them.
     """
     licences = PROFILES[profile]
-    applied = Applied()
+    by = {name: Applied() for name in ("optimize", "select")}
     timed = Stopwatch("compile")
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     stages = {"callify": function}
@@ -123,15 +128,18 @@ def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:
         "rangeify", lambda: rangeify_sizes(function), lambda made: _size(made[0])
     )
     discharged = timed("obligations", lambda: obligations_at_every_size(stages["rangeify"], held), _count)
-    simpler = (simplified(k, licences, applied) for k in stages["rangeify"].src)
+    simpler = (simplified(k, licences, by["optimize"]) for k in stages["rangeify"].src)
     stages["optimize"] = timed("optimize", lambda: Op.Linear(*simpler), _size)
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
-    stages["select"] = timed("select", lambda: select(stages["expand"], licences), _size)
+    stages["select"] = timed(
+        "select",
+        lambda: select(stages["expand"], target_under(licences), licences, by["select"]),
+        _size,
+    )
     stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
     stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
     schedules = (Scheduled(k, "", (), "none", 1) for k in range(len(stages["plan"].src)))
-    by = {"optimize": applied}
-    return Lowered(stages, profile, applied, tuple(discharged), tuple(schedules), timed, by)
+    return Lowered(stages, profile, _all_of(by), tuple(discharged), tuple(schedules), timed, by)
 
 
 def _size(program: UOp) -> str:

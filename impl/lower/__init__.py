@@ -5,6 +5,7 @@ Lowering
 One module for each stage of the pipeline, under its name. The tools of the stages stand in `graphs`, `reductions`,
 `linear` and `schedule`.
 
-In order: `size_obligations`, `symbolic_rangeify`, `callify`, `steps`, `premises`, `rangeify`, `select`, `optimize`.
+In order: `size_obligations`, `symbolic_rangeify`, `callify`, `steps`, `instructions`, `premises`, `rangeify`, `select`,
+`optimize`.
 Doors: `callify`, `optimize`, `premises`, `rangeify`, `select`, `size_obligations`, `steps`, `symbolic_rangeify`.
 """

@@ -48,7 +48,6 @@ from soundline.spec.uop import Op, UOp, toposort
 
 RUNNING = "a running reduction along a loop takes one step in each iteration"
 SIDE_BY_SIDE = "reductions that may not be needed are asked for side by side"
-WHOLE = "reductions of whole numbers that know their order are counted"
 FLAT = "reductions of reductions become one"
 MERGED = "loops of reductions are joined"
 ZEROS = "the zeros of gated sums are added apart"
@@ -70,7 +69,7 @@ def prepared_nest(
     running = running or applied.by_pass(SIDE_BY_SIDE, nest, side_by_side(nest, numbers))
     if running:
         return running
-    whole = applied.by_pass(WHOLE, nest, with_whole_numbers(nest))
+    whole = with_whole_numbers(nest, applied)
     flat = applied.by_pass(FLAT, whole, flattened_reductions(whole, licences))
     return [applied.by_pass(MERGED, flat, merged_reductions(flat, numbers))]
 

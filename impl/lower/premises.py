@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import closed, nest_of
 from soundline.impl.lower.graphs.loops import in_lanes
-from soundline.impl.lower.graphs.simplify import Applied, simplified
-from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
+from soundline.impl.lower.graphs.single_rule import applied_to
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one
 from soundline.impl.lower.reductions.scatters import is_scatter

@@ -107,15 +107,18 @@ def rewrite(
     licences: Collection[str] = (),
     watch: Watcher | None = None,
     validate: bool = True,
+    facts: Facts | None = None,
 ) -> Rewritten:
     """Apply `rules` to `root` and everything under it until none applies; the earliest rule that matches wins.
 
     A rule that needs a licence is used only where `licences` grants it. `limit` bounds the number of applications; it
     grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever, and
-    `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
+    `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked. `facts`
+    may know more of nodes than their ops tell.
     """
     with collection_paused():
-        run = Rewriting(_granted(tuple(rules), frozenset(licences)), limit, watch, validate)
+        granted = _granted(tuple(rules), frozenset(licences))
+        run = Rewriting(granted, limit, watch, validate, facts or Facts(told=[]))
         result = run.normal_form(root)
         applied, folded, applications = (
             tuple(sorted(run.applied.items())),

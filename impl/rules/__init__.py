@@ -8,7 +8,7 @@ and that the court proves: ``soundline verify impl/rules``.
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewriting.engine`
 may be given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them;
 the matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has,
-and which no target that ships applies, nor those of `SCANS`, which lowering applies where a reduction runs along a
+nor those of `SCANS`, which lowering applies where a reduction runs along a
 loop, nor those of `PREMISES`, which it applies where it is worth deciding one.
 
 In order: `premises`, `procedural`.
@@ -84,4 +84,4 @@ PREMISES: tuple[Rule, ...] = rules_in(premises)
 """What a reduction is if something holds that the program decides; lowering asks for these where that is worth it."""
 
 DECOMPOSE: tuple[Rule, ...] = rules_in(decompositions)
-"""What an op is in terms of others: proved for back ends that lack it, and applied by no target that ships."""
+"""What an op is in terms of others; `lower.instructions` applies what serves a target."""

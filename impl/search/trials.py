@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from soundline.impl.codegen.c.renderer import render
+from soundline.impl.codegen.c.target import target_under
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.linear.expand import expand
@@ -134,7 +135,9 @@ class Trial:
         """A candidate up to Linearize."""
         try:
             kernels, _ = optimized(Op.Linear(self.sink), self.licences, Applied(), {0: Given(steps)})
-            made = linearize(select(expand(kernels), self.licences), self.licences)
+            made = linearize(
+                select(expand(kernels), target_under(self.licences), self.licences), self.licences
+            )
             if len(render(plan(made, len(self.buffers)))) <= LONGEST:
                 return made
             self._put_out(steps, "its C is too long")

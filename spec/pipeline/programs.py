@@ -21,6 +21,7 @@ from soundline.spec.ops.bounds import Bounds
 from soundline.spec.ops.node import AxisType, Op, UOp, toposort
 from soundline.spec.ops.places import base_of
 from soundline.spec.pipeline.schema import Lowering
+from soundline.spec.values.elementwise import ELEMENTWISE, operand_dtype
 
 _STATE = (Op.Buffer, Op.Load, Op.Store, Op.AtomicAdd, Op.Range, Op.Special, Op.Function, Op.Call, Op.After)
 
@@ -215,8 +216,9 @@ def has_static_shapes(given: Lowering) -> Iterator[str]:
 def has_instructions_only(given: Lowering) -> Iterator[str]:
     """Every op is one of the target's table."""
     for node in toposort(given.after):
-        if node.op not in given.target.ops:
-            yield f"the target has no {node.op.name}: {shown(node)}"
+        dtype = operand_dtype(node) if node.op in ELEMENTWISE else node.dtype
+        if not given.target.has(node.op, dtype):
+            yield f"the target has no {node.op.name} of {dtype}: {shown(node)}"
 
 
 def fits_its_index(given: Lowering) -> Iterator[str]:

@@ -22,6 +22,10 @@ class Target:
 
     ops: frozenset[Op]
     """The ops that the target has an instruction for."""
+    lacks: frozenset[tuple[Op, DType]] = frozenset()
+    """The dtypes of operands at which it has none all the same."""
+    routines: frozenset[Op] = frozenset()
+    """The ops of these that are a routine, of several instructions."""
     index: DType = int64
     """The integer in which it holds an index."""
     entry: str = "main"
@@ -30,6 +34,10 @@ class Target:
     """The name of a rendered kernel, by its number."""
     slot: str = "slot[{}]"
     """How the entry names the storage of a GLOBAL Buffer, by its slot."""
+
+    def has(self, op: Op, dtype: DType) -> bool:
+        """Whether there is an instruction for an op on operands of a dtype."""
+        return op in self.ops and (op, dtype) not in self.lacks
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays import storage
+from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.graphs.loops import stride
 from soundline.impl.lower.graphs.obligations import assuming, obligations
@@ -409,7 +410,7 @@ def test_select_leaves_only_what_c_has() -> None:
     x, z = stored(3).uop, storage.keep(np.arange(3, dtype=np.uint64))
     roots = [Op.Exp2(x), Op.Log2(x), Op.Sin(x), Op.Pow(x, x), Op.Threefry(z, z), Op.Mulacc(x, x, x)]
     function, _ = function_of(*roots)
-    ops = {n.op for n in toposort(select(rangeify(function)))}
+    ops = {n.op for n in toposort(select(rangeify(function), TARGET))}
     assert not ops & {*PROGRAMS, Op.Mulacc}
 
 
@@ -418,7 +419,7 @@ def test_c_division_only_where_the_dividend_is_not_negative(start: int, truncate
     r = loop(6, 0)
     at = Op.Idiv(Op.Add(r, const(start, index)), const(2, index))
     store = Op.Store(Op.Index(buffer(0, 6, int64), r), Op.Cast(at, arg=int64))
-    chosen = select(Op.Linear(Op.Sink(Op.End(store, r))))
+    chosen = select(Op.Linear(Op.Sink(Op.End(store, r))), TARGET)
     assert any(n.op is Op.CDiv for n in toposort(chosen)) is truncates
 
 
@@ -426,13 +427,13 @@ def test_select_refuses_what_has_no_c_form_and_what_does_not_fit_an_index() -> N
     fragment, sums = param(1, float16, (8,)), param(2, float32, (4,))
     product = Op.Wmma(fragment, fragment, sums, arg=WmmaArg((8, 16, 16), float16, float32))
     with pytest.raises(CompileError) as caught:
-        select(Op.Linear(Op.Sink(Op.Store(buffer(0, 4, float32), product))))
+        select(Op.Linear(Op.Sink(Op.Store(buffer(0, 4, float32), product))), TARGET)
     assert caught.value.where == "Wmma"
     rows, columns = loop(1 << 40, 0), loop(1 << 40, 1)
     huge = Op.Mul(Op.Mul(rows, columns), const(0, index))
     stored = Op.Store(Op.Index(buffer(0, 1, float32), huge), const(1.0, float32))
     with pytest.raises(CompileError) as caught:
-        select(Op.Linear(Op.Sink(Op.End(Op.End(stored, columns), rows))))
+        select(Op.Linear(Op.Sink(Op.End(Op.End(stored, columns), rows))), TARGET)
     assert caught.value.rule == "U-02"
 
 
@@ -440,7 +441,7 @@ def test_select_refuses_what_has_no_c_form_and_what_does_not_fit_an_index() -> N
 @given(programs(steps=5))
 def test_instructions_come_after_what_they_use_and_loops_nest(roots: list[UOp]) -> None:
     function, _ = function_of(*roots)
-    for kernel in linearize(select(expand(optimize(rangeify(function), (), Applied())))).src:
+    for kernel in linearize(select(expand(optimize(rangeify(function), (), Applied())), TARGET)).src:
         seen: set[UOp] = set()
         open_loops: list[UOp] = []
         listed = set(kernel.src)
@@ -472,7 +473,7 @@ def ranges_closed_in(node: UOp) -> set[UOp]:
 def test_loop_invariants_are_hoisted() -> None:
     x, row = stored(3, 5), stored(3, 1)
     function, _ = function_of((x * row.exp2()).uop)
-    (kernel,) = linearize(select(rangeify(function))).src
+    (kernel,) = linearize(select(rangeify(function), TARGET)).src
     ops = [n.op for n in kernel.src]
     inner = [k for k, op in enumerate(ops) if op is Op.Range][1]
     assert Op.Bitcast in ops[:inner]

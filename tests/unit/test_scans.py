@@ -15,7 +15,7 @@ from soundline.impl.lower.linear import scans as lowering
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.lower.linear.scans import _continues, scanned
 from soundline.impl.lower.reductions import scatters
-from soundline.impl.lower.schedule import threads
+from soundline.impl.lower.schedule import any_reductions, threads
 from soundline.impl.lower.schedule.threads import dealt_out
 from soundline.impl.rules import SCANS
 from soundline.impl.rules.tensors import scans
@@ -207,7 +207,9 @@ def test_certificate_names_the_rules_and_the_validated_step() -> None:
 def test_every_bounding_rule_is_one_that_lowering_uses() -> None:
     steps = {scans.fold_without_last, scans.fold_of_one_iteration}
     choices = {scans.any_gated_to_one, scans.nearest_of_inside}
-    assert {*lowering.BOUNDS, *lowering.OR_NONE, *steps, *choices, *scatters.STEPS} == set(SCANS)
+    bools = {scans.mask_as_choice, *any_reductions.WIDTHS[4], *any_reductions.WIDTHS[8]}
+    used = {*lowering.BOUNDS, *lowering.OR_NONE, *steps, *choices, *scatters.STEPS}
+    assert used | bools == set(SCANS)
 
 
 # By hand ----------------------------------------------------------------------------------------------------------

@@ -45,6 +45,12 @@ def mulacc_as_sum_wrong(x: Value, y: Value, z: Value):
     return mulacc(x, y, z), x + y * z
 
 
+@rule(dtypes=[float32], licences="contract")
+def sum_as_mulacc_wrong(x: Value, y: Value, z: Value):
+    """A product with the sum."""
+    return x * y + z, mulacc(x, z, y)
+
+
 @rule(dtypes=[int8])
 def max_as_choice_wrong(x: Value, y: Value):
     """The lesser of two."""
@@ -80,6 +86,20 @@ def idiv_as_cdiv_wrong(x: Value, c: Const):
 def mod_as_cmod_wrong(x: Value, c: Const):
     """The divisor added although nothing is left."""
     return x % c, cmod(x, c) + where((x < 0) != (c < 0), c, 0)
+
+
+@rule(dtypes=[int8])
+def natural_idiv_as_cdiv_wrong(x: Value, y: Value):
+    """A dividend that may be -1."""
+    given(x >= -1, y >= 1)
+    return x // y, cdiv(x, y)
+
+
+@rule(dtypes=[int8])
+def natural_mod_as_cmod_wrong(x: Value, y: Value):
+    """A dividend that may be -1."""
+    given(x >= -1, y >= 1)
+    return x % y, cmod(x, y)
 
 
 @rule(dtypes=[int8])

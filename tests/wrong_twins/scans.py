@@ -213,3 +213,33 @@ def sum_step_behind_gate_wrong(p: Bool, x: Value, y: Value):
 def max_step_behind_gate_wrong(p: Bool, x: Value, y: Value):
     """All may lie below 0."""
     return maximum(x, where(p, y, 0)), where(p, maximum(x, y), x)
+
+
+@rule
+def any_in_32_bits_wrong(r: Range["n"], n: Size, f: Body["r", bool_]):
+    """The greatest of nothing is no 0."""
+    return max_over(r, f(r)), max_over(r, f(r).cast(int32)) != 0
+
+
+@rule
+def any_in_64_bits_wrong(r: Range["n"], n: Size, f: Body["r", bool_]):
+    """The greatest of nothing is no 0."""
+    return max_over(r, f(r)), max_over(r, f(r).cast(int64)) != 0
+
+
+@rule
+def all_in_32_bits_wrong(r: Range["n"], n: Size, f: Body["r", bool_]):
+    """Those that are true are counted."""
+    return prod_over(r, f(r)), max_over(r, f(r).cast(int32)) > 0
+
+
+@rule
+def all_in_64_bits_wrong(r: Range["n"], n: Size, f: Body["r", bool_]):
+    """The greatest of nothing is no 0."""
+    return prod_over(r, f(r)), max_over(r, (~f(r)).cast(int64)) == 0
+
+
+@rule(s=[int32])
+def mask_as_choice_wrong(p: Bool, s: DTypeVar):
+    """The other way round."""
+    return p.cast(s), where(p, 0, 1)

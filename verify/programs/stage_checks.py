@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.codegen.c.target import target_under
 from soundline.impl.compilation.stages import Lowered
 from soundline.impl.lower.symbolic_rangeify import is_symbolic
 from soundline.impl.program.program import Program
-from soundline.spec.pipeline.stages import STAGES, Lowering, Target, Violation, structure, value
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.pipeline.stages import STAGES, Lowering, Violation, structure, value
+from soundline.spec.uop import UOp, toposort
 from soundline.verify.programs.inputs import random_array
 
 SMALL: Final = 4000
@@ -56,11 +56,7 @@ def _unit(unit: Lowered, program: Program) -> Iterator[StageCheck]:
     licences = program.certificate.licences
     function = unit.stages["callify"]
     symbolic = is_symbolic(function)
-    target = (
-        TARGET
-        if not licences
-        else Target(TARGET.ops | {Op.Mulacc}, TARGET.index, TARGET.entry, TARGET.kernel)
-    )
+    target = target_under(licences)
     contents = None if licences or symbolic or _elements(function) > SMALL else _contents(function)
     before: UOp | None = None
     for name, stage in STAGES.items():

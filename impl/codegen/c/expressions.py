@@ -165,8 +165,7 @@ class Expressions:
     def _division(self, node: UOp, v: Operands) -> str:
         """Idiv, Mod, CDiv, CMod: a helper that is total, or C's operator where the divisor is a harmless constant."""
         d, divisor = node.dtype, node.src[1]
-        truncates = node.op in (Op.CDiv, Op.CMod) or not d.signed
-        if truncates and divisor.op is Op.Const and divisor.arg.value not in (0, -1):
+        if node.op in (Op.CDiv, Op.CMod) and divisor.op is Op.Const and divisor.arg.value not in (0, -1):
             whole = f"({v[0]} {'/' if node.op in (Op.Idiv, Op.CDiv) else '%'} {v[1]})"
             return whole if d is index or d.bits >= 32 else f"(({_number_type(d)}){whole})"
         return self.called(f"sl_{node.op.name.lower()}_{SHORT[int64 if d is index else d]}", *v)

@@ -228,8 +228,6 @@ def _integer_helpers(dtype: DType) -> str:
         return f"""
 static inline {c} sl_cdiv_{name}({c} a, {c} b) {{ return b ? ({c})(a / b) : 0; }}
 static inline {c} sl_cmod_{name}({c} a, {c} b) {{ return b ? ({c})(a % b) : a; }}
-static inline {c} sl_idiv_{name}({c} a, {c} b) {{ return sl_cdiv_{name}(a, b); }}
-static inline {c} sl_mod_{name}({c} a, {c} b) {{ return sl_cmod_{name}(a, b); }}
 static inline {c} sl_sat_{name}(double x) {{
     return x >= 0x1p{bits} ? UINT{bits}_MAX : x > 0.0 ? ({c})x : 0;
 }}
@@ -308,9 +306,8 @@ def _named() -> dict[str, Helper]:
     block(_MAXIMUM, ("sl_max_f32", "sl_max_f64"))
     block(_FUSED, ("SL_FMA32", "SL_FMA64"))
     for d in ints:
-        block(
-            _integer_helpers(d), [f"sl_{verb}_{SHORT[d]}" for verb in ("cdiv", "cmod", "idiv", "mod", "sat")]
-        )
+        verbs = ("cdiv", "cmod", "sat", *(("idiv", "mod") if d.signed else ()))
+        block(_integer_helpers(d), [f"sl_{verb}_{SHORT[d]}" for verb in verbs])
     return found
 
 

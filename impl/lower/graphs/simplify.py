@@ -10,9 +10,10 @@ gate that is constant, and a gate that is asked twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
+from soundline.impl.analysis.facts import Facts
 from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.impl.rewriting.engine import Rewritten, rewrite
 from soundline.impl.rules import SIMPLIFY, rules_in
@@ -31,6 +32,19 @@ RULES: tuple[Rule | Procedure, ...] = (
 """The rules and procedures that lowering applies. Those that move elementwise ops across movement ops are not among
 them: a value that is needed both moved and as it is would be computed twice, and lowering needs no help to see through
 movement."""
+
+
+class LoweredFacts(Facts):
+    """What is known of a lowered program: also that its loads read inside their buffers, which is discharged before."""
+
+    def _valid_of(self, node: UOp, at: Callable[[UOp], bool]) -> bool:
+        if node.op is Op.Buffer:
+            return True
+        if node.op is Op.Index and node.src[0].op is Op.Buffer:
+            return all(map(at, node.src[1:]))
+        if node.op is Op.Load:
+            return all(map(at, node.src))
+        return super()._valid_of(node, at)
 
 
 class Applied(Counter[str]):
@@ -68,7 +82,7 @@ def simplified(
     root: UOp, licences: Collection[str], applied: Applied, rules: Sequence[Rule | Procedure] = RULES
 ) -> UOp:
     """A program without what the rules remove; `applied` counts them."""
-    result = rewrite(root, rules, licences=licences)
+    result = rewrite(root, rules, licences=licences, facts=LoweredFacts(told=[]))
     applied.note(result)
     return _with_known_gates(result.uop)
 

@@ -8,10 +8,8 @@ rewriting with all rules. What is matched, and under which conditions, is as in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from soundline.impl.analysis.facts import Facts
-from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
 from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rules import premises
@@ -20,19 +18,6 @@ from soundline.spec.errors import IllFormed
 from soundline.spec.rules.building import build
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import Op, UOp
-
-
-class LoweredFacts(Facts):
-    """What is known of a lowered program: also that its loads read inside their buffers, which is discharged before."""
-
-    def _valid_of(self, node: UOp, at: Callable[[UOp], bool]) -> bool:
-        if node.op is Op.Buffer:
-            return True
-        if node.op is Op.Index and node.src[0].op is Op.Buffer:
-            return all(map(at, node.src[1:]))
-        if node.op is Op.Load:
-            return all(map(at, node.src))
-        return super()._valid_of(node, at)
 
 
 def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:

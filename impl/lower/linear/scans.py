@@ -21,8 +21,8 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, in_lanes, stride
 from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.scalars import zero
-from soundline.impl.lower.graphs.simplify import Applied, simplified
-from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to, isolated
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
+from soundline.impl.lower.graphs.single_rule import applied_to, isolated
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.rules.tensors import scans

@@ -19,8 +19,8 @@ from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.lower.graphs.costs import is_position
 from soundline.impl.lower.graphs.scalars import zero
 from soundline.impl.lower.graphs.simplify import RULES as SIMPLIFYING
-from soundline.impl.lower.graphs.simplify import Applied, simplified
-from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to, isolated
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
+from soundline.impl.lower.graphs.single_rule import applied_to, isolated
 from soundline.impl.lower.graphs.views import MOVEMENT
 from soundline.impl.rules.tensors import ranges, scans
 from soundline.spec.dtypes import bool_, index, int64
@@ -35,7 +35,6 @@ RULES = (
     ranges.sum_gated_to_one,
     ranges.sum_of_one_among_zeros,
     ranges.max_gated_to_one,
-    scans.any_gated_to_one,
     ranges.any_at_one,
     ranges.any_is,
 )

@@ -23,8 +23,8 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import closed, nest_of
 from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.scalars import identity_of
-from soundline.impl.lower.graphs.simplify import Applied
-from soundline.impl.lower.graphs.single_rule import LoweredFacts, applied_to
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts
+from soundline.impl.lower.graphs.single_rule import applied_to
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.rules.tensors import scans
 from soundline.spec.dtypes import bool_, index

@@ -1,10 +1,10 @@
 """
 Reductions of bools
-===================
+==============
 
-Whether any or all is true along a loop, as a reduction of whole numbers that are as wide as what was compared: such a
-reduction has vectors, which one of bools has not. `expand` and `select` make of it what they make of every greatest
-element.
+Whether any or all is true along a loop, as a reduction of whole numbers that are as wide as what was compared, by rules
+of ``impl/rules/tensors/scans``: such a reduction has vectors, which one of bools has not. `expand` and `select` make of
+it what they make of every greatest element.
 
 *Invariant*: the values of all stores are unchanged, bit for bit. Where nothing is reduced not any is true, and all.
 """
@@ -12,27 +12,42 @@ element.
 from __future__ import annotations
 
 from soundline.impl.lower.graphs.rebuilding import rebuilt
+from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts
+from soundline.impl.lower.graphs.single_rule import applied_to
 from soundline.impl.lower.schedule.vector_types import lane_size
-from soundline.spec.dtypes import bool_, int32, int64
-from soundline.spec.uop import Op, ReduceArg, UOp, const, over
+from soundline.impl.rules.tensors import scans
+from soundline.spec.dtypes import bool_
+from soundline.spec.uop import Op, UOp, over, substitute
 
-_WHOLE = {4: int32, 8: int64}
-
-
-def with_whole_numbers(nest: UOp) -> UOp:
-    """The nest with its reductions of bools that were compared as reductions of 1 and 0."""
-    return rebuilt(
-        nest, lambda n, src: _counted(over(n, src)) if n.op is Op.Reduce and n.dtype is bool_ else None
-    )
+WIDTHS = {
+    4: (scans.any_in_32_bits, scans.all_in_32_bits),
+    8: (scans.any_in_64_bits, scans.all_in_64_bits),
+}
+"""The rules by the bytes of what was compared."""
 
 
-def _counted(reduction: UOp) -> UOp:
-    """A reduction of bools as the greatest of whole numbers, 1 for what decides it: True of any, False of all."""
-    body, *ranges = reduction.src
-    dtype = _WHOLE.get(lane_size(body) or 0)
-    if reduction.arg.op not in (Op.Max, Op.Mul) or reduction.arg.axes or dtype is None:
-        return reduction
-    zero, one = const(0, dtype), const(1, dtype)
-    decides = (one, zero) if reduction.arg.op is Op.Max else (zero, one)
-    greatest = Op.Reduce(Op.Where(body, *decides), *ranges, arg=ReduceArg(Op.Max))
-    return Op.CmpLt(zero, greatest) if reduction.arg.op is Op.Max else Op.CmpLt(greatest, one)
+def with_whole_numbers(nest: UOp, applied: Applied) -> UOp:
+    """The nest with its reductions of bools that were compared as reductions of 1 and 0; `applied` counts the rules."""
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        is_one = node.op is Op.Reduce and node.dtype is bool_ and len(src) > 1
+        return _counted(over(node, src), applied) if is_one else None
+
+    return rebuilt(nest, change)
+
+
+def _counted(reduction: UOp, applied: Applied) -> UOp:
+    """A reduction of bools as the greatest of whole numbers, where a rule says so. Several loops are as one loop over
+    their iterations in order, of which the rule, which asks nothing of its body, says the same.
+    """
+    body, first, *others = reduction.src
+    for stated in WIDTHS.get(lane_size(body) or 0, ()):
+        found = applied_to(stated, Op.Reduce(body, first, arg=reduction.arg), LoweredFacts())
+        if found is not None:
+            greatest = found.src[0]
+            chosen = applied_to(scans.mask_as_choice, greatest.src[0], LoweredFacts())
+            if chosen is not None:
+                applied.update((stated.id, scans.mask_as_choice.id))
+                whole = Op.Reduce(chosen, first, *others, arg=greatest.arg)
+                return substitute(found, {greatest: whole})
+    return reduction

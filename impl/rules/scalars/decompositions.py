@@ -3,8 +3,8 @@ Decompositions
 ==============
 
 What an op is in terms of others, for back ends that lack it. They go the other way than the rules that simplify, so
-they are a set of their own, `DECOMPOSE`. They are proved for whoever writes a back end: no target that ships applies
-one of them. What these targets lack, `lower.select` replaces by the programs of `spec.values.decompositions`.
+they are a set of their own, `DECOMPOSE`. Which of them serve a target, `lower.instructions` reads off the target's
+table; where several do, the first wins of those that cost the same.
 """
 
 from soundline.spec.dtypes import (
@@ -68,10 +68,16 @@ def neg_as_sign_bit_64(x: Value) -> Sides:
     return -x, (x.bitcast(uint64) ^ 0x8000000000000000).bitcast(x.dtype)
 
 
-@rule(dtypes=whole)
+@rule(dtypes=numbers)
 def mulacc_as_sum(x: Value, y: Value, z: Value) -> Sides:
-    """On whole numbers there is nothing to round."""
+    """A product and a sum, each rounded."""
     return mulacc(x, y, z), x * y + z
+
+
+@rule(dtypes=[float32, float64], licences="contract")
+def sum_as_mulacc(x: Value, y: Value, z: Value) -> Sides:
+    """The way back, for a target that rounds once, as the licence admits."""
+    return x * y + z, mulacc(x, y, z)
 
 
 @rule(dtypes=whole)
@@ -109,6 +115,20 @@ def idiv_as_cdiv(x: Value, c: Const) -> Sides:
 def mod_as_cmod(x: Value, c: Const) -> Sides:
     """The remainder takes the sign of the divisor; by 0 both leave x."""
     return x % c, cmod(x, c) + where((cmod(x, c) != 0) & ((x < 0) != (c < 0)), c, 0)
+
+
+@rule(dtypes=signed)
+def natural_idiv_as_cdiv(x: Value, y: Value) -> Sides:
+    """Rounding down is rounding toward zero where nothing is negative."""
+    given(x >= 0, y >= 1)
+    return x // y, cdiv(x, y)
+
+
+@rule(dtypes=signed)
+def natural_mod_as_cmod(x: Value, y: Value) -> Sides:
+    """The remainders are one as well."""
+    given(x >= 0, y >= 1)
+    return x % y, cmod(x, y)
 
 
 @rule(dtypes=uints)

@@ -16,11 +16,11 @@ Lowering asks for these rules one by one, where it wants them; beside the rules 
 """
 
 from soundline.impl.rules.tensors.ranges import nearest
-from soundline.spec.dtypes import bool_, floats, index, ints
+from soundline.spec.dtypes import bool_, floats, index, int32, int64, ints
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.language import Sides, fresh, given, identity, maximum, rule, where
 from soundline.spec.rules.ranges import Body, Range, max_over, prod_over, reduce_over, sum_over
-from soundline.spec.rules.terms import Bool, Const, Monoid, Size, Value
+from soundline.spec.rules.terms import Bool, Const, DTypeVar, Monoid, Size, Value
 
 whole = (index, *ints)
 
@@ -221,7 +221,9 @@ def fold_of_one_iteration(m: Monoid, r: Range[1], f: Body["r"]) -> Sides:
 
 @rule(dtypes=[bool_])
 def any_gated_to_one(r: Range["n"], n: Size, f: Body["r"], k: Value[index]) -> Sides:
-    """Of bools that are read, one is chosen as any other element is (`ranges`); Or is the greatest of them."""
+    """Of bools one is chosen as any other element is (`ranges`). It follows from `where_to_and` and `any_at_one`, which
+    are tried before it.
+    """
     given(n > 0)
     gate = (k >= 0) & (k < n)
     return max_over(r, where(r == k, f(r), False)), where(gate, f(nearest(k, n)), False)
@@ -253,3 +255,38 @@ def sum_step_behind_gate(p: Bool, x: Value, y: Value) -> Sides:
 def max_step_behind_gate(p: Bool, x: Value, y: Value) -> Sides:
     """The same for the greatest float."""
     return maximum(x, where(p, y, identity(Op.Max))), where(p, maximum(x, y), x)
+
+
+# Whether any, or all ----------------------------------------------------------------------------------------------
+#
+# The greatest of whole numbers has vectors of lanes that are as wide as what was compared; one of bools has none.
+
+
+@rule
+def any_in_32_bits(r: Range["n"], n: Size, f: Body["r", bool_]) -> Sides:
+    """Whether any is true, by whole numbers of 32 bits; of nothing the greatest is the least number, which is no 1."""
+    return max_over(r, f(r)), max_over(r, f(r).cast(int32)) > 0
+
+
+@rule
+def any_in_64_bits(r: Range["n"], n: Size, f: Body["r", bool_]) -> Sides:
+    """The same by whole numbers of 64 bits."""
+    return max_over(r, f(r)), max_over(r, f(r).cast(int64)) > 0
+
+
+@rule
+def all_in_32_bits(r: Range["n"], n: Size, f: Body["r", bool_]) -> Sides:
+    """Whether all are true: none is 1 of those that are false."""
+    return prod_over(r, f(r)), max_over(r, (~f(r)).cast(int32)) < 1
+
+
+@rule
+def all_in_64_bits(r: Range["n"], n: Size, f: Body["r", bool_]) -> Sides:
+    """The same by whole numbers of 64 bits."""
+    return prod_over(r, f(r)), max_over(r, (~f(r)).cast(int64)) < 1
+
+
+@rule(s=[int32, int64])
+def mask_as_choice(p: Bool, s: DTypeVar) -> Sides:
+    """A bool as a number is a choice, which lanes make by a mask."""
+    return p.cast(s), where(p, 1, 0)
