@@ -96,20 +96,27 @@ class PatternCompiler:
     def _operation(self, op: Op, args: tuple[Term, ...], path: Path, *, typed: bool) -> Step:
         alike = args[1:] if op is Op.Where else args
         typed = typed or any(has_dtype(a) for a in alike)
-        steps = [
-            self.value(a, (*path, k), typed=typed or (op is Op.Where and k == 0)) for k, a in enumerate(args)
-        ]
         order = sorted(range(len(args)), key=lambda k: _CHEAPEST_FIRST.get(args[k].head, 0))
-        return _all_sources(op, [(k, steps[k]) for k in order])
+        steps = [
+            (k, self.value(args[k], (*path, k), typed=typed or (op is Op.Where and k == 0))) for k in order
+        ]
+        return _all_sources(op, steps)
 
     def _spelled(self, term: Term, path: Path) -> Step:
         """The step for a word that stands for other ops at other dtypes."""
         late, sorts = len(self.late), {sort_of(d): d for d in self.dtypes}
         if term.head == "is_power_of_two":
             return self.computed(term, path)
-        steps = {sort: self.value(_said(term, sort), path, typed=True) for sort in sorts}
+        before = frozenset(self.binds)
+        steps, binds = {}, []
+        for sort in sorts:
+            self.binds = set(before)
+            steps[sort] = self.value(_said(term, sort), path, typed=True)
+            binds.append(self.binds)
+        self.binds = set.intersection(*binds)
         if len(self.late) > late:
             del self.late[late:]
+            self.binds = set(before)
             return self.computed(term, path)
 
         def step(node: UOp, bound: Binding) -> bool:
@@ -155,6 +162,13 @@ class PatternCompiler:
 
     def _variable(self, name: str) -> Step:
         kind = self.stated.kinds[name].kind
+        see: Callable[[UOp], UOp | None] | None = (
+            repeated_constant if kind == "Const" else repeated_scalar if self.about_shapes else None
+        )
+        if name in self.binds and kind not in ("Range", "Tensor"):
+            if see is None:
+                return lambda node, bound: node is bound[name]
+            return lambda node, bound: see(node) is bound[name]
         self.binds.add(name)
         if kind == "Range":
             return reductions.range_variable(self, name)
@@ -163,13 +177,28 @@ class PatternCompiler:
             return self._tensor(name, has_right_dtype)
         if kind == "Interval":
             self._bounds_late(name)
-        see: Callable[[UOp], UOp | None] = (
-            repeated_constant if kind == "Const" else repeated_scalar if self.about_shapes else _itself
-        )
 
         def step(node: UOp, bound: Binding) -> bool:
-            seen = see(node)
-            return seen is not None and has_right_dtype(seen, bound) and bound.setdefault(name, seen) is seen
+            seen: UOp | None = node if see is None else see(node)
+            if seen is None or seen.shape is None or not has_right_dtype(seen, bound):
+                return False
+            bound[name] = seen
+            return True
+
+        return (
+            step if see is not None or self.stated.kinds[name].inside or kind == "Bool" else self._node(name)
+        )
+
+    def _node(self, name: str) -> Step:
+        """The step that binds any node of the rule's dtype."""
+        dtypes = self.dtypes
+
+        def step(node: UOp, bound: Binding) -> bool:
+            dtype = node.dtype
+            if dtype not in dtypes or bound.setdefault(DTYPE, dtype) is not dtype or node.shape is None:
+                return False
+            bound[name] = node
+            return True
 
         return step
 
@@ -195,7 +224,10 @@ class PatternCompiler:
             return lambda node, bound: node.dtype is wanted
         variables = [str(n) for n in kind.inside if self._is_dtype_variable(n)]
         if not variables:
-            return lambda node, bound: self.is_dtype_of_rule(node.dtype, bound)
+            dtypes = self.dtypes
+            return lambda node, bound: (
+                node.dtype in dtypes and bound.setdefault(DTYPE, node.dtype) is node.dtype
+            )
         step = self._dtype_variable(variables[0])
         return lambda node, bound: step(node.dtype, bound)
 
@@ -371,10 +403,6 @@ def _said(term: Term, sort: Sort) -> Term:
     made = SPELLED[term.head](sort, apply, number, *term.args, *times_of(term.head, term.args))
     assert isinstance(made, Term)
     return made
-
-
-def _itself(node: UOp) -> UOp | None:
-    return node if node.shape is not None else None
 
 
 def _every_step(steps: list[Step], parts: Shape, bound: Binding) -> bool:
