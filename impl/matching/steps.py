@@ -16,7 +16,7 @@ from typing import Any
 
 from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_scalar
 from soundline.impl.matching import reductions, strides
-from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, anything, node_at
+from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, anything, every_step, node_at
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node, as_size, equal, same_shape, sizes_of
@@ -136,11 +136,7 @@ class PatternCompiler:
         typed = any(has_dtype(a) for a in args)
         make = self.value if any(_has_shape(a) for a in args) else self.whole
         steps = [make(a, (*path, k), typed=typed) for k, a in enumerate(args)]
-        return lambda node, bound: (
-            node.op is Op.Stack
-            and len(node.src) == len(steps)
-            and all(s(n, bound) for s, n in zip(steps, node.src, strict=True))
-        )
+        return lambda node, bound: node.op is Op.Stack and every_step(steps, node.src, bound)
 
     def _op_variable(self, args: tuple[Any, ...], path: Path) -> Step:
         name = args[0].args[0]
@@ -149,14 +145,13 @@ class PatternCompiler:
         operands = [self.value(a, (*path, k), typed=True) for k, a in enumerate(args[1:])]
 
         def step(node: UOp, bound: Binding) -> bool:
-            if len(node.src) != len(operands) or node.src[0].dtype is not node.dtype:
-                return False
-            if (
-                node.op not in possible_ops(kind, node.dtype)
-                or bound.setdefault(name, node.op) is not node.op
-            ):
-                return False
-            return all(s(n, bound) for s, n in zip(operands, node.src, strict=True))
+            return (
+                len(node.src) == len(operands)
+                and node.src[0].dtype is node.dtype
+                and node.op in possible_ops(kind, node.dtype)
+                and bound.setdefault(name, node.op) is node.op
+                and every_step(operands, node.src, bound)
+            )
 
         return step
 
@@ -185,21 +180,6 @@ class PatternCompiler:
             bound[name] = seen
             return True
 
-        return (
-            step if see is not None or self.stated.kinds[name].inside or kind == "Bool" else self._node(name)
-        )
-
-    def _node(self, name: str) -> Step:
-        """The step that binds any node of the rule's dtype."""
-        dtypes = self.dtypes
-
-        def step(node: UOp, bound: Binding) -> bool:
-            dtype = node.dtype
-            if dtype not in dtypes or bound.setdefault(DTYPE, dtype) is not dtype or node.shape is None:
-                return False
-            bound[name] = node
-            return True
-
         return step
 
     def _tensor(self, name: str, has_right_dtype: Step) -> Step:
@@ -209,7 +189,7 @@ class PatternCompiler:
         def step(node: UOp, bound: Binding) -> bool:
             if node.shape is None or len(node.shape) > self.most or not has_right_dtype(node, bound):
                 return False
-            if sizes and not _every_step(steps, node.shape, bound):
+            if sizes and not every_step(steps, node.shape, bound):
                 return False
             return bound.setdefault(name, node) is node
 
@@ -330,19 +310,18 @@ class PatternCompiler:
 
     def _resizing(self, op: Op, args: tuple[Any, ...], path: Path) -> Step:
         inner = self.whole(args[0], (*path, 0))
-        vectors = [(k, self._vector(v, path, k)) for k, v in enumerate(args[1:], 1)]
+        vectors = [
+            self.vector(v, lambda root, k=k: _sizes(node_at(root, path), k))
+            for k, v in enumerate(args[1:], 1)
+        ]
+        return lambda node, bound: (
+            node.op is op
+            and inner(node.src[0], bound)
+            and every_step(vectors, [_sizes(node, k) for k in range(1, len(node.src))], bound)
+        )
 
-        def step(node: UOp, bound: Binding) -> bool:
-            return (
-                node.op is op
-                and inner(node.src[0], bound)
-                and all(vector(_sizes(node, k), bound) for k, vector in vectors)
-            )
-
-        return step
-
-    def _vector(self, term: Term, path: Path, position: int) -> Step:
-        """The step for a shape or an offset, which is source `position` of the node at `path`."""
+    def vector(self, term: Term, found: Callable[[UOp], Shape]) -> Step:
+        """The step for a shape, an offset or a stride, which is `found` again from the root of a match."""
         if term.head == "var":
             name = term.args[0]
             self.binds.add(name)
@@ -351,26 +330,23 @@ class PatternCompiler:
                 and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
             )
         if term.head == "entries":
-            steps = [self._entry(e, path, position, k) for k, e in enumerate(term.args)]
-            return lambda sizes, bound: len(sizes) == len(steps) and _every_step(steps, sizes, bound)
+            steps = [self._entry(e, found, k) for k, e in enumerate(term.args)]
+            return lambda sizes, bound: every_step(steps, sizes, bound)
 
         def late(root: UOp, env: Env, facts: Facts) -> bool:
-            sizes = _sizes(node_at(root, path), position)
+            sizes = found(root)
             return same_shape(build_vector(term, env, len(sizes)), sizes) is True
 
         self.late.append(late)
         return lambda sizes, bound: len(sizes) <= self.most
 
-    def _entry(self, term: Term, path: Path, position: int, axis: int) -> Step:
-        if term.head == "literal":
-            return lambda size, bound: equal(size, int(term.args[0])) is True
-        if term.head == "var":
-            self.binds.add(term.args[0])
-            return self.size(term.args[0])
+    def _entry(self, term: Term, found: Callable[[UOp], Shape], axis: int) -> Step:
+        """The step for one number of a vector: known, bound, or compared late where it is computed."""
+        if term.head in ("literal", "var"):
+            return self.size(int(term.args[0]) if term.head == "literal" else term.args[0])
 
         def late(root: UOp, env: Env, facts: Facts) -> bool:
-            size = _sizes(node_at(root, path), position)[axis]
-            return equal(as_size(build(term, env, const(0, index))), size) is True
+            return equal(as_size(build(term, env, const(0, index))), found(root)[axis]) is True
 
         self.late.append(late)
         return anything
@@ -403,10 +379,6 @@ def _said(term: Term, sort: Sort) -> Term:
     made = SPELLED[term.head](sort, apply, number, *term.args, *times_of(term.head, term.args))
     assert isinstance(made, Term)
     return made
-
-
-def _every_step(steps: list[Step], parts: Shape, bound: Binding) -> bool:
-    return len(steps) == len(parts) and all(s(p, bound) for s, p in zip(steps, parts, strict=True))
 
 
 def _all_sources(op: Op, steps: list[tuple[int, Step]]) -> Step:
