@@ -8,9 +8,11 @@ import sys
 import weakref
 from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations, product
 
 import pytest
 
+from soundline.impl.analysis.checks import on_sources
 from soundline.impl.collecting import collection_paused
 from soundline.impl.matching.matcher import Pattern
 from soundline.impl.rewriting.engine import FOLDING, RewriteError, Rewritten, Step, rewrite
@@ -214,6 +216,29 @@ def test_the_limit_holds_also_where_the_rules_are_functions() -> None:
     assert rewrite(graph, FEW, limit=count)
     with pytest.raises(RewriteError, match=f"more than {count - 1} applications"):
         rewrite(graph, FEW, limit=count - 1)
+
+
+def test_a_node_on_other_sources_is_what_the_law_makes() -> None:
+    pool = [*(param(k, d, s) for k, (d, s) in enumerate(product((int8, int32, bool_), ((), (2, 3), (3,)))))]
+    pool += [const(1, int32), const(True, bool_), buffer(0, 4, int32), param(90, int32, device="CUDA")]
+    made = 0
+    for op, tag in product((Op.Add, Op.CmpLt, Op.Where, Op.Neg, Op.And), (None, "t")):
+        count = {Op.Where: 3, Op.Neg: 1}.get(op, 2)
+        for own in product(pool, repeat=count):
+            try:
+                node = UOp(op, own, None, tag)
+            except IllFormed:
+                continue
+            for other in product(pool, repeat=count) if count < 3 else permutations(own):
+                try:
+                    expected = UOp(op, other, None, tag)
+                except IllFormed:
+                    expected = node
+                assert on_sources(node, other) is expected
+                made += expected is not node
+    assert made > 500
+    cast = Op.Cast(pool[0], arg=int32)
+    assert on_sources(cast, (param(80, int8),)) is Op.Cast(param(80, int8), arg=int32)
 
 
 def test_what_was_rewritten_is_let_go() -> None:
