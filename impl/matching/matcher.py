@@ -214,13 +214,11 @@ def _fresh_ranges(stated: Rule) -> int:
 
 def _has_one_source_twice(left: Term, stated: Rule) -> bool:
     """Whether the first two sources are one variable, which stands for one node, and not for the constant in it."""
-    first, second, *_ = (*_sources(left)[:2], None, None)
-    if not (isinstance(first, Term) and isinstance(second, Term) and first.head == second.head == "var"):
+    names = [a.args[0] if isinstance(a, Term) and a.head == "var" else None for a in _sources(left)[:2]]
+    first = names[0] if names else None
+    if first is None or names != [first, first] or is_about_shapes(stated):
         return False
-    is_node = stated.kinds[first.args[0]].kind in ("Value", "Bool", "Interval") and not is_about_shapes(
-        stated
-    )
-    return is_node and first.args == second.args
+    return stated.kinds[first].kind in ("Value", "Bool", "Interval")
 
 
 def _check_bound(stated: Rule, binds: set[str]) -> None:

@@ -10,7 +10,7 @@ reductions, ranges and bodies are the chapter `pattern_reductions`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any
 
@@ -310,10 +310,7 @@ class PatternCompiler:
 
     def _resizing(self, op: Op, args: tuple[Any, ...], path: Path) -> Step:
         inner = self.whole(args[0], (*path, 0))
-        vectors = [
-            self.vector(v, lambda root, k=k: _sizes(node_at(root, path), k))
-            for k, v in enumerate(args[1:], 1)
-        ]
+        vectors = [self.vector(v, partial(_sizes_below, path, k)) for k, v in enumerate(args[1:], 1)]
         return lambda node, bound: (
             node.op is op
             and inner(node.src[0], bound)
@@ -393,6 +390,10 @@ def _sizes(node: UOp, position: int) -> Shape:
     sizes = sizes_of(node.src[position])
     assert sizes is not None
     return sizes
+
+
+def _sizes_below(path: Path, position: int, root: UOp) -> Shape:
+    return _sizes(node_at(root, path), position)
 
 
 def number_at(number: Any, dtype: DType) -> UOp | None:

@@ -125,6 +125,26 @@ def test_a_step_leads_on_from_finished_operands() -> None:
     assert finished
 
 
+@rule(dtypes=[int32])
+def difference(x: Value, y: Value) -> Sides:
+    a, b = -x, -y
+    return x ^ y, -a - -b
+
+
+def test_operands_are_rewritten_from_left_to_right() -> None:
+    """Those of what a rule makes like those of the program: new ranges are numbered in this order."""
+    x, y = param(0, int32), param(1, int32)
+    negated = [Op.Neg(Op.Neg(n)) for n in (x, y)]
+    for graph in (Op.Xor(x, y), Op.Sub(*negated)):
+        seen: list[UOp] = []
+        rewrite(
+            graph,
+            (difference, identities.neg_neg),
+            watch=lambda step, before, after, seen=seen: seen.append(before),  # type: ignore[misc]
+        )
+        assert seen[-2:] == negated
+
+
 def test_what_a_rule_makes_may_be_deeper_than_the_stack_of_python() -> None:
     depth = 2 * sys.getrecursionlimit()
 
@@ -237,6 +257,10 @@ def test_a_node_on_other_sources_is_what_the_law_makes() -> None:
                 assert on_sources(node, other) is expected
                 made += expected is not node
     assert made > 500
+    p, x, y = param(70, bool_), param(71, int32), param(72, int32)
+    choice = Op.Where(p, x, y)
+    assert on_sources(choice, (p, y, y)) is Op.Where(p, y, y)
+    assert on_sources(choice, (p, param(73, int8), y)) is choice, "there is no such choice"
     cast = Op.Cast(pool[0], arg=int32)
     assert on_sources(cast, (param(80, int8),)) is Op.Cast(param(80, int8), arg=int32)
 
