@@ -126,6 +126,18 @@ def test_a_step_leads_on_from_finished_operands() -> None:
 
 
 @rule(dtypes=[int32])
+def into_circle(x: Value, y: Value) -> Sides:
+    return x + y, x ^ y
+
+
+def test_a_circle_names_its_own_rules_only() -> None:
+    graph = Op.Add(param(0, int32), param(1, int32))
+    with pytest.raises(RewriteError) as caught:
+        rewrite(graph, (into_circle, to_and, to_xor))
+    assert caught.value.rules == ("to_and", "to_xor")
+
+
+@rule(dtypes=[int32])
 def difference(x: Value, y: Value) -> Sides:
     a, b = -x, -y
     return x ^ y, -a - -b
@@ -167,7 +179,7 @@ def test_what_has_an_effect_is_kept_however_often_its_like_is_dropped() -> None:
     zero, x = const(0, int32), param(0, int32)
     harmless = [Op.Mul(Op.Add(x, param(k, int32)), zero) for k in range(1, 200)]
     effect = Op.Custom(x, arg="f")
-    stored = Op.After(Op.Load(Op.Index(buffer(0, 4, int32), const(0, index))), effect)
+    stored = Op.After(Op.Load(Op.Index(buffer(0, 4, int32, None), const(0, index))), effect)
     kept = Op.Mul(Op.Add(x, stored), zero)
     for order in ([*harmless, kept], [kept, *harmless], [*harmless[:100], kept, *harmless[100:]]):
         result = rewrite(Op.Tuple(*order), FEW).uop

@@ -31,7 +31,8 @@ def leaves(shape: tuple[int, ...]) -> list[UOp]:
             c = const(v, dtype)
             made.append(expand(reshape(c, (1,) * len(shape)), shape) if shape else c)
     loaded = Op.Load(Op.Index(buffer(0, 8, int32), loop(8, 1)))
-    return made if shape else [*made, loaded]
+    tagged = [UOp(Op.Const, (), const(v, int32).arg, "tag") for v in (0, 1)]
+    return made if shape else [*made, loaded, *tagged]
 
 
 def nodes(pattern: Pattern, pool: list[UOp], draw: random.Random) -> list[UOp]:
@@ -103,8 +104,9 @@ def test_what_has_an_effect_is_not_dropped() -> None:
     effect = Op.Custom(x, arg="f")
     zero = const(0, int32)
     assert apply(Op.Mul(x, zero), Facts()) is zero
-    stored = Op.After(Op.Load(Op.Index(buffer(0, 4, int32), const(0, index))), effect)
+    stored = Op.After(Op.Load(Op.Index(buffer(0, 4, int32, None), const(0, index))), effect)
     node = Op.Mul(stored, zero)
+    assert node.device is zero.device
     assert apply(node, Facts()) is None
     assert patterns_of(drops)[0].by_steps(node, Facts()) is None
 
