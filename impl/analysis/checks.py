@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import (
     _INTERNED,
     Op,
@@ -42,9 +43,6 @@ MOST = 1 << 14
 
 Combinations = dict[tuple[Any, ...], Properties]
 """The properties of nodes, by op, arg, and the properties of each source."""
-
-KNOWN: Combinations = {}
-"""What is remembered of every UOp that is made."""
 
 
 def remembering(law: Laws, known: Combinations | None = None) -> Laws:
@@ -121,22 +119,33 @@ def closes_all(roots: tuple[UOp, ...]) -> bool:
     return not any(free[r] for r in roots)
 
 
-UOp.laws = staticmethod(remembering(laws, KNOWN))
+UOp.laws = staticmethod(remembering(laws))
 
 
-def made_of(op: Op, src: tuple[UOp, ...], properties: Properties) -> UOp:
-    """The node of an op without arg on these sources, of which `KNOWN` has the properties: what `UOp` gives, sooner."""
-    identity = (op, src, None, None)
-    entry = _INTERNED.get(identity)
-    known = entry() if entry is not None else None
-    if known is not None:
-        return known
-    node: Any = object.__new__(_Fields)
-    node.op, node.src, node.arg, node.tag = op, src, None, None
-    node.dtype, node.shape = properties.dtype, properties.shape
-    node.device, node.axis, node.properties = properties.device, properties.axis, properties
-    node.__class__ = UOp
-    entry = _Entry(node, _forget)
+def on_sources(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """`node` on other sources, sooner than `UOp` makes it where the law says the same of them as of its own.
+
+    Where the laws refuse them, as for an argument whose bounds got wider, `node` itself.
+    """
+    op, own, properties = node.op, node.src, node.properties
+    if (
+        op not in ALIKE
+        or node.arg is not None
+        or not 0 < len(own) <= 2
+        or own[0].properties is not src[0].properties
+        or own[-1].properties is not src[-1].properties
+    ):
+        try:
+            return UOp(op, src, node.arg, node.tag)
+        except IllFormed:
+            return node
+    identity = (op, src, None, node.tag)
+    made: Any = object.__new__(_Fields)
+    made.op, made.src, made.arg, made.tag = identity
+    made.dtype, made.shape = properties.dtype, properties.shape
+    made.device, made.axis, made.properties = properties.device, properties.axis, properties
+    made.__class__ = UOp
+    entry = _Entry(made, _forget)
     entry.identity = identity
     present = _INTERNED.setdefault(identity, entry)
-    return node if present is entry else _entered(entry, node)
+    return made if present is entry else _entered(entry, made)

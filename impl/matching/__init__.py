@@ -6,5 +6,5 @@ Rules compiled into functions that match: what a rule demands, the steps of its 
 of candidates.
 
 In order: `demands`, `types`, `reductions`, `strides`, `conditions`, `steps`, `straight_line`, `matcher`, `candidates`.
-Doors: `candidates`, `matcher`, `straight_line`.
+Doors: `candidates`, `matcher`.
 """

@@ -17,7 +17,8 @@ an instance for which the rule is proved, and nothing else:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -26,15 +27,16 @@ from soundline.impl.matching.conditions import holds
 from soundline.impl.matching.demands import extra_demands
 from soundline.impl.matching.reductions import close_scopes
 from soundline.impl.matching.steps import PatternCompiler, possible_ops
-from soundline.impl.matching.straight_line import Direct, direct
+from soundline.impl.matching.straight_line import Apply, written
 from soundline.impl.matching.strides import is_strided, root_of
 from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, node_at
 from soundline.impl.rules.scalars import commutativity
 from soundline.spec.dtypes import DType, all_dtypes
-from soundline.spec.errors import RuleError
+from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.rules.building import Abstraction, Env
-from soundline.spec.rules.instances import dtypes_of
+from soundline.spec.ops.sizes import same_shape
+from soundline.spec.rules.building import Abstraction, Env, build
+from soundline.spec.rules.instances import dtypes_of, is_about_shapes
 from soundline.spec.rules.language import Rule, variables_in
 from soundline.spec.rules.spellings import is_truth
 from soundline.spec.rules.terms import Term, Value, show, subterms
@@ -51,10 +53,19 @@ COMMUTATIVE: dict[Op, Rule] = {
 }
 """The ops whose operands are tried in both orders, each with the rule that justifies it."""
 
+
+class RewriteError(SoundlineError):
+    """The engine was given rules that never end, or a rule whose sides differ in dtype or shape."""
+
+    def __init__(self, message: str, rules: tuple[str, ...], hint: str) -> None:
+        self.rules = rules
+        super().__init__(message, rule=rules[0] if rules else None, hint=hint)
+
+
 _VALUED = ("Value", "Const", "Interval", "Bool", "Size", "Tensor", "Body")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Pattern:
     """A rule's left side in one order of the operands of its commutative ops, ready to be matched."""
 
@@ -63,30 +74,54 @@ class Pattern:
     """The left side in this order."""
     ops: tuple[frozenset[Op] | None, ...]
     """The ops that the root of a match and each of its sources can have; None for any."""
+    twice: bool
+    """Whether the first two sources of a match are one node."""
     step: Step
     late: tuple[Late, ...]
+    """What is compared when all variables are bound: computed terms, effects, conditions, validity."""
     exchanged: tuple[str, ...]
     """The commutativity rules that lead from the rule's left side to this order."""
     demanding: frozenset[str]
-    """The variables that must be valid."""
-    demanding_if_full: frozenset[str]
-    """Those that must be valid even if no reduction of the left side is empty."""
-    reductions: tuple[Path, ...]
-    """Where the reductions of the left side stand."""
+    """The variables that must be valid, if a reduction of the left side may be empty."""
     dropped: tuple[str, ...]
     """The variables that must have no effect."""
     default_dtype: DType
-    new_loops: int = 0
+    new_loops: int
     """How many fresh ranges the right side makes."""
+    apply: Apply = field(init=False)
+    """What the rule makes of a node: `by_steps`, or one function, if the rule only says which ops stand where."""
 
-    def direct(self) -> Direct | None:
-        """The pattern as one function, if the rule says no more than which ops stand where."""
-        demanded = self.demanding if self.demanding == self.demanding_if_full else None
-        return None if self.late or self.new_loops else direct(self.rule, self.left, self.dropped, demanded)
+    def __post_init__(self) -> None:
+        self.apply = self.by_steps
 
-    def may_match(self, ops: tuple[Op, ...]) -> bool:
-        """Whether a node whose own op and sources' ops are these can be a match."""
-        return all(admitted is None or op in admitted for op, admitted in zip(ops, self.ops, strict=False))
+    def may_match(self, ops: Sequence[Op], *, twice: bool = True) -> bool:
+        """Whether a node whose own op and sources' ops are these, and whose first two sources are one node if `twice`,
+        can be a match.
+        """
+        return (twice or not self.twice) and all(
+            admitted is None or op in admitted for op, admitted in zip(ops, self.ops, strict=False)
+        )
+
+    def by_steps(self, node: UOp, facts: Facts) -> UOp | None:
+        """The right side of a match, if it is another node, at the same place, of known shape."""
+        env = self.match(node, facts)
+        if env is None:
+            return None
+        try:
+            right = build(self.rule.right, env, node)
+        except IllFormed:  # this dtype or device has no instance of the rule
+            return None
+        assert right.shape is not None
+        assert node.shape is not None
+        alike = same_shape(right.shape, node.shape)
+        if right.dtype is not node.dtype or alike is False:
+            raise RewriteError(
+                f"{self.rule.id} rewrites a {node.dtype}{list(node.shape)} to a {right.dtype}{list(right.shape)}",
+                (self.rule.id,),
+                hint="the rule is wrong; verify rules before you use them",
+            )
+        same_place = right.device == node.device and right.axis == node.axis
+        return right if right is not node and alike is True and same_place else None
 
     def match(self, node: UOp, facts: Facts) -> Env | None:
         """What the variables are bound to, where a node is the left side and the conditions hold."""
@@ -94,23 +129,10 @@ class Pattern:
         if not self.step(node, bound):
             return None
         env = Env(bound.pop(DTYPE, self.default_dtype), bound)
-        admitted = all(late(node, env, facts) for late in self.late) and self._admits(node, env, facts)
-        if admitted and self.new_loops:
-            return replace(env, loops=facts.new_loops(node, self.new_loops))
-        return env if admitted else None
-
-    def _admits(self, node: UOp, env: Env, facts: Facts) -> bool:
-        return (
-            not any(facts.has_effect(_expression(env, name)) for name in self.dropped)
-            and all(holds(condition, env, facts) for condition in self.rule.given)
-            and all(facts.always_valid(_expression(env, name)) for name in self._demands(node, facts))
-        )
-
-    def _demands(self, node: UOp, facts: Facts) -> frozenset[str]:
-        if self.demanding == self.demanding_if_full:
-            return self.demanding
-        full = all(facts.reduces_something(node_at(node, path)) for path in self.reductions)
-        return self.demanding_if_full if full else self.demanding
+        for late in self.late:
+            if not late(node, env, facts):
+                return None
+        return replace(env, loops=facts.new_loops(node, self.new_loops)) if self.new_loops else env
 
 
 def _expression(env: Env, name: str) -> UOp:
@@ -131,6 +153,7 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
         return ()
     valued = {name for name, kind in stated.kinds.items() if kind.kind in _VALUED}
     lost = valued & variables_in(stated.left) - variables_in(stated.right)
+    dropped = tuple(name for name in stated.kinds if name in lost)
     demanding, demanding_if_full = extra_demands(stated), extra_demands(stated, reduces_something=True)
     patterns = []
     for left, exchanged in _orders(stated.left, stated):
@@ -138,23 +161,45 @@ def patterns_of(stated: Rule) -> tuple[Pattern, ...]:
         step = compiler.value(left, (), typed=False)
         close_scopes(compiler)
         _check_bound(stated, compiler.binds)
-        patterns.append(
-            Pattern(
-                stated,
-                left,
-                _ops_of(left, stated),
-                step,
-                tuple(compiler.late),
-                exchanged,
-                demanding,
-                demanding_if_full,
-                tuple(compiler.reductions),
-                tuple(name for name in stated.kinds if name in lost),
-                dtypes_of(stated)[0],
-                _fresh_ranges(stated),
-            )
+        late = [*compiler.late, *map(_has_no_effect, dropped), *map(_holds, stated.given)]
+        if demanding:
+            late.append(_are_valid(demanding, demanding_if_full, tuple(compiler.reductions)))
+        pattern = Pattern(
+            rule=stated,
+            left=left,
+            ops=_ops_of(left, stated),
+            twice=_has_one_source_twice(left, stated),
+            step=step,
+            late=tuple(late),
+            exchanged=exchanged,
+            demanding=demanding,
+            dropped=dropped,
+            default_dtype=dtypes_of(stated)[0],
+            new_loops=_fresh_ranges(stated),
         )
+        if not compiler.late and demanding == demanding_if_full:
+            pattern.apply = written(stated, left, dropped, demanding, pattern.by_steps) or pattern.by_steps
+        patterns.append(pattern)
     return tuple(patterns)
+
+
+def _has_no_effect(name: str) -> Late:
+    """A variable that the right side drops must have no effect."""
+    return lambda root, env, facts: not facts.has_effect(_expression(env, name))
+
+
+def _holds(condition: Term) -> Late:
+    return lambda root, env, facts: holds(condition, env, facts)
+
+
+def _are_valid(demanding: frozenset[str], if_full: frozenset[str], reductions: tuple[Path, ...]) -> Late:
+    """The variables that must be valid; fewer of them, if no reduction of the left side is empty."""
+
+    def late(root: UOp, env: Env, facts: Facts) -> bool:
+        full = demanding != if_full and all(facts.reduces_something(node_at(root, p)) for p in reductions)
+        return all(facts.always_valid(_expression(env, name)) for name in (if_full if full else demanding))
+
+    return late
 
 
 @cache
@@ -165,6 +210,15 @@ def roots_of(stated: Rule) -> frozenset[Op] | None:
 
 def _fresh_ranges(stated: Rule) -> int:
     return max((t.args[1] for t in subterms(stated.right) if t.head == "fresh"), default=0)
+
+
+def _has_one_source_twice(left: Term, stated: Rule) -> bool:
+    """Whether the first two sources are one variable, which stands for one node, and not for the constant in it."""
+    names = [a.args[0] if isinstance(a, Term) and a.head == "var" else None for a in _sources(left)[:2]]
+    first = names[0] if names else None
+    if first is None or names != [first, first] or is_about_shapes(stated):
+        return False
+    return stated.kinds[first].kind in ("Value", "Bool", "Interval")
 
 
 def _check_bound(stated: Rule, binds: set[str]) -> None:

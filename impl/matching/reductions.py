@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_scalar
-from soundline.impl.matching.types import Binding, Path, Step, node_at
+from soundline.impl.matching.types import Binding, Path, Step, every_step, node_at
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.sizes import as_size
 from soundline.spec.rules.building import Abstraction, Env, build, build_flags
@@ -71,11 +71,7 @@ def _axes(compiler: Compiler, over: Term, path: Path) -> Step:
 
 def _index(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     steps = [compiler.whole(a, (*path, k), typed=k > 0) for k, a in enumerate(term.args)]
-    return lambda node, bound: (
-        node.op is Op.Index
-        and len(node.src) == len(steps)
-        and all(step(source, bound) for step, source in zip(steps, node.src, strict=True))
-    )
+    return lambda node, bound: node.op is Op.Index and every_step(steps, node.src, bound)
 
 
 def _identity(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
@@ -105,9 +101,8 @@ def _over(compiler: Compiler, term: Term, path: Path, *, typed: bool) -> Step:
     compiler.reductions.append(path)
     return lambda node, bound: (
         node.op is Op.Reduce
-        and len(node.src) == 1 + len(loops)
         and same_op(node.arg.op, bound)
-        and all(loop(source, bound) for loop, source in zip(loops, node.src[1:], strict=True))
+        and every_step(loops, node.src[1:], bound)
         and inner(node.src[0], bound)
     )
 

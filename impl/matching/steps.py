@@ -10,13 +10,13 @@ reductions, ranges and bodies are the chapter `pattern_reductions`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any
 
 from soundline.impl.analysis.facts import Facts, repeated_constant, repeated_scalar
 from soundline.impl.matching import reductions, strides
-from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, anything, node_at
+from soundline.impl.matching.types import DTYPE, Binding, Late, Path, Step, anything, every_step, node_at
 from soundline.spec.dtypes import DType, all_dtypes, bool_, index
 from soundline.spec.ops.node import Op, Shape, UOp
 from soundline.spec.ops.sizes import as_node, as_size, equal, same_shape, sizes_of
@@ -96,20 +96,27 @@ class PatternCompiler:
     def _operation(self, op: Op, args: tuple[Term, ...], path: Path, *, typed: bool) -> Step:
         alike = args[1:] if op is Op.Where else args
         typed = typed or any(has_dtype(a) for a in alike)
-        steps = [
-            self.value(a, (*path, k), typed=typed or (op is Op.Where and k == 0)) for k, a in enumerate(args)
-        ]
         order = sorted(range(len(args)), key=lambda k: _CHEAPEST_FIRST.get(args[k].head, 0))
-        return _all_sources(op, [(k, steps[k]) for k in order])
+        steps = [
+            (k, self.value(args[k], (*path, k), typed=typed or (op is Op.Where and k == 0))) for k in order
+        ]
+        return _all_sources(op, steps)
 
     def _spelled(self, term: Term, path: Path) -> Step:
         """The step for a word that stands for other ops at other dtypes."""
         late, sorts = len(self.late), {sort_of(d): d for d in self.dtypes}
         if term.head == "is_power_of_two":
             return self.computed(term, path)
-        steps = {sort: self.value(_said(term, sort), path, typed=True) for sort in sorts}
+        before = frozenset(self.binds)
+        steps, binds = {}, []
+        for sort in sorts:
+            self.binds = set(before)
+            steps[sort] = self.value(_said(term, sort), path, typed=True)
+            binds.append(self.binds)
+        self.binds = set.intersection(*binds)
         if len(self.late) > late:
             del self.late[late:]
+            self.binds = set(before)
             return self.computed(term, path)
 
         def step(node: UOp, bound: Binding) -> bool:
@@ -129,11 +136,7 @@ class PatternCompiler:
         typed = any(has_dtype(a) for a in args)
         make = self.value if any(_has_shape(a) for a in args) else self.whole
         steps = [make(a, (*path, k), typed=typed) for k, a in enumerate(args)]
-        return lambda node, bound: (
-            node.op is Op.Stack
-            and len(node.src) == len(steps)
-            and all(s(n, bound) for s, n in zip(steps, node.src, strict=True))
-        )
+        return lambda node, bound: node.op is Op.Stack and every_step(steps, node.src, bound)
 
     def _op_variable(self, args: tuple[Any, ...], path: Path) -> Step:
         name = args[0].args[0]
@@ -142,19 +145,25 @@ class PatternCompiler:
         operands = [self.value(a, (*path, k), typed=True) for k, a in enumerate(args[1:])]
 
         def step(node: UOp, bound: Binding) -> bool:
-            if len(node.src) != len(operands) or node.src[0].dtype is not node.dtype:
-                return False
-            if (
-                node.op not in possible_ops(kind, node.dtype)
-                or bound.setdefault(name, node.op) is not node.op
-            ):
-                return False
-            return all(s(n, bound) for s, n in zip(operands, node.src, strict=True))
+            return (
+                len(node.src) == len(operands)
+                and node.src[0].dtype is node.dtype
+                and node.op in possible_ops(kind, node.dtype)
+                and bound.setdefault(name, node.op) is node.op
+                and every_step(operands, node.src, bound)
+            )
 
         return step
 
     def _variable(self, name: str) -> Step:
         kind = self.stated.kinds[name].kind
+        see: Callable[[UOp], UOp | None] | None = (
+            repeated_constant if kind == "Const" else repeated_scalar if self.about_shapes else None
+        )
+        if name in self.binds and kind not in ("Range", "Tensor"):
+            if see is None:
+                return lambda node, bound: node is bound[name]
+            return lambda node, bound: see(node) is bound[name]
         self.binds.add(name)
         if kind == "Range":
             return reductions.range_variable(self, name)
@@ -163,13 +172,13 @@ class PatternCompiler:
             return self._tensor(name, has_right_dtype)
         if kind == "Interval":
             self._bounds_late(name)
-        see: Callable[[UOp], UOp | None] = (
-            repeated_constant if kind == "Const" else repeated_scalar if self.about_shapes else _itself
-        )
 
         def step(node: UOp, bound: Binding) -> bool:
-            seen = see(node)
-            return seen is not None and has_right_dtype(seen, bound) and bound.setdefault(name, seen) is seen
+            seen: UOp | None = node if see is None else see(node)
+            if seen is None or seen.shape is None or not has_right_dtype(seen, bound):
+                return False
+            bound[name] = seen
+            return True
 
         return step
 
@@ -180,7 +189,7 @@ class PatternCompiler:
         def step(node: UOp, bound: Binding) -> bool:
             if node.shape is None or len(node.shape) > self.most or not has_right_dtype(node, bound):
                 return False
-            if sizes and not _every_step(steps, node.shape, bound):
+            if sizes and not every_step(steps, node.shape, bound):
                 return False
             return bound.setdefault(name, node) is node
 
@@ -195,7 +204,10 @@ class PatternCompiler:
             return lambda node, bound: node.dtype is wanted
         variables = [str(n) for n in kind.inside if self._is_dtype_variable(n)]
         if not variables:
-            return lambda node, bound: self.is_dtype_of_rule(node.dtype, bound)
+            dtypes = self.dtypes
+            return lambda node, bound: (
+                node.dtype in dtypes and bound.setdefault(DTYPE, node.dtype) is node.dtype
+            )
         step = self._dtype_variable(variables[0])
         return lambda node, bound: step(node.dtype, bound)
 
@@ -298,19 +310,15 @@ class PatternCompiler:
 
     def _resizing(self, op: Op, args: tuple[Any, ...], path: Path) -> Step:
         inner = self.whole(args[0], (*path, 0))
-        vectors = [(k, self._vector(v, path, k)) for k, v in enumerate(args[1:], 1)]
+        vectors = [self.vector(v, partial(_sizes_below, path, k)) for k, v in enumerate(args[1:], 1)]
+        return lambda node, bound: (
+            node.op is op
+            and inner(node.src[0], bound)
+            and every_step(vectors, [_sizes(node, k) for k in range(1, len(node.src))], bound)
+        )
 
-        def step(node: UOp, bound: Binding) -> bool:
-            return (
-                node.op is op
-                and inner(node.src[0], bound)
-                and all(vector(_sizes(node, k), bound) for k, vector in vectors)
-            )
-
-        return step
-
-    def _vector(self, term: Term, path: Path, position: int) -> Step:
-        """The step for a shape or an offset, which is source `position` of the node at `path`."""
+    def vector(self, term: Term, found: Callable[[UOp], Shape]) -> Step:
+        """The step for a shape, an offset or a stride, which is `found` again from the root of a match."""
         if term.head == "var":
             name = term.args[0]
             self.binds.add(name)
@@ -319,26 +327,23 @@ class PatternCompiler:
                 and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
             )
         if term.head == "entries":
-            steps = [self._entry(e, path, position, k) for k, e in enumerate(term.args)]
-            return lambda sizes, bound: len(sizes) == len(steps) and _every_step(steps, sizes, bound)
+            steps = [self._entry(e, found, k) for k, e in enumerate(term.args)]
+            return lambda sizes, bound: every_step(steps, sizes, bound)
 
         def late(root: UOp, env: Env, facts: Facts) -> bool:
-            sizes = _sizes(node_at(root, path), position)
+            sizes = found(root)
             return same_shape(build_vector(term, env, len(sizes)), sizes) is True
 
         self.late.append(late)
         return lambda sizes, bound: len(sizes) <= self.most
 
-    def _entry(self, term: Term, path: Path, position: int, axis: int) -> Step:
-        if term.head == "literal":
-            return lambda size, bound: equal(size, int(term.args[0])) is True
-        if term.head == "var":
-            self.binds.add(term.args[0])
-            return self.size(term.args[0])
+    def _entry(self, term: Term, found: Callable[[UOp], Shape], axis: int) -> Step:
+        """The step for one number of a vector: known, bound, or compared late where it is computed."""
+        if term.head in ("literal", "var"):
+            return self.size(int(term.args[0]) if term.head == "literal" else term.args[0])
 
         def late(root: UOp, env: Env, facts: Facts) -> bool:
-            size = _sizes(node_at(root, path), position)[axis]
-            return equal(as_size(build(term, env, const(0, index))), size) is True
+            return equal(as_size(build(term, env, const(0, index))), found(root)[axis]) is True
 
         self.late.append(late)
         return anything
@@ -373,14 +378,6 @@ def _said(term: Term, sort: Sort) -> Term:
     return made
 
 
-def _itself(node: UOp) -> UOp | None:
-    return node if node.shape is not None else None
-
-
-def _every_step(steps: list[Step], parts: Shape, bound: Binding) -> bool:
-    return len(steps) == len(parts) and all(s(p, bound) for s, p in zip(steps, parts, strict=True))
-
-
 def _all_sources(op: Op, steps: list[tuple[int, Step]]) -> Step:
     """The step for an op whose sources are compared in the given order."""
     if len(steps) == 2:
@@ -393,6 +390,10 @@ def _sizes(node: UOp, position: int) -> Shape:
     sizes = sizes_of(node.src[position])
     assert sizes is not None
     return sizes
+
+
+def _sizes_below(path: Path, position: int, root: UOp) -> Shape:
+    return _sizes(node_at(root, path), position)
 
 
 def number_at(number: Any, dtype: DType) -> UOp | None:

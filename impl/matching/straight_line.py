@@ -3,23 +3,24 @@ Rules in one function
 =====================
 
 Many rules say only which ops stand where: no conditions, no tensors, nothing that is computed before it is compared.
-Such a rule is written out as one Python function, which compares a node with the left side and makes the right side,
-and does for each node what `Pattern.match` and `building.build` do, without their detours. It is written from the terms
-of the rule that is proved. Where it cannot tell, as where shapes differ or the law refuses what it would make, the
-functions give `UNSURE`, and the rule is applied by the long way.
+The steps of such a pattern, and the making of its right side, are written out as one Python function, which does for
+each node what `Pattern.match` and `building.build` do, without a call for each term. It is written from the terms of
+the rule that is proved. Where it cannot tell, as where shapes differ or the law refuses what it would make, it asks the
+steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cache
+from types import CodeType
 from typing import Any
 
 from soundline.impl.analysis.facts import Facts, repeated_constant
 from soundline.impl.matching.steps import number_at
 from soundline.spec.dtypes import DType, all_dtypes, bool_
 from soundline.spec.errors import IllFormed
-from soundline.spec.ops.node import Op, Properties, UOp
+from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.building import has_dtype
 from soundline.spec.rules.instances import dtypes_of, is_about_shapes
@@ -27,37 +28,26 @@ from soundline.spec.rules.language import Rule
 from soundline.spec.rules.spellings import is_truth
 from soundline.spec.rules.terms import Term, Value
 
-UNSURE = object()
-"""What a function gives where the long way has to decide."""
+Apply = Callable[[UOp, Facts], UOp | None]
+"""What a rule makes of a node; None where it does not apply."""
 
-AtSources = Callable[[Properties, tuple[UOp, ...], Facts], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Direct:
-    """One order of a rule's left side as functions. Both give the right side of a match, None, or `UNSURE`."""
-
-    at_node: Callable[[UOp, Facts], Any]
-    """Of a node."""
-    at_sources: AtSources
-    """Of a node that is not made yet: of its properties and its sources; its op is that of the left side."""
-
+_ASK = "by_steps(node, facts)"
 
 OPS = frozenset((*group_of("elementwise", "decomposed"), Op.CDiv, Op.CMod)) - {Op.Cast, Op.Where}
 """Ops without an arg whose operands have one dtype."""
 
 
-class _Undirect(Exception):
+class _SaysMore(Exception):
     """The rule says more than which ops stand where."""
 
 
 class _Writer:
     """The lines of a function, and the values that they name."""
 
-    def __init__(self, stated: Rule) -> None:
+    def __init__(self, stated: Rule, by_steps: Apply) -> None:
         self.stated = stated
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"UNSURE": UNSURE, "UOp": UOp, "IllFormed": IllFormed}
+        self.names: dict[str, Any] = {"by_steps": by_steps, "UOp": UOp, "IllFormed": IllFormed}
         self.names |= {"constant_of": repeated_constant, "Const": Op.Const}
         self.bound: dict[str, str] = {}
         self.last: list[tuple[str, bool]] = []
@@ -76,15 +66,10 @@ class _Writer:
         """End the function where a condition does not hold."""
         self.lines.append(f"    if not ({condition}): return {outcome}")
 
-    def root(self, left: Term) -> None:
-        """Compare the sources of a node of the right op with the left side."""
-        self.is_one_op(left)
-        self.operands(left, "sources", typed=any(has_dtype(a) for a in left.args))
-
     def is_one_op(self, term: Term) -> None:
         """Refuse what is not one op, whatever the dtype: of an integer ~ is none."""
         if term.head not in OPS or (term.head is Op.Not and not is_truth(term, self.stated.kinds)):
-            raise _Undirect
+            raise _SaysMore
 
     def compare(self, term: Term, node: str, *, typed: bool) -> None:
         """Compare the node of this name with a term."""
@@ -113,7 +98,7 @@ class _Writer:
         """Bind a variable, or compare with what it is bound to."""
         kind = self.stated.kinds[name]
         if kind.kind not in ("Value", "Bool") or kind.inside:
-            raise _Undirect
+            raise _SaysMore
         if name in self.bound:
             self.unless(f"{node} is {self.bound[name]}")
             return
@@ -144,7 +129,7 @@ class _Writer:
         seen = self.fresh()
         self.lines.append(f"    {seen} = {node} if {node}.op is Const else constant_of({node})")
         self.unless(f"{seen} is not None")
-        self.unless(f"{seen}.tag is None", "UNSURE")
+        self.unless(f"{seen}.tag is None", _ASK)
         self.unless(f"{seen} is {self.fresh(wanted)}[{seen}.dtype]")
         if not typed:
             self.dtype(f"{seen}.dtype")
@@ -159,22 +144,23 @@ class _Writer:
 
     def result(self, left: Term, right: Term) -> None:
         """Make the right side, if everything has one shape."""
+        self.lines.append("    given = node.properties")
         if right.head == "literal":
-            self.unless("given.shape == ()", "UNSURE")
+            self.unless("node.shape == ()", _ASK)
             numbers = {d: number_at(right.args[0], d) for d in all_dtypes}
-            self.lines.append(f"    right = {self.fresh(numbers)}[given.dtype]")
-            self.unless("right is not None", "UNSURE")
+            self.lines.append(f"    right = {self.fresh(numbers)}[node.dtype]")
+            self.unless("right is not None", _ASK)
         else:
             used = {v: n for v, n in self.bound.items() if v in _variables(right)}
-            for node in used.values():
-                self.unless(f"{node}.properties is given or {node}.shape == given.shape", "UNSURE")
+            for name in used.values():
+                self.unless(f"{name}.properties is given or {name}.shape == node.shape", _ASK)
             self.lines += ["    try:", f"        right = {self.made(right)}"]
-            self.lines += ["    except IllFormed: return UNSURE"]
-        alike = [f"right.{p} == given.{p}" for p in ("shape", "device", "axis")]
-        same = " and ".join(["right.dtype is given.dtype", *alike])
-        self.unless(f"right.properties is given or {same}", "UNSURE")
+            self.lines += ["    except IllFormed: return " + _ASK]
+        alike = [f"right.{p} == node.{p}" for p in ("shape", "device", "axis")]
+        same = " and ".join(["right.dtype is node.dtype", *alike])
+        self.unless(f"right.properties is given or {same}", _ASK)
         if right.head is left.head:
-            self.unless("right.src != sources", "UNSURE")  # the node itself
+            self.unless("right is not node")
         self.lines.append("    return right")
 
 
@@ -184,31 +170,34 @@ def _variables(term: Term) -> set[str]:
     return {v for a in term.args if isinstance(a, Term) for v in _variables(a)}
 
 
-def direct(
-    stated: Rule, left: Term, dropped: tuple[str, ...], demanded: frozenset[str] | None
-) -> Direct | None:
-    """One order of a rule's left side as functions; None where the rule says more.
+def written(
+    stated: Rule, left: Term, dropped: tuple[str, ...], demanded: frozenset[str], by_steps: Apply
+) -> Apply | None:
+    """One order of a rule's left side, with its right side, as a function; None where the rule says more.
 
-    `dropped` are the variables that must have no effect, `demanded` those that must be valid, None if that depends.
+    `dropped` are the variables that must have no effect, `demanded` those that must be valid.
     """
-    if stated.given or demanded is None or is_about_shapes(stated) or not isinstance(stated.right, Value):
+    if stated.given or is_about_shapes(stated) or not isinstance(stated.right, Value):
         return None
-    writer = _Writer(stated)
+    writer = _Writer(stated, by_steps)
     try:
-        writer.root(left)
+        writer.is_one_op(left)
+        writer.operation(left, "node", typed=False)
         writer.values()
         for name in dropped:
             writer.unless(f"not facts.has_effect({writer.bound[name]})")
         for name in sorted(demanded):
             writer.unless(f"facts.always_valid({writer.bound[name]})")
         writer.result(left, stated.right)
-    except _Undirect:
+    except _SaysMore:
         return None
-    names = writer.names
-    exec("\n".join(["def at_sources(given, sources, facts):", *writer.lines]), names)  # noqa: S102  # written above
-    at_sources: AtSources = names["at_sources"]
+    lines = ["def function(node, facts):", *writer.lines]
+    exec(_compiled("\n".join(lines)), writer.names)  # noqa: S102  # written above
+    function: Apply = writer.names["function"]
+    return function
 
-    def at_node(node: UOp, facts: Facts) -> Any:
-        return at_sources(node.properties, node.src, facts) if node.op is left.head else None
 
-    return Direct(at_node, at_sources)
+@cache
+def _compiled(text: str) -> CodeType:
+    """The code of a function; many rules have the same, with other ops and numbers for its names."""
+    return compile(text, "<rule>", "exec")

@@ -9,17 +9,15 @@ stride, and put together again: it is one where that gives the same node.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from soundline.impl.analysis.facts import Facts
-from soundline.impl.matching.types import Binding, Path, Step, anything, node_at
-from soundline.spec.dtypes import index
+from soundline.impl.matching.types import Binding, Path, Step, every_step, node_at
 from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import Op, Shape, UOp
-from soundline.spec.ops.sizes import as_size, equal, same_shape, sizes_of
-from soundline.spec.rules.building import Env, build, build_vector, strided
+from soundline.spec.ops.sizes import sizes_of
+from soundline.spec.rules.building import strided
 from soundline.spec.rules.terms import Term
-from soundline.spec.uop import const
 
 if TYPE_CHECKING:
     from soundline.impl.matching.types import Compiler
@@ -49,13 +47,18 @@ def step_of(compiler: Compiler, term: Term, path: Path) -> Step:
     op = term.head
     assert isinstance(op, Op)
     inner = compiler.whole(term.args[0], (*path, *(0 for _ in CHAINS[op])))
-    vectors = [_vector(compiler, op, v, path, k) for k, v in enumerate(term.args[1:], 1)]
+
+    def found(root: UOp, k: int) -> Shape:
+        """The offset, the shape or the stride at the place that is matched."""
+        parts = parts_of(op, node_at(root, path))
+        assert parts is not None
+        return parts[k]  # type: ignore[return-value]  # the first part is no vector
+
+    vectors = [compiler.vector(v, partial(found, k=k)) for k, v in enumerate(term.args[1:], 1)]
 
     def step(node: UOp, bound: Binding) -> bool:
         parts = parts_of(op, node)
-        if parts is None or not inner(parts[0], bound):
-            return False
-        return all(vector(part, bound) for vector, part in zip(vectors, parts[1:], strict=True))
+        return parts is not None and inner(parts[0], bound) and every_step(vectors, parts[1:], bound)
 
     return step
 
@@ -82,48 +85,3 @@ def parts_of(op: Op, node: UOp) -> Parts | None:
     except IllFormed:
         return None
     return (x, offset, shape, stride) if again is node else None
-
-
-def _vector(compiler: Compiler, op: Op, term: Term, path: Path, position: int) -> Step:
-    """The step for the offset, the shape or the stride."""
-
-    def found(root: UOp) -> Shape:
-        parts = parts_of(op, node_at(root, path))
-        assert parts is not None
-        vector = parts[position]
-        assert isinstance(vector, tuple)
-        return vector
-
-    if term.head == "var":
-        name = term.args[0]
-        compiler.binds.add(name)
-        return lambda sizes, bound: (
-            len(sizes) <= compiler.most
-            and (bound.setdefault(name, sizes) is sizes or same_shape(bound[name], sizes) is True)
-        )
-    if term.head != "entries":
-        compiler.late.append(
-            lambda root, env, facts: (
-                same_shape(build_vector(term, env, len(found(root))), found(root)) is True
-            )
-        )
-        return lambda sizes, bound: len(sizes) <= compiler.most
-    steps = [_entry(compiler, e, found, k) for k, e in enumerate(term.args)]
-    return lambda sizes, bound: (
-        len(sizes) == len(steps) and all(s(size, bound) for s, size in zip(steps, sizes, strict=True))
-    )
-
-
-def _entry(compiler: Compiler, term: Term, found: object, axis: int) -> Step:
-    """The step for one number of a vector: known, bound, or compared late where it is computed."""
-    if term.head == "literal":
-        return compiler.size(int(term.args[0]))
-    if term.head == "var":
-        return compiler.size(term.args[0])
-    assert callable(found)
-
-    def late(root: UOp, env: Env, facts: Facts) -> bool:
-        return equal(as_size(build(term, env, const(0, index))), found(root)[axis]) is True
-
-    compiler.late.append(late)
-    return anything

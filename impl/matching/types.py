@@ -7,12 +7,12 @@ What the steps of a pattern hand to each other, and how they find their way from
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from soundline.impl.analysis.facts import Facts
 from soundline.spec.dtypes import DType
-from soundline.spec.ops.node import UOp
+from soundline.spec.ops.node import Shape, UOp
 from soundline.spec.rules.building import Env
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Term
@@ -44,6 +44,11 @@ def anything(part: Any, bound: Binding) -> bool:
     return True
 
 
+def every_step(steps: Sequence[Step], parts: Sequence[Any], bound: Binding) -> bool:
+    """Whether there are as many parts as steps, and each is as its step has it."""
+    return len(steps) == len(parts) and all(s(p, bound) for s, p in zip(steps, parts, strict=True))
+
+
 class Compiler(Protocol):
     """What compiles a left side into steps, as the parts that know special forms see it."""
 
@@ -71,6 +76,9 @@ class Compiler(Protocol):
 
     def computed(self, term: Term, path: Path) -> Step:
         """The step for a scalar that the other variables determine: compared when they are bound."""
+
+    def vector(self, term: Term, found: Callable[[UOp], Shape]) -> Step:
+        """The step for a shape, an offset or a stride, which is `found` again from the root of a match."""
 
     def size(self, name: object) -> Step:
         """The step for a size: a number, or a variable."""

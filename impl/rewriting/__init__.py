@@ -4,6 +4,6 @@ Rewriting
 
 The engine that applies rules until none applies.
 
-In order: `applications`, `shortcuts`, `engine`.
+In order: `applications`, `engine`.
 Doors: `applications`, `engine`.
 """

@@ -19,23 +19,22 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+from soundline.impl.analysis.checks import on_sources
 from soundline.impl.analysis.facts import Facts
 from soundline.impl.analysis.folding import fold
 from soundline.impl.collecting import collection_paused
 from soundline.impl.matching.candidates import (
     CONSTANT,
     MAY_FOLD,
-    Candidate,
     Candidates,
-    RewriteError,
+    combination,
     index_of,
 )
-from soundline.impl.matching.straight_line import OPS
+from soundline.impl.matching.matcher import Pattern, RewriteError
 from soundline.impl.rewriting.applications import Application, attempt
-from soundline.impl.rewriting.shortcuts import settle_all
-from soundline.spec.errors import IllFormed
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.table import group_of
 from soundline.spec.rules.language import Rule
@@ -138,8 +137,6 @@ def _granted(rules: tuple[Rule | Procedure, ...], licences: frozenset[str]) -> C
 _Step = tuple[UOp, UOp, str]
 """A step: the node on finished operands, what was made of it, whose normal form is then the node's, and the rule."""
 
-_NEW: Any = object()
-
 
 @dataclass(slots=True)
 class Rewriting:
@@ -154,6 +151,7 @@ class Rewriting:
     applications: list[Application] = field(default_factory=list)
     folded: int = 0
     steps: int = 0
+    stack: list[UOp | None] = field(default_factory=list)
     done: dict[UOp, UOp | None] = field(default_factory=dict)
     """The normal form of every node that is finished; None while it is being computed."""
     became: dict[UOp, _Step] = field(default_factory=dict)
@@ -161,20 +159,16 @@ class Rewriting:
     places: dict[UOp, UOp] = field(default_factory=dict)
     """A place with its indices in normal form."""
 
-    reduced: set[tuple[Op, tuple[UOp, ...]]] = field(default_factory=set)
-    """The op and finished operands of the nodes that rules have replaced, where that says what a node is."""
-
     def normal_form(self, root: UOp) -> UOp:
         """The normal form of a node."""
-        order = self._order(root)
+        order, done = self._order(root), self.done
         if self.limit is None:
             self.limit = _MANY + 100 * len(order)
-        if self.watch is None:
-            settle_all(self, order)
-        else:
-            for node in order:
-                if node not in self.done:
-                    self.settle(node)
+        for node in order:
+            if node not in done:
+                step = self._step(node)
+                if step is not None and not self._takes(node, step):
+                    self._finish(node)
         return self._finished(root)
 
     def _order(self, root: UOp) -> list[UOp]:
@@ -190,93 +184,87 @@ class Rewriting:
                 met.add(node)
                 if node.src:
                     stack += (node, None)
-                    stack += node.src[::-1] if node.op in _VALUES else self._operands(node)
+                    stack += node.src[::-1] if node.op in _VALUES else self._operands(node)[::-1]
                 else:
                     order.append(node)
         return order
 
-    def settle(self, node: UOp) -> None:
-        """Find the normal form of a node whose operands are finished."""
-        step = self._step(node, [node])
-        if step is not None:
-            self.settle_as(node, step)
+    def _takes(self, node: UOp, step: _Step) -> bool:
+        """Finish a node of which a step made one that is finished; note the step of any other."""
+        rebuilt, result, _ = step
+        final = self.done.get(result)
+        if final is None:
+            self.became[node] = step
+            return False
+        self.done[node] = self.done[rebuilt] = final
+        return True
 
-    def settle_as(self, node: UOp, step: _Step) -> None:
-        """Find the normal form of a node of which this has been made."""
-        self.done[node] = None
-        self.became[node] = step
-        self._settle_under([node])
+    def _finish(self, root: UOp) -> None:
+        """Find the normal form of a node of which a step was made.
 
-    def _settle_under(self, stack: list[UOp]) -> None:
-        """Finish what is on a stack. It is explicit, because a program may be deeper than Python's.
-
-        A node is met up to three times: its operands are wanted, then the result of its step, then it is finished.
+        The stack is explicit, because what rules make may be deeper than Python's. A mark lies on each node that waits
+        for its operands, and then for the result of its step.
         """
-        done, became = self.done, self.became
+        done, became, stack = self.done, self.became, self.stack
+        done[root] = None
+        stack += (root, None)
         while stack:
             node = stack[-1]
-            known = done.get(node, _NEW)
-            if known is not None and known is not _NEW:
-                stack.pop()
-                continue
-            if known is _NEW:
+            if node is not None:
+                if node in done:
+                    stack.pop()
+                    continue
                 done[node] = None
-                wanted = [
-                    s
-                    for s in (node.src[::-1] if node.op in _VALUES else self._operands(node))
-                    if s not in done
-                ]
-                if wanted:
-                    stack += wanted
-                    continue
-            step = became.get(node) or self._step(node, stack)
-            if step is not None:
-                rebuilt, result, _ = step
-                final = done.get(result, _NEW)
-                if final is _NEW or final is None:
-                    became[node] = step
-                    if final is None:
-                        raise self._circle(stack, result)
-                    stack.append(result)
-                    continue
-                done[node] = done[rebuilt] = final
-            stack.pop()
+                stack.append(None)
+                stack += node.src[::-1] if node.op in _VALUES else self._operands(node)[::-1]
+                continue
+            node = stack[-2]
+            assert node is not None
+            step = became.pop(node) if node in became else self._step(node)
+            if step is None or self._takes(node, step):
+                del stack[-2:]
+            elif step[1] in done:  # it waits for this node
+                raise self._circle(step[1])
+            else:
+                stack.append(step[1])
 
     def _finished(self, node: UOp) -> UOp:
+        """The normal form of a node that is an operand."""
         final = self.done[node]
-        assert final is not None
+        if final is None:
+            raise self._circle(node)
         return final
 
-    def _step(self, original: UOp, stack: list[UOp]) -> _Step | None:
+    def _step(self, original: UOp) -> _Step | None:
         """Rebuild a node on its finished operands, and apply to it what applies first. None where nothing does: then
         it is finished.
         """
-        done = self.done
-        if original.op in _VALUES:
-            src = tuple([done[s] for s in original.src])
-            if None in src:  # an operand waits for this node
-                raise self._circle(stack, original.src[src.index(None)])
-            node = original if src == original.src else _made(original, src)  # type: ignore[arg-type]
-        else:
-            self.facts.tell(original)
-            waiting = next((n for n in self._operands(original) if done[n] is None), None)
-            if waiting is not None:
-                raise self._circle(stack, waiting)
+        done, src = self.done, original.src
+        if original.op not in _VALUES:
             node = self._rebuilt(original)
+            src = node.src
+        else:
+            now: Any = (done[src[0]], done[src[1]]) if len(src) == 2 else tuple(map(done.get, src))
+            if now == src:
+                node = original
+            elif None in now:
+                raise self._circle(src[now.index(None)])
+            else:
+                node = on_sources(original, now)
+                src = node.src
         if node is not original and done.get(node) is not None:
             return node, node, ""
-        if node.op in MAY_FOLD and node.src[0].op in CONSTANT and (folded := fold(node)) is not None:
+        if src and src[0].op in CONSTANT and node.op in MAY_FOLD and (folded := fold(node)) is not None:
             self.folded += 1
             if self.watch is not None:
                 self.watch(FOLDING, node, folded)
             return node, folded, ""
-        for candidate in self.index.at(node):
-            if type(candidate) is Candidate:
-                right = candidate.right(node, self.facts)
+        for candidate in self.index[combination(node.op, src)]:
+            if type(candidate) is Pattern:
+                right = candidate.apply(node, self.facts)
                 if right is not None:
-                    rule = candidate.pattern.rule
-                    self._count(rule, candidate.pattern.exchanged, node, right)
-                    return node, right, rule.id
+                    self._count(candidate.rule, candidate.exchanged, node, right)
+                    return node, right, candidate.rule.id
             else:
                 assert isinstance(candidate, Procedure)
                 right = self._attempted(candidate, node)
@@ -294,24 +282,11 @@ class Rewriting:
         self.applications.append(application)
         return application.after if application.kept else None
 
-    def count_once(self, candidate: Candidate, op: Op, src: tuple[UOp, ...]) -> None:
-        """Count a step at a node of this op, arg None and these operands, if it is the first."""
-        if (op, src) not in self.reduced:
-            self.reduced.add((op, src))
-            self._note(candidate.rule.id, candidate.exchanged)
-
     def _count(self, step: Rule | Procedure, exchanged: tuple[str, ...], node: UOp, right: UOp) -> None:
         if self.watch is not None:
             self.watch(step, node, right)
-        elif node.op in OPS and node.tag is None:
-            if (node.op, node.src) in self.reduced:
-                return
-            self.reduced.add((node.op, node.src))
-        self._note(step.id, exchanged)
-
-    def _note(self, step: str, exchanged: tuple[str, ...]) -> None:
         self.steps += 1
-        self.applied[step] += 1
+        self.applied[step.id] += 1
         for rule in exchanged:
             self.applied[rule] += 1
         if self.limit is not None and self.steps > self.limit:
@@ -325,29 +300,27 @@ class Rewriting:
     # which parts of a node are rewritten
 
     def _operands(self, node: UOp) -> Sequence[UOp]:
-        """The nodes that are rewritten before a node is, in reverse order; of `_VALUES`, all sources."""
+        """The nodes that are rewritten before a node is; of `_VALUES`, all sources."""
         op = node.op
         if op in _WHOLE:
             return ()
         if op in _FIRST_ONLY:
             return node.src[:1]
         own = node.src[1:] if op in (Op.Function, Op.Call) else node.src
-        return [
-            n for s in own for n in (self._inside_place(s) if s.op in _PLACES and _is_place(s) else (s,))
-        ][::-1]
+        return [n for s in own for n in (self._inside_place(s) if s.op in _PLACES and _is_place(s) else (s,))]
 
     def _rebuilt(self, node: UOp) -> UOp:
         """A node on its finished operands; itself where they are ill-formed together."""
+        self.facts.tell(node)
         op = node.op
         if not node.src or op in _WHOLE:
             return node
         if op in _FIRST_ONLY:
-            return _made(node, (self._finished(node.src[0]), *node.src[1:]))
+            return on_sources(node, (self._finished(node.src[0]), *node.src[1:]))
         body = node.src[:1] if op in (Op.Function, Op.Call) else ()
         own = node.src[len(body) :]
-        done: dict[UOp, Any] = self.done
-        now = [self._place(s) if s.op in _PLACES and _is_place(s) else done[s] for s in own]
-        return _made(node, (*body, *now))
+        now = [self._place(s) if s.op in _PLACES and _is_place(s) else self._finished(s) for s in own]
+        return on_sources(node, (*body, *now))
 
     def _inside_place(self, place: UOp) -> Iterator[UOp]:
         """The indices and effects in a place that has not been met before."""
@@ -365,13 +338,14 @@ class Rewriting:
         new = self.places.get(place, place)
         for view in reversed(spine):
             rest = view.src[1:]
-            new = _made(view, (new, *(map(self._finished, rest) if view.op in _INDEXED else rest)))
+            new = on_sources(view, (new, *(map(self._finished, rest) if view.op in _INDEXED else rest)))
             self.places[view] = new
         return new
 
-    def _circle(self, stack: list[UOp], wanted: UOp) -> RewriteError:
-        """The error for rules that lead from a node back to itself."""
-        steps = [self.became[n] for n in stack[stack.index(wanted) :] if n in self.became]
+    def _circle(self, wanted: UOp) -> RewriteError:
+        """The error for rules that lead from a node that is not finished back to it."""
+        waiting = [n for n, mark in pairwise(self.stack) if n is not None and mark is None]
+        steps = [self.became[n] for n in waiting[waiting.index(wanted) :] if n in self.became]
         names = tuple(dict.fromkeys(by for _, _, by in steps if by))
         return RewriteError(
             f"rewriting {wanted} leads back to it by {', '.join(names)}",
@@ -385,13 +359,3 @@ def _is_place(node: UOp) -> bool:
     while node.op in _VIEWS:
         node = node.src[0]
     return node.op in _STORAGE
-
-
-def _made(node: UOp, src: tuple[UOp, ...]) -> UOp:
-    """A node with other sources. Where the laws refuse them, as for an argument whose bounds got wider, the old one."""
-    if src == node.src:
-        return node
-    try:
-        return UOp(node.op, src, node.arg, node.tag)
-    except IllFormed:
-        return node

@@ -61,10 +61,10 @@ def build(term: Term, env: Env, like: UOp | None = None) -> UOp:
 
 def _built(term: Term, env: Env, like: UOp | None) -> UOp:
     head, args = term.head, term.args
-    if head in WITHOUT_DTYPE:
-        return _of_dtype(term, env, like.dtype if like is not None else env.dtype)
     if head == "var":
         return _bound_node(env, args[0])
+    if head in WITHOUT_DTYPE:
+        return _of_dtype(term, env, like.dtype if like is not None else env.dtype)
     if head in SPELLED:
         return _spelled(term, env, like)
     if head == "fill":
@@ -195,9 +195,9 @@ def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None 
     own = {k: build(a, env) for k, a in enumerate(args) if has_dtype(a)}
     peer = _widest([node for k, node in own.items() if k >= first], like)
     shaped = _widest(list(own.values()), like)
-    selector = const(False, bool_)
     built = [
-        own[k] if k in own else build(a, env, peer if k >= first else selector) for k, a in enumerate(args)
+        own[k] if k in own else build(a, env, peer if k >= first else const(False, bool_))
+        for k, a in enumerate(args)
     ]
     return tuple(_repeated(b, a, shaped) for a, b in zip(args, built, strict=True))
 

@@ -214,6 +214,27 @@ def computed_shape(x: Tensor, p: Perm, q: Perm):
     return x.permute(p).permute(q).permute(compose(p, q)), x
 
 
+@rule(dtypes=[int32])
+def constant_twice(k: Const):
+    return k - k, k * 0
+
+
+def test_where_one_value_stands_twice_the_sources_are_one_node() -> None:
+    """A constant may be two views that repeat it, and other variables are other nodes."""
+    for stated, op, is_one in (
+        (twice, Op.Sub, True),
+        (constant_twice, Op.Sub, False),
+        (value_and_literal, Op.Add, False),
+    ):
+        (pattern, *_) = patterns_of(stated)
+        ops = (op, Op.Const, Op.Const)
+        assert pattern.may_match(ops, twice=True)
+        assert pattern.may_match(ops, twice=False) is not is_one
+    views = [expand(reshape(c(7), (1,) * n), (3,) * n) for n in (1, 2)]
+    rows = Op.Sub(views[1], expand(reshape(views[0], (1, 3)), (3, 3)))
+    assert bound(constant_twice, rows) == {"k": c(7)}
+
+
 ACCEPTED = {
     "literal": (value_and_literal, Op.Add(X, c(1))),
     "literal at another dtype": (value_and_literal, Op.Add(param(0, uint8), c(1, uint8))),

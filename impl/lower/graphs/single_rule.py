@@ -14,25 +14,14 @@ from soundline.impl.matching.matcher import patterns_of
 from soundline.impl.rewriting.applications import attempt
 from soundline.impl.rules import premises
 from soundline.impl.rules.procedural import isolate_folded_range
-from soundline.spec.errors import IllFormed
-from soundline.spec.rules.building import build
 from soundline.spec.rules.language import Rule
 from soundline.spec.uop import Op, UOp
 
 
 def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
-    """What a rule makes of a node, a scalar; None where it does not apply."""
-    for pattern in patterns_of(stated):
-        env = pattern.match(node, facts)
-        if env is None:
-            continue
-        try:
-            found = build(stated.right, env, node)
-        except IllFormed:  # this dtype has no instance of the rule
-            continue
-        if found.dtype is node.dtype and found.shape == node.shape:
-            return found
-    return None
+    """What a rule makes of a node; None where it does not apply."""
+    made = (pattern.apply(node, facts) for pattern in patterns_of(stated))
+    return next((m for m in made if m is not None), None)
 
 
 def isolated(reduction: UOp, applied: Applied) -> UOp:
