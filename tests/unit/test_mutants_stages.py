@@ -476,7 +476,7 @@ MUTANTS = [
         "0 for",
     ),
     # Linearize
-    M("linearize", "zeros", "lower.graphs.scalars:identity_of", "-0.0 if", "0.0 if"),
+    M("linearize", "zeros", "lower.graphs.scalars:identity_of", "reduction.neutral(", "reduction.identity("),
     M(
         "linearize",
         "softmax",
