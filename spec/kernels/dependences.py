@@ -69,21 +69,13 @@ def touches(body: UOp, nest: Sequence[UOp] = ()) -> list[Touch]:
 
 def _repeated(body: UOp, nest: Sequence[UOp]) -> list[UOp]:
     """The nodes of a body, sources first, without the effects that have happened before its nest starts."""
-    found: dict[UOp, None] = {}
-    stack: list[tuple[UOp, bool]] = [(body, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in found:
-            continue
-        if ready:
-            found[node] = None
-            continue
-        stack.append((node, True))
-        kept = node.src[:1] if node.op is Op.After else node.src
-        before = node.src[1:] if node.op is Op.After else ()
-        kept += tuple(e for e in before if not bodies.free_ranges(e).isdisjoint(nest))
-        stack.extend((s, False) for s in reversed(kept))
-    return list(found)
+
+    def below(node: UOp) -> tuple[UOp, ...]:
+        if node.op is not Op.After:
+            return node.src
+        return (node.src[0], *(e for e in node.src[1:] if not bodies.free_ranges(e).isdisjoint(nest)))
+
+    return list(toposort(body, below=below))
 
 
 def _touch(place: UOp, gate: UOp | None, *, writes: bool, atomic: bool) -> Touch:

@@ -18,7 +18,7 @@ around the Reduce over the other axes, so that the order in which elements are j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,7 +27,7 @@ from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
 from soundline.spec.kernels.dependences import Vector, carries, directions
 from soundline.spec.ops.axes import ORDERED
-from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, toposort
+from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, rebuilt, toposort
 from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node
 
@@ -290,7 +290,7 @@ def fresh_axes(sink: UOp, *new: tuple[int, AxisType]) -> list[UOp]:
 def replace_axis(sink: UOp, axis: UOp, value: UOp, ranges: tuple[UOp, ...]) -> UOp:
     """The kernel with `value` for an axis, and what closed the axis closing `ranges`, outermost first."""
 
-    def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node is axis:
             return value
         if node.op is Op.End and node.src[1] is axis:
@@ -301,17 +301,9 @@ def replace_axis(sink: UOp, axis: UOp, value: UOp, ranges: tuple[UOp, ...]) -> U
         if node.op is Op.Reduce and axis in node.src[1:]:
             at = node.src.index(axis)
             return UOp(Op.Reduce, (*src[:at], *ranges, *src[at + 1 :]), node.arg)
-        return UOp(node.op, src, node.arg, node.tag)
+        return None
 
-    return rebuilt(sink, made)
-
-
-def rebuilt(root: UOp, made: Callable[[UOp, tuple[UOp, ...]], UOp]) -> UOp:
-    """A graph in which every node is what `made` gives for it and its new sources."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(root):
-        new[node] = made(node, tuple(new[s] for s in node.src))
-    return new[root]
+    return rebuilt(sink, change)
 
 
 def own_storage(sink: UOp) -> list[UOp]:

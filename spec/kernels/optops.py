@@ -22,11 +22,11 @@ from typing import Any, TypeVar
 
 from soundline.spec.kernels import padto, tc
 from soundline.spec.kernels.dependences import reverses
-from soundline.spec.kernels.iteration_spaces import AXES, Kernel, own_storage, rebuilt, replace_axis, size_of
+from soundline.spec.kernels.iteration_spaces import AXES, Kernel, own_storage, replace_axis, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import OptEntry, Refusal, opt_entry
 from soundline.spec.ops.axes import THREADS, is_private
-from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp, toposort
+from soundline.spec.ops.node import AxisType, Op, RangeArg, ReduceArg, UOp, rebuilt, toposort
 from soundline.spec.ops.sizes import as_node
 
 __all__ = ["OPTOPS", "OptEntry", "OptOp", "apply", "require_licence", "schedule"]
@@ -201,7 +201,7 @@ def require_licence(
 def _grouped(sink: UOp, axis: UOp, value: UOp, rest: UOp, group: UOp) -> UOp:
     """The Reduces over an axis as a reduction of what each member of a group has reduced."""
 
-    def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node is axis:
             return value
         if node.op is Op.Reduce and axis in node.src[1:]:
@@ -209,9 +209,9 @@ def _grouped(sink: UOp, axis: UOp, value: UOp, rest: UOp, group: UOp) -> UOp:
             groups = tuple(r for r in own if r.arg.type is AxisType.GROUP_REDUCE)
             reduced = UOp(Op.Reduce, (src[0], *(r for r in own if r not in groups)), node.arg)
             return UOp(Op.Reduce, (reduced, *groups, group), ReduceArg(node.arg.op))
-        return UOp(node.op, src, node.arg, node.tag)
+        return None
 
-    return rebuilt(sink, made)
+    return rebuilt(sink, change)
 
 
 # Swap -------------------------------------------------------------------------------------------------------------
@@ -233,12 +233,12 @@ def _swap(kernel: Kernel, opt: OptOp, refusal: Refusal, licences: Collection[str
         raise refusal.of(2, "axes of different nests or Reduces", first)
     require_licence(kernel.sink, first, 4, refusal, licences)
 
-    def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node in reductions:
             return UOp(node.op, (src[0], *_exchanged(node.src[1:], first, last)), node.arg)
-        return UOp(node.op, src, node.arg, node.tag)
+        return None
 
-    return rebuilt(kernel.sink, made)
+    return rebuilt(kernel.sink, change)
 
 
 def _exchanged(ranges: Sequence[UOp], a: UOp, b: UOp) -> tuple[UOp, ...]:
@@ -261,12 +261,12 @@ def _check_swap(
 def _renested(sink: UOp, first: UOp, last: UOp) -> UOp:
     """The kernel with two axes of its nests exchanged."""
 
-    def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node.op is Op.End:
             return Op.End(src[0], *_exchanged(node.src[1:], first, last))
-        return UOp(node.op, src, node.arg, node.tag)
+        return None
 
-    return rebuilt(sink, made)
+    return rebuilt(sink, change)
 
 
 # Nolocals ---------------------------------------------------------------------------------------------------------

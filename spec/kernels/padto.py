@@ -19,7 +19,7 @@ from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.ops import bodies
 from soundline.spec.ops.building import const
-from soundline.spec.ops.node import AxisType, Op, UOp, toposort
+from soundline.spec.ops.node import AxisType, Op, UOp, rebuilt, toposort
 from soundline.spec.ops.places import base_of
 from soundline.spec.ops.programs import reduction
 from soundline.spec.ops.sizes import as_node
@@ -85,14 +85,12 @@ class _Padded:
 
     def sink(self) -> UOp:
         """The padded kernel."""
-        new: dict[UOp, UOp] = {self.axis: self.longer}
-        for node in toposort(self.kernel):
-            if node not in new:
-                new[node] = self.made(node, tuple(new[s] for s in node.src))
-        return new[self.kernel]
+        return rebuilt(self.kernel, self.change)
 
-    def made(self, node: UOp, src: tuple[UOp, ...]) -> UOp:
-        """A node of which the sources are padded."""
+    def change(self, node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        """What becomes of a node of which the sources are padded."""
+        if node is self.axis:
+            return self.longer
         depends = self.axis in self.free[node]
         if node.op is Op.Load and depends:
             return self.loaded(node, src)
@@ -104,7 +102,7 @@ class _Padded:
             return UOp(Op.Reduce, (Op.Where(self.valid, src[0], identity), *src[1:]), node.arg)
         if node.op is Op.Index and depends and node not in self.places and base_of(node).op is not Op.Buffer:
             return UOp(Op.Index, (src[0], *(self.inside(i) for i in src[1:])), node.arg)
-        return UOp(node.op, src, node.arg, node.tag) if node.src else node
+        return None
 
     def gated(self, gates: tuple[UOp, ...]) -> UOp:
         """The gate of an access, and that the iteration is one of the old ones."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from soundline.spec.kernels.iteration_spaces import Kernel, own_storage, rebuilt, size_of
+from soundline.spec.kernels.iteration_spaces import Kernel, own_storage, size_of
 from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.padto import neutral
 from soundline.spec.kernels.schema import Refusal
 from soundline.spec.kernels.warps import spelled
 from soundline.spec.ops import bodies
-from soundline.spec.ops.node import AxisType, Op, UOp, substitute, toposort
+from soundline.spec.ops.node import AxisType, Op, UOp, rebuilt, substitute, toposort
 from soundline.spec.ops.sizes import as_node
 from soundline.spec.values.tensor_cores import CORES, LANES, Digits, TensorCore, core_named
 
@@ -148,7 +148,7 @@ def _renested(
     """The kernel with the steps for the output axes, and the lanes and elements inside of the nest."""
     innermost = next(ranges[-1] for ranges, _ in kernel.nests if match.m in ranges)
 
-    def made(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node in values:
             return values[node]
         if node.op is Op.End:
@@ -156,6 +156,6 @@ def _renested(
             if node.src[1] is innermost:
                 body = Op.End(Op.End(body, inner[1]), inner[0])
             return Op.End(body, steps.get(node.src[1], node.src[1]))
-        return UOp(node.op, src, node.arg, node.tag)
+        return None
 
-    return rebuilt(kernel.sink, made)
+    return rebuilt(kernel.sink, change)

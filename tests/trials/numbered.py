@@ -9,7 +9,7 @@ ledger does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
@@ -19,27 +19,23 @@ from trials.harness import Bar, Campaign, run
 from trials.ledger import Entry, Ledger, entries
 
 
+@dataclass(eq=False)
 class Numbered(Campaign[int, Entry]):
-    """Cases by number; `what` they are, and what is wrong with the `bad` ones, in words."""
+    """Cases by number; `what` they are, and what is wrong with the bad ones, in words."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        version: str,
-        judge: Callable[[int], Entry],
-        is_bad: Callable[[Entry], bool],
-        what: str,
-        wrong: str,
-    ) -> None:
-        self.ledger, self.version, self.judge, self.is_bad = ledger, version, judge, is_bad
-        self.what, self.wrong = what, wrong
-        self.seen = {entry.seed for entry in entries(ledger, version)}
-        self.count = 0
-        self.bad: list[Entry] = []
+    ledger: Ledger
+    version: str
+    judge: Callable[[int], Entry]
+    is_bad: Callable[[Entry], bool]
+    what: str
+    wrong: str
+    count: int = 0
+    bad: list[Entry] = field(default_factory=list)
 
     def cases(self) -> Iterator[int]:
         """The numbers that the ledger does not know."""
-        return (number for number in count() if number not in self.seen)
+        seen = {entry.seed for entry in entries(self.ledger, self.version)}
+        return (number for number in count() if number not in seen)
 
     def judged(self, case: int, worker: Any) -> Entry:
         """What is found of a number."""

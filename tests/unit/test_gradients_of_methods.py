@@ -12,8 +12,11 @@ import pytest
 
 import soundline as sl
 from soundline.impl.executables.building import computed
+from soundline.impl.tensors.core import history
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.arrays.arrays import Array
+from soundline.spec.dtypes import float32
+from soundline.spec.uop import Op, buffer
 
 from .tensor_cases import law
 
@@ -289,3 +292,16 @@ def test_a_wrong_gradient_is_noticed(factor: float) -> None:
     slope, difference = slope_and_difference("layer_norm")
     wanted = law(difference.uop).item()
     assert law((slope * factor).uop).item() != pytest.approx(wanted, rel=2e-8, abs=2e-9)
+
+
+def test_a_whole_graph_knows_the_stored_values_in_it() -> None:
+    first, second, place = (buffer(slot, 4, float32) for slot in (9001, 9002, 9003))
+    made = Op.Neg(history.leaf(place))
+    assert history.kept(first, made) is first
+    assert history.kept(second, Op.Exp2(first)) is second
+    (found, alone), stored = history.whole([Op.Add(second, first), place])
+    assert found is Op.Add(Op.Exp2(made), made)
+    assert alone is place
+    assert stored == {made: first, Op.Exp2(made): second}
+    assert history.tracked(second)
+    assert not history.tracked(Op.Detach(second))

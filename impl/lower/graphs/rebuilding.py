@@ -8,13 +8,11 @@ What a node reaches is listed once, however many passes ask.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from weakref import ref
 
 from soundline.impl.analysis.cached import Remembered
 from soundline.spec.ops.node import Change, rebuilt_nodes
 from soundline.spec.uop import UOp, toposort
-from soundline.spec.uop import over as remade
 
 LONGEST = 1 << 12
 """So many nodes are listed once and for all; what reaches more is walked through again."""
@@ -31,11 +29,6 @@ def under(root: UOp) -> tuple[UOp, ...]:
             _BELOW[root] = order[:-1]
         return order
     return (*below, root)
-
-
-def over(node: UOp, new: Mapping[UOp, UOp]) -> UOp:
-    """A node over what its sources have become; the node itself where they have stayed what they were."""
-    return remade(node, tuple([new[s] for s in node.src]))
 
 
 def rebuilt(root: UOp, change: Change) -> UOp:

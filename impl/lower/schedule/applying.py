@@ -17,7 +17,7 @@ import copy
 from collections.abc import Collection, Iterator
 
 from soundline.impl.analysis import arithmetic
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.extensions import EXTENSIONS, extended
 from soundline.impl.lower.schedule.kernels import CpuKernel
@@ -146,18 +146,16 @@ def without_single(nest: UOp) -> UOp:
     zero_ = arithmetic.number(0)
     single = {n for n in under(nest) if n.op is Op.Range and arithmetic.is_number(n.src[0], 1)}
 
-    new: dict[UOp, UOp] = dict.fromkeys(single, zero_)
-    for node in under(nest) if single else ():
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node in single:
-            continue
+            return zero_
         if node.op is Op.End and node.src[1] in single:
-            made = new[node.src[0]]
-        elif node.op is Op.Reduce and not single.isdisjoint(node.src[1:]):
-            value, left = new[node.src[0]], [r for r in node.src[1:] if r not in single]
-            made = UOp(Op.Reduce, (value, *left), node.arg) if left or node.arg.axes else value
-        else:
-            made = over(node, new)
-            if made is not node and made.op in (Op.Add, Op.Mul) and made.shape == () and made.dtype is index:
-                made = arithmetic.add(*made.src) if made.op is Op.Add else arithmetic.mul(*made.src)
-        new[node] = made
-    return new.get(nest, nest)
+            return src[0]
+        if node.op is Op.Reduce and not single.isdisjoint(node.src[1:]):
+            left = [r for r in node.src[1:] if r not in single]
+            return UOp(Op.Reduce, (src[0], *left), node.arg) if left or node.arg.axes else src[0]
+        if src != node.src and node.op in (Op.Add, Op.Mul) and node.shape == () and node.dtype is index:
+            return arithmetic.add(*src) if node.op is Op.Add else arithmetic.mul(*src)
+        return None
+
+    return rebuilt(nest, change) if single else nest

@@ -17,7 +17,7 @@ from typing import Final
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, walked_as_one
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.schedule.kernels import CpuKernel
@@ -26,7 +26,7 @@ from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.optops import require_licence
 from soundline.spec.kernels.schema import OptEntry, Refusal, opt_entry
 from soundline.spec.ops.places import base_of
-from soundline.spec.uop import AxisType, Op, UOp, substitute
+from soundline.spec.uop import AxisType, Op, UOp, over, substitute
 
 EXTENSIONS: Final[dict[str, OptEntry]] = {
     entry.op: entry
@@ -143,17 +143,15 @@ def _cut_nests(sink: UOp, axis: UOp, first: UOp, rest: UOp, own: dict[UOp, UOp])
 
 def _cut_reductions(sink: UOp, axis: UOp, first: UOp, rest: UOp, shifted: UOp) -> UOp:
     """The reductions over an axis as two, joined by their operation."""
-    new: dict[UOp, UOp] = {}
-    for node in under(sink):
-        made = over(node, new)
-        if node.op is Op.Reduce and axis in node.src[1:]:
-            after = substitute(new[node.src[0]], {axis: shifted})
-            ranges = (rest if r is axis else r for r in node.src[1:])
-            made = UOp(
-                node.arg.op, (substitute(made, {axis: first}), UOp(Op.Reduce, (after, *ranges), node.arg))
-            )
-        new[node] = made
-    return new[sink]
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node.op is not Op.Reduce or axis not in node.src[1:]:
+            return None
+        before, after = substitute(over(node, src), {axis: first}), substitute(src[0], {axis: shifted})
+        ranges = (rest if r is axis else r for r in node.src[1:])
+        return UOp(node.arg.op, (before, UOp(Op.Reduce, (after, *ranges), node.arg)))
+
+    return rebuilt(sink, change)
 
 
 # Merge ------------------------------------------------------------------------------------------------------------
@@ -169,12 +167,11 @@ def _merge(kernel: CpuKernel, step: OptOp, refusal: Refusal, licences: Collectio
         raise refusal.of(2, "another index", outer)
     (whole,) = kernel.fresh_axes((trip_count(outer) * trip_count(inner), AxisType.LOOP))
     new = {outer: arithmetic.number(0), inner: whole}
-    for node in under(kernel.sink):
-        if node.op is Op.End and node.src[1] is outer:
-            new[node] = new[node.src[0]]
-        elif node not in new:
-            new[node] = over(node, new)
-    return new[kernel.sink]
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        return src[0] if node.op is Op.End and node.src[1] is outer else new.get(node)
+
+    return rebuilt(kernel.sink, change)
 
 
 # Pack -------------------------------------------------------------------------------------------------------------

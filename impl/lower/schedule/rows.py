@@ -28,7 +28,7 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.loops import closed, stride
 from soundline.impl.lower.graphs.obligations import assuming
-from soundline.impl.lower.graphs.rebuilding import over, under
+from soundline.impl.lower.graphs.rebuilding import rebuilt, under
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of
 from soundline.impl.lower.linear.loop_nests import assembled, is_row
@@ -272,29 +272,29 @@ def _with_all_rows(sink: UOp, rows: Mapping[UOp, UOp]) -> UOp:
     """
     sizes = [trip_count(r) for r in rows]
     row = arithmetic.flatten(rows.values(), sizes)
-    new: dict[UOp, UOp] = {}
-    for node in under(sink):
-        made = over(node, new)
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node.op is Op.Buffer and is_row(node):
-            made = buffer(node.arg.slot, node.arg.size * math.prod(sizes), node.dtype)
-        elif node.op is Op.Index and is_row(base_of(node.src[0])):
+            return buffer(node.arg.slot, node.arg.size * math.prod(sizes), node.dtype)
+        if node.op is Op.Index and is_row(base_of(node.src[0])):
             first = Op.Mul(row, arithmetic.number(base_of(node.src[0]).arg.size))
-            made = Op.Index(made.src[0], Op.Add(first, made.src[1]))
-        new[node] = made
-    return new[sink]
+            return Op.Index(src[0], Op.Add(first, src[1]))
+        return None
+
+    return rebuilt(sink, change)
 
 
 def _with_one_row(sink: UOp, before: UOp) -> UOp:
     """A scheduled kernel with storage for one row, as it was before `_with_all_rows`."""
     rows = {n.arg.slot: n for n in under(before) if is_row(n)}
     one = {n: rows[n.arg.slot] for n in under(sink) if n.op is Op.Buffer and n.arg.slot in rows}
-    new: dict[UOp, UOp] = {}
-    for node in under(sink):
-        made = one.get(node) or over(node, new)
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
         if node.op is Op.Index and base_of(node.src[0]) in one:
-            made = Op.Index(made.src[0], made.src[1].src[1])  # without the first element of the row
-        new[node] = made
-    return new[sink]
+            return Op.Index(src[0], src[1].src[1])  # without the first element of the row
+        return one.get(node)
+
+    return rebuilt(sink, change)
 
 
 def _parts(rows: _Rows, own: set[UOp], slots: Iterator[int]) -> Iterator[tuple[_Member, list[UOp]]]:

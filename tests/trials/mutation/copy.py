@@ -25,7 +25,6 @@ from types import TracebackType
 from typing import Any
 
 from soundline.spec.errors import UsageError
-from trials.harness import search_path
 from trials.mutation import server as mutation_server
 
 AGAIN = 3
@@ -75,7 +74,7 @@ class Copy:
 
     def _start(self) -> subprocess.Popen[str]:
         environment = os.environ | {
-            "PYTHONPATH": search_path(self.tree),
+            "PYTHONPATH": os.pathsep.join(str(self.tree / part) for part in ("src", "tests")),
             "PYTHONHASHSEED": "0",
             "SOUNDLINE_CACHE_DIR": str(self.folder / "cache"),
             "CI": "true",  # Hypothesis then draws the same examples every time and keeps no database
