@@ -25,7 +25,10 @@ default_role = "code"
 nitpicky = True
 # There is no inventory of other projects, so that the build needs no network: only our own names must resolve.
 # Private names and type variables have no entry to lead to.
-nitpick_ignore_regex = [("py:.*", r"(?!soundline\b).*"), ("py:.*", r"soundline\..*\b(_\w+|[A-Z]|Entered)")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!soundline\b).*"),
+    ("py:.*", r"soundline\..*\b(_\w+|[A-Z]|[A-Z]_co|Entered)"),
+]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
