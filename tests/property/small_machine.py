@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 from soundline.impl.arrays import storage
-from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.codegen.c.target import TARGET, target_under
 from soundline.impl.compilation.stages import STAGES, Lowered, lower
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.linear import scans
@@ -30,11 +30,10 @@ from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EvaluationError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import Op
-from soundline.spec.pipeline.schema import Target as Instructions
 from soundline.spec.pipeline.stages import Lowering, Violation, meaning, structure
 from soundline.spec.uop import UOp, buffer, toposort
 
-FUSING = Instructions(TARGET.ops | {Op.Mulacc}, TARGET.index, TARGET.entry, TARGET.kernel)
+FUSING = target_under(["contract"])
 """C under the licence `contract`."""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from trials import harness
-from trials.harness import Bar
+from trials.harness import USAGE, Bar
 from trials.ledger import Ledger
 from trials.mutation import judged as mutation_judged
 from trials.mutation import main, report, rule_campaign
@@ -432,7 +432,7 @@ def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
 
 @pytest.mark.parametrize("options", [["--minutes", "0"], ["--minutes", "x"], ["--workers", "3"], ["--no"]])
 def test_wrong_options_are_wrong_use(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(options) == main.USAGE
+    assert main.main(options) == USAGE
     assert "Traceback" not in capsys.readouterr().err
 
 
