@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from soundline.impl.codegen.c.renderer import render
@@ -23,11 +23,9 @@ from soundline.impl.lower.linear.linearize import linearize
 from soundline.impl.lower.linear.plan import plan
 from soundline.impl.lower.optimize import optimized
 from soundline.impl.lower.premises import with_premises
-from soundline.impl.lower.rangeify import rangeify
+from soundline.impl.lower.rangeify import Split, split
 from soundline.impl.lower.schedule.schedules import Numbered, Scheduled
 from soundline.impl.lower.select import select
-from soundline.impl.lower.size_obligations import obligations_at_every_size
-from soundline.impl.lower.symbolic_rangeify import is_symbolic, rangeify_sizes
 from soundline.spec.errors import UsageError
 from soundline.spec.pipeline.stages import STAGES as LAW
 from soundline.spec.uop import Op, UOp, toposort
@@ -72,18 +70,19 @@ def rendered(program: UOp, timed: Stopwatch) -> str:
 @collection_paused()
 def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     """Take a Function (`callify`) through the pipeline; schedules may be given for kernels of Rangeify, by number."""
-    if is_symbolic(function):
-        return _lowered_at_sizes(function, profile)
     licences = PROFILES[profile]
     by = {name: Applied() for name in ("callify", "rangeify", "optimize", "select")}
     timed = Stopwatch("compile")
     temporaries = len(function.src) - 1 + len(function.src[0].src)
     body = timed("callify", lambda: simplified(function.src[0], licences, by["callify"]), _size)
     stages = {"callify": Op.Function(body, *function.src[1:])}
-    stages["rangeify"] = timed(
-        "rangeify", lambda: _split(stages["callify"], temporaries, by["rangeify"]), _size
+    made = timed(
+        "rangeify",
+        lambda: _split(stages["callify"], temporaries, by["rangeify"]),
+        lambda made: _size(made.kernels),
     )
-    discharged = timed("obligations", lambda: obligations(stages["rangeify"]), _count)
+    stages["rangeify"] = made.kernels
+    discharged = timed("obligations", lambda: obligations(made.kernels, made.held), _count)
     stages["optimize"], schedules = timed(
         "optimize",
         lambda: optimized(stages["rangeify"], licences, by["optimize"], dict(given), temporaries),
@@ -110,36 +109,10 @@ def _all_of(by: Mapping[str, Applied]) -> Applied:
     return total
 
 
-def _split(function: UOp, temporaries: int, applied: Applied) -> UOp:
+def _split(function: UOp, temporaries: int, applied: Applied) -> Split:
     """The kernels of a function, and those that decide a premise of another."""
-    return with_premises(rangeify(function, applied), temporaries, applied)
-
-
-def _lowered_at_sizes(function: UOp, profile: str) -> Lowered:
-    """The same for a Function whose shapes are expressions: its kernels run over loops whose bounds are arguments, and
-    keep the axes that Rangeify gave them.
-    """
-    licences = PROFILES[profile]
-    by = {name: Applied() for name in ("optimize", "select")}
-    timed = Stopwatch("compile")
-    temporaries = len(function.src) - 1 + len(function.src[0].src)
-    stages = {"callify": function}
-    stages["rangeify"], held = timed(
-        "rangeify", lambda: rangeify_sizes(function), lambda made: _size(made[0])
-    )
-    discharged = timed("obligations", lambda: obligations_at_every_size(stages["rangeify"], held), _count)
-    simpler = (simplified(k, licences, by["optimize"]) for k in stages["rangeify"].src)
-    stages["optimize"] = timed("optimize", lambda: Op.Linear(*simpler), _size)
-    stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)
-    stages["select"] = timed(
-        "select",
-        lambda: select(stages["expand"], target_under(licences), licences, by["select"]),
-        _size,
-    )
-    stages["linearize"] = timed("linearize", lambda: linearize(stages["select"], licences), _size)
-    stages["plan"] = timed("plan", lambda: plan(stages["linearize"], temporaries), _size)
-    schedules = (Scheduled(k, "", (), "none", 1) for k in range(len(stages["plan"].src)))
-    return Lowered(stages, profile, _all_of(by), tuple(discharged), tuple(schedules), timed, by)
+    made = split(function, applied)
+    return replace(made, kernels=with_premises(made.kernels, temporaries, applied))
 
 
 def _size(program: UOp) -> str:

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from soundline.impl.arrays.operands import shape_of
-from soundline.impl.lower.graphs.views import MOVEMENT
-from soundline.impl.lower.linear.counts import Work, trips, work_of
+from soundline.impl.lower.graphs.size_arguments import is_symbolic_loop
+from soundline.impl.lower.graphs.views import MOVEMENT, extents, most_iterations
+from soundline.impl.lower.linear.counts import Work, work_of
 from soundline.impl.lower.linear.linearize import is_global, nest_of
 from soundline.impl.lower.rangeify import Realized, realized
 from soundline.impl.lower.schedule.schedules import Scheduled, schedule_text
-from soundline.impl.lower.symbolic_rangeify import is_symbolic
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 if TYPE_CHECKING:
@@ -120,9 +119,6 @@ def kernel_stories(linked: Linked) -> tuple[KernelStory, ...]:
 def _stories(unit: Lowered, first: int) -> Iterator[KernelStory]:
     """The kernels of a lowered function, told from its stages; `first` is the number of the first in the program."""
     kernels = unit.stages["optimize"].src
-    if is_symbolic(unit.stages["callify"]):
-        yield from _stories_at_sizes(kernels)
-        return
     split = realized(unit.stages["callify"])
     names = _Names(len(unit.stages["callify"].src) - 1, len(unit.stages["callify"].src[0].src))
     stored = [frozenset(_storages(k, Op.Store)) for k in kernels]
@@ -152,16 +148,6 @@ def _stories(unit: Lowered, first: int) -> Iterator[KernelStory]:
             else "",
             steps[0].origin,
         )
-
-
-def _stories_at_sizes(kernels: Sequence[UOp]) -> Iterator[KernelStory]:
-    """The kernels of a function of symbolic sizes, of which little is known before it is called."""
-    for number, kernel in enumerate(kernels):
-        stored, read = (list(dict.fromkeys(_storages(kernel, op))) for op in (Op.Store, Op.Load))
-        made, used = (tuple(f"buffer {s.arg.slot}" for s in some) for some in (stored, read))
-        why = "the sizes are known when the program is called: reductions and costly values have kernels of their own"
-        notes = ("the bounds of its loops are arguments",)
-        yield KernelStory(number, "a value of symbolic size", made, used, (why,), (), 0, (), notes, Work())
 
 
 def _by_launch(schedules: Sequence[Scheduled]) -> list[list[Scheduled]]:
@@ -228,7 +214,7 @@ def _storages(kernel: UOp, op: Op) -> Iterator[UOp]:
 
 def title_of(story: Realized) -> str:
     """What a kernel computes, in a few words: ``sum 64×32 over 128``."""
-    shape = _times(shape_of(story.node)) or "scalar"
+    shape = _times(extents(story.node)) or "scalar"
     value = story.node
     while value.op in MOVEMENT or value.op is Op.Contiguous:
         value = value.src[0]
@@ -242,7 +228,7 @@ def title_of(story: Realized) -> str:
 
 
 def _reduction_text(reduction: UOp) -> str:
-    return f"{_FOLDS[reduction.arg.op]} over {_times([shape_of(reduction.src[0])[a] for a in reduction.arg.axes])}"
+    return f"{_FOLDS[reduction.arg.op]} over {_times([extents(reduction.src[0])[a] for a in reduction.arg.axes])}"
 
 
 def _times(shape: Sequence[int]) -> str:
@@ -257,7 +243,7 @@ def _nest(effect: UOp) -> Nest:
 
 
 def _axes(ranges: Sequence[UOp]) -> tuple[Axis, ...]:
-    return tuple(Axis(r.arg.type.name, trips(r)) for r in ranges if r.op is Op.Range)
+    return tuple(Axis(r.arg.type.name, most_iterations(r)) for r in ranges if r.op is Op.Range)
 
 
 def _part(number: int, stored: Sequence[frozenset[UOp]]) -> Iterator[str]:
@@ -282,6 +268,8 @@ def _notes(kernel: UOp, nests: Sequence[Nest]) -> Iterator[str]:
     for lanes in dict.fromkeys(_lanes(reduction) for n in nests for reduction in n.reduced):
         if lanes:
             yield f"a reduction in {math.prod(lanes)} lanes that are reduced at the end"
+    if any(map(is_symbolic_loop, toposort(kernel))):
+        yield "sizes are known when the program is called: these are the greatest"
     if len(nests) > 1:
         yield f"{len(nests)} nests: what does not fill the lanes, or stands behind a gate, runs apart"
     own = [n for n in toposort(kernel) if n.op is Op.Buffer and not is_global(n)]

@@ -5,7 +5,6 @@ Lowering
 One module for each stage of the pipeline, under its name. The tools of the stages stand in `graphs`, `reductions`,
 `linear` and `schedule`.
 
-In order: `size_obligations`, `symbolic_rangeify`, `callify`, `steps`, `instructions`, `premises`, `rangeify`, `select`,
-`optimize`.
-Doors: `callify`, `optimize`, `premises`, `rangeify`, `select`, `size_obligations`, `steps`, `symbolic_rangeify`.
+In order: `callify`, `steps`, `instructions`, `premises`, `rangeify`, `select`, `optimize`.
+Doors: `callify`, `optimize`, `premises`, `rangeify`, `select`, `steps`.
 """

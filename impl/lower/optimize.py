@@ -30,6 +30,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.approximate import approximated
 from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.size_arguments import is_symbolic_loop
 from soundline.impl.lower.linear.scans import scanned
 from soundline.impl.lower.premises import side_by_side
 from soundline.impl.lower.reductions.gated_sums import zeros_apart
@@ -93,7 +94,8 @@ def optimized(
     found: list[UOp] = []
     told: list[Scheduled] = []
     simple = [simplified(kernel, licences, applied) for kernel in kernels.src]
-    free = [k for k in range(len(simple)) if k not in given]
+    symbolic = {k for k in range(len(simple)) if any(map(is_symbolic_loop, toposort(simple[k])))}
+    free = [k for k in range(len(simple)) if k not in given and k not in symbolic]
     scattered = {k for k in free if all(is_scatter(nest, applied) for nest in simple[k].src)}
 
     def prepared(nest: UOp) -> list[UOp]:
@@ -110,7 +112,7 @@ def optimized(
             logger("optimize").warning("a schedule of the heuristics is not lawful: %s", refusal)
             return scheduling(nests), str(refusal)
 
-    for group in grouped(simple, scattered | given.keys(), temporaries):
+    for group in grouped(simple, scattered | symbolic | given.keys(), temporaries):
         by_rows = in_rows(group, slots, prepared, scheduling)
         if by_rows is not None:
             found.append(simplified(by_rows[0], licences, applied))
@@ -122,6 +124,10 @@ def optimized(
                 found.append(simple[k])
                 told.append(Scheduled(k, "", (), "a scatter", 1))
                 applied.passes[SCATTER] += 1
+                continue
+            if k in symbolic:
+                found.append(simple[k])
+                told.append(Scheduled(k, "", (), "none", 1))
                 continue
             nests = [n for nest in simple[k].src for n in prepared(nest)]
             if k in given:

@@ -84,6 +84,7 @@ def with_premises(kernels: UOp, taken: int, applied: Applied) -> UOp:
 def _candidates(kernel: UOp) -> list[UOp]:
     """The reductions of a kernel that add up what a comparison of positions chooses, or products with it."""
     sums = (n for n in toposort(kernel) if n.op is Op.Reduce and n.arg.op is Op.Add and len(n.src) == 2)
+    sums = (n for n in sums if all(r.src[0].op is Op.Const for r in (n.src[1], *arithmetic.ranges_of(n))))
     return [n for n in sums if n.dtype.is_float and any(map(may_have_one, _factors(n.src[0])))]
 
 

@@ -21,7 +21,7 @@ where it is read. A value that repeats along axes is read at one position of the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -38,16 +38,18 @@ from soundline.impl.lower.graphs.costs import (
 from soundline.impl.lower.graphs.repeated import repeated_axes
 from soundline.impl.lower.graphs.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.graphs.size_arguments import elements_of, with_sizes_read
 from soundline.impl.lower.graphs.views import (
     MOVEMENT,
     View,
     indexed,
+    most_elements,
+    most_iterations,
     pad_gate,
     selected,
-    shape_of,
     source_view,
     stacked,
-    trip_count,
+    terms,
 )
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one, names_a_place
 from soundline.impl.lower.reductions.costs import (
@@ -61,7 +63,8 @@ from soundline.impl.lower.reductions.costs import (
 )
 from soundline.spec.dtypes import DType, bool_, index, uint8
 from soundline.spec.errors import CompileError
-from soundline.spec.uop import AxisType, Op, ReduceArg, UOp, buffer, loop, toposort
+from soundline.spec.ops.sizes import as_node, product
+from soundline.spec.uop import AxisType, Op, ReduceArg, Shape, Size, UOp, buffer, loop, toposort
 
 _OFTEN_AGAIN = 8
 """From so many uses in reductions on, a value as costly as a division is stored."""
@@ -75,6 +78,9 @@ _DEAR = 64
 _SOMEWHERE = 1 << 20
 """The slots of buffers that stand for values of which nothing is decided yet."""
 
+_LEAVES = (Op.Const, Op.Param, Op.Load)
+"""What a scalar is computed from and nothing else is: a Load is of an argument that holds a size."""
+
 _Reading = tuple[UOp, View]
 
 
@@ -84,7 +90,7 @@ class _Kernel:
 
     node: UOp
     storage: UOp
-    shape: tuple[int, ...]
+    shape: Shape
     """That of the storage: 1 along the axes along which the value repeats."""
     view: View
     ranges: tuple[UOp, ...]
@@ -100,6 +106,8 @@ class _Rangeifier:
     costs: dict[UOp, int]
     repeated: dict[UOp, frozenset[int]]
     """The axes along which values repeat."""
+    held: dict[UOp, Size]
+    """The number of elements of each storage."""
     kernels: list[_Kernel] = field(default_factory=list)
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
     reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
@@ -119,12 +127,12 @@ class _Rangeifier:
     """How often a value is read at least where it is chosen by position, and no loop runs through it."""
     loops: int = 0
 
-    def fresh(self, size: int, kind: AxisType) -> UOp:
+    def fresh(self, size: Size, kind: AxisType) -> UOp:
         """A new Range, or the constant 0 where it would run once."""
         if size == 1:
             return arithmetic.number(0)
         self.loops += 1
-        return loop(size, self.loops - 1, kind)
+        return loop(as_node(size), self.loops - 1, kind)
 
     def realize(self, node: UOp) -> _Kernel:
         """Give a value a kernel and storage of its own."""
@@ -136,27 +144,28 @@ class _Rangeifier:
         shape = self.stored_shape(node)
         if storage is None:
             dtype = uint8 if node.dtype is bool_ else node.dtype  # bytes of the arena cannot be read as bool
-            storage = buffer(self.next_slot, math.prod(shape), dtype)
+            storage = buffer(self.next_slot, most_elements(shape), dtype)
             self.next_slot += 1
+        self.held[storage] = product(shape)
         coordinates = tuple(self.fresh(s, AxisType.LOOP) for s in shape)
         ranges = tuple(c for c in coordinates if c.op is Op.Range)
         kernel = _Kernel(node, storage, shape, View(len(self.kernels), coordinates), ranges)
         self.kernels.append(kernel)
         return kernel
 
-    def stored_shape(self, node: UOp) -> tuple[int, ...]:
+    def stored_shape(self, node: UOp) -> Shape:
         """The shape in which a value is stored: 1 along axes along which it repeats; that of an output is whole."""
         repeated = frozenset() if node in self.outputs else self.repeated.get(node, frozenset())
-        return tuple(1 if k in repeated else size for k, size in enumerate(shape_of(node)))
+        return tuple(1 if k in repeated else size for k, size in enumerate(node.shape or ()))
 
     def is_used_again(self, view: View) -> bool:
         """Whether reductions read a value in many iterations that do not change it, as a matrix product does."""
         around = [self.around[r] - view.ranges for r in view.ranges if r in self.around]
-        return any(math.prod(map(trip_count, loops)) >= _OFTEN_AGAIN for loops in around)
+        return any(math.prod(map(most_iterations, loops)) >= _OFTEN_AGAIN for loops in around)
 
     def is_padded_again(self, node: UOp) -> bool:
         """Whether a large value is padded where a reduction reads each element often, as a convolution does."""
-        elements, source = math.prod(self.stored_shape(node)), math.prod(self.stored_shape(node.src[0]))
+        elements, source = (most_elements(self.stored_shape(n)) for n in (node, node.src[0]))
         read = sum(v.evaluations for v in self.views[node])
         if elements < _LARGE or node.dtype is index:
             return False
@@ -184,12 +193,12 @@ class _Rangeifier:
             return "it is an output"
         if node.op is Op.Pad and self.is_padded_again(node):
             return "it is padded, and read so often that its gates would cost more"
-        if node.op in (Op.Param, Op.Const) or node.op in MOVEMENT or node.op is Op.Stack:
+        if node.op in _LEAVES or node.op in MOVEMENT or node.op is Op.Stack:
             return None
         if node.op is Op.Contiguous:
             return "the program asks for it: Contiguous"
         views = self.views[node]
-        elements = math.prod(self.stored_shape(node))
+        elements = most_elements(self.stored_shape(node))
         again = sum(max(v.evaluations, self.times.get((node, v), 0)) for v in views) - elements
         form = self.loopless(node)
         if node in self.choosing:
@@ -220,13 +229,13 @@ class _Rangeifier:
         """Why a Reduce that is read in one way is stored; None where it is computed there."""
         kernel = self.kernels[view.kernel].ranges
         reductions = self.reductions_around(view)
-        if math.prod(map(trip_count, reductions)) > _LANES:
+        if math.prod(map(most_iterations, reductions)) > _LANES:
             return "it is a reduction in the loop of another one that is too long to become lanes"
         loops = view.ranges.union(
             *(self.around[r] for r in reductions)
         )  # on which it depends, or what it is in
         depth = max((k for k, r in enumerate(kernel, 1) if r in loops), default=0)
-        runs = math.prod(map(trip_count, (*kernel[:depth], *reductions)))
+        runs = math.prod(map(most_iterations, (*kernel[:depth], *reductions)))
         all_own = depth == len(kernel) and not reductions
         if (
             runs == elements
@@ -284,7 +293,7 @@ class _Rangeifier:
         if node not in self.closed:
             self.closed[node] = None
             if may_have_one(node.src[0]):
-                view = View(-1, tuple(self.fresh(size, AxisType.LOOP) for size in shape_of(node)))
+                view = View(-1, tuple(self.fresh(size, AxisType.LOOP) for size in node.shape or ()))
                 with suppress(CompileError):  # what has no scalar form is told when it is lowered
                     value = self.guessed(*self.sources(node, view)[0], {})
                     self.closed[node] = closed_form(self.folded(node, view, value), Applied())
@@ -294,6 +303,15 @@ class _Rangeifier:
         """A Reduce over the ranges that its axes have become."""
         ranges = self.reductions[node, view]
         return Op.Reduce(value, *ranges, arg=ReduceArg(node.arg.op)) if ranges else value
+
+    def unless_empty(self, node: UOp, view: View, reduction: UOp) -> UOp:
+        """A Reduce over ranges, or what the reduction of nothing is (U-10) where one of them may have no iterations."""
+        nothing = identity_of(node.arg.op, node.dtype, empty=True)
+        for size in (r.src[0] for r in self.reductions[node, view]):
+            known = arithmetic.bounds(size)
+            if known is None or known.lo <= 0:
+                reduction = Op.Where(Op.CmpLe(size, arithmetic.number(0)), nothing, reduction)
+        return reduction
 
     def is_reduction(self, node: UOp) -> bool:
         """Whether a value is a Reduce that needs its loop."""
@@ -305,9 +323,9 @@ class _Rangeifier:
             dear = self.costs[node] > _DEAR and not may_have_one(node)
             stored = self.is_reduction(node) or dear or node.op is Op.Param
             if stored and node.dtype is not index:
-                size = math.prod(shape_of(node))
+                size = most_elements(node.shape)
                 place = buffer(_SOMEWHERE + len(known), size, uint8 if node.dtype is bool_ else node.dtype)
-                known[node, view] = _as(node.dtype, loaded(place, view, shape_of(node)))
+                known[node, view] = _as(node.dtype, loaded(place, view, node.shape))
             else:
                 values = [self.guessed(s, at, known) for s, at in self.sources(node, view)]
                 known[node, view] = self.scalar(node, view, values)
@@ -342,7 +360,7 @@ class _Rangeifier:
 
     def read_by(self, node: UOp, view: View) -> list[_Reading]:
         """Where the sources of one scalar of a value are."""
-        if node.op in (Op.Const, Op.Param):
+        if node.op in _LEAVES:
             return []
         if node.op in MOVEMENT:
             return [(node.src[0], source_view(node, view))]
@@ -362,7 +380,7 @@ class _Rangeifier:
         """The source of a Reduce, with a loop for each reduced axis."""
         if len(node.src) > 1:
             raise CompileError("a Reduce over Ranges is not part of a tensor program", where="Reduce")
-        shape = shape_of(node.src[0])
+        shape = node.src[0].shape or ()
         found = [
             self.fresh(size, AxisType.REDUCE) if axis in node.arg.axes else c
             for axis, (size, c) in enumerate(zip(shape, view.coordinates, strict=True))
@@ -386,17 +404,17 @@ class _Rangeifier:
 
     def scalar(self, node: UOp, view: View, values: Sequence[UOp]) -> UOp:
         """One scalar of a value, from the scalars that `sources` names."""
-        if node.op is Op.Const:
+        if node.op in (Op.Const, Op.Load):
             return node
         if node.op is Op.Param:
-            return loaded(self.arguments[node.arg.slot], view, shape_of(node))
+            return loaded(self.arguments[node.arg.slot], view, node.shape)
         if node.op is Op.Pad:
             gate = pad_gate(node, view)
             return values[0] if gate is None else Op.Where(gate, values[0], zero(node.dtype))
         if node.op is Op.Reduce:
             reduction = self.folded(node, view, values[0])
             form = None if self.closed.get(node) is None else closed_form(reduction, self.applied)
-            return reduction if form is None else form
+            return self.unless_empty(node, view, reduction) if form is None else form
         if node.op is Op.Stack:
             return _on_a_line(node, view.coordinates[0]) or selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
@@ -428,14 +446,14 @@ def _is_plain(coordinate: UOp) -> bool:
     return coordinate.op in (Op.Range, Op.Const)
 
 
-def loaded(storage: UOp, view: View, shape: Sequence[int]) -> UOp:
+def loaded(storage: UOp, view: View, shape: Shape | None) -> UOp:
     """The element of a row-major buffer at a view; zero where its gate is closed."""
-    place = Op.Index(storage, arithmetic.flatten(view.coordinates, shape))
+    place = Op.Index(storage, arithmetic.flatten(view.coordinates, terms(shape)))
     return Op.Load(place) if view.gate is None else Op.Load(place, zero(storage.dtype), view.gate)
 
 
 def _stored(kernel: _Kernel, value: UOp) -> UOp:
-    place = Op.Index(kernel.storage, arithmetic.flatten(kernel.view.coordinates, kernel.shape))
+    place = Op.Index(kernel.storage, arithmetic.flatten(kernel.view.coordinates, terms(kernel.shape)))
     effect: UOp = Op.Store(place, _as(kernel.storage.dtype, value))
     for r in reversed(kernel.ranges):
         effect = Op.End(effect, r)
@@ -485,17 +503,22 @@ def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
     new: dict[UOp, UOp] = {}
     for node in toposort(*outputs):
         made = UOp(node.op, tuple(new[s] for s in node.src), node.arg) if node.src else node
-        if made.shape is not None and made.op in (Op.Reduce, Op.Pad):
-            source, result = math.prod(shape_of(made.src[0])), math.prod(shape_of(made))
-            if source == 0 and result > 0:
-                value = (
-                    identity_of(made.arg.op, made.dtype, empty=True)
-                    if made.op is Op.Reduce
-                    else zero(made.dtype)
-                )
-                made = filled(value, shape_of(made))
+        if (
+            made.op in (Op.Reduce, Op.Pad)
+            and made.shape is not None
+            and _is_empty(made.src[0])
+            and not _is_empty(made)
+        ):
+            reduces = made.op is Op.Reduce
+            value = identity_of(made.arg.op, made.dtype, empty=True) if reduces else zero(made.dtype)
+            made = filled(value, made.shape)
         new[node] = made
     return [new[o] for o in outputs]
+
+
+def _is_empty(node: UOp) -> bool:
+    """Whether a value has no elements, whatever its sizes are."""
+    return 0 in (node.shape or ())
 
 
 def _distinct(outputs: Sequence[UOp]) -> list[UOp]:
@@ -518,7 +541,20 @@ class Realized:
     fused: tuple[UOp, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The kernels of a function, and how many elements each storage holds where that is less than there is room for."""
+
+    kernels: UOp
+    held: Mapping[UOp, Size]
+
+
 def rangeify(function: UOp, applied: Applied | None = None) -> UOp:
+    """The kernels of a function (`split`)."""
+    return split(function, applied).kernels
+
+
+def split(function: UOp, applied: Applied | None = None) -> Split:
     """Split a Function into kernels of scalars; raises `CompileError` for what has no scalar form.
 
     `applied` counts the rules by which reduces became expressions.
@@ -526,7 +562,7 @@ def rangeify(function: UOp, applied: Applied | None = None) -> UOp:
     state, order = _decided(function)
     if applied is not None:
         state.applied = applied
-    return Op.Linear(*state.nests(order))
+    return Split(Op.Linear(*state.nests(order)), state.held)
 
 
 def realized(function: UOp) -> list[Realized]:
@@ -551,13 +587,13 @@ def realized(function: UOp) -> list[Realized]:
 def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
     """What is decided about every value of a function, and the values in order."""
     arguments = function.src[1:]
-    outputs = _distinct(_without_empty_parts(function.src[0].src))
+    outputs = _distinct(_without_empty_parts(with_sizes_read(function)))
     storage = {
-        node: buffer(len(arguments) + k, math.prod(shape_of(node)), node.dtype)
+        node: buffer(len(arguments) + k, most_elements(node.shape), node.dtype)
         for k, node in enumerate(outputs)
         if node.dtype is not index
     }
-    live = [node for node in outputs if math.prod(shape_of(node)) > 0]
+    live = [node for node in outputs if not _is_empty(node)]
     order = [n for n in toposort(*live) if n.shape is not None and n.op is not Op.Tuple]
     state = _Rangeifier(
         arguments=dict(enumerate(arguments)),
@@ -565,6 +601,7 @@ def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
         next_slot=len(arguments) + len(outputs),
         costs=costs_of(order),
         repeated=repeated_axes(order),
+        held=elements_of(arguments, order),
     )
     roots = set(live)
     for node in reversed(order):

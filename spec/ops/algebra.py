@@ -7,9 +7,8 @@ and it says what stands where that position lies outside of the source. Each op 
 numbers and conditions; an `Algebra` says what these are.
 
 The statement has four readings. On integers it is the value of the op (`spec.arrays.movement`). On index expressions it
-is how the op is lowered (`impl.lower.graphs.views`, and `impl.lower.symbolic_rangeify` where sizes are not known). On
-polynomials it is what is proved of the op (`verify.smt.elements.movement`). On names it is the formula on the op's page
-in the documentation.
+is how the op is lowered, whether sizes are known or not (`impl.lower.graphs.views`). On polynomials it is what is
+proved of the op (`verify.smt.elements.movement`). On names it is the formula on the op's page in the documentation.
 """
 
 from __future__ import annotations

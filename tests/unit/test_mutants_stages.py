@@ -174,8 +174,8 @@ MUTANTS = [
         "rangeify",
         "transpose",
         "lower.graphs.views:_given",
-        "(shape_of(node.src[0]),), node.arg)",
-        "(shape_of(node.src[0]),), node.arg[::-1])",
+        "(terms(node.src[0].shape),), node.arg,",
+        "(terms(node.src[0].shape),), node.arg and node.arg[::-1],",
     ),
     M(
         "rangeify",

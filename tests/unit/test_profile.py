@@ -125,7 +125,7 @@ def test_a_program_of_symbolic_sizes_is_measured_at_those_of_the_call() -> None:
         found = made.profile(np.ones((size, 8), np.float32), repeats=1)
         assert sum(row.work.operations for row in found.rows) == size * 8 * 2 + size
         assert sum(row.work.read for row in found.rows) >= size * 8 * 4
-        assert sum(row.work.written for row in found.rows) == 2 * size * 4
+        assert sum(row.work.written for row in found.rows) == size * 4
         assert "(float32[n, 8]) -> (float32[n])" in str(found)
     with pytest.raises(sl.UsageError, match="not one of 1 … 64"):
         made.profile(np.ones((65, 8), np.float32))

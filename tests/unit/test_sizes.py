@@ -15,10 +15,11 @@ from soundline.impl.arrays import storage
 from soundline.impl.arrays.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
 from soundline.impl.codegen.c.target import TARGET
 from soundline.impl.executables.signatures import Signature
-from soundline.impl.lower import size_obligations
 from soundline.impl.lower.callify import callify
+from soundline.impl.lower.graphs import size_obligations
+from soundline.impl.lower.graphs.obligations import obligations
+from soundline.impl.lower.rangeify import split
 from soundline.impl.lower.steps import numbered
-from soundline.impl.lower.symbolic_rangeify import rangeify_sizes
 from soundline.impl.program import every_size
 from soundline.impl.program.compile import compile  # noqa: A004
 from soundline.impl.program.every_size import SizedProgram
@@ -363,14 +364,12 @@ def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
 def test_an_access_outside_is_refused() -> None:
     """The twin of the lowering: a load one too far, which the room for the greatest size would hide."""
     traced = every_size.traced(lambda x: x + 1, [f32(N)])
-    kernels, held = rangeify_sizes(
-        numbered(callify(traced.outputs, [*traced.arguments, *traced.sizes.values()]))
-    )
-    assert size_obligations.obligations_at_every_size(kernels, held)
-    (argument,) = [b for b, size in held.items() if b.arg.slot == 0]
-    shorter = {**held, argument: Op.Sub(held[argument], const(1, held[argument].dtype))}
-    with pytest.raises(CompileError, match="cannot prove at every size"):
-        size_obligations.obligations_at_every_size(kernels, shorter)
+    made = split(numbered(callify(traced.outputs, [*traced.arguments, *traced.sizes.values()])))
+    assert all(o.how == "proved at every size" for o in obligations(made.kernels, made.held))
+    (argument,) = [b for b, size in made.held.items() if b.arg.slot == 0]
+    shorter = {**made.held, argument: Op.Sub(as_node(made.held[argument]), as_node(1))}
+    with pytest.raises(CompileError, match="cannot prove"):
+        obligations(made.kernels, shorter)
 
 
 def test_a_gate_is_used() -> None:
@@ -378,16 +377,13 @@ def test_a_gate_is_used() -> None:
     zero, three = const(0, n.dtype), const(3, n.dtype)
     place = Op.Sub(loop(as_node(N + 5), 0), three)
     gate = Op.And(Op.CmpLe(zero, place), Op.CmpLt(place, n))
-    assert dict(size_obligations._ways(place, gate, n)) == {
-        "proved at every size": False,
-        "guarded at every size": True,
-    }
+    assert not size_obligations.fits_at_every_size(place, n, None)
+    assert size_obligations.fits_at_every_size(place, n, gate)
     strictly = Op.And(Op.CmpLt(const(-1, n.dtype), place), Op.CmpLt(place, n))
-    assert dict(size_obligations._ways(place, strictly, n))["guarded at every size"]
+    assert size_obligations.fits_at_every_size(place, n, strictly)
     too_far = Op.And(Op.CmpLt(const(-2, n.dtype), place), Op.CmpLt(place, n))
-    assert not any(ok for _, ok in size_obligations._ways(place, too_far, n))
-    half = Op.CmpLe(zero, place)
-    assert not any(ok for _, ok in size_obligations._ways(place, half, n))
+    assert not size_obligations.fits_at_every_size(place, n, too_far)
+    assert not size_obligations.fits_at_every_size(place, n, Op.CmpLe(zero, place))
 
 
 def test_whatever_is_stored_a_size_is_in_its_bounds() -> None:

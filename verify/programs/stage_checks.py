@@ -18,7 +18,7 @@ import numpy as np
 
 from soundline.impl.codegen.c.target import target_under
 from soundline.impl.compilation.stages import Lowered
-from soundline.impl.lower.symbolic_rangeify import is_symbolic
+from soundline.impl.lower.graphs.size_arguments import is_symbolic
 from soundline.impl.program.program import Program
 from soundline.spec.pipeline.stages import STAGES, Lowering, Violation, structure, value
 from soundline.spec.uop import UOp, toposort

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from soundline.impl.codegen.c.helpers import Helper, Part
-from soundline.impl.lower.linear.counts import trips
+from soundline.impl.lower.graphs.views import most_iterations
 from soundline.spec.uop import Op, UOp
 
 CHECK: Final = "soundline_stopped"
@@ -49,7 +49,7 @@ def stops(instructions: Sequence[UOp]) -> dict[UOp, int]:
     bodies = _bodies(instructions)
     found: dict[UOp, int] = {}
     for loop, body in bodies.items():
-        if body * trips(loop) <= LITTLE:
+        if body * most_iterations(loop) <= LITTLE:
             continue
         found[loop] = 1 if body >= BODY else math.ceil(4 * BODY / body)
     return found
@@ -66,7 +66,7 @@ def _bodies(instructions: Sequence[UOp]) -> dict[UOp, int]:
         if node.op is Op.End:
             loop, body = opened.pop()
             found[loop] = body
-            work = body * trips(loop)
+            work = body * most_iterations(loop)
         else:
             work = _work(node)
         if opened:

@@ -10,16 +10,17 @@ that the interval lies inside once the gate of the access is assumed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.size_obligations import fits_at_every_size
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.bounds import Bounds
-from soundline.spec.ops.sizes import conjuncts
-from soundline.spec.uop import Op, UOp, param, substitute
+from soundline.spec.ops.sizes import as_node, conjuncts
+from soundline.spec.uop import Op, Size, UOp, param, substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,20 @@ class Obligation:
         return f"kernel {self.kernel}: {self.access} of buffer {self.slot}[{self.size}]: {where}, {self.how}"
 
 
-def obligations(kernels: UOp) -> list[Obligation]:
-    """The obligations of every access of a Linear of Sinks, all discharged; raises `CompileError` where one is not."""
+def obligations(kernels: UOp, held: Mapping[UOp, Size] | None = None) -> list[Obligation]:
+    """The obligations of every access of a Linear of Sinks, all discharged; raises `CompileError` where one is not.
+
+    `held` says how many elements of a storage there are where this is a size, and so not all that it has room for.
+    """
+    held = held or {}
+    when = "" if all(isinstance(size, int) for size in held.values()) else " at every size"
     found: dict[Obligation, None] = {}
     for number, kernel in enumerate(kernels.src):
         for access, place, gate in accesses(kernel):
-            found[_discharged(number, access, place, gate)] = None
+            storage = place.src[0]
+            size = held.get(storage, storage.arg.size)
+            how, ends = _discharged(number, access, place, gate, size)
+            found[Obligation(number, access, storage.arg.slot, storage.arg.size, how + when, ends)] = None
     return list(found)
 
 
@@ -60,26 +69,38 @@ def accesses(kernel: UOp) -> Iterator[tuple[str, UOp, UOp | None]]:
             yield "store", node.src[0], node.src[2] if len(node.src) > 2 else None
 
 
-def _discharged(kernel: int, access: str, place: UOp, gate: UOp | None) -> Obligation:
-    storage, at = place.src[0], place.src[1]
-    size = storage.arg.size
-    known = arithmetic.bounds(at)
-    if _fits(known, size):
-        return Obligation(kernel, access, storage.arg.slot, size, "proved", _ends(known))
+def _discharged(
+    kernel: int, access: str, place: UOp, gate: UOp | None, size: Size
+) -> tuple[str, tuple[int, int] | None]:
+    """How an access is known to stay inside, and the interval of its index."""
+    at = place.src[1]
+    ways: list[tuple[str, UOp | None]] = [("proved", None)]
     if gate is not None:
-        known = arithmetic.bounds(assuming(gate, at)) if not _contradictory(gate) else None
+        ways.append(("guarded", gate))
+    for how, assumed in ways:
+        known = _known(at, assumed)
         if _fits(known, size):
-            return Obligation(kernel, access, storage.arg.slot, size, "guarded", _ends(known))
+            return how, _ends(known)
+        if fits_at_every_size(at, as_node(size), assumed):
+            return how, _ends(arithmetic.bounds(at))
     raise CompileError(
-        f"cannot prove that {access} {at!r} stays inside {size} elements; its interval is {known}",
+        f"cannot prove that {access} {at!r} stays inside {size!r} elements; its interval is {known}",
         rule="U-01",
         where=f"kernel {kernel}",
         hint="clamp the index, or give the Param that it comes from bounds",
     )
 
 
-def _fits(known: Bounds | None, size: int) -> bool:
-    return known is None or (known.lo >= 0 and known.hi < size)
+def _known(at: UOp, gate: UOp | None) -> Bounds | None:
+    """The interval of an index, where its gate is open if it has one."""
+    if gate is None:
+        return arithmetic.bounds(at)
+    return None if _contradictory(gate) else arithmetic.bounds(assuming(gate, at))
+
+
+def _fits(known: Bounds | None, size: Size) -> bool:
+    room = arithmetic.bounds(as_node(size))
+    return known is None or (room is not None and known.lo >= 0 and known.hi < room.lo)
 
 
 def _ends(known: Bounds | None) -> tuple[int, int] | None:

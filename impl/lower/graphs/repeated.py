@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from soundline.impl.lower.graphs.costs import ELEMENTWISE
-from soundline.impl.lower.graphs.views import groups, shape_of
+from soundline.impl.lower.graphs.views import Coordinates, terms
 from soundline.spec.uop import Op, UOp
 
 
@@ -32,14 +32,14 @@ def _axes_of(node: UOp, known: Mapping[UOp, frozenset[int]]) -> frozenset[int]:
         inside = [known.get(s, frozenset()) for s in node.src if s.shape]
         return frozenset.intersection(*inside) if inside else frozenset()
     if node.op is Op.Expand:
-        sizes = zip(shape_of(node.src[0]), shape_of(node), strict=True)
-        return own | {k for k, (old, new) in enumerate(sizes) if old != new}
+        sizes = zip(node.src[0].shape or (), node.shape, strict=True)
+        return own | {k for k, (old, new) in enumerate(sizes) if old == 1 and new != 1}
     if node.op is Op.Permute:
         return frozenset(k for k, axis in enumerate(node.arg) if axis in own)
     if node.op is Op.Reshape:
         return _reshaped(node, own)
     if node.op is Op.Pad:
-        sizes = zip(shape_of(node.src[0]), shape_of(node), strict=True)
+        sizes = zip(node.src[0].shape or (), node.shape, strict=True)
         return own - {k for k, (old, new) in enumerate(sizes) if old != new}
     if node.op is Op.Reduce:
         return own - set(node.arg.axes)
@@ -48,9 +48,9 @@ def _axes_of(node: UOp, known: Mapping[UOp, frozenset[int]]) -> frozenset[int]:
 
 def _reshaped(node: UOp, own: frozenset[int]) -> frozenset[int]:
     """What a run of old axes becomes repeats, if all of them do."""
-    old, new = shape_of(node.src[0]), shape_of(node)
+    old, new = terms(node.src[0].shape), terms(node.shape)
     found: set[int] = set()
-    for before, after in groups(old, new):
+    for before, after in Coordinates().groups(old, new):
         if all(k in own or old[k] == 1 for k in before):
             found.update(after)
     return frozenset(found)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from soundline.impl.analysis import arithmetic
 from soundline.spec.dtypes import DType, float32, float64, uint8, uint16, uint32, uint64, zero_of
 from soundline.spec.ops.programs import reduction
-from soundline.spec.uop import Op, UOp, broadcast_to, const
+from soundline.spec.uop import Op, Shape, UOp, broadcast_to, const
 
 FUSED = (float32, float64)
 """The dtypes for which C has a fused multiplication and addition."""
@@ -62,6 +62,6 @@ def split_bitcast(value: UOp, part: UOp, dtype: DType) -> UOp:
     return _reread(narrow, dtype)
 
 
-def filled(value: UOp, shape: Sequence[int]) -> UOp:
+def filled(value: UOp, shape: Shape) -> UOp:
     """A scalar value in every place of a shape."""
-    return broadcast_to(value, tuple(shape))
+    return broadcast_to(value, shape)

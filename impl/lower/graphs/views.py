@@ -20,11 +20,12 @@ from typing import Any
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.arithmetic import Coordinate, Term
+from soundline.impl.arrays.sizes import interval
 from soundline.spec.arrays import movement
 from soundline.spec.arrays.movement import LAWS, MOVES, Axes, Given, digits, index_parts
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.node import Shape
-from soundline.spec.ops.sizes import difference, multiply, polynomial, sizes_of
+from soundline.spec.ops.node import Shape, Size
+from soundline.spec.ops.sizes import difference, multiply, polynomial, product, sizes_of
 from soundline.spec.uop import Op, UOp
 
 
@@ -45,7 +46,7 @@ class View:
     @property
     def evaluations(self) -> int:
         """How often the value is computed if it is computed where it is read."""
-        return math.prod(trip_count(r) for r in self.ranges)
+        return math.prod(most_iterations(r) for r in self.ranges)
 
     def at(self, coordinates: Sequence[UOp]) -> View:
         """The same reading at other coordinates."""
@@ -55,6 +56,47 @@ class View:
 def trip_count(loop: UOp) -> int:
     """The number of iterations of a Range of known bound."""
     return int(loop.src[0].arg.value)
+
+
+def most_iterations(loop: UOp) -> int:
+    """The number of iterations of a Range; of one whose bound is no number, the most that it may have."""
+    if loop.src[0].op is Op.Const:
+        return trip_count(loop)
+    known = arithmetic.bounds(loop.src[0])
+    return 0 if known is None else max(0, int(known.hi))
+
+
+def is_size(node: UOp) -> bool:
+    """Whether an index is a size: one number for all iterations, of which the greatest is known."""
+    known = None if arithmetic.ranges_of(node) else arithmetic.bounds(node)
+    return known is not None and known.lo >= 0 and known.hi < float("inf")
+
+
+def greatest(size: Size) -> int:
+    """The greatest number that a size may be; raises `CompileError` where there is none."""
+    if isinstance(size, int):
+        return size
+    known = arithmetic.bounds(size)
+    if known is None or known.hi == float("inf"):
+        raise CompileError(
+            f"the size {size!r} may be any number", hint="compile with examples of concrete shapes"
+        )
+    return interval(polynomial(size))[1]
+
+
+def most_elements(shape: Shape | None) -> int:
+    """The most elements that a value of a shape may have."""
+    return greatest(product(shape or ()))
+
+
+def extents(node: UOp) -> tuple[int, ...]:
+    """The shape of a value where each of its sizes is the greatest."""
+    return tuple(map(greatest, node.shape or ()))
+
+
+def terms(shape: Shape | None) -> tuple[Term, ...]:
+    """A shape as numbers that laws compute with."""
+    return tuple(s if isinstance(s, int) else arithmetic.term_of(s) for s in shape or ())
 
 
 def concrete(shape: Sequence[object] | None, what: UOp) -> tuple[int, ...]:
@@ -147,10 +189,7 @@ MOVEMENT = frozenset(MOVES)
 
 def _given(node: UOp) -> Given[Term]:
     """What a movement op is given, in numbers."""
-    if len(node.src) == 1:
-        return Given((shape_of(node.src[0]),), node.arg)
-    offsets = (concrete(sizes_of(s), s) for s in node.src[1:-1])
-    return Given((shape_of(node.src[0]),), node.arg, (*offsets, shape_of(node)))
+    return Given((terms(node.src[0].shape),), node.arg, tuple(terms(sizes_of(s)) for s in node.src[1:]))
 
 
 def source_view(node: UOp, view: View) -> View:

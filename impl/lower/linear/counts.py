@@ -22,8 +22,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.analysis.folding import fold
+from soundline.impl.lower.graphs.views import most_iterations
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.spec.dtypes import DType
+from soundline.spec.ops.node import over
 from soundline.spec.uop import Op, UOp, const, substitute, toposort
 
 OPERATIONS = {
@@ -82,6 +85,10 @@ def at_sizes(kernel: UOp, sizes: Mapping[int, int]) -> UOp:
         and n.src[0].src[0].arg.slot in sizes
         and is_global(n.src[0].src[0])
     }
+    for node in toposort(kernel):  # and what is computed from them alone
+        known = fold(over(node, tuple(read.get(s, s) for s in node.src))) if node.src else None
+        if known is not None and node not in read:
+            read[node] = known
     return Op.Linear(*(substitute(Op.Group(n), read).src[0] for n in kernel.src if n not in read))
 
 
@@ -90,20 +97,11 @@ def _runs(kernel: UOp) -> Iterator[tuple[UOp, int]]:
     around = [1]
     for node in kernel.src:
         if node.op is Op.Range:
-            around.append(around[-1] * trips(node))
+            around.append(around[-1] * most_iterations(node))
         elif node.op is Op.End:
             around.pop()
         else:
             yield node, around[-1]
-
-
-def trips(loop: UOp) -> int:
-    """How often a Range runs; of a bound that is no number, how often at most."""
-    bound = loop.src[0]
-    if bound.op is Op.Const:
-        return int(bound.arg.value)
-    known = arithmetic.bounds(bound)
-    return 0 if known is None else max(0, int(known.hi))
 
 
 def _elements(node: UOp) -> int:
@@ -153,7 +151,7 @@ def touched(storage: UOp, indices: Iterable[UOp]) -> int:
 
 def _different(at: UOp) -> int:
     """How many different values an index takes at most: one for each iteration and lane that it depends on."""
-    return _elements(at) * math.prod(trips(r) for r in arithmetic.ranges_of(at))
+    return _elements(at) * math.prod(most_iterations(r) for r in arithmetic.ranges_of(at))
 
 
 def _covered(intervals: Iterable[tuple[int, int]]) -> int:

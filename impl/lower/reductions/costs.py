@@ -24,9 +24,18 @@ from dataclasses import dataclass
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.costs import CHEAP, ELEMENTWISE, line_of
-from soundline.impl.lower.graphs.views import MOVEMENT, View, shape_of, source_view, trip_count
+from soundline.impl.lower.graphs.views import (
+    MOVEMENT,
+    View,
+    extents,
+    greatest,
+    is_size,
+    most_iterations,
+    source_view,
+    terms,
+)
 from soundline.spec.dtypes import index
-from soundline.spec.uop import AxisType, Op, UOp, loop, toposort
+from soundline.spec.uop import AxisType, Op, Shape, UOp, loop, toposort
 from soundline.spec.values.elementwise import scalar
 
 LANES = 8
@@ -106,13 +115,13 @@ class ReductionCost:
 
 def work_of_reduction(node: UOp, of_source: int) -> int:
     """The operations for one element of a Reduce, of whose source one scalar takes so many."""
-    sizes = shape_of(node.src[0])
-    return math.prod(int(sizes[a]) for a in node.arg.axes) * (of_source + 1)
+    sizes = extents(node.src[0])
+    return math.prod(sizes[a] for a in node.arg.axes) * (of_source + 1)
 
 
-def lanes_alone(node: UOp, shape: Sequence[int], known: Known) -> int:
+def lanes_alone(node: UOp, shape: Shape, known: Known) -> int:
     """The lanes of a Reduce in a nest of its own over a shape."""
-    kept = tuple(_axis(k, size, AxisType.LOOP) for k, size in enumerate(shape))
+    kept = tuple(_axis(k, greatest(size), AxisType.LOOP) for k, size in enumerate(shape))
     return lanes_of_nest(node, View(-1, kept), [c for c in kept if c.op is Op.Range], known)
 
 
@@ -132,7 +141,7 @@ def lanes_inside(node: UOp, view: View, reduction: UOp, known: Known) -> int:
 
 def _lanes_along(places: Iterable[UOp], r: UOp) -> int:
     steps = {_step(at, r) for at in places}
-    return min(LANES, trip_count(r)) if steps in ({1}, {0, 1}) else 1
+    return min(LANES, most_iterations(r)) if steps in ({1}, {0, 1}) else 1
 
 
 def _axis(number: int, size: int, kind: AxisType) -> UOp:
@@ -147,7 +156,7 @@ def _is_used_along_two(places: Iterable[UOp], loops: Sequence[UOp]) -> bool:
 
 def _step(at: UOp, r: UOp) -> int | None:
     """How far the places lie apart that neighbouring iterations of a loop read; None where that is not one number."""
-    last = trip_count(r) - 1
+    last = most_iterations(r) - 1
     first, second, end = (_value(at, r, k) for k in (0, 1, last))
     if first is None or second is None or end is None or end - first != last * (second - first):
         return None
@@ -162,6 +171,8 @@ def _value(at: UOp, r: UOp, iteration: int) -> int | None:
             found[node] = iteration if node is r else 0
         elif node.op is Op.Const:
             found[node] = node.arg.value
+        elif node.op in _OF_INDICES and is_size(node):
+            found[node] = greatest(node)
         elif node.op in _OF_INDICES and all(s in found for s in node.src):
             found[node] = int(scalar(node.op, index, *(found[s] for s in node.src)))
     return found.get(at)
@@ -169,14 +180,14 @@ def _value(at: UOp, r: UOp, iteration: int) -> int | None:
 
 def _places(node: UOp, view: View, known: Known) -> list[UOp] | None:
     """The places from which one step of a Reduce reads, as indices; None where they are too many, or not to be told."""
-    shape = shape_of(node.src[0])
+    shape = extents(node.src[0])
     reduced = {a: _axis(len(shape) + a, shape[a], AxisType.REDUCE) for a in node.arg.axes}
     at = view.at([reduced.get(k, c) for k, c in enumerate(view.coordinates)])
     stack, seen, found = [(node.src[0], at)], {(node.src[0], at)}, list[UOp]()
     while stack:
         value, here = stack.pop()
         if known.is_likely_stored(value):
-            found.append(arithmetic.flatten(here.coordinates, shape_of(value)))
+            found.append(arithmetic.flatten(here.coordinates, terms(value.shape)))
             continue
         if value.op in MOVEMENT:
             inside = [(value.src[0], source_view(value, here))]

@@ -14,13 +14,11 @@ the same polynomial in ``s - lo``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.arrays.sizes import interval
-from soundline.impl.lower.graphs.obligations import Obligation, accesses
 from soundline.spec.dtypes import index, int64
-from soundline.spec.errors import CompileError
 from soundline.spec.ops.sizes import SizePolynomial, conjuncts, polynomial
 from soundline.spec.uop import Op, UOp, param, substitute
 
@@ -29,33 +27,9 @@ Ends = Mapping[UOp, tuple[SizePolynomial, SizePolynomial]]
 _ZERO = SizePolynomial({})
 
 
-def obligations_at_every_size(kernels: UOp, held: Mapping[UOp, UOp]) -> list[Obligation]:
-    """The obligations of all accesses, discharged; raises `CompileError` where one is not. `held` has the number of
-    elements of each storage.
-    """
-    found: dict[Obligation, None] = {}
-    for number, kernel in enumerate(kernels.src):
-        for access, place, gate in accesses(kernel):
-            storage, at = place.src
-            how = next((h for h, ok in _ways(at, gate, held[storage]) if ok), None)
-            if how is None:
-                raise CompileError(
-                    f"cannot prove at every size that {access} {at!r} stays inside its storage",
-                    rule="U-01",
-                    where=f"kernel {number}",
-                    hint="compile for numbers",
-                )
-            known = arithmetic.bounds(at)
-            ends = None if known is None else (int(known.lo), int(known.hi))
-            found[Obligation(number, access, storage.arg.slot, storage.arg.size, how, ends)] = None
-    return list(found)
-
-
-def _ways(at: UOp, gate: UOp | None, size: UOp) -> Iterator[tuple[str, bool]]:
-    yield "proved at every size", fits(at, size, {})
-    if gate is not None:
-        assumed, ends = _assumed(at, gate)
-        yield "guarded at every size", fits(assumed, size, ends)
+def fits_at_every_size(at: UOp, size: UOp, gate: UOp | None) -> bool:
+    """Whether 0 ≤ at < size at all sizes, and for all values of the loops for which a gate is open."""
+    return fits(at, size, {}) if gate is None else fits(*_assumed(at, gate, size))
 
 
 def fits(at: UOp, size: UOp, ends: Ends) -> bool:
@@ -67,8 +41,8 @@ def fits(at: UOp, size: UOp, ends: Ends) -> bool:
     return is_non_negative(low) and is_non_negative(polynomial(size) - high - 1)
 
 
-def _assumed(at: UOp, gate: UOp) -> tuple[UOp, Ends]:
-    """The index with the parts that a gate bounds replaced, and what is known of those."""
+def _assumed(at: UOp, gate: UOp, size: UOp) -> tuple[UOp, UOp, Ends]:
+    """The index with the parts that a gate bounds replaced, the size, and what is known of those parts."""
     low: dict[UOp, SizePolynomial] = {}
     high: dict[UOp, SizePolynomial] = {}
     for part in conjuncts(gate):
@@ -90,7 +64,7 @@ def _assumed(at: UOp, gate: UOp) -> tuple[UOp, Ends]:
         if least is not None and most is not None:
             ends[name] = (least, most)
     kept = {node: name for node, name in names.items() if name in ends}
-    return substitute(at, kept), ends
+    return substitute(at, kept), size, ends
 
 
 def end_of(at: SizePolynomial, ends: Ends, *, greatest: bool) -> SizePolynomial | None:
@@ -124,19 +98,20 @@ def _only_sizes(factor: SizePolynomial, ends: Ends) -> tuple[SizePolynomial, Siz
 
 def _moves(atom: UOp) -> bool:
     """Whether a node takes several values at one size: a loop, what is made of one, or an index that is kept inside."""
-    return bool(arithmetic.ranges_of(atom)) or _most(atom) is not None
+    return bool(arithmetic.ranges_of(atom)) or any(e is not None for e in _kept(atom))
 
 
-def _most(atom: UOp) -> SizePolynomial | None:
-    """The size that an index is kept below or at, as `take` does it: of min(x, s), written -max(-x, -s), that is s."""
+def _kept(atom: UOp) -> tuple[SizePolynomial | None, SizePolynomial | None]:
+    """The sizes that an index is kept between, as `take` does it: max(x, s) is s or more, -max(x, s) at most -s."""
     inside = atom.src[0] if atom.op is Op.Cast else atom
-    if inside.op is not Op.Neg or inside.src[0].op is not Op.Max:
-        return None
-    for side in inside.src[0].src:
-        size = side.op is Op.Cast and (side.dtype, side.src[0].dtype) == (int64, index)
-        if size and not arithmetic.ranges_of(side):
-            return -polynomial(side.src[0])
-    return None
+    negated = inside.op is Op.Neg
+    inside = inside.src[0] if negated else inside
+    for side in inside.src if inside.op is Op.Max else ():
+        size = side.src[0] if side.op is Op.Cast and side.dtype is int64 else side
+        if size.dtype is index and not arithmetic.ranges_of(size):
+            least = polynomial(size)
+            return (None, -least) if negated else (least, None)
+    return None, None
 
 
 def _rejoined(at: SizePolynomial) -> SizePolynomial:
@@ -157,9 +132,9 @@ def _own_ends(atom: UOp, ends: Ends) -> tuple[SizePolynomial, SizePolynomial]:
     known = arithmetic.bounds(atom)
     assert known is not None
     wide = SizePolynomial.of(int(known.lo)), SizePolynomial.of(int(known.hi))
-    most = _most(atom)
-    if most is not None:
-        return wide[0], most
+    least, most = _kept(atom)
+    if least is not None or most is not None:
+        return wide[0] if least is None else least, wide[1] if most is None else most
     if atom.op is Op.Mod:
         divisor = arithmetic.bounds(atom.src[1])
         if divisor is not None and divisor.lo >= 1:
