@@ -241,7 +241,18 @@ def bound(size: Any, values: Mapping[UOp, int]) -> int:
     """The number that a size is where its Variables have these values."""
     if isinstance(size, int):
         return size
-    return int(evaluate(as_node(size), {node.arg.slot: value for node, value in values.items()}).item())
+    total = 0
+    for atoms, factor in polynomial(as_node(size)).terms.items():
+        for atom in atoms:
+            known = values.get(atom)
+            factor *= known if known is not None else _evaluated(atom, values)
+        total += factor
+    return total
+
+
+def _evaluated(node: UOp, values: Mapping[UOp, int]) -> int:
+    """The number that a quotient or another size is which is no Variable."""
+    return int(evaluate(node, {known.arg.slot: value for known, value in values.items()}).item())
 
 
 def described(node: UOp) -> str:

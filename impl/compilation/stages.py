@@ -85,7 +85,7 @@ def lower(function: UOp, profile: str, given: Numbered = ()) -> Lowered:
     discharged = timed("obligations", lambda: obligations(made.kernels, made.held), _count)
     stages["optimize"], schedules = timed(
         "optimize",
-        lambda: optimized(stages["rangeify"], licences, by["optimize"], dict(given), temporaries),
+        lambda: optimized(stages["rangeify"], licences, by["optimize"], dict(given), temporaries, made.held),
         lambda made: _size(made[0]),
     )
     stages["expand"] = timed("expand", lambda: expand(stages["optimize"]), _size)

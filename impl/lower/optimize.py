@@ -13,8 +13,9 @@ heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
 A running reduction along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled;
 the zeros that gates leave of a sum of products are added apart, where a licence allows it (`gated_sums`); loops of
 reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows, of
-which each part is scheduled for itself (`rows`). Under the licence ``approx`` e^x becomes cheaper at the end
-(`approximate`).
+which each part is scheduled for itself (`rows`). Loops up to symbolic sizes are cut, so that what is inside of them has
+known sizes and is scheduled as any other kernel (`size_loops`). Under the licence ``approx`` e^x becomes cheaper at the
+end (`approximate`).
 
 What packs for a kernel, and each nest that is dealt out to cores, becomes a kernel by itself, because cores meet again
 only where a kernel ends.
@@ -29,29 +30,34 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from soundline.impl.logs import logger
 from soundline.impl.lower.graphs.approximate import approximated
+from soundline.impl.lower.graphs.obligations import obligations
 from soundline.impl.lower.graphs.simplify import Applied, simplified
 from soundline.impl.lower.graphs.size_arguments import is_symbolic_loop
+from soundline.impl.lower.linear.loop_nests import opened
 from soundline.impl.lower.linear.scans import scanned
 from soundline.impl.lower.premises import side_by_side
 from soundline.impl.lower.reductions.gated_sums import zeros_apart
 from soundline.impl.lower.reductions.scatters import is_scatter
 from soundline.impl.lower.schedule import tiles
 from soundline.impl.lower.schedule.any_reductions import with_whole_numbers
-from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled
+from soundline.impl.lower.schedule.applying import Scheduling, launched, scheduled, without_single
 from soundline.impl.lower.schedule.common_subexpressions import flattened_reductions, merged_reductions
-from soundline.impl.lower.schedule.heuristics import schedule_of
-from soundline.impl.lower.schedule.rows import grouped, in_rows
-from soundline.impl.lower.schedule.schedules import Given, Scheduled
-from soundline.spec.errors import ScheduleError
+from soundline.impl.lower.schedule.heuristics import nests_of, schedule_of
+from soundline.impl.lower.schedule.rows import grouped, in_rows, with_all_rows, with_one_row
+from soundline.impl.lower.schedule.schedules import Given, Schedule, Scheduled
+from soundline.impl.lower.schedule.size_loops import scheduled_at_sizes
+from soundline.spec.errors import CompileError, ScheduleError
 from soundline.spec.kernels.iteration_spaces import axes
+from soundline.spec.kernels.opt import OptOp
 from soundline.spec.kernels.schema import axis_text
-from soundline.spec.uop import Op, UOp, toposort
+from soundline.spec.uop import Op, Size, UOp, toposort
 
 RUNNING = "a running reduction along a loop takes one step in each iteration"
 SIDE_BY_SIDE = "reductions that may not be needed are asked for side by side"
 FLAT = "reductions of reductions become one"
 MERGED = "loops of reductions are joined"
 ZEROS = "the zeros of gated sums are added apart"
+SIZES = "loops up to symbolic sizes are cut and dealt out"
 ROWS = "kernels share loops over rows"
 SCATTER = "a reduction over all sources becomes a scatter"
 APPROXIMATED = "e^x is computed in fewer steps"
@@ -70,9 +76,14 @@ def prepared_nest(
     running = running or applied.by_pass(SIDE_BY_SIDE, nest, side_by_side(nest, numbers))
     if running:
         return running
+    return [_in_one_loop(nest, numbers, licences, applied)]
+
+
+def _in_one_loop(nest: UOp, numbers: Iterator[int], licences: Collection[str], applied: Applied) -> UOp:
+    """A nest whose reductions are in as few loops as can be, and have vectors."""
     whole = with_whole_numbers(nest, applied)
     flat = applied.by_pass(FLAT, whole, flattened_reductions(whole, licences))
-    return [applied.by_pass(MERGED, flat, merged_reductions(flat, numbers))]
+    return applied.by_pass(MERGED, flat, merged_reductions(flat, numbers))
 
 
 def optimized(
@@ -81,11 +92,13 @@ def optimized(
     applied: Applied,
     given: Mapping[int, Given] | None = None,
     temporaries: int | None = None,
+    held: Mapping[UOp, Size] | None = None,
 ) -> tuple[UOp, tuple[Scheduled, ...]]:
     """Simplify every kernel and carry out its schedule, the one that is given for its number or that of the heuristics.
     `applied` counts the rules. The schedules are told with the program. Buffers from slot `temporaries` on are the
     program's own: kernels without given schedules that hand them on by rows share loops (`rows`). The slots below are
-    taken, also where no kernel names them: an output without elements has one.
+    taken, also where no kernel names them: an output without elements has one. `held` says of which storage fewer
+    elements may be used than it has room for.
     """
     given = given or {}
     numbers = itertools.count(1 + max((n.arg.id for n in toposort(kernels) if n.op is Op.Range), default=-1))
@@ -126,8 +139,9 @@ def optimized(
                 applied.passes[SCATTER] += 1
                 continue
             if k in symbolic:
-                found.append(simple[k])
-                told.append(Scheduled(k, "", (), "none", 1))
+                launches, steps = _at_sizes(simple[k], numbers, slots, licences, applied, held)
+                found += launches
+                told.append(Scheduled(k, _axes_text(simple[k].src), steps, "heuristics", len(launches)))
                 continue
             nests = [n for nest in simple[k].src for n in prepared(nest)]
             if k in given:
@@ -149,6 +163,46 @@ def optimized(
     found = [applied.by_pass(APPROXIMATED, kernel, approximated(kernel, licences)) for kernel in found]
     applied.passes = +applied.passes
     return Op.Linear(*found), tuple(sorted(told, key=lambda s: s.kernel))
+
+
+def _at_sizes(
+    kernel: UOp,
+    numbers: Iterator[int],
+    slots: Iterator[int],
+    licences: Collection[str],
+    applied: Applied,
+    held: Mapping[UOp, Size] | None,
+) -> tuple[list[UOp], Schedule]:
+    """A kernel with loops up to symbolic sizes after what heuristics do with it, and the steps that they took; as it is
+    where the accesses are then not proved to stay inside their storage.
+    """
+
+    def schedule(sink: UOp, sized: frozenset[UOp]) -> tuple[Sequence[UOp], Schedule]:
+        plain = Scheduling(with_all_rows(sink, {}), numbers, slots, licences, sized)
+        try:
+            made = nests_of(plain, tiles.this_machine())
+        except ScheduleError as refusal:
+            logger("optimize").warning("a schedule of the heuristics is not lawful: %s", refusal)
+            return sink.src, ()
+        return with_one_row(made.sink, sink).src, made.steps
+
+    found: list[UOp] = []
+    steps: list[OptOp] = []
+    for nest in kernel.src:
+        made, taken = scheduled_at_sizes(
+            _in_one_loop(nest, numbers, licences, applied), numbers, slots, licences, schedule
+        )
+        applied.passes[SIZES] += made != [nest]
+        steps += taken
+        by_rows = [n for n in made if opened(n)[0]]
+        found += [Op.Sink(without_single(n)) for n in by_rows]
+        found += launched(Op.Sink(*plain)) if (plain := [n for n in made if n not in by_rows]) else []
+    try:
+        obligations(Op.Linear(*found), held)
+    except CompileError as refusal:
+        logger("optimize").info("loops up to sizes stay as they are: %s", refusal)
+        return [kernel], ()
+    return [simplified(sink, licences, applied) for sink in found], tuple(steps)
 
 
 def _axes_text(nests: Sequence[UOp]) -> str:

@@ -94,14 +94,14 @@ def _shaped(stored: UOp, wanted: Signature) -> UOp:
 
 
 def _read(variable: UOp, stored: UOp) -> UOp:
-    """A size as a kernel reads it: lo + (stored - lo) mod (hi - lo + 1), which is in its bounds whatever is stored.
+    """A size as a kernel reads it: (stored - lo) mod (hi - lo + 1) + lo, which is in its bounds whatever is stored.
 
     It is written as the rules leave it, so that a size has one form wherever it is read.
     """
     lo, hi = (int(end.value) for end in variable.arg.bounds)
     count = hi - lo + 1
     from_least = arithmetic.add(Op.Cast(reshape(stored, ()), arg=index), arithmetic.number(-lo % count))
-    return arithmetic.add(arithmetic.number(lo), arithmetic.mod(from_least, count))
+    return arithmetic.add(arithmetic.mod(from_least, count), arithmetic.number(lo))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -9,14 +9,15 @@ iterations that meet has a greater (1), an equal (0) or a smaller (-1) value on 
 `directions` knows them exactly where all accesses of a place have one index that tells iterations apart, where what an
 iteration accesses lies in a block that is its own, and where the iterations are few enough to be listed and no address
 depends on memory; elsewhere it does not know. What it does not know is never taken for independence. A Param in an
-index is one number for all iterations.
+index is one number for all iterations, and so is an axis around the nest, and what is made of these and of memory that
+the nest does not write.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soundline.spec.arrays.arrays import INVALID
@@ -90,17 +91,19 @@ def _touch(place: UOp, gate: UOp | None, *, writes: bool, atomic: bool) -> Touch
 def directions(body: UOp, nest: Sequence[UOp], private: Collection[str] = ()) -> frozenset[Vector] | None:
     """The direction vectors of iterations of `nest` that meet; None where they are not known.
 
-    `nest` are Ranges from the outermost of the kernel inward; axes inside of them belong to the body. In the `private`
-    address spaces every iteration has storage of its own, where none meet.
+    `nest` are Ranges from one of the kernel inward; axes inside of them belong to the body. In the `private` address
+    spaces every iteration has storage of its own, where none meet.
     """
     found: set[Vector] = set()
     by_base: dict[UOp, list[Touch]] = {}
     for touch in touches(body, nest):
         if touch.base.op is not Op.Buffer or touch.base.arg.addrspace not in private:
             by_base.setdefault(touch.base, []).append(touch)
+    around = {r for r in bodies.free_ranges(body) if r.op is Op.Range and r not in nest}
+    fixed = _Fixed(around, {base for base, group in by_base.items() if any(t.writes for t in group)})
     for group in by_base.values():
         if any(t.writes for t in group) and not all(t.atomic for t in group):
-            meeting = _told_apart(group, nest)
+            meeting = _told_apart(group, nest, fixed)
             if meeting is None:
                 meeting = blocks = _in_blocks(group, nest)
                 if blocks is None or blocks:
@@ -112,11 +115,25 @@ def directions(body: UOp, nest: Sequence[UOp], private: Collection[str] = ()) ->
     return frozenset(found)
 
 
+Directions = Callable[[UOp, Sequence[UOp]], frozenset[Vector] | None]
+"""What knows the direction vectors of the iterations of a nest."""
+
+
 def carries(found: frozenset[Vector] | None, at: int) -> bool | None:
     """Whether axis `at` carries a dependence: iterations meet that agree on the axes around it, and not on it."""
     if found is None:
         return None
     return any(not any(v[:at]) and v[at] for v in found)
+
+
+def carried(body: UOp, nest: Sequence[UOp], at: int, known: Directions = directions) -> bool | None:
+    """Whether axis `at` of a nest carries a dependence; None where it is not known. Iterations that agree on the axes
+    around it are those of a nest inside of these.
+    """
+    for r in reversed(nest[at + 1 :]):
+        body = Op.End(body, r)
+    found = carries(known(body, nest[: at + 1]), at)
+    return carries(known(body, nest[at : at + 1]), 0) if found is None and at else found
 
 
 def reverses(found: frozenset[Vector] | None, order: Sequence[int]) -> bool | None:
@@ -133,13 +150,26 @@ def _count(axis: UOp) -> int | None:
     return int(axis.src[0].arg.value) if axis.src[0].op is Op.Const else None
 
 
-def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | None:
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """What is one number for all iterations of a nest."""
+
+    around: Collection[UOp]
+    written: Collection[UOp]
+
+    def holds(self, term: tuple[UOp, ...]) -> bool:
+        """Whether a term of an index is: it depends on no axis but those around the nest, and on nothing written."""
+        inside = [n for factor in term for n in toposort(factor) if n not in self.around]
+        return not any(n.op in (Op.Range, Op.Special) or n in self.written for n in inside)
+
+
+def _told_apart(group: Sequence[Touch], nest: Sequence[UOp], fixed: _Fixed) -> set[Vector] | None:
     """The vectors of iterations that agree on every axis of the one index, whose strides are a mixed radix."""
     if len({t.index for t in group}) > 1 or group[0].index is None:
         return None
     strides: list[tuple[int, UOp]] = []
     for term, factor in polynomial(group[0].index).terms.items():
-        if _is_fixed(term):
+        if fixed.holds(term):
             continue
         if len(term) > 1 or term[0].op is not Op.Range:
             return None
@@ -147,20 +177,16 @@ def _told_apart(group: Sequence[Touch], nest: Sequence[UOp]) -> set[Vector] | No
     return _apart(strides, 0, nest)
 
 
-def _is_fixed(term: tuple[UOp, ...]) -> bool:
-    """Whether a term of an index is one number for all iterations."""
-    return all(factor.op is Op.Param for factor in term)
-
-
 def _apart(strides: Sequence[tuple[int, UOp]], span: int, nest: Sequence[UOp]) -> set[Vector] | None:
     """The vectors of iterations that agree on every axis with a stride, where each stride is longer than what the
-    shorter ones and `span` elements around a place reach; None where one is not.
+    shorter ones and `span` elements around a place reach; None where one is not. How far the longest reaches does not
+    matter.
     """
-    for stride, r in sorted(strides, key=lambda s: s[0]):
+    for k, (stride, r) in enumerate(sorted(strides, key=lambda s: s[0]), 1):
         count = _count(r)
-        if count is None or (stride <= span and count > 1):
+        if (count is None and k < len(strides)) or (stride <= span and count not in (0, 1)):
             return None
-        span += stride * max(count - 1, 0)
+        span += stride * max((count or 1) - 1, 0)
     told = {r for _, r in strides}
     signs = [(0,) if r in told or _count(r) in (0, 1) else (-1, 0, 1) for r in nest]
     return {v for v in itertools.product(*signs) if v > (0,) * len(v)}

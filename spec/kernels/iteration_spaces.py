@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 from soundline.spec.arrays.arrays import Array
 from soundline.spec.errors import ScheduleError
 from soundline.spec.evaluate import execute
-from soundline.spec.kernels.dependences import Vector, carries, directions
+from soundline.spec.kernels.dependences import Vector, carried, directions
 from soundline.spec.ops.axes import ORDERED
 from soundline.spec.ops.node import AxisType, Op, RangeArg, UOp, rebuilt, toposort
 from soundline.spec.ops.places import base_of
@@ -155,13 +155,11 @@ class Kernel:
 
     def carried_by(self, axis: UOp) -> bool | None:
         """Whether an output axis carries a dependence in some nest; None where it is not known."""
-        found: list[bool | None] = []
-        for ranges, body in self.nests:
-            if axis in ranges:
-                at = ranges.index(axis)
-                for r in reversed(ranges[at + 1 :]):
-                    body = Op.End(body, r)
-                found.append(carries(self.directions(body, ranges[: at + 1]), at))
+        found = [
+            carried(body, ranges, ranges.index(axis), self.directions)
+            for ranges, body in self.nests
+            if axis in ranges
+        ]
         return True if True in found else None if None in found else False
 
     def fresh_axes(self, *new: tuple[int, AxisType]) -> list[UOp]:

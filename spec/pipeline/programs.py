@@ -9,10 +9,11 @@ for each kernel. Those of sequences of instructions stand in `spec.pipeline.inst
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from soundline.spec.derived_props import MIN_MAX
 from soundline.spec.dtypes import index
-from soundline.spec.kernels.dependences import carries, directions
+from soundline.spec.kernels.dependences import carried, directions
 from soundline.spec.kernels.groups import unsynchronized
 from soundline.spec.kernels.iteration_spaces import nests, problems
 from soundline.spec.ops import bodies
@@ -176,7 +177,8 @@ def is_parallel_where_it_may_be(given: Lowering) -> Iterator[str]:
             if any(at_once(r.arg.type) for r in ranges):
                 for position, r in enumerate(ranges):
                     own = [space for space in ("REG", "LOCAL") if is_private(space, r.arg.type)]
-                    if at_once(r.arg.type) and carries(directions(body, ranges, own), position) is not False:
+                    apart = partial(directions, private=own)
+                    if at_once(r.arg.type) and carried(body, ranges, position, apart) is not False:
                         yield f"kernel {number}: {shown(r)} carries a dependence, or may"
 
 

@@ -14,6 +14,7 @@ from soundline.impl import toolchain
 from soundline.impl.arrays import storage
 from soundline.impl.arrays.sizes import Size, Variable, as_node, bound, capacity, size_of, variables
 from soundline.impl.codegen.c.target import TARGET
+from soundline.impl.compilation.stages import lower
 from soundline.impl.executables.signatures import Signature
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.graphs import size_obligations
@@ -426,3 +427,50 @@ def test_such_a_program_can_be_looked_at() -> None:
     assert "float32[n, 3]" in repr(program)
     assert "for (idx" in program.source
     assert str(program.explain())
+
+
+# Schedules --------------------------------------------------------------------------------------------------------
+
+LONG, WIDE = Variable("long", 1, 150), Variable("wide", 1, 70)
+SCHEDULED: dict[str, tuple[Apply, tuple[Signature, ...], str]] = {
+    "elementwise": (lambda x, y: x * y + 1, (f32(LONG), f32(LONG)), "UPCAST"),
+    "two sizes that are one loop": (lambda x: abs(x) * 2, (f32(WIDE, LONG),), "UPCAST"),
+    "two loops": (lambda x, y: x * 2 + y, (f32(3, LONG), f32(LONG)), "UPCAST"),
+    "sums side by side": (lambda x: x.sum(0), (f32(5, LONG),), "UPCAST"),
+    "the greatest of all": (lambda x: x.max(), (f32(LONG),), "GROUP_REDUCE"),
+    "the sum of integers": (lambda x: x.sum(1), (Signature(int32, (2, LONG)),), "GROUP_REDUCE"),
+    "a row of reductions": (lambda x: x.softmax(-1), (f32(2, LONG),), "UPCAST"),
+    "rows of reductions": (lambda x: x.softmax(-1), (f32(WIDE, 16),), "UPCAST"),
+    "a product of rows": (lambda x, w: x @ w, (f32(WIDE, 4), f32(4, 16)), "UPCAST"),
+    "a product of columns": (lambda x, w: x @ w, (f32(3, 4), f32(4, LONG)), "UPCAST"),
+}
+
+ALONE = ("the greatest of all", "two loops", "a row of reductions", "a product of columns")
+"""What is not dealt out: one element, and rows that lie a symbolic size apart, of which the law does not know it."""
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+@pytest.mark.parametrize("threads", [False, True], ids=["", "dealt out"])
+def test_a_program_with_a_schedule_is_right_at_every_size(
+    name: str, threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is cut is cut everywhere: at sizes below, at and above a multiple of the lanes."""
+    if threads:
+        monkeypatch.setattr("soundline.impl.lower.schedule.threads.WORTH", 1)
+        lower.cache_clear()
+    apply, inputs, kind = SCHEDULED[name]
+    program = compile(apply, *inputs)
+    (unit,) = program.units
+    axes = {n.arg.type.name for n in toposort(unit.stages["optimize"]) if n.op is Op.Range}
+    assert kind in axes
+    assert ("THREAD" in axes) == (threads and name not in ALONE)
+    assert check_pipeline(unit.stages, unit.source, TARGET) == []
+    used = variables(*(as_node(s) for i in inputs for s in i.shape))
+    for size in (1, 7, 8, 23, 24, 63, 64, 65, 70):
+        values = dict.fromkeys(used, size)
+        given = arrays(inputs, values)
+        found = program(*given)
+        (wanted,) = law(apply, inputs, given, values)
+        same(found, wanted)
+    if threads:
+        lower.cache_clear()

@@ -8,7 +8,7 @@ the last step alone fails a gate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import closed, nest_of
@@ -151,8 +151,20 @@ def walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
             continue
         if any(s.dtype is index and s not in indices and both & arithmetic.ranges_of(s) for s in node.src):
             return False  # the loop index is used as a value
+    zero, one = arithmetic.number(0), arithmetic.number(1)
     for at in indices:
-        outer, inner = stride(at, p), stride(at, q)
-        if outer is None or inner is None or outer != inner * trip_count(q):
+        if not _is_linear(at, both):
+            return False
+        next_row, past_row = (substitute(at, {p: a, q: b}) for a, b in ((one, zero), (zero, q.src[0])))
+        if polynomial(next_row) != polynomial(past_row):
             return False
     return all(not (both & set(n.src[1:])) for n in under(body) if n.op is Op.Reduce)
+
+
+def _is_linear(at: UOp, loops: Collection[UOp]) -> bool:
+    """Whether an index is a sum, each term of which has at most one of some loops, once, and knows no more of them."""
+    for term in polynomial(at).terms:
+        known = [atom for atom in term if not arithmetic.ranges_of(atom).isdisjoint(loops)]
+        if len(known) > 1 or any(atom not in loops for atom in known):
+            return False
+    return True

@@ -19,6 +19,7 @@ from soundline.impl.lower.graphs.size_obligations import fits_at_every_size
 from soundline.spec.dtypes import index
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.bounds import Bounds
+from soundline.spec.ops.places import base_of
 from soundline.spec.ops.sizes import as_node, conjuncts
 from soundline.spec.uop import Op, Size, UOp, param, substitute
 
@@ -53,7 +54,7 @@ def obligations(kernels: UOp, held: Mapping[UOp, Size] | None = None) -> list[Ob
     found: dict[Obligation, None] = {}
     for number, kernel in enumerate(kernels.src):
         for access, place, gate in accesses(kernel):
-            storage = place.src[0]
+            storage = base_of(place.src[0])
             size = held.get(storage, storage.arg.size)
             how, ends = _discharged(number, access, place, gate, size)
             found[Obligation(number, access, storage.arg.slot, storage.arg.size, how + when, ends)] = None

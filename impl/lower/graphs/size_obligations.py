@@ -50,7 +50,7 @@ def _assumed(at: UOp, gate: UOp, size: UOp) -> tuple[UOp, UOp, Ends]:
             continue
         a, b = part.src
         strict = int(part.op is Op.CmpLt)
-        if a.op is Op.Const:
+        if not arithmetic.ranges_of(a):
             low[b] = polynomial(a) + strict
         else:
             high[a] = polynomial(b) - strict
@@ -155,6 +155,18 @@ def _quotient(end: SizePolynomial | None, k: int) -> SizePolynomial | None:
 
 def is_non_negative(size: SizePolynomial) -> bool:
     """Whether a polynomial over sizes is ≥ 0 for all of them; a false answer says nothing."""
+    divided: set[UOp] = set()
+    while not _has_no_negative(size):
+        quotient = next((a for m in size.terms for a in m if a.op is Op.Idiv and a not in divided), None)
+        if quotient is None:
+            return False
+        divided.add(quotient)
+        size = _with_remainder(size, quotient)
+    return True
+
+
+def _has_no_negative(size: SizePolynomial) -> bool:
+    """Whether the monomials of a polynomial over sizes, or those of the same in ``s - lo``, are all ≥ 0."""
     if interval(size)[0] >= 0:
         return True
     moved = size.substituted({atom: SizePolynomial.of(atom) + _least(atom) for atom in size.atoms})
@@ -165,3 +177,15 @@ def _least(atom: UOp) -> int:
     known = arithmetic.bounds(atom)
     assert known is not None
     return int(known.lo)
+
+
+def _with_remainder(size: SizePolynomial, quotient: UOp) -> SizePolynomial:
+    """A polynomial with x mod k - x for -k·⌊x/k⌋."""
+    x, k = quotient.src
+    count = k.arg.value if k.op is Op.Const else 0
+    rounded = polynomial(x) - SizePolynomial.of(Op.Mod(x, k))
+    for atoms, n in size.split(quotient)[0].terms.items():
+        if n < 0 < count and n % count == 0:
+            part = SizePolynomial({atoms: n // count})
+            size = size + part * rounded - part * SizePolynomial.of(quotient) * count
+    return size

@@ -21,10 +21,11 @@ from typing import Any
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.arithmetic import Coordinate, Term
 from soundline.impl.arrays.sizes import interval
+from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.spec.arrays import movement
 from soundline.spec.arrays.movement import LAWS, MOVES, Axes, Given, digits, index_parts
 from soundline.spec.errors import CompileError
-from soundline.spec.ops.node import Shape, Size
+from soundline.spec.ops.node import Shape, Size, over
 from soundline.spec.ops.sizes import difference, multiply, polynomial, product, sizes_of
 from soundline.spec.uop import Op, UOp
 
@@ -62,8 +63,20 @@ def most_iterations(loop: UOp) -> int:
     """The number of iterations of a Range; of one whose bound is no number, the most that it may have."""
     if loop.src[0].op is Op.Const:
         return trip_count(loop)
-    known = arithmetic.bounds(loop.src[0])
+    known = arithmetic.bounds(_as_floors(loop.src[0]))
     return 0 if known is None else max(0, int(known.hi))
+
+
+_FLOOR = {Op.CDiv: Op.Idiv, Op.CMod: Op.Mod}
+
+
+def floored(node: UOp) -> UOp:
+    """What a division was before selection, which in a size is the same: nothing in it is negative."""
+    return UOp(_FLOOR[node.op], node.src, node.arg) if node.op in _FLOOR else node
+
+
+def _as_floors(size: UOp) -> UOp:
+    return rebuilt(size, lambda node, src: floored(over(node, src)))
 
 
 def is_size(node: UOp) -> bool:

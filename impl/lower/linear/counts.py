@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.folding import fold
-from soundline.impl.lower.graphs.views import most_iterations
+from soundline.impl.lower.graphs.views import floored, most_iterations
 from soundline.impl.lower.linear.linearize import is_global
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import over
@@ -86,7 +86,7 @@ def at_sizes(kernel: UOp, sizes: Mapping[int, int]) -> UOp:
         and is_global(n.src[0].src[0])
     }
     for node in toposort(kernel):  # and what is computed from them alone
-        known = fold(over(node, tuple(read.get(s, s) for s in node.src))) if node.src else None
+        known = fold(floored(over(node, tuple(read.get(s, s) for s in node.src)))) if node.src else None
         if known is not None and node not in read:
             read[node] = known
     return Op.Linear(*(substitute(Op.Group(n), read).src[0] for n in kernel.src if n not in read))

@@ -129,6 +129,8 @@ class _Linearizer:
         if self.is_ordered(body):
             self.later.update(body.src)
         for r in ranges:
+            self.hoist(r.src[0])  # what is placed inside of a loop is out of reach after it
+        for r in ranges:
             self.hoist(body)
             self.start_along(r)
             self.enter(r)

@@ -6,7 +6,8 @@ OptOps on the CPU: the steps that it has besides, those that it cannot do, how a
 and the heuristics that choose.
 
 In order: `target`, `kernels`, `extensions`, `legality`, `schedules`, `vector_types`, `vectors`, `any_reductions`,
-`applying`, `threads`, `common_subexpressions`, `tile_choice`, `tiles`, `heuristics`, `rows`, `transfers`, `forms`.
+`applying`, `threads`, `common_subexpressions`, `tile_choice`, `tiles`, `heuristics`, `rows`, `size_loops`, `transfers`,
+`forms`.
 Doors: `any_reductions`, `applying`, `common_subexpressions`, `extensions`, `forms`, `heuristics`, `rows`, `schedules`,
-`target`, `tiles`, `transfers`, `vector_types`, `vectors`.
+`size_loops`, `target`, `tiles`, `transfers`, `vector_types`, `vectors`.
 """

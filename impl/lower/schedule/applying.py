@@ -35,10 +35,19 @@ class Scheduling:
     """A kernel under scheduling. Each method is a step: it changes the kernel, and is recorded."""
 
     def __init__(
-        self, sink: UOp, numbers: Iterator[int], slots: Iterator[int], licences: Collection[str] = ()
+        self,
+        sink: UOp,
+        numbers: Iterator[int],
+        slots: Iterator[int],
+        licences: Collection[str] = (),
+        sized: frozenset[UOp] | None = None,
     ) -> None:
         self.kernel = CpuKernel(sink, numbers=numbers, slots=slots)
         self.licences = licences
+        self.sized = sized
+        """Of a kernel inside of loops over symbolic sizes, the axes that stand for some: no step may name them, and
+        nothing is packed before the loops. None of any other kernel.
+        """
 
     def copy(self) -> Scheduling:
         """The same kernel, to go another way."""
@@ -75,6 +84,15 @@ class Scheduling:
             raise ScheduleError(str(step), "U-50", given=step.op, wants=f"one of {', '.join(STEPS)}")
         if not self.steps:
             Kernel(self.sink)  # raises where it is none
+        if any(
+            r in (self.sized or ())
+            for p in (step.axis, step.arg)
+            if type(p) is int
+            for r in self.axes[p : p + 1]
+        ):
+            raise ScheduleError(
+                str(step), "U-50", given="an axis of symbolic size", wants="one of known size"
+            )
         if step.op in EXTENSIONS:
             self.kernel = extended(self.kernel, step, self.licences)
             return

@@ -166,14 +166,20 @@ def lanes(kernel: Scheduling, target: Target, at: int) -> bool:
         return False
     usual = _usual(ranges, body, reductions)
     few = usual is not None and trip_count(usual[0]) <= FEW and is_far(body, inner)
-    if len(ranges) > 1 and not few and (choice := chosen(ranges, body, usual, target, tiles.FAR)) is not None:
+    packs = kernel.sized is None
+    if (
+        packs
+        and len(ranges) > 1
+        and not few
+        and (choice := chosen(ranges, body, usual, target, tiles.FAR)) is not None
+    ):
         _as_chosen(kernel, target, at, choice)
         return True
     along = [f for f in reductions if inner in arithmetic.ranges_of(f)]
     if trip_count(inner) < _LEAST or not along:
         return False
     if not all(reads_along(f, inner) for f in along):
-        if len(reductions) == 1 and _packs_to_tiles(body, reductions[0], ranges):
+        if packs and len(reductions) == 1 and _packs_to_tiles(body, reductions[0], ranges):
             tile(kernel, target, at, reductions[0])
             return False
         if len(reductions) == 1 and trip_count(inner) >= WAITING and _waits(kernel, reductions[0]):

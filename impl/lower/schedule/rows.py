@@ -11,8 +11,8 @@ A reduction that is the same in all of a row becomes a part of its own (`nests`)
 every element of the row has no reduction in it. Each part is scheduled for itself, with the loops over rows for
 parameters.
 
-While it is scheduled, a kernel has storage for all rows (`_with_all_rows`): so no row waits for another one, and the
-law lets them be dealt out. Storage for one row is what comes last (`_with_one_row`).
+While it is scheduled, a kernel has storage for all rows (`with_all_rows`): so no row waits for another one, and the
+law lets them be dealt out. Storage for one row is what comes last (`with_one_row`).
 
 *Invariant*: every part runs in every row after those whose results it reads, so no value changes.
 """
@@ -251,22 +251,22 @@ def _scheduled_rows(
         steps, axes = list[OptOp](), list[str]()
         for nest in nests:
             ready = Op.Sink(*prepared(substitute(nest, known)))
-            made = nests_of(scheduling(_with_all_rows(ready, known).src), tiles.this_machine())
+            made = nests_of(scheduling(with_all_rows(ready, known).src), tiles.this_machine())
             if made.packing():
                 return None
             steps += made.steps
             axes += list(map(axis_text, made.axes))
-            parts += [substitute(without_single(n), back) for n in _with_one_row(made.sink, ready).src]
+            parts += [substitute(without_single(n), back) for n in with_one_row(made.sink, ready).src]
         text = " ".join([*map(axis_text, loops), *axes])
         told.append(Scheduled(member.number, text, tuple(steps), "heuristics, by rows", int(not told)))
     sink = Op.Sink(assembled(loops, parts))
-    whole = scheduling(_with_all_rows(sink, {r: r for r in loops}).src)
+    whole = scheduling(with_all_rows(sink, {r: r for r in loops}).src)
     deal(whole, sink.src[0])
     told[0] = replace(told[0], beside=(whole.steps,))
-    return Op.Sink(*map(without_single, _with_one_row(whole.sink, sink).src)), told
+    return Op.Sink(*map(without_single, with_one_row(whole.sink, sink).src)), told
 
 
-def _with_all_rows(sink: UOp, rows: Mapping[UOp, UOp]) -> UOp:
+def with_all_rows(sink: UOp, rows: Mapping[UOp, UOp]) -> UOp:
     """A kernel with storage for all rows where it has storage for one, which it writes and reads in every row; `rows`
     are the loops over rows, and their indices in the kernel.
     """
@@ -284,8 +284,8 @@ def _with_all_rows(sink: UOp, rows: Mapping[UOp, UOp]) -> UOp:
     return rebuilt(sink, change)
 
 
-def _with_one_row(sink: UOp, before: UOp) -> UOp:
-    """A scheduled kernel with storage for one row, as it was before `_with_all_rows`."""
+def with_one_row(sink: UOp, before: UOp) -> UOp:
+    """A scheduled kernel with storage for one row, as it was before `with_all_rows`."""
     rows = {n.arg.slot: n for n in under(before) if is_row(n)}
     one = {n: rows[n.arg.slot] for n in under(sink) if n.op is Op.Buffer and n.arg.slot in rows}
 
@@ -314,7 +314,7 @@ def _parts(rows: _Rows, own: set[UOp], slots: Iterator[int]) -> Iterator[tuple[_
                 assert rest is not None
                 places[place] = Op.Index(held[place.src[0]], rest)
         store = substitute(substitute(member.store, places), shared)
-        yield member, list(_with_scalars_apart(store, loops, member.ranges[rows.depth :], slots))
+        yield member, list(with_scalars_apart(store, loops, member.ranges[rows.depth :], slots))
 
 
 def _depth_of_reductions(member: _Member) -> int:
@@ -331,7 +331,7 @@ def _depth_of_reductions(member: _Member) -> int:
     return deepest if worth else 0
 
 
-def _with_scalars_apart(
+def with_scalars_apart(
     store: UOp, rows: Sequence[UOp], ranges: Sequence[UOp], slots: Iterator[int]
 ) -> Iterator[UOp]:
     """Parts for the reductions that the loops of a part do not change, and the part that reads what they found."""

@@ -16,7 +16,8 @@ import math
 from soundline.impl.analysis import arithmetic
 from soundline.impl.cores import cores
 from soundline.impl.lower.graphs.rebuilding import under
-from soundline.impl.lower.graphs.views import trip_count
+from soundline.impl.lower.graphs.size_arguments import is_symbolic_loop
+from soundline.impl.lower.graphs.views import most_iterations
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.lower.linear.loop_nests import opened
 from soundline.spec.uop import AxisType, Op, UOp, toposort
@@ -31,14 +32,17 @@ def work(nest: UOp) -> int:
     """How many simple operations a nest does, roughly: what is reduced is done for every iteration of the reduction."""
     rows, parts = opened(nest)
     if rows:
-        return sum(map(work, parts)) * math.prod(map(trip_count, rows))
+        return sum(map(work, parts)) * math.prod(map(most_iterations, rows))
     ranges, body = nest_of(nest)
     total = 0
     for node in under(body):
         if node.op is Op.Reduce:
-            counts = (trip_count(r) for r in node.src[1:] if r.src[0].op is Op.Const)  # a scan does one step
+            # a scan does one step
+            counts = (
+                most_iterations(r) for r in node.src[1:] if r.src[0].op is Op.Const or is_symbolic_loop(r)
+            )
             total += math.prod(counts) * _size(node.src[0])
-    return (total + _size(body)) * math.prod(map(trip_count, ranges))
+    return (total + _size(body)) * math.prod(map(most_iterations, ranges))
 
 
 def _size(body: UOp) -> int:
@@ -46,17 +50,17 @@ def _size(body: UOp) -> int:
     return len(list(toposort(body, below=lambda n: () if n.op is Op.Reduce and n is not body else n.src)))
 
 
-def dealt_out(nest: UOp) -> UOp | None:
-    """The loop of a nest that is to be dealt out; None where it has none, or is not worth it."""
+def may_be_dealt_out(nest: UOp) -> list[UOp]:
+    """The loops of a nest that may be dealt out; none where it is not worth it."""
     if work(nest) < WORTH:
-        return None
+        return []
     ranges, body = nest_of(nest)
     reductions = [n for n in under(body) if n.op is Op.Reduce]
-    loops = [
+    return [
         r
         for r in ranges
         if r.arg.type is AxisType.LOOP
-        and trip_count(r) > 1
+        and most_iterations(r) > 1
         and all(
             r in arithmetic.ranges_of(f) for f in reductions
         )  # or every core would do all of such a reduction
@@ -64,12 +68,14 @@ def dealt_out(nest: UOp) -> UOp | None:
             runs_along(f, r) for f in reductions
         )  # what one iteration has reduced, the next one continues
     ]
-    if not loops:
-        return None
-    count = cores()
+
+
+def dealt_out(nest: UOp) -> UOp | None:
+    """The loop of a nest that is to be dealt out; None where it has none, or is not worth it."""
+    loops, count = may_be_dealt_out(nest), cores()
     even = (
         r
         for r in loops
-        if trip_count(r) >= EVEN or (trip_count(r) >= 2 * count and trip_count(r) % count == 0)
+        if most_iterations(r) >= EVEN or (most_iterations(r) >= 2 * count and most_iterations(r) % count == 0)
     )
-    return next(even, max(loops, key=trip_count))
+    return next(even, max(loops, key=most_iterations, default=None))

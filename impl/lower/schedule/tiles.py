@@ -148,7 +148,7 @@ def _blocks(kernel: Scheduling, at: int, position: int, rows: int) -> int:
 def pack(kernel: Scheduling, lanes: UOp) -> None:
     """Pack what reductions in these lanes read, where that is worth it."""
     slots: dict[int, None] = {}
-    for nest in kernel.sink.src:
+    for nest in kernel.sink.src if kernel.sized is None else ():
         ranges, body = nest_of(nest)
         if lanes in ranges and trip_count(lanes) > 1:
             for load, reduced in packable(body, lanes):
