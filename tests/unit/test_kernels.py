@@ -14,7 +14,7 @@ from soundline.spec.dtypes import float32, index, int32
 from soundline.spec.errors import EvaluationError, ScheduleError
 from soundline.spec.evaluate import execute
 from soundline.spec.kernels import dependences
-from soundline.spec.kernels.dependences import Touch, carries, directions, reverses, touches
+from soundline.spec.kernels.dependences import Touch, carried, carries, directions, reverses, touches
 from soundline.spec.kernels.iteration_spaces import (
     AXES,
     KERNEL_CONSTRAINTS,
@@ -252,6 +252,37 @@ def test_what_is_the_same_for_all_iterations_does_not_tell_them_apart() -> None:
     assert found_of(elsewhere) is None  # where nobody knows
     stretched = Op.Index(base, Op.Mul(p, i))  # by a number that may be 0
     assert found_of(kernel(nest(Op.Store(stretched, const(1, int32)), i))) is None
+
+
+def sized_nest(*axes: UOp, place: UOp, value: UOp | None = None) -> bool | None:
+    """Whether the last axis of a nest, whose outer axes may run up to sizes, carries a dependence."""
+    body = Op.Store(place, const(1, int32) if value is None else value)
+    return carried(body, axes, len(axes) - 1)
+
+
+def test_axes_up_to_sizes_are_told_apart_where_their_count_does_not_matter() -> None:
+    size = Op.Cast(load(X), arg=index)
+    base = buffer(2, 10**9, int32)
+    steps, rows, lanes = UOp(Op.Range, (size,), RangeArg(0)), UOp(Op.Range, (size,), RangeArg(1)), loop(8, 2)
+    inner = Op.Add(Op.Mul(steps, const(8, index)), lanes)
+    assert directions(Op.Store(Op.Index(base, inner), const(1, int32)), [steps, lanes]) == frozenset()
+    close = Op.Add(Op.Mul(steps, const(7, index)), lanes)
+    assert directions(Op.Store(Op.Index(base, close), const(1, int32)), [steps, lanes]) is None
+    swapped = Op.Add(steps, Op.Mul(lanes, const(1000, index)))  # there may be more steps than that
+    assert directions(Op.Store(Op.Index(base, swapped), const(1, int32)), [steps, lanes]) is None
+    of_rows = Op.Add(Op.Mul(rows, size), inner)
+    assert directions(Op.Store(Op.Index(base, of_rows), const(1, int32)), [rows, steps, lanes]) is None
+    assert sized_nest(rows, steps, lanes, place=Op.Index(base, of_rows)) is False
+    assert sized_nest(rows, lanes, place=Op.Index(base, Op.Mul(rows, size))) is True
+    assert sized_nest(rows, lanes, place=Op.Index(base, Op.Mul(rows, Op.Mul(lanes, size)))) is None
+
+
+def test_a_size_that_the_nest_writes_is_no_number() -> None:
+    i, lanes = loop(5000, 0), loop(8, 1)
+    base = buffer(2, 10**9, int32)
+    for storage, carries_one in ((X, False), (base, None)):
+        place = Op.Index(base, Op.Add(Op.Mul(i, Op.Cast(load(storage), arg=index)), lanes))
+        assert sized_nest(i, lanes, place=place) is carries_one
 
 
 @given(st.data())

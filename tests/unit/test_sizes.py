@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,8 +19,12 @@ from soundline.impl.compilation.stages import lower
 from soundline.impl.executables.signatures import Signature
 from soundline.impl.lower.callify import callify
 from soundline.impl.lower.graphs import size_obligations
+from soundline.impl.lower.graphs.loops import closed, walked_as_one
 from soundline.impl.lower.graphs.obligations import obligations
+from soundline.impl.lower.linear.linearize import linearize
 from soundline.impl.lower.rangeify import split
+from soundline.impl.lower.schedule import size_loops
+from soundline.impl.lower.schedule.applying import Scheduling
 from soundline.impl.lower.steps import numbered
 from soundline.impl.program import every_size
 from soundline.impl.program.compile import compile  # noqa: A004
@@ -28,11 +33,11 @@ from soundline.impl.runtime.host import host
 from soundline.impl.tensors.core.functions import function
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.dtypes import bool_, float32, int8, int32, int64
-from soundline.spec.errors import CompileError, UsageError
+from soundline.spec.errors import CompileError, ScheduleError, UsageError
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.sizes import polynomial
 from soundline.spec.pipeline.stages import check_pipeline
-from soundline.spec.uop import Op, UOp, buffer, const, loop, toposort
+from soundline.spec.uop import AxisType, Op, UOp, buffer, const, loop, toposort
 
 RNG = np.random.default_rng(9)
 N, M = Variable("n", 1, 12), Variable("m", 2, 7)
@@ -100,6 +105,7 @@ CASES: dict[str, tuple[Apply, tuple[Signature, ...]]] = {
     "cat beside n": (lambda x, y: Tensor.cat(x, y, axis=1).sum(1), (f32(N, 2), f32(N, 3))),
     "the first n": (lambda x, y: x[:N] + y, (f32(12), f32(N))),
     "all but n": (lambda x, y: x[N:].sum() + y.sum(), (f32(12), f32(N))),
+    "nothing at the greatest": (lambda x, y: (x[N:].sum(), x[N:].max(), y.sum()), (f32(12), f32(N))),
     "all but one": (lambda x: x[1:] - x[:-1], (f32(M),)),
     "slices of n": (lambda x: (x[:, 1:], x[:1], x.narrow(1, 0, 1)), (f32(N, 3),)),
     "pad": (lambda x: x.pad(((1, 2), (0, 1))), (f32(N, 2),)),
@@ -342,6 +348,23 @@ def test_a_polynomial_that_no_monomial_shows_to_be_non_negative() -> None:
     assert not shown(N * M - N - M)
 
 
+def test_steps_and_what_is_left_over_are_inside() -> None:
+    """A loop that is cut reaches its size, and no further."""
+    n, eight = N.as_uop, const(8, N.as_uop.dtype)
+    lanes, fits = loop(8, 0), lambda at, size: size_obligations.fits(at, as_node(size), {})
+    steps, rest = loop(Op.Idiv(n, eight), 1), loop(Op.Mod(n, eight), 2)
+    twice = loop(Op.Idiv(as_node(N * 2), eight), 3)
+    done = Op.Mul(Op.Idiv(n, eight), eight)
+    assert fits(Op.Add(Op.Mul(steps, eight), lanes), N)
+    assert fits(Op.Add(Op.Mul(twice, eight), lanes), N * 2)
+    assert fits(Op.Add(done, rest), N)
+    assert not fits(Op.Add(Op.Mul(steps, eight), lanes), N - 1)
+    assert not fits(Op.Add(Op.Mul(steps, eight), Op.Add(lanes, const(1, n.dtype))), N)
+    assert not fits(Op.Add(Op.Mul(steps, const(9, n.dtype)), lanes), N)
+    assert not fits(Op.Add(done, rest), N - 1)
+    assert not fits(Op.Add(done, lanes), N)
+
+
 def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
     """As `take` keeps it; one place further, or kept by something that is no size, it is not."""
     n = N.as_uop
@@ -355,6 +378,12 @@ def test_an_index_that_is_kept_inside_is_inside_at_every_size() -> None:
 
     fits = lambda at, size: size_obligations.fits(at, as_node(size), {})  # noqa: E731
     assert fits(kept(negated(N - 1)), N)
+    plain = Op.Max(
+        Op.Neg(Op.Max(Op.Cast(anything, arg=n.dtype), as_node(0))), as_node(1 - N)
+    )  # as rules leave it
+    assert fits(Op.Mul(plain, as_node(-1)), N)
+    assert not fits(Op.Mul(plain, as_node(-2)), N)
+    assert not fits(Op.Mul(plain, as_node(-1)), N - 1)
     assert fits(Op.Add(Op.Mul(kept(negated(N - 1)), const(3, n.dtype)), loop(3, 1)), N * 3)
     assert not fits(kept(negated(N)), N)
     assert not fits(kept(negated(M)), N)
@@ -474,3 +503,58 @@ def test_a_program_with_a_schedule_is_right_at_every_size(
         same(found, wanted)
     if threads:
         lower.cache_clear()
+
+
+def test_loops_are_one_where_every_index_walks_them_as_one() -> None:
+    n = N.as_uop
+    p, q = loop(M.as_uop, 0), loop(n, 1)
+    base = buffer(0, 1000, float32)
+
+    def as_one(at: UOp) -> bool:
+        return walked_as_one(Op.Store(Op.Index(base, at), const(1.0, float32)), p, q)
+
+    assert as_one(Op.Add(Op.Mul(p, n), q))
+    assert as_one(Op.Mul(Op.Add(Op.Mul(p, n), q), const(3, n.dtype)))
+    assert not as_one(Op.Add(Op.Mul(p, M.as_uop), q))
+    assert not as_one(Op.Mul(p, q))
+    assert not as_one(Op.Add(Op.Mul(p, n), Op.Mod(q, const(2, n.dtype))))
+
+
+def test_only_iterations_with_places_of_their_own_are_cut() -> None:
+    n, base, value = N.as_uop, buffer(0, 1000, float32), const(1.0, float32)
+    p, q = loop(M.as_uop, 0), loop(n, 1)
+
+    def apart(at: UOp, stored: UOp = value) -> bool:
+        return size_loops._stores_apart(closed(Op.Store(Op.Index(base, at), stored), [p, q]))
+
+    own = Op.Add(Op.Mul(p, n), q)
+    assert apart(own)
+    assert not apart(q)
+    assert not apart(Op.Add(Op.Mul(p, M.as_uop), q))
+    assert not apart(own, Op.Load(Op.Index(base, own)))
+
+
+def test_no_step_names_an_axis_of_symbolic_size() -> None:
+    longest, lanes = loop(12, 0), loop(8, 1)
+    place = Op.Index(buffer(0, 96, float32), Op.Add(Op.Mul(longest, const(8, lanes.dtype)), lanes))
+    nest = closed(Op.Store(place, const(1.0, float32)), [longest, lanes])
+    kernel = Scheduling(Op.Sink(nest), itertools.count(9), itertools.count(9), (), frozenset((longest,)))
+    kernel.split(lanes, 4, AxisType.UPCAST)
+    with pytest.raises(ScheduleError, match="an axis of symbolic size"):
+        kernel.split(longest, 4, AxisType.UPCAST)
+
+
+def test_the_bounds_of_inner_loops_are_computed_before_the_first_loop() -> None:
+    """What is computed inside of a loop is out of reach for the nest that comes after it."""
+    bound = Op.Add(
+        Op.Cast(Op.Load(Op.Index(buffer(0, 1, int32), as_node(0))), arg=as_node(0).dtype), as_node(1)
+    )
+    nests = []
+    for k in (0, 2):
+        outer, inner = loop(4, k), loop(bound, k + 1)
+        store = Op.Store(Op.Index(buffer(1 + k, 99, float32), outer), const(1.0, float32))
+        nests.append(closed(store, [outer, inner]))
+    (kernel,) = linearize(Op.Linear(Op.Sink(*nests))).src
+    ops = [n.op for n in kernel.src]
+    assert ops.index(Op.Add) < ops.index(Op.Range)
+    assert ops.count(Op.Add) == 1

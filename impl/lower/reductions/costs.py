@@ -116,7 +116,7 @@ class ReductionCost:
 def work_of_reduction(node: UOp, of_source: int) -> int:
     """The operations for one element of a Reduce, of whose source one scalar takes so many."""
     sizes = extents(node.src[0])
-    return math.prod(sizes[a] for a in node.arg.axes) * (of_source + 1)
+    return math.prod(sizes[int(a)] for a in node.arg.axes) * (of_source + 1)
 
 
 def lanes_alone(node: UOp, shape: Shape, known: Known) -> int:
