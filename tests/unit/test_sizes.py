@@ -558,3 +558,15 @@ def test_the_bounds_of_inner_loops_are_computed_before_the_first_loop() -> None:
     ops = [n.op for n in kernel.src]
     assert ops.index(Op.Add) < ops.index(Op.Range)
     assert ops.count(Op.Add) == 1
+
+
+def test_nothing_is_packed_inside_of_loops_over_sizes() -> None:
+    """A product that reads from far apart would be, at a known size: what is packed comes before all loops."""
+    program = compile(lambda x, w: x @ w, f32(LONG, 300), f32(300, 512))
+    (unit,) = program.units
+    before, after = (
+        {n for n in toposort(unit.stages[s]) if n.op is Op.Buffer} for s in ("rangeify", "optimize")
+    )
+    assert before == after
+    x, w = arrays([f32(100, 300), f32(300, 512)], {})
+    np.testing.assert_allclose(program(x, w), x @ w, rtol=1e-3, atol=1e-2)
