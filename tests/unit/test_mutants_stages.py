@@ -375,8 +375,8 @@ MUTANTS = [
         "optimize",
         "broadcast",
         "lower.graphs.loops:walked_as_one",
-        "outer != inner * trip_count(q)",
-        "outer == inner",
+        "polynomial(next_row) != polynomial(past_row)",
+        "False",
     ),
     M(
         "optimize",
@@ -389,7 +389,7 @@ MUTANTS = [
     M(
         "optimize",
         "running",
-        "lower.schedule.threads:dealt_out",
+        "lower.schedule.threads:may_be_dealt_out",
         "runs_along(f, r) for f in reductions",
         "False for f in reductions",
         "any",

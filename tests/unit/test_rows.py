@@ -172,8 +172,8 @@ def test_rows_have_storage_of_their_own_while_they_are_scheduled() -> None:
     """With one row for all, threads would meet in it; with all rows they may be dealt out, and then one is enough."""
     sink = Op.Sink(row_nest(AxisType.LOOP, "REG"))
     i = sink.src[0].src[1]
-    whole = rows._with_all_rows(sink, {i: i})
-    assert rows._with_one_row(whole, sink) is sink
+    whole = rows.with_all_rows(sink, {i: i})
+    assert rows.with_one_row(whole, sink) is sink
     assert {n.arg.size for n in toposort(whole) if n.op is Op.Buffer and n.arg.slot == 9} == {4 * 8}
     held = {0: [k / 7 for k in range(32)]}
     assert run(Kernel(whole), held)[1] == run(Kernel(sink), held)[1]
@@ -181,7 +181,7 @@ def test_rows_have_storage_of_their_own_while_they_are_scheduled() -> None:
     for shared in (sink, Op.Sink(row_nest(AxisType.LOOP, "GLOBAL"))):
         with pytest.raises(ScheduleError):
             apply(Kernel(shared), deal)
-    dealt = rows._with_one_row(apply(Kernel(whole), deal).sink, sink)
+    dealt = rows.with_one_row(apply(Kernel(whole), deal).sink, sink)
     assert any(n.arg.type is AxisType.THREAD for n in toposort(dealt) if n.op is Op.Range)
     assert run(Kernel(dealt), held)[1] == run(Kernel(sink), held)[1]
 
