@@ -19,15 +19,15 @@ from collections.abc import Iterator, Sequence
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, in_lanes, stride
-from soundline.impl.lower.graphs.rebuilding import rebuilt, under
-from soundline.impl.lower.graphs.scalars import zero
+from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.scalars import loaded_behind
 from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
 from soundline.impl.lower.graphs.single_rule import applied_to, isolated
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.rules.tensors import scans
 from soundline.spec.ops.node import RangeArg
-from soundline.spec.uop import AxisType, Op, UOp, loop, over, substitute
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
 
 ROWS = 4
 """So many rows are scanned side by side: a step waits for the one before, and other rows fill the wait."""
@@ -125,15 +125,8 @@ def _behind_gate(reduction: UOp) -> UOp:
     read.
     """
     gate, chosen, other = reduction.src[0].src
-
-    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
-        if node.op is not Op.Load or reduction.src[1] not in arithmetic.ranges_of(over(node, src)):
-            return None
-        place, *behind = src
-        nothing, own = behind or (zero(node.dtype), None)
-        return Op.Load(place, nothing, arithmetic.both(gate, own))
-
-    return Op.Reduce(Op.Where(gate, rebuilt(chosen, change), other), *reduction.src[1:], arg=reduction.arg)
+    behind = Op.Where(gate, loaded_behind(gate, chosen, reduction.src[1]), other)
+    return Op.Reduce(behind, *reduction.src[1:], arg=reduction.arg)
 
 
 def _anew(reduction: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:
