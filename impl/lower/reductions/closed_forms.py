@@ -19,11 +19,9 @@ from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.lower.graphs.costs import is_position
 from soundline.impl.lower.graphs.scalars import loaded_behind
 from soundline.impl.lower.graphs.simplify import RULES as SIMPLIFYING
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
-from soundline.impl.lower.graphs.single_rule import applied_to, isolated
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import first_applied, isolated
 from soundline.impl.lower.graphs.views import MOVEMENT
-from soundline.impl.rules import rules_in
-from soundline.impl.rules.scalars import constant_folding
 from soundline.impl.rules.tensors import ranges, scans
 from soundline.spec.dtypes import bool_, index, int64
 from soundline.spec.uop import Op, UOp, substitute, toposort
@@ -44,8 +42,6 @@ RULES = (
 
 _BEFORE = tuple(r for r in SIMPLIFYING if r not in RULES)
 """What is done before these rules are asked, one by one."""
-_INSIDE = (scans.nearest_of_inside, *rules_in(constant_folding))
-"""What the index of an iteration is, whose bound is a number."""
 _LOOKED_AT = 100
 """So many nodes are looked at before the rules are asked."""
 _COMPARED = (Op.CmpEq, Op.CmpNe, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
@@ -54,18 +50,14 @@ _COMPARED = (Op.CmpEq, Op.CmpNe, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
 def closed_form(reduction: UOp, applied: Applied) -> UOp | None:
     """A Reduce over ranges as an expression without loops, by the rules; None where they leave one."""
     noted = Applied()
-    facts = LoweredFacts()
     found = simplified(reduction, (), noted, _BEFORE)
     while found.op is Op.Reduce and len(found.src) == 2:
         gated = isolated(found, noted)
-        made = None
-        for stated in RULES:
-            made = applied_to(stated, gated, facts)
-            if made is not None:
-                noted.update((stated.id,))
-                break
-        if made is None:
+        by = first_applied(RULES, gated)
+        if by is None:
             return None
+        stated, made = by
+        noted.update((stated.id,))
         found = simplified(_behind_its_gate(made, gated.src[1], noted), (), noted, _BEFORE)
     if any(n.op is Op.Reduce for n in toposort(found)):
         return None
@@ -83,7 +75,7 @@ def _behind_its_gate(choice: UOp, r: UOp, applied: Applied) -> UOp:
         return choice
     gate, chosen, other = choice.src
     k, noted = gate.src[1].src[0], Applied()
-    inside = simplified(substitute(chosen, {k: r}), (), noted, _INSIDE)
+    inside = simplified(substitute(chosen, {k: r}), (), noted, (scans.nearest_of_inside,))
     itself = substitute(loaded_behind(gate, inside, r), {r: k})
     new = set(toposort(itself)) - set(toposort(chosen))
     if not new or not all(map(_fits, new)):
