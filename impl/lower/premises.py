@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import closed, nest_of
 from soundline.impl.lower.graphs.loops import in_lanes
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
-from soundline.impl.lower.graphs.single_rule import applied_to
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import applied_to, first_applied
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one
 from soundline.impl.lower.reductions.scatters import is_scatter
@@ -98,7 +98,7 @@ def _converted_first(reduction: UOp, applied: Applied) -> UOp:
     """A reduction of products with a mask that are made wider, as one of products of what is made wider."""
     if reduction.op is not Op.Reduce or reduction.src[0].op is not Op.Cast:
         return reduction
-    made = applied_to(premises.cast_of_masked, reduction.src[0], LoweredFacts())
+    made = applied_to(premises.cast_of_masked, reduction.src[0])
     if made is None:
         return reduction
     applied.update((premises.cast_of_masked.id,))
@@ -109,20 +109,20 @@ def _decided(reduction: UOp, numbers: _Numbers, applied: Applied) -> tuple[list[
     """The kernels before a reduction, and the reduction as a choice by a premise; None where no
     rule makes it cheaper.
     """
-    noted, facts = Applied(), LoweredFacts()
+    noted = Applied()
     plain = _converted_first(simplified(reduction, (), noted), noted)
     if plain.op is not Op.Reduce or len(plain.src) != 2 or trip_count(plain.src[1]) < LEAST:
         return None
-    for stated in RULES:
-        choice = applied_to(stated, plain, facts)
-        if choice is not None and choice.op is Op.Where:
-            noted.update((stated.id,))
-            decide = _among_zeros if stated is premises.sum_among_zeros else _if_finite
-            found = decide(plain, choice, numbers, noted)
-            if found is not None:
-                applied.take(noted)
-            return found
-    return None
+    by = first_applied(RULES, plain)
+    if by is None or by[1].op is not Op.Where:
+        return None
+    stated, choice = by
+    noted.update((stated.id,))
+    decide = _among_zeros if stated is premises.sum_among_zeros else _if_finite
+    found = decide(plain, choice, numbers, noted)
+    if found is not None:
+        applied.take(noted)
+    return found
 
 
 def _if_finite(
@@ -139,7 +139,7 @@ def _if_finite(
         return None
     before, stored = _stored(zeros, numbers)
     made = substitute(choice, {zeros: stored, chosen: cheap[1]})
-    lazy = applied_to(premises.fold_not_chosen, made, LoweredFacts())
+    lazy = applied_to(premises.fold_not_chosen, made)
     if lazy is not None:
         applied.update((premises.fold_not_chosen.id,))
         made = Op.Where(*lazy.src[:2], _anew(lazy.src[2], numbers))
@@ -151,7 +151,7 @@ def _among_zeros(
 ) -> tuple[list[UOp], UOp] | None:
     """A sum of what goes to one place: as a scatter, and 0.0 where something goes elsewhere."""
     others, _, chosen = choice.src
-    told = applied_to(premises.any_other, simplified(others, (), applied), LoweredFacts())
+    told = applied_to(premises.any_other, simplified(others, (), applied))
     if told is None or told.op is not Op.Or:
         return None
     (differ,) = (s for s in told.src if s.op is Op.Reduce)

@@ -208,6 +208,20 @@ def test_a_choice_reads_within_its_storage_whatever_the_index() -> None:
     }
 
 
+def test_a_choice_puts_only_what_it_chooses_behind_its_gate_and_keeps_the_gate_that_was_there() -> None:
+    place = Op.Cast(param(4, int32), arg=index)
+    padded = Op.Load(Op.Index(SOURCE, Op.Sub(R, const(1, index))), number(5.0), Op.CmpLe(const(1, index), R))
+    product = Op.Mul(padded, read(const(2, index)))
+    found = closed_form(reduced(Op.Where(Op.CmpEq(R, place), product, number(-0.0))), Applied())
+    assert found is not None
+    loads = [n for n in toposort(found) if n.op is Op.Load]
+    assert sorted(len(n.src) for n in loads) == [1, 3]
+    (gated,) = (n for n in loads if len(n.src) == 3)
+    assert gated.src[1] is number(5.0)
+    bounds = {(n.op, *n.src) for n in toposort(gated.src[2]) if n.op in (Op.CmpLe, Op.CmpLt)}
+    assert bounds == {(Op.CmpLe, const(1, index), place), (Op.CmpLt, place, const(8, index))}
+
+
 def test_an_index_that_may_need_more_than_64_bits_is_brought_near_first() -> None:
     wide = Op.Cast(param(4, int64), arg=index)
     at = Op.Add(Op.Mul(R, const(8, index)), const(3, index))

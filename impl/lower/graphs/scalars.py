@@ -2,7 +2,8 @@
 Scalars
 =======
 
-Small scalar programs that several stages need: zeros, identities of reductions, and bit casts between widths.
+Small scalar programs that several stages need: zeros, identities of reductions, bit casts between
+widths, and loads behind a gate.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from soundline.impl.analysis import arithmetic
+from soundline.impl.lower.graphs.rebuilding import rebuilt
 from soundline.spec.dtypes import DType, float32, float64, uint8, uint16, uint32, uint64, zero_of
 from soundline.spec.ops.programs import reduction
-from soundline.spec.uop import Op, Shape, UOp, broadcast_to, const
+from soundline.spec.uop import Op, Shape, UOp, broadcast_to, const, over
 
 FUSED = (float32, float64)
 """The dtypes for which C has a fused multiplication and addition."""
@@ -65,3 +67,16 @@ def split_bitcast(value: UOp, part: UOp, dtype: DType) -> UOp:
 def filled(value: UOp, shape: Shape) -> UOp:
     """A scalar value in every place of a shape."""
     return broadcast_to(value, shape)
+
+
+def loaded_behind(gate: UOp, value: UOp, r: UOp) -> UOp:
+    """A value, needed only where the gate is open, with the gate at its loads too that read at what depends on `r`."""
+
+    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
+        if node.op is not Op.Load or r not in arithmetic.ranges_of(over(node, src)):
+            return None
+        place, *behind = src
+        nothing, own = behind or (zero(node.dtype), None)
+        return Op.Load(place, nothing, arithmetic.both(gate, own))
+
+    return rebuilt(value, change)

@@ -8,6 +8,8 @@ rewriting with all rules. What is matched, and under which conditions, is as in 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from soundline.impl.analysis.facts import Facts
 from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
 from soundline.impl.matching.matcher import patterns_of
@@ -18,10 +20,21 @@ from soundline.spec.rules.language import Rule
 from soundline.spec.uop import Op, UOp
 
 
-def applied_to(stated: Rule, node: UOp, facts: Facts) -> UOp | None:
-    """What a rule makes of a node; None where it does not apply."""
-    made = (pattern.apply(node, facts) for pattern in patterns_of(stated))
+def applied_to(stated: Rule, node: UOp, facts: Facts | None = None) -> UOp | None:
+    """What a rule makes of a node, of a lowered program unless other facts are given; None where it does not apply."""
+    known = LoweredFacts() if facts is None else facts
+    made = (pattern.apply(node, known) for pattern in patterns_of(stated))
     return next((m for m in made if m is not None), None)
+
+
+def first_applied(rules: Iterable[Rule], node: UOp) -> tuple[Rule, UOp] | None:
+    """The first of some rules that applies to a node of a lowered program, and what it makes of it; None for no rule.
+
+    The caller counts it if it keeps what was made.
+    """
+    facts = LoweredFacts()
+    found = ((stated, applied_to(stated, node, facts)) for stated in rules)
+    return next(((stated, made) for stated, made in found if made is not None), None)
 
 
 def isolated(reduction: UOp, applied: Applied) -> UOp:
@@ -47,7 +60,7 @@ def _converted_first(value: UOp, applied: Applied) -> UOp:
     chosen = value.src[0]
     if chosen.op is Op.Load and len(chosen.src) == 3:
         chosen = Op.Where(chosen.src[2], chosen, chosen.src[1])
-    made = applied_to(premises.cast_of_choice, Op.Cast(chosen, arg=value.arg), LoweredFacts())
+    made = applied_to(premises.cast_of_choice, Op.Cast(chosen, arg=value.arg))
     if made is None:
         return value
     applied.update((premises.cast_of_choice.id,))

@@ -19,15 +19,15 @@ from collections.abc import Iterator, Sequence
 
 from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.loops import closed, in_lanes, stride
-from soundline.impl.lower.graphs.rebuilding import rebuilt, under
-from soundline.impl.lower.graphs.scalars import zero
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
-from soundline.impl.lower.graphs.single_rule import applied_to, isolated
+from soundline.impl.lower.graphs.rebuilding import under
+from soundline.impl.lower.graphs.scalars import loaded_behind
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import applied_to, first_applied, isolated
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.lower.linear.linearize import nest_of, runs_along
 from soundline.impl.rules.tensors import scans
 from soundline.spec.ops.node import RangeArg
-from soundline.spec.uop import AxisType, Op, UOp, loop, over, substitute
+from soundline.spec.uop import AxisType, Op, UOp, loop, substitute
 
 ROWS = 4
 """So many rows are scanned side by side: a step waits for the one before, and other rows fill the wait."""
@@ -106,18 +106,15 @@ def _bounded(reduction: UOp, numbers: Iterator[int], applied: Applied) -> tuple[
     None without a rule.
     """
     noted = Applied()
-    gated = isolated(reduction, noted)
-    facts = LoweredFacts()
-    for stated in (*BOUNDS, *OR_NONE):
-        found = applied_to(stated, gated, facts)
-        if found is None:
-            continue
-        applied.take(noted)
-        applied.update((stated.id,))
-        (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not reduction.src[1])
-        made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
-        return made, substitute(found, {inner: made})
-    return None
+    by = first_applied((*BOUNDS, *OR_NONE), isolated(reduction, noted))
+    if by is None:
+        return None
+    stated, found = by
+    applied.take(noted)
+    applied.update((stated.id,))
+    (inner,) = (n for n in under(found) if n.op is Op.Reduce and n.src[1] is not reduction.src[1])
+    made = _anew(_behind_gate(inner) if stated in OR_NONE else inner, {}, numbers, applied)
+    return made, substitute(found, {inner: made})
 
 
 def _behind_gate(reduction: UOp) -> UOp:
@@ -125,15 +122,8 @@ def _behind_gate(reduction: UOp) -> UOp:
     read.
     """
     gate, chosen, other = reduction.src[0].src
-
-    def change(node: UOp, src: tuple[UOp, ...]) -> UOp | None:
-        if node.op is not Op.Load or reduction.src[1] not in arithmetic.ranges_of(over(node, src)):
-            return None
-        place, *behind = src
-        nothing, own = behind or (zero(node.dtype), None)
-        return Op.Load(place, nothing, arithmetic.both(gate, own))
-
-    return Op.Reduce(Op.Where(gate, rebuilt(chosen, change), other), *reduction.src[1:], arg=reduction.arg)
+    behind = Op.Where(gate, loaded_behind(gate, chosen, reduction.src[1]), other)
+    return Op.Reduce(behind, *reduction.src[1:], arg=reduction.arg)
 
 
 def _anew(reduction: UOp, replacements: dict[UOp, UOp], numbers: Iterator[int], applied: Applied) -> UOp:
@@ -175,15 +165,14 @@ def _along(
 def _continues(reduction: UOp, r: UOp, numbers: Iterator[int], applied: Applied) -> bool:
     """Whether the rules say what is done by induction: the first reduction is one step, each next one step more."""
     inner, own = reduction.src
-    facts = LoweredFacts()
     before = loop(trip_count(r) - 1, next(numbers), AxisType.LOOP)
     now = arithmetic.add(before, arithmetic.number(1))
     first = Op.Reduce(inner, substitute(own, {own.src[0]: arithmetic.number(1)}), arg=reduction.arg)
     whole = Op.Reduce(
         inner, substitute(own, {own.src[0]: arithmetic.add(now, arithmetic.number(1))}), arg=reduction.arg
     )
-    start = applied_to(scans.fold_of_one_iteration, _renamed(first, own), facts)
-    found = applied_to(scans.fold_without_last, _renamed(whole, own), facts)
+    start = applied_to(scans.fold_of_one_iteration, _renamed(first, own))
+    found = applied_to(scans.fold_without_last, _renamed(whole, own))
     if start is None or found is None or found.op is not reduction.arg.op:
         return False
     rest, step = found.src

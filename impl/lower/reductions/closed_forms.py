@@ -17,10 +17,10 @@ from collections import deque
 from soundline.impl.analysis import arithmetic
 from soundline.impl.analysis.facts import repeated_constant
 from soundline.impl.lower.graphs.costs import is_position
-from soundline.impl.lower.graphs.scalars import zero
+from soundline.impl.lower.graphs.scalars import loaded_behind
 from soundline.impl.lower.graphs.simplify import RULES as SIMPLIFYING
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts, simplified
-from soundline.impl.lower.graphs.single_rule import applied_to, isolated
+from soundline.impl.lower.graphs.simplify import Applied, simplified
+from soundline.impl.lower.graphs.single_rule import first_applied, isolated
 from soundline.impl.lower.graphs.views import MOVEMENT
 from soundline.impl.rules.tensors import ranges, scans
 from soundline.spec.dtypes import bool_, index, int64
@@ -50,58 +50,38 @@ _COMPARED = (Op.CmpEq, Op.CmpNe, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe)
 def closed_form(reduction: UOp, applied: Applied) -> UOp | None:
     """A Reduce over ranges as an expression without loops, by the rules; None where they leave one."""
     noted = Applied()
-    facts = LoweredFacts()
     found = simplified(reduction, (), noted, _BEFORE)
     while found.op is Op.Reduce and len(found.src) == 2:
         gated = isolated(found, noted)
-        made = None
-        for stated in RULES:
-            made = applied_to(stated, gated, facts)
-            if made is not None:
-                noted.update((stated.id,))
-                break
-        if made is None:
+        by = first_applied(RULES, gated)
+        if by is None:
             return None
-        found = simplified(_behind_its_gate(made, noted), (), noted, _BEFORE)
+        stated, made = by
+        noted.update((stated.id,))
+        found = simplified(_behind_its_gate(made, gated.src[1], noted), (), noted, _BEFORE)
     if any(n.op is Op.Reduce for n in toposort(found)):
         return None
     applied.take(noted)
     return found
 
 
-def _behind_its_gate(choice: UOp, applied: Applied) -> UOp:
-    """A choice by position whose loads read at the index itself, behind the gate, and not at what is nearest to it.
+def _behind_its_gate(choice: UOp, r: UOp, applied: Applied) -> UOp:
+    """A choice by position that reads at the index itself, behind the gate, and not at what is nearest to it.
 
-    Behind the gate the index is its own nearest (`nearest_of_inside`). Where an index could need more than 64 bits if
-    nothing is known of it, the nearest one stays.
+    Behind the gate the index is an iteration of the loop `r` that is gone, and so its own nearest. Where an index could
+    need more than 64 bits if nothing is known of it, the nearest one stays.
     """
     if choice.op is not Op.Where or choice.src[0].op is not Op.And:
         return choice
     gate, chosen, other = choice.src
-    k, n = gate.src[1].src
-    near = _nearest(k, n)
-    new: dict[UOp, UOp] = {near: k}
-    for node in toposort(chosen):
-        if node.op is not Op.Load:
-            continue
-        made = substitute(node, new)
-        if made is not node:
-            if not all(map(_fits, toposort(made.src[0].src[1]))):
-                return choice
-            own = made.src[2] if len(made.src) == 3 else None
-            new[node] = Op.Load(made.src[0], zero(made.dtype), gate if own is None else Op.And(gate, own))
-            if own is not None:
-                new[node] = Op.Where(own, new[node], made.src[1])
-    new.pop(near)
-    if not new:
+    k, noted = gate.src[1].src[0], Applied()
+    inside = simplified(substitute(chosen, {k: r}), (), noted, (scans.nearest_of_inside,))
+    itself = substitute(loaded_behind(gate, inside, r), {r: k})
+    new = set(toposort(itself)) - set(toposort(chosen))
+    if not new or not all(map(_fits, new)):
         return choice
-    applied.update((scans.nearest_of_inside.id,))
-    return Op.Where(gate, substitute(chosen, new), other)
-
-
-def _nearest(k: UOp, n: UOp) -> UOp:
-    below = Op.Neg(Op.Max(k, arithmetic.number(0)))
-    return Op.Neg(Op.Max(below, Op.Sub(arithmetic.number(1), n)))
+    applied.take(noted)
+    return Op.Where(gate, itself, other)
 
 
 def _fits(node: UOp) -> bool:

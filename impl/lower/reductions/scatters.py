@@ -23,7 +23,7 @@ from soundline.impl.analysis import arithmetic
 from soundline.impl.lower.graphs.effects import closed, nest_of
 from soundline.impl.lower.graphs.rebuilding import under
 from soundline.impl.lower.graphs.scalars import identity_of
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts
+from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.graphs.single_rule import applied_to
 from soundline.impl.lower.graphs.views import trip_count
 from soundline.impl.rules.tensors import scans
@@ -111,8 +111,8 @@ def is_scatter(effect: UOp, applied: Applied) -> bool:
     found = scatter_of(effect)
     if found is None:
         return False
-    facts, reduction = LoweredFacts(), found.reduction
-    chain = applied_to(scans.fold_without_last, reduction, facts)
+    reduction = found.reduction
+    chain = applied_to(scans.fold_without_last, reduction)
     if chain is None or chain.op is not reduction.arg.op:
         return False
     so_far = Op.Load(Op.Index(buffer(0, 1, reduction.dtype), arithmetic.number(0)))
@@ -122,7 +122,7 @@ def is_scatter(effect: UOp, applied: Applied) -> bool:
         (so_far, Op.Where(gate, found.value, identity_of(reduction.arg.op, reduction.dtype))),
     )
     after = Op.Where(gate, UOp(reduction.arg.op, (so_far, found.value)), so_far)
-    by = next((s for s in STEPS if applied_to(s, one, facts) is after), None)
+    by = next((s for s in STEPS if applied_to(s, one) is after), None)
     if by is not None:
         applied.update((scans.fold_without_last.id, by.id))
     return by is not None

@@ -12,8 +12,8 @@ it what they make of every greatest element.
 from __future__ import annotations
 
 from soundline.impl.lower.graphs.rebuilding import rebuilt
-from soundline.impl.lower.graphs.simplify import Applied, LoweredFacts
-from soundline.impl.lower.graphs.single_rule import applied_to
+from soundline.impl.lower.graphs.simplify import Applied
+from soundline.impl.lower.graphs.single_rule import applied_to, first_applied
 from soundline.impl.lower.schedule.vector_types import lane_size
 from soundline.impl.rules.tensors import scans
 from soundline.spec.dtypes import bool_
@@ -41,13 +41,13 @@ def _counted(reduction: UOp, applied: Applied) -> UOp:
     their iterations in order, of which the rule, which asks nothing of its body, says the same.
     """
     body, first, *others = reduction.src
-    for stated in WIDTHS.get(lane_size(body) or 0, ()):
-        found = applied_to(stated, Op.Reduce(body, first, arg=reduction.arg), LoweredFacts())
-        if found is not None:
-            greatest = found.src[0]
-            chosen = applied_to(scans.mask_as_choice, greatest.src[0], LoweredFacts())
-            if chosen is not None:
-                applied.update((stated.id, scans.mask_as_choice.id))
-                whole = Op.Reduce(chosen, first, *others, arg=greatest.arg)
-                return substitute(found, {greatest: whole})
-    return reduction
+    by = first_applied(WIDTHS.get(lane_size(body) or 0, ()), Op.Reduce(body, first, arg=reduction.arg))
+    if by is None:
+        return reduction
+    stated, found = by
+    greatest = found.src[0]
+    chosen = applied_to(scans.mask_as_choice, greatest.src[0])
+    if chosen is None:
+        return reduction
+    applied.update((stated.id, scans.mask_as_choice.id))
+    return substitute(found, {greatest: Op.Reduce(chosen, first, *others, arg=greatest.arg)})
