@@ -2,10 +2,10 @@
 Drawing stages
 ==============
 
-A program after a stage as SVG. A Function is drawn as its graph (`drawing`). A list of kernels is drawn kernel below
-kernel: of each the graph of its values, where index arithmetic is written in the box that uses it, as a reader would
-write it, and the loops around a store, or inside a reduction, are lines of its box. A kernel that is a sequence of
-instructions, and the text that is rendered, are listings (`drawing_listing`).
+A program after a stage as SVG. A Function is drawn as its graph (`impl.inspect.graphs`). A list of kernels is drawn one
+kernel below the other, each as the graph of its values. Index arithmetic is written in the box that uses it, as a
+reader would write it. The loops around a store, or inside a reduction, are lines of its box. A kernel that is a
+sequence of instructions, and the rendered text, are drawn as listings (`impl.inspect.listings`).
 """
 
 from __future__ import annotations

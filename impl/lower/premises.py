@@ -211,8 +211,7 @@ def _anew(reduction: UOp, numbers: _Numbers) -> UOp:
 
 def side_by_side(nest: UOp, numbers: Iterator[int]) -> list[UOp] | None:
     """A nest whose reductions may not be needed, with lanes around them: asked once for many places, and, where they
-    are
-    needed, run for all of these at once. None where there is no such reduction, or each place asks by itself.
+    are needed, run for all of these at once. None where there is no such reduction, or each place asks by itself.
     """
     ranges, body = nest_of(nest)
     reductions = [n for n in toposort(body) if n.op is Op.Reduce]

@@ -38,8 +38,7 @@ Views = tuple[str, ...]
 
 Use = tuple[str, ...]
 """What is used: a variable, a Body with the texts of its indices, or, after `REDUCED`, a tensor of which a reduction
-needs
-every element.
+needs every element.
 """
 
 REDUCED = "in a reduction"

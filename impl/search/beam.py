@@ -2,10 +2,11 @@
 Search
 ======
 
-BEAM search for the schedule of each kernel of a program: begin with what the heuristics do, and with nothing; make
-every schedule longer by one move (`search_steps`), try what that gives (`search_trial`), keep the few that are fastest,
-and go on until nothing becomes faster. What is found is kept beside the compile cache, under the hash of all that
-decides it, so that one process searches and all others read.
+BEAM search for the schedule of each kernel of a program. The search begins with the heuristics' schedule and with the
+empty one. In each round it extends every schedule by one move (`impl.search.steps`), measures the results
+(`impl.search.trials`), and keeps the few that are fastest. It ends when no schedule becomes faster. The best schedule
+is kept beside the compile cache, under the hash of everything that it depends on, so that one process searches and all
+others read.
 
 ``sl.compile(..., beam=2)`` asks for it, or the environment variable ``SOUNDLINE_BEAM``. The search depends on nothing
 but the kernel, the machine, and measured times.

@@ -5,8 +5,8 @@ Gradients
 Reverse mode over a program: `gradient` gives the derivative of a scalar with respect to any of its nodes, as UOps.
 
 The order is fixed, so that the exact profile is reproducible. The nodes of the program, in the order of
-`closed.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands their
-adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
+`spec.ops.bodies.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands
+their adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
 
 A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else. A Call is
 opaque, unless it is of a CustomFunction whose adjoint is given: then its arguments receive what that says.

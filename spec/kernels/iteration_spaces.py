@@ -340,7 +340,7 @@ def run(kernel: Kernel, buffers: Mapping[int, Any] | None = None) -> dict[int, A
 
     U-26 is checked on the way: iterations of unordered axes that touch what another writes are an `EvaluationError`,
     workgroups have LOCAL storage of their own, and threads have registers. Where the groups of a kernel meet (U-51) is
-    the business of `opt_groups`.
+    stated in `spec.kernels.groups`.
     """
     held = execute(kernel.sink, buffers=buffers)
     shared = {n.arg.slot for n in toposort(kernel.sink) if n.op is Op.Buffer and n.arg.addrspace == "GLOBAL"}

@@ -11,8 +11,8 @@ new axis is ``inner``; with `top` the new axis is outside, and the old index is 
 run through the old index in ascending order, so that a split alone changes no order. What may change is the type of the
 new axis: unordered iterations may not depend on each other, and the members of a group reduced apart.
 
-*Swap* exchanges two axes of one nest or of one Reduce. *Nolocals* takes the workgroup away. *Padto* stands in
-`opt_padto`, *TC* in `opt_tc`.
+*Swap* exchanges two axes of one nest or of one Reduce. *Nolocals* takes the workgroup away. `spec.kernels.padto` states
+*Padto*, and `spec.kernels.tc` states *TC*.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Rules that others cover
 
 A rule is subsumed by another where each of its instances is one of the other's: the left sides are the same node but
 for the order of operands that the engine tries both ways, the other's conditions follow from the rule's own, and the
-right sides are the same node, or have the same value by proof.
-Terms only suggest a match; what decides is what is built from both rules at every instance, and the prover.
+right sides are the same node, or have the same value by proof. Terms only suggest a match; what decides is what is
+built from both rules at every instance, and the prover.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ that `fences` and `barriers` say, and those the ops of this table:
 - ``fence.proxy.async``: FLUSH, after which the asynchronous proxy sees what was written through the generic one;
 - ``wgmma.fence``: no op; registers that are used around a wgmma without one in between are *doubtful*;
 - ``cp.async.wait_all``: WAIT for all copies that the thread has issued;
-- commit groups: WAIT for the jobs of all groups of the thread but the last N; what another warp of its warpgroup
-  issued to wgmma is none of them (S-15). Control never depends on data, so which
-  jobs these are is known beforehand;
+- commit groups: WAIT for the jobs of all groups of the thread but the last N; what another warp of its warpgroup issued
+  to wgmma is none of them (S-15). Control never depends on data, so which jobs these are is known beforehand;
 - ``mbarrier.arrive``, ``mbarrier.arrive.expect_tx``: SIGNAL. What an instruction will write is expected at its issue;
 - ``cp.async.mbarrier.arrive.noinc``: DEFER a signal until all earlier copies of the thread are complete;
 - ``mbarrier.try_wait``: TEST the parity of a phase. The k-th arrive at a queue uses mbarrier k mod depth of its ring,
