@@ -34,14 +34,14 @@ Running = Generator[Waiting, None, None]
 
 @dataclass(slots=True)
 class Thread:
-    """One iteration, where it runs, and at what it waits; None where it has ended."""
+    """One iteration, where it runs, and the step at which it waits; None where it has ended."""
 
     frame: Frame
     running: Running
     waits: Waiting | None = None
 
     def advance(self) -> Step:
-        """Run to the next meeting or the end; what was read and written on the way."""
+        """Run to the next meeting or the end, and return what was read and written on the way."""
         with recorded(self.frame.program) as step:
             self.waits = next(self.running, None)
         return step

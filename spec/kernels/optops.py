@@ -172,7 +172,7 @@ def _sources_hint(target: AxisType) -> str:
 
 
 def _check_order(kernel: Kernel, axis: UOp, target: AxisType, refusal: Refusal) -> None:
-    """The conditions on a change of type: iterations that lose their order, storage that changes hands."""
+    """The conditions on a change of type: iterations that lose their order, storage that other iterations would use."""
     for storage in own_storage(kernel.sink):
         space: str = storage.arg.addrspace
         if is_private(space, axis.arg.type) != is_private(space, target):

@@ -2,9 +2,9 @@
 Walks
 =====
 
-The order in which graphs are gone through: what lies below a thing comes before it, each thing once, without
-recursion, since programs are deep. What lies below is said by whoever walks, so that a walk may stop at leaves, stay in
-one body, or go where a graph has no edges.
+The order in which graphs are traversed: each node once, after everything below it. There is no recursion, since
+programs are deep. The caller says what lies below a node, so that a traversal may stop at leaves, stay in one body, or
+follow a relation that is not an edge of the graph.
 """
 
 from __future__ import annotations

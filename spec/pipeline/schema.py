@@ -1,6 +1,6 @@
 """
-What is said of a lowering stage
-================================
+The entry of a lowering stage
+=============================
 
 The form of a stage and of its invariant: predicates on what the stage made, each with an id (``stage-rangeify-c1`` is
 the first of Rangeify), and the id of its value, ``stage-rangeify-value``. A predicate is given the program before and

@@ -59,7 +59,7 @@ def kind_name(x: object) -> str:
 
 
 def shown(x: object) -> str:
-    """What a rule was given, for a message: a term with its kind, a class or a function by its name."""
+    """An argument of the rule language as messages show it: a term with its kind, a class or a function by its name."""
     if isinstance(x, Term):
         return f"{show(x)}, which is {kind_name(x)}"
     return str(getattr(x, "__name__", None) or repr(number(x)))

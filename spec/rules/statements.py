@@ -111,7 +111,9 @@ def declare(statement: Statement, name: str, annotation: Any) -> Term:
 
 
 def _check_brackets(name: str, kind: Variable) -> None:
-    """Refuse what is no name, size or dtype, a Range without one size, and a Body without a range."""
+    """Refuse anything but names, sizes and dtypes in the brackets, a Range without one size, and a Body without a
+    range.
+    """
     if kind.kind == "Range":
         size = kind.inside[0] if len(kind.inside) == 1 else None
         if not (isinstance(size, str) or (type(size) is int and size >= 0)):

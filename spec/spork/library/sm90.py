@@ -14,7 +14,7 @@ itself: it reads its rows of A and all of B, and ``wgmma.wait_group`` makes it w
 Zeroing an accumulator is an access of its own on the timeline of wgmma (S-11), although it costs nothing: it becomes
 the ``scale-d`` of the product that follows, which then assigns where it would add.
 
-What is said of tf32 and of the order of sums in `spec.spork.library.sm80` holds here too.
+The statements about tf32 and about the order of sums in `spec.spork.library.sm80` hold here too.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ from soundline.spec.spork.threads.units import CollUnit
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the static law finds out of a program, by the paths of statements.
+    """What the static law finds out about a program, by the paths of statements.
 
     A path is the position of a statement in the body of the proc, then that in the block there, and so on. In an If the
     statements after ``else`` count on after those before it; those of a called proc follow the path of the call.
