@@ -2,10 +2,10 @@
 Peaks
 =====
 
-What this machine can do at most, so that a kernel's speed has something to be a share of: floating-point operations in
-a second, and bytes read in a second from arrays of several sizes, which lie in caches or beyond them. The numbers are
-measured, by kernels of soundline's own: sums that stay in registers, and sums of what is read. They are measured once
-for a machine, a compiler and a number of cores, and kept beside the compile cache.
+The peak performance of this machine, to which the speed of a kernel is compared: floating-point operations in a second,
+and bytes read in a second from arrays of several sizes, which lie in caches or beyond them. The numbers are measured,
+by kernels of soundline's own: sums that stay in registers, and sums of what is read. They are measured once for a
+machine, a compiler and a number of cores, and kept beside the compile cache.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def of_this_machine(cores: int | None = None, *, again: bool = False) -> Peaks:
 
 
 def _no_less(found: Peaks, one: Peaks) -> Peaks:
-    """The peaks of several cores, where each is at least that of one: a busy machine has not all of them to spare."""
+    """The peaks of several cores, each at least that of one core: on a busy machine not all cores are free."""
     fused, apart = (
         {name: max(rate, least[name]) for name, rate in rates.items()}
         for rates, least in ((found.fused, one.fused), (found.apart, one.apart))

@@ -2,16 +2,17 @@
 Premises
 ========
 
-Some reductions are cheap if something holds that nobody knows before the program runs, as that all elements of a table
-are finite. The rules of ``impl/rules/premises`` have such a premise on their right side. Here they are asked, when it
-is decided which values are stored, for a reduction that then needs no loop, as a gather that is written as a product
-with a one-hot mask, and a sum; or that is a scatter then, as its gradient (`scatters`).
+Some reductions are cheap under a condition that is known only when the program runs, for example that all elements of a
+table are finite. The rules of ``impl/rules/premises`` have such a premise on their right side. This module applies them
+when it is decided which values are stored. Under its premise, a reduction may need no loop, such as a gather that is
+written as a product with a one-hot mask and a sum; or it may be a scatter, such as the gradient of that gather
+(`scatters`).
 
-The premise is a reduction by itself, which depends on fewer loops than what it decides about: so it gets a kernel and
-storage of its own, and is computed once. What was there before stays for tables where the premise does not hold; its
-loop runs up to a bound that is 0 where it does.
+The premise is itself a reduction, over fewer loops than the reduction that it decides about. So it gets a kernel and
+storage of its own, and is computed once. The original reduction remains for tables where the premise does not hold; its
+loop runs up to a bound that is 0 where the premise holds.
 
-*Invariant*: what stands for a reduction has its value, bit for bit, whatever the premise turns out to be; the kernel of
+*Invariant*: the replacement of a reduction has its value, bit for bit, whether the premise holds or not; the kernel of
 a premise comes before the kernel that reads it.
 """
 

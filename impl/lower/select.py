@@ -2,7 +2,7 @@
 Instruction Selection
 =====================
 
-Replace what the target has no instruction for by what it has.
+Replace ops that the target has no instruction for by ops that it has.
 
 Input and output: a Linear of Sinks of scalars. ``Exp2``, ``Log2``, ``Sin``, ``Pow`` and ``Threefry`` become the law's
 own programs, so that the compiled result is the evaluator's. Every other op that the target lacks becomes others by the

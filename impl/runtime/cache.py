@@ -112,7 +112,7 @@ class _NoRoom(Exception):
 
 
 def _is_full(folder: Path, failure: ToolchainError) -> bool:
-    """Whether a compiler failed for want of room, and not because of what it was given."""
+    """Whether a compiler failed because the disk is full, and not because of its input."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(folder).free < _LITTLE:
             return True
@@ -125,7 +125,7 @@ _LOCK = threading.Lock()
 
 
 def _spare_for(folder: Path, reason: str) -> Path:
-    """The temporary folder that stands for another from now on, made and announced once."""
+    """The temporary folder that replaces another from now on, made and announced once."""
     with _LOCK:
         if folder in _SPARE:
             return _SPARE[folder]

@@ -2,7 +2,7 @@
 Host
 ====
 
-The C library that runs programs (``host.c``): it walks the commands of a program, and shares a command that several
+The C library that runs programs (``host.c``): it executes the commands of a program, and shares a command that several
 cores may run with the workers of one pool. It is compiled once for a machine and kept in the compile cache.
 
 The number of cores in use at most is ``$SOUNDLINE_THREADS``, or else the number that this process may run on.
@@ -113,7 +113,7 @@ class Host:
         self._stopped_by = error
 
     def stopped(self) -> BaseException:
-        """What stopped the program that has just ended: to be raised."""
+        """The exception that stopped the program that has just ended; the caller raises it."""
         error, self._stopped_by = self._stopped_by, None
         return KeyboardInterrupt() if error is None else error.with_traceback(None)
 

@@ -59,7 +59,7 @@ _LOG = logger("search")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search: a schedule, its seconds, and those of what the heuristics do."""
+    """The result of a search: a schedule, its seconds, and the seconds of the heuristics' schedule."""
 
     steps: Schedule
     seconds: float
@@ -115,7 +115,7 @@ def _times(known: dict[Schedule, float | None]) -> Iterator[float]:
 
 
 def _ranked(known: dict[Schedule, float | None]) -> list[tuple[float, Schedule]]:
-    """What runs, the fastest first; of equals the shortest, then the first by its text."""
+    """The candidates that run, the fastest first; of equally fast ones the shortest, then the first by its text."""
     found = [(s, steps) for steps, s in known.items() if s is not None]
     return sorted(found, key=lambda f: (f[0], len(f[1]), schedule_text(f[1])))
 
@@ -138,13 +138,13 @@ def _form(sink: UOp) -> UOp:
 
 
 def key_of(sink: UOp, licences: Collection[str], target: Target, width: int) -> str:
-    """The hash of all that decides what a search finds, but for the times."""
+    """The hash of everything that the result of a search depends on, except the times."""
     parts = (program_text(sink), *sorted(licences), repr(target), str(width), str(VERSION), str(cores()))
     return cache.key_of("\0".join(parts), find_compiler())
 
 
 def kept(key: str) -> Found | None:
-    """What an earlier search has found; None where there is nothing that can be read."""
+    """The result of an earlier search; None where there is none that can be read."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ScheduleError):
         held: dict[str, Any] = json.loads(_place(key).read_text(encoding="utf-8"))
         if held["sum"] == _sum(held["steps"]):

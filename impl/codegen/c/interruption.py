@@ -2,10 +2,10 @@
 Where a kernel can be stopped
 =============================
 
-A kernel that may run for long asks now and then whether it is to end (`soundline_stopped`, which the host answers), so
-that Ctrl-C stops a program. It asks at the head of a loop whose body is enough work that the question costs nothing
-beside it; a loop of little work that goes round very often is cut into blocks, and asks before each. A kernel of
-little work asks nothing. What a stopped kernel has written is nobody's.
+A kernel that may run for long checks from time to time whether it has to stop (`soundline_stopped`, which the host
+implements), so that Ctrl-C stops a program. It checks at the head of a loop whose body is so much work that the check
+costs nothing in comparison. A loop with little work and many iterations is divided into blocks, with a check before
+each. A kernel with little work does not check. The results of a stopped kernel are never used.
 
 Work is counted in simple operations: instructions times the iterations of the loops around them. A lane of a vector is
 a part of one.

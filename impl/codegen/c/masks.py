@@ -95,7 +95,7 @@ def choice(lane: str, width: int) -> Helper:
 
 
 def _by_builtin(t: Helper, builtin: str, plain: str) -> tuple[str, tuple[Helper, ...]]:
-    """What gives a value by the builtin function for masks, where a vector has one, and what its cast needs."""
+    """The builtin function for masks that computes a value, where a vector has one, and what its cast needs."""
     plain = f"    return {plain};\n"
     if t.name not in _BUILTINS:
         return plain, ()

@@ -2,9 +2,10 @@
 C
 =
 
-Render a linear program as one C file: a function per kernel, and one entry that runs the kernel of a number over a
-table of pointers; the runtime walks the numbers in order, so that a whole program is one foreign call. The iterations
-of a Range of axis type THREAD are dealt out to cores: a kernel with one takes the number of its core, and of how many.
+Render a linear program as one C file: a function per kernel, and one entry that runs the kernel with a given number
+over a table of pointers; the runtime goes through the numbers in order, so that a whole program is one foreign call.
+The iterations of a Range of axis type THREAD are dealt out to cores: a kernel with one takes the number of its core,
+and of how many.
 
 A value with a shape is a set of *lanes*: it is never stored as such, but computed lane by lane where a Store needs it,
 in loops of known length that the C compiler unrolls or vectorizes.
