@@ -3,8 +3,8 @@ Conditions that ask for too much
 ================================
 
 For a proved rule: each condition is left out, and where that is too much, weakened (> to ≥, ≥ 1 to ≠ 0, and so on). A
-weaker rule that is still proved, and that applies where the stated one does not, is pointed out, with an input that is
-gained. Each proposal is the ordinary prover's verdict on the rule that it would make.
+weaker rule that is still proved, and that applies where the stated one does not, is reported with an input that it
+gains. Each proposal is the ordinary prover's verdict on the rule that it would make.
 """
 
 from __future__ import annotations

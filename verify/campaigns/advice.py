@@ -3,7 +3,8 @@ The campaign's advice
 =====================
 
 After the verdicts: advice on every rule that is proved or refuted, each in a job of its own that may be killed when it
-overruns, and one job about all rules as a set. What could not be found out is said, and costs nothing else.
+takes too long, and one job about all rules as a set. Advice that could not be found is reported as missing, and affects
+nothing else.
 """
 
 from __future__ import annotations

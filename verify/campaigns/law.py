@@ -2,8 +2,8 @@
 Running the law's obligations
 =============================
 
-Every obligation, on several processes. Outcomes are told as they come, subject by subject; the report has the order of
-the catalogue, whatever the processes did.
+Every obligation, on several processes. Outcomes are reported as they arrive, subject by subject; the final report has
+the order of the catalogue.
 """
 
 from __future__ import annotations

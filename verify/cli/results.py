@@ -2,8 +2,8 @@
 Explaining results
 ==================
 
-What a report in JSON says, in sentences: of ``soundline verify``, ``check``, ``compile``, ``run`` and ``bench``. With
-an id behind the file, ``report.json::my_rule`` or ``report.json::kernel 2``, what it says of that alone.
+Explains in sentences a JSON report of ``soundline verify``, ``check``, ``compile``, ``run`` or ``bench``. With an id
+after the file, ``report.json::my_rule`` or ``report.json::kernel 2``, it explains that entry alone.
 """
 
 from __future__ import annotations

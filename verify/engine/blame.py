@@ -2,9 +2,9 @@
 Whose rewrite it was
 ====================
 
-A wrong rewrite is made small before it is shown: the step is applied again, alone, to smaller and smaller terms, as
-long as it still makes another value of them. What is left is the smallest term that shows the mistake, with inputs on
-which the evaluator itself finds that both sides differ, and a test that can be pasted anywhere.
+A wrong rewrite is minimized before it is shown: the step is applied again, alone, to smaller and smaller terms, as long
+as it still changes their value. The result is the smallest term found that shows the mistake, with inputs on which the
+evaluator itself finds that both sides differ, and a test that can be pasted anywhere.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Replaying by the evaluator
 
 Whether a compiled program gave what the law says: the function is traced anew on the inputs, and its graph, which no
 stage has touched, is evaluated. Under the profile ``exact`` every element must be the same, bit for bit. Under ``fast``
-the greatest difference is told, in units in the last place.
+the greatest difference is reported, in units in the last place.
 """
 
 from __future__ import annotations

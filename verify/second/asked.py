@@ -1,8 +1,9 @@
 """
-What is asked
-=============
+Questions for second opinions
+=============================
 
-A layer of a rule with its verdict, as those see it whose opinion is wanted, and how an opinion is formed from points.
+A layer of a rule with its verdict, in the form in which second opinions get it, and how an opinion is formed from
+points.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Many points at once
 ===================
 
 A scalar obligation evaluated at many points by the specification's evaluator: each variable becomes an array of
-elements, each constant an array of equals. No table and no algebra of the prover has a part in it.
+elements, each constant an array of equals. No table and no algebra of the prover is used.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@ Small sizes
 ===========
 
 A rule about shapes is evaluated by the law at small sizes: its first instances, so that all low ranks are among them,
-and others drawn from all up to rank 4, whatever a proof looked at. Each is tried at some sizes from 0 to 3, with
-elements that count, and with others drawn from small and extreme ones: the least, the greatest, -0.0, infinities, NaN.
+and others drawn from all up to rank 4, independently of the instances that a proof used. Each is tried at some sizes
+from 0 to 3, with elements that count, and with others drawn from small and extreme ones: the least, the greatest, -0.0,
+infinities, NaN.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 The same questions to another solver
 ====================================
 
-About a rule of scalars, the other solver is asked for itself: the obligation of each instance is translated once more,
-and whatever the prover did with it has no part in that. About a rule of shapes, it is asked every question that Z3
-answered on the way to the verdict, as text.
+For a rule about scalars, the obligation of each instance is translated anew for the other solver, independently of the
+prover. For a rule about shapes, the other solver gets every question that Z3 answered on the way to the verdict, as
+text.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Verdicts as JSON
 ================
 
-How a layer's result travels between processes and rests in the cache.
+The form of a layer's result between processes and in the cache.
 """
 
 from __future__ import annotations

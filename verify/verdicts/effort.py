@@ -2,7 +2,7 @@
 Effort
 ======
 
-What proving may cost, as users write it: a budget by name or in seconds, a number of processes, a seed.
+The limits of a proof, as users write them: a budget by name or in seconds, a number of processes, a seed.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 First inputs
 ============
 
-Before anything is proved of sides that reduction, a few small inputs: a wrong rule often fails at the first of them,
-while an attempt to prove it may go through many ways to take reductions apart. What agrees here says nothing; what
-differs is evaluated again, and made small, as every counterexample is.
+Before a proof about sides with reductions is attempted, a few small inputs are tried: a wrong rule often fails at the
+first of them, while an attempt to prove it may go through many ways to take reductions apart. Agreement proves nothing.
+A difference is evaluated again and minimized, as every counterexample is.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 The smallest counterexample
 ===========================
 
-A point at which two sides differ is replaced by smaller ones, in the order of `sampling.rank`: each variable in turn by
-trying, then all constants together and all values together by asking the solver for a point below the one in hand; last
-each number by itself, in the order of declaration.
+A point at which two sides differ is replaced by smaller ones, in the order of `verify.smt.goals.sampling.rank`: each
+variable in turn by trying, then all constants together and all values together by asking the solver for a point below
+the one in hand; last each number by itself, in the order of declaration.
 """
 
 from __future__ import annotations

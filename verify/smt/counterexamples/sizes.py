@@ -3,7 +3,7 @@ Sizes of counterexamples
 ========================
 
 Which sizes and offsets an instance is tried at: the smallest ones that the solver finds, all that are smaller than
-those, and small ones in their order where the solver has nothing to say. What is smaller, `order` says.
+those, and small ones in their order where the solver has no answer. `verify.smt.goals.order` defines the order.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ rank for each class of variables, permutations of that rank, flags and sets of a
    (`verify.smt.ranks.frames`).
 3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`verify.smt.ranks.blocks`).
 4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
-   every rank (`verify.smt.ranks.counts`, and for reductions `every_rank_reductions`).
+   every rank (`verify.smt.ranks.counts`, and for reductions `verify.smt.ranks.reductions`).
 
 What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
 stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.

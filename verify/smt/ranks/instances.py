@@ -3,9 +3,9 @@ Ranks that have an instance
 ===========================
 
 A rule that is shown for every rank may have instances at some ranks alone: what names axis 1 has none below rank 2, and
-a number that is expanded has one at rank 0 only. A verdict says at which ranks there is something of which it speaks,
-as far as the first ranks tell. Of a rule that has an instance at rank 0 alone it says that it is vacuous: there are no
-axes there of which the rule could say anything.
+a number that is expanded has one at rank 0 only. A verdict says at which ranks the rule has instances, as far as the
+first ranks show it. Of a rule that has an instance at rank 0 alone it says that it is vacuous: there are no axes there
+of which the rule could say anything.
 """
 
 from __future__ import annotations
