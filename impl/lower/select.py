@@ -71,7 +71,7 @@ def _selected(kernel: UOp, target: Target, licences: Collection[str], applied: A
     for node in under(found):
         if node.op in _COMPUTING and not target.has(node.op, operand_dtype(node)):
             raise CompileError(
-                f"the target has no {node.op.name} of {operand_dtype(node)}, and no rule says what it is in its ops",
+                f"the target has no {node.op.name} of {operand_dtype(node)}, and no rule decomposes it",
                 where=node.op.name,
             )
     return found

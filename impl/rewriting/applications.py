@@ -82,7 +82,7 @@ def attempt(procedure: Procedure, node: UOp, facts: Facts, *, ask: bool = True) 
         return None
     ruling = evidence.application(node, after) if ask else Ruling(evidence.NOT_CHECKED)
     if ruling.verdict == "refuted":
-        raise WrongApplication(procedure, node, after, "the checker finds another value")
+        raise WrongApplication(procedure, node, after, "the checker finds a different value")
     return Application(procedure.id, node, after, ruling)
 
 

@@ -224,7 +224,7 @@ class Frame:
         for name, condition in self.program.open_conditions(node):
             if not self.value(condition).item():
                 raise IllFormed(
-                    node.op.name, name, given=f"{condition!r} is not so here", wants=constraint_text(name)
+                    node.op.name, name, given=f"{condition!r} does not hold here", wants=constraint_text(name)
                 )
 
     def number(self, node: UOp) -> int:

@@ -250,7 +250,9 @@ def _custom(frame: Frame, call: UOp) -> tuple[Array, ...]:
     given = [(r.dtype, r.shape) if isinstance(r, Array) else None for r in results]
     if given != wanted:
         raise EvaluationError(
-            f"{name!r} gives {given}, its prototypes say {wanted}", rule="uop-customfunction-sem", where=name
+            f"{name!r} returns {given}, but its prototypes say {wanted}",
+            rule="uop-customfunction-sem",
+            where=name,
         )
     return results
 

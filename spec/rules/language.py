@@ -339,7 +339,7 @@ def _check_classes(statement: Statement, classes: dict[str, Sequence[DType]]) ->
     declared = _names_of(statement, "DTypeVar")
     for name in set(classes) - declared:
         raise RuleError(
-            f"{name}=… names no dtype variable of the rule", hint=f"add a parameter {name}: DTypeVar"
+            f"{name}=… is not a dtype variable of the rule", hint=f"add a parameter {name}: DTypeVar"
         )
     for name, kind in statement.kinds.items():
         known = declared if kind.kind != "Body" else declared | _names_of(statement, "Range")

@@ -201,7 +201,7 @@ class ClusterPool(Pool):
         """Send a proof again that the scheduler gave up. Raises ``ClusterLost`` where it does so without end."""
         self._given_up += 1
         if self._client.status != "running" or self._given_up > GIVEN_UP:
-            raise self._lost("its scheduler gave the tasks up")
+            raise self._lost("its scheduler gave up on the tasks")
         self.submit(job, first=True)
 
     def _failed(self, job: Job, error: BaseException | None) -> Outcome:

@@ -44,7 +44,7 @@ def check_law(settings: LawSettings, listener: Listener | None = None) -> LawRep
     if not chosen:
         wanted = " or ".join(settings.filters)
         raise UsageError(
-            f"no obligation of the specification matches {wanted} ({len(obligations())} there are)"
+            f"no obligation of the specification matches {wanted} (there are {len(obligations())})"
         )
     told = _Told(chosen, listener or Silence())
     began, interrupted = time.monotonic(), False

@@ -52,7 +52,7 @@ def explained(wanted: str) -> str:
         chosen = [lines for name, lines in told if name == part]
         if not chosen:
             known = ", ".join(dict.fromkeys(name for name, _ in told if name))
-            raise UsageError(f"{file} says nothing of {part}", hint=f"it speaks of {known}")
+            raise UsageError(f"{file} contains nothing about {part}", hint=f"it contains {known}")
         return "\n".join(line for lines in chosen for line in lines)
     return "\n".join(line for _, lines in told for line in lines)
 

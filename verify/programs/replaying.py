@@ -86,7 +86,8 @@ def _graphs(
     if function is None:
         if len(program.units) > 1:
             raise UsageError(
-                "the file has compiled this Program, which makes calls", hint="name its function"
+                "the file contains this Program already compiled, and it makes calls",
+                hint="name its function",
             )
         whole = program.stages["callify"]
         held = [*(np.asarray(a) for a in inputs), *program.captured]

@@ -171,7 +171,7 @@ class Rendering(Kernel):
                 spread = bool(opened) and spread
             if not spread:
                 raise CompileError(
-                    "a kernel with a THREAD Range is one nest around which it is", where="render"
+                    "a kernel with a THREAD Range must be a single nest inside that Range", where="render"
                 )
         bound = threads[0].src[0]
         return min(int(bound.arg.value), MOST_CORES) if bound.op is Op.Const else MOST_CORES

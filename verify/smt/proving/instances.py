@@ -174,7 +174,7 @@ class Instance:
         return self.court.arithmetic.satisfiable(facts) != "unsat"
 
     def is_valid_somewhere(self) -> bool:
-        """Whether some element of the left side can be valid; the question adds no facts except for other instances."""
+        """Whether some element of the left side can be valid; use an instance that proves nothing else."""
         if not any(node.op is Op.Index for node in toposort(self.goal.left)):
             return True
         shape = self.reader.shape(self.goal.left)
