@@ -34,7 +34,7 @@ from soundline.spec.spork.synchronization.visibility import Hazard, Kind, Policy
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the machine says of a run."""
+    """The verdict of the machine on a run."""
 
     findings: tuple[Finding, ...]
     events: int
@@ -78,7 +78,7 @@ def check(proc: Proc, sizes: Mapping[str, int | bool], *, policy: Policy = Polic
 
 
 Key = tuple[str, Where, Where | None]
-"""What makes hazards one finding: the id, the statement, and the earlier statement where there is one."""
+"""The key under which hazards are one finding: the id, the statement, and the earlier statement where there is one."""
 
 
 @dataclass(slots=True)

@@ -107,7 +107,7 @@ OPTOPS: dict[str, OptEntry] = {
         ),
     )
 }
-"""What is said of every OptOp, by name."""
+"""The entry of every OptOp, by name."""
 
 
 def apply(kernel: K, opt: OptOp, licences: Collection[str] = ()) -> K:

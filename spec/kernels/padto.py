@@ -88,7 +88,7 @@ class _Padded:
         return rebuilt(self.kernel, self.change)
 
     def change(self, node: UOp, src: tuple[UOp, ...]) -> UOp | None:
-        """What becomes of a node of which the sources are padded."""
+        """The new node for a node whose sources are padded."""
         if node is self.axis:
             return self.longer
         depends = self.axis in self.free[node]

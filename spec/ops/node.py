@@ -122,7 +122,7 @@ class ConstArg:
     value: Element
     dtype: DType
     key: tuple[object, ...] = field(init=False, repr=False)
-    """What tells constants apart: the dtype, and of the value its type and what its bits tell."""
+    """The key that tells constants apart: the dtype, the type of the value, and its bits."""
 
     def __post_init__(self) -> None:
         kind = type(self.value)
@@ -391,7 +391,7 @@ def over(node: UOp, src: tuple[UOp, ...]) -> UOp:
 
 
 Change = Callable[[UOp, tuple[UOp, ...]], UOp | None]
-"""What becomes of a node, given the node and what its sources have become; None: the node over these."""
+"""The new node for a node, given the node and its new sources; None for the node over these sources."""
 
 
 def rebuilt_nodes(order: Iterable[UOp], change: Change, below: Below = sources) -> dict[UOp, UOp]:

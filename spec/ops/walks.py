@@ -40,7 +40,7 @@ def postorder(roots: Iterable[T], below: Callable[[T], Sequence[T]]) -> list[T]:
 def filled(
     found: MutableMapping[T, V], root: T, below: Callable[[T], Sequence[T]], law: Callable[[T], V]
 ) -> V:
-    """What a law says of a root, once it has said it of all that lies below; `found` remembers what it said."""
+    """The value of a law at a root, after its values at everything below; `found` memoizes these values."""
     for node in postorder((root,), lambda n: () if n in found else below(n)):
         if node not in found:
             found[node] = law(node)

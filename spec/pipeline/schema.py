@@ -78,7 +78,7 @@ class Stage:
     semantics: str
     invariants: tuple[Invariant, ...]
     value: str | None
-    """What is said of values; None where the evaluator does not reach what the stage makes."""
+    """The invariant on values; None where the evaluator cannot read the result of the stage."""
 
     @property
     def value_id(self) -> str:

@@ -51,7 +51,7 @@ _KIND_NAMES = {"Expression": "Value", "Sizes": "Vector", "DTypeTerm": "dtype", "
 
 
 def kind_name(x: object) -> str:
-    """What a thing is, in the words of the rule language: `a Value`, `an Offset`, `the number 3`."""
+    """The kind of an object, in the words of the rule language: `a Value`, `an Offset`, `the number 3`."""
     if isinstance(x, Term):
         name = _KIND_NAMES.get(type(x).__name__, type(x).__name__)
         return f"{'an' if name[0] in 'AEIOU' and name != 'UnaryOp' else 'a'} {name}"

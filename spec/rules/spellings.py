@@ -19,7 +19,7 @@ from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import Variable
 
 Sort = Literal["bool", "unsigned", "signed", "index", "float"]
-"""What a spelling asks of a dtype."""
+"""The condition of a spelling on a dtype."""
 
 Make = Callable[..., Any]
 """Applies an op to operands."""

@@ -25,7 +25,7 @@ from soundline.spec.rules.terms import Value, value
 
 @dataclass
 class Statement:
-    """What a rule's body has said so far."""
+    """The statements of a rule's body so far."""
 
     variables: dict[str, Term] = field(default_factory=dict)
     kinds: dict[str, Variable] = field(default_factory=dict)

@@ -60,7 +60,7 @@ class Crossing:
         return len(self.first_failures) + len(self.second_failures)
 
     def nearest(self) -> Nearest:
-        """What is said of it."""
+        """The failure as text."""
         second = None if self.second is None or self.second is self.first else self.second.place
         texts = [tuple(f.text for f in fs) for fs in (self.first_failures, self.second_failures)]
         return Nearest(self.first.place, second, *texts)

@@ -52,7 +52,7 @@ class ParallelState:
         return other
 
     def key(self) -> tuple[object, ...]:
-        """What tells moments apart from which runs go on differently."""
+        """The key that distinguishes states from which runs continue differently."""
         c = self.control
         return (
             tuple(c.at), tuple(c.made), tuple(c.got), tuple(c.phases), tuple(c.pending), tuple(c.tx),

@@ -162,7 +162,7 @@ def _slots(script: Script, move: Move) -> frozenset[int]:
 
 
 class Reach:
-    """What all can do while the agent of one move stands still."""
+    """The moves of all other agents while the agent of one move waits."""
 
     def __init__(self, script: Script, control: Control, still: Move, holder: int | None) -> None:
         self.script, self.still, self.holder = script, still, holder

@@ -46,7 +46,7 @@ EVENT = (
     "leave a CudaEvent away: launches, their ends and the copies of the CPU are in order, so there is nothing that it "
     "could order (S-22)"
 )
-"""What is said to who uses a CudaEvent."""
+"""The hint for a use of a CudaEvent."""
 
 
 @dataclass(frozen=True, slots=True)

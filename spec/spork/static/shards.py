@@ -49,7 +49,7 @@ class SharedUse:
 
 @dataclass(slots=True)
 class Shards:
-    """What the uses of storage on the device have said so far."""
+    """What is known from the uses of storage on the device so far."""
 
     found: dict[Path, Deduction | None] = field(default_factory=dict)
     shared: list[SharedUse] = field(default_factory=list)
