@@ -39,7 +39,7 @@ RESIZING = (Op.Reshape, Op.Expand)
 """Ops of which it says the same by the properties of the first source and the sizes that the second one is."""
 
 MOST = 1 << 14
-"""After so many combinations the memory starts again."""
+"""The number of combinations after which the table is cleared."""
 
 
 Combinations = dict[tuple[Any, ...], Properties]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from soundline.impl.lower.graphs.simplify import Applied
 
 CERTAIN: Final = ("proved", "checked")
-"""What a step must be so that no doubt is left of it."""
+"""The kinds of evidence that leave no doubt about a step."""
 SAMPLED: Final = "sampled"
 TRUSTED: Final = "trusted"
 
@@ -45,7 +45,7 @@ _PASSES: Final[Mapping[str, str]] = {
     "plan": "temporaries share storage",
     "render": "instructions become C text",
 }
-"""What each stage does that is no rule."""
+"""The work of each stage that is not done by rules."""
 
 
 @dataclass(frozen=True, slots=True)

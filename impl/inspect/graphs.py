@@ -47,11 +47,11 @@ CHARACTER, LINE, MARGIN = 7.3, 15.0, 8.0
 """Width of a character, height of a line, and the space around text, in pixels."""
 GAP, LAYER_GAP, SWEEPS = 22.0, 34.0, 6
 MOST = 150
-"""With more boxes than this no picture helps anybody."""
+"""A picture with more boxes than this is not readable."""
 WIDEST = 1600.0
-"""A picture that is wider, in pixels, is reduced."""
+"""A graph whose picture is wider than this, in pixels, is collapsed."""
 LONGEST = 48
-"""More characters than this are cut off a line."""
+"""A line is cut off after this many characters."""
 _ALIKE = re.compile(r"[\[(]")
 _CHAINED = frozenset(
     op for op, entry in TABLE.items() if entry.group in ("movement", "elementwise", "decomposed")

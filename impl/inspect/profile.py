@@ -50,7 +50,7 @@ COLUMNS: Final = (
     "bound by",
 )
 MOST: Final = 1_000_000
-"""No more repeats than this."""
+"""The most repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Row:
     at_peak: float
     """The seconds that the machine needs at its peak."""
     bound: str
-    """What takes these seconds: ``operations`` or ``memory``; ``-`` where there is neither."""
+    """The limiting resource: ``operations`` or ``memory``; ``-`` where there is neither."""
     runs: int = 1
     """How often it runs in one call."""
 

@@ -32,7 +32,7 @@ from soundline.spec.ops.textual_form import arg_text
 from soundline.spec.uop import Op, UOp, toposort
 
 KERNELS = 12
-"""So many kernels are drawn; how many there are besides is said below."""
+"""The most kernels that are drawn; the number of the others is written below."""
 
 
 def stage_picture(program: UOp, most: int = MOST) -> str:
@@ -121,7 +121,7 @@ def _used_by(node: UOp) -> Iterator[UOp]:
 
 
 def _label(node: UOp, around: Sequence[UOp]) -> tuple[str, ...]:
-    """What a box says: the op with the places and indices in it, what it makes, and the loops around it."""
+    """The label of a box: the op with the places and indices in it, its result, and the loops around it."""
     lines = [cut(_said(node))]
     if node.shape is not None:
         lines.append(f"{node.dtype}{list(node.shape)}")

@@ -28,7 +28,8 @@ from soundline.spec.uop import Op, UOp, toposort
 from soundline.spec.values.elementwise import operand_dtype
 
 ROUTINE = 2
-"""What an op costs that takes several instructions: more than one instruction, less than what is made of several."""
+"""The cost of an op that takes several instructions: more than one instruction, less than a decomposition into
+several."""
 
 Instruction = tuple[Op, DType]
 """An op on operands of a dtype."""
@@ -84,7 +85,7 @@ def decompositions(target: Target, licences: frozenset[str] = frozenset()) -> tu
 
 
 def _costs(target: Target, instances: Iterable[_Instance]) -> dict[Instruction, float]:
-    """What each instruction costs, or what is made of it."""
+    """The cost of each instruction, or of its decomposition."""
     costs = {one: _native(target, *one) for i in instances for one in (*i.left, *i.right)}
     changed = True
     while changed:

@@ -40,9 +40,9 @@ from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, topo
 RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_zeros)
 """The rules whose right side is a choice by a premise."""
 WORTH = 4
-"""So many times more often than its premise must a reduction be computed."""
+"""A reduction must be computed this many times more often than its premise."""
 LANES = 1024
-"""So many places ask together whether a reduction is needed."""
+"""The number of places that test together whether a reduction is needed."""
 LEAST = 32
 """A reduction of fewer elements is soon done."""
 

@@ -29,7 +29,7 @@ from soundline.spec.rules.spellings import is_truth
 from soundline.spec.rules.terms import Term, Value
 
 Apply = Callable[[UOp, Facts], UOp | None]
-"""What a rule makes of a node; None where it does not apply."""
+"""The result of a rule at a node; None where the rule does not apply."""
 
 _ASK = "by_steps(node, facts)"
 

@@ -38,7 +38,7 @@ extern int (*{CHECK})(void);
 
 
 _LOCK: Final = threading.RLock()
-"""Held while what there is once in a process is made."""
+"""Held while an object is made that exists once per process."""
 
 
 def once(make: Callable[[], _Made]) -> Callable[[], _Made]:
@@ -72,13 +72,15 @@ def text() -> str:
 
 
 def declarations() -> str:
-    """What the host declares for Python: the part of its text between two remarks."""
+    """The declarations of the host for Python: the part of its text between two comments."""
     first, last = "to the line that says so. */", "/* Python reads no further. */"
     return text().partition(first)[2].partition(last)[0]
 
 
 def _ask() -> int:
-    """What a program that runs long calls: Python's handlers of signals run here, and what they raise stops it."""
+    """The function that a long-running program calls: Python's signal handlers run here, and an exception in one of
+    them stops the program.
+    """
     for _ in range(2):  # between the steps of a loop they run for certain
         pass
     return 0

@@ -45,15 +45,15 @@ from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import Op, UOp, rebuilt, toposort
 
 VERSION: Final = 1
-"""Of the search: what another version has found is looked for again."""
+"""The version of the search: results of another version are not used."""
 DEPTH: Final = 6
-"""The most moves after what the search begins with."""
+"""The most moves after the initial schedules."""
 MOST: Final = 96
 """The most candidates of one round."""
 SECONDS: Final = 120.0
-"""After so long no further round is begun."""
+"""The time after which no further round begins."""
 GAIN: Final = 0.98
-"""A round that does not bring the time of the fastest below this share of it is the last."""
+"""The search ends with a round that does not reduce the best time to less than this share of it."""
 _LOG = logger("search")
 
 

@@ -27,13 +27,13 @@ from soundline.spec.kernels.opt import OptOp
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 TILES = ((4, 4), (8, 2), (8, 3), (12, 2), (14, 1), (14, 2), (4, 2), (6, 2), (2, 4), (1, 4))
-"""Rows, and vectors across, of tiles that processors like."""
+"""Rows, and vectors across, of tiles that suit common processors."""
 LANES = (4, 8, 16, 32, 64, 128, 256)
 BLOCKS = (16, 64, 240)
 SHORT = 16
 """The longest reduction that is unrolled."""
 AXES = 10
-"""Moves are tried on so many axes of a kernel, the first ones."""
+"""The number of axes of a kernel on which moves are tried: the first ones."""
 
 
 def under(sink: UOp, steps: Schedule, licences: Collection[str]) -> Scheduling | None:

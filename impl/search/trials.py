@@ -43,14 +43,14 @@ BATCH = 6
 LONGEST = 200_000
 """A candidate with more bytes of C is not compiled."""
 COMPILING = 60.0
-"""Seconds that a C file of candidates may take; then each of them has so many by itself."""
+"""Seconds that a C file of candidates may take to compile; after that each candidate gets as many by itself."""
 PATIENCE = 2.0
-"""A candidate may take so many times the seconds of the slowest that is known, and never less than a second."""
+"""A candidate may take this many times the seconds of the slowest known one, but at least a second."""
 REFERENCE = 60.0
 """Seconds that the kernel without a schedule may take."""
 ROUNDS = 7
 HOPELESS = 8.0
-"""What takes so many times the fastest at its first run is not run again."""
+"""A candidate whose first run takes this many times the fastest is not run again."""
 _LOG = logger("search")
 
 
@@ -97,7 +97,7 @@ class Trial:
         self.opened = False
         self.slowest = 0.0
         self.out: list[tuple[Schedule, str]] = []
-        """The candidates that were put out, and why."""
+        """The candidates that were rejected, and why."""
 
     def __call__(self, candidates: Sequence[Schedule]) -> list[float | None]:
         """The seconds of each candidate; None for those that are rejected."""

@@ -26,7 +26,7 @@ from soundline.spec.dtypes import BY_NAME, to_numpy
 
 Array = npt.NDArray[Any]
 ROUND = 2e-4
-"""A candidate is run for at least so many seconds in each round."""
+"""The least number of seconds for which a candidate is run in each round."""
 
 
 class Worker:

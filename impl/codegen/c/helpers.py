@@ -69,7 +69,7 @@ class Helper:
 
 
 class Helpers:
-    """What the pieces of a program have asked for."""
+    """The helpers that the pieces of a program have requested."""
 
     def __init__(self) -> None:
         self.wanted: dict[Helper, None] = {}
@@ -278,8 +278,8 @@ _HEADERS = {
     "stdint": (),
     "string": ("memcpy",),
 }
-"""The headers of C, and the names in them that are asked for; those of ``stdint`` are in every program. To read a
-header that is not needed takes longer than to compile a small kernel.
+"""The headers of C, and the names in them that are asked for; those of ``stdint`` are in every program. Reading a
+header that is not needed takes longer than compiling a small kernel.
 """
 
 

@@ -23,11 +23,11 @@ from soundline.spec.uop import Op, UOp
 
 CHECK: Final = "soundline_stopped"
 LITTLE: Final = 1 << 26
-"""So much work, some 20 to 70 ms, is done without a question."""
+"""The work, some 20 to 70 ms, that is done without a check."""
 BODY: Final = 1 << 16
-"""At the head of a loop is asked where one iteration is at least so much work."""
+"""A loop is checked at its head where one iteration is at least this much work."""
 _LANES: Final = 8
-"""So many lanes of a value are counted as one operation."""
+"""The number of lanes of a value that count as one operation."""
 
 QUESTION: Final = Helper(
     f"if ({CHECK}()) return;",
@@ -37,8 +37,8 @@ int (*{CHECK})(void) = sl_go_on;
 """,
     Part.QUESTIONS,
 )
-"""What a kernel asks: one that is to end returns. A library with such kernels declares what the host puts its own
-function into.
+"""The check of a kernel: a kernel that has to stop returns. A library with such kernels declares the pointer into which
+the host puts its own function.
 """
 
 

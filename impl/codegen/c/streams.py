@@ -55,4 +55,4 @@ FETCH = Helper(
 FENCE = """#if defined __SSE__
     __builtin_ia32_sfence();
 #endif"""
-"""The end of a kernel with such stores."""
+"""The end of a kernel with non-temporal stores."""

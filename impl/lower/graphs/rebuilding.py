@@ -15,7 +15,7 @@ from soundline.spec.ops.node import Change, rebuilt_nodes
 from soundline.spec.uop import UOp, toposort
 
 LONGEST = 1 << 12
-"""So many nodes are listed once and for all; what reaches more is walked through again."""
+"""The most nodes for which a list is memoized; a larger graph is traversed again."""
 
 _BELOW: Remembered[tuple[UOp, ...]] = Remembered()
 
