@@ -174,7 +174,7 @@ _PLACES = (
     708.4, 709.8, 710.47, 745.1, 1022.0, 1024.0, 1075.0, 2048.0, 4096.0, 2.0**26, 2.0**28, 2.0**54,
 )
 # fmt: on
-"""Where programs change their way, or functions leave the range of a format."""
+"""The points where programs change their method, or functions leave the range of a format."""
 
 
 def points(name: str, dtype: DType, count: int, seed: int) -> tuple[Vector, ...]:

@@ -25,13 +25,13 @@ from soundline.spec.uop import const, element_of, param
 from soundline.verify.advice.results import Loop
 
 LIMIT = 200
-"""After so many applications the rules are assumed not to terminate."""
+"""The number of applications after which the rules are assumed not to terminate."""
 
 STEPS = 6
-"""So many steps of a loop are shown."""
+"""The most steps of a loop that are shown."""
 
 MOST_TERMS = 60
-"""So many terms are rewritten for one rule."""
+"""The most terms that are rewritten for one rule."""
 
 SMALL = (0, 1, 2, 3, -1)
 

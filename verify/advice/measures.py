@@ -30,7 +30,7 @@ from soundline.spec.rules.terms import Tensor, Term, Value, show
 from soundline.verify.advice.grammar import is_known
 
 CONSTANT = 1
-"""What a constant counts."""
+"""The measure of a constant."""
 
 MOST_WEIGHT = 60
 MOST_FACTOR = 3

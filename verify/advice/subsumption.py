@@ -35,7 +35,7 @@ MOST_INSTANCES = 2000
 """A rule with more instances than this is not asked about."""
 
 MOST_MATCHES = 4
-"""So many ways to match two terms are looked at."""
+"""The most ways to match two terms that are examined."""
 
 PART = 0.05
 """The part of the budget for each question about two rules."""

@@ -32,11 +32,11 @@ WORK = 40_000_000
 """Z3's own count of work for one question."""
 
 MOST_PRODUCTS = 4
-"""So many ops are tried as products of their operands."""
+"""The most ops that are tried as products of their operands."""
 
 
 MOST_ROUNDS = 12
-"""So often rules are set aside so that others may be covered."""
+"""The number of times that rules are set aside so that others may be covered."""
 
 
 @dataclass

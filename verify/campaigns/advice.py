@@ -67,7 +67,7 @@ def advise_cases(
 
 
 def _requests(judged: Sequence[Case], effort: Effort) -> list[tuple[dict[str, Any], int | None]]:
-    """What the workers are asked, and of which rule: of all of them where it is None."""
+    """The requests to the workers, each with its rule; None stands for all rules."""
     budget = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
     verdicts = [c.report().verdict for c in judged]
     asked: list[tuple[dict[str, Any], int | None]] = []

@@ -34,7 +34,7 @@ class LawSettings:
 
     @property
     def budget(self) -> Budget:
-        """What one question to the solver may cost."""
+        """The limits of one question to the solver."""
         return Budget(self.effort.rlimit, self.effort.seconds, self.effort.seed)
 
 
@@ -106,7 +106,7 @@ def _inline(chosen: Sequence[Obligation], settings: LawSettings) -> Iterator[Res
 
 
 def _by_id(name: str, budget: Budget) -> tuple[Outcome, float]:
-    """What a process is asked: it has the same catalogue."""
+    """The outcome of an obligation by its name, in a process with the same catalogue."""
     return _timed(next(o for o in obligations() if o.id == name), budget)
 
 

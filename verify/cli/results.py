@@ -17,7 +17,7 @@ from soundline.spec.errors import UsageError
 
 Report = Mapping[str, Any]
 Lines = Iterator[tuple[str, Sequence[str]]]
-"""Of each thing that a report speaks of, its id and what is said of it."""
+"""The id and the explanation of each entry of a report."""
 
 VERDICTS = {
     "proved": "The rule is right at every layer, for everything that the layer covers: for all values of its "
@@ -29,7 +29,7 @@ VERDICTS = {
     "vacuous": "The rule says nothing: its conditions exclude every input, both sides are the same term, no dtype "
     "admits it, or only empty tensors match. It does not count as proved.",
 }
-"""What each verdict says."""
+"""The meaning of each verdict."""
 
 
 def is_result(wanted: str) -> bool:

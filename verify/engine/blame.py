@@ -46,7 +46,7 @@ class Shown:
 
 
 def apply_alone(step: Step, node: UOp) -> UOp | None:
-    """What a step makes of a node, without the court and without other steps."""
+    """The result of a step at a node, without validation and without other steps."""
     facts = Facts()
     try:
         if isinstance(step, Folding):

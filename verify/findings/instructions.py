@@ -235,4 +235,4 @@ NAMES: Final[Mapping[str, Any]] = {
     "TinyRegisters": TinyRegisters,
     "WarpRegisters": WarpRegisters,
 }
-"""What the programs of the court name beside the standard names."""
+"""The names that the test programs use beside the standard names."""

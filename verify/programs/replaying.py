@@ -30,7 +30,7 @@ from soundline.verify.programs.inputs import array_of_input
 Arrays = npt.NDArray[Any]
 
 MOST: Final = 3_000_000
-"""With more elements than this in all values together, the evaluator takes minutes."""
+"""With more elements than this in all values, the evaluator takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)

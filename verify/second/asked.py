@@ -27,7 +27,7 @@ from soundline.verify.verdicts.verdict import Answer, Counterexample, LayerResul
 __all__ = ["Asked", "Opinion", "Tried", "instances", "judged_by_points"]
 
 MOST_INSTANCES = 48
-"""Of a layer with more instances, the first so many are looked at."""
+"""The most instances of a layer that are examined: the first ones."""
 
 EXCLUDED = "the condition excludes every input"
 

@@ -27,7 +27,7 @@ from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Point, not_nan,
 from soundline.verify.smt.values.reals import beyond_rounding
 
 CHUNK = 1024
-"""So many points make one array."""
+"""The number of points in one array."""
 
 
 def can_evaluate(obligation: Obligation) -> bool:

@@ -34,7 +34,7 @@ LABELS = {"operands": operands.BY, "floats": floats.BY}
 """How an opinion calls those who are no program of their own."""
 
 OPTIONAL = (*SOLVERS, "islpy")
-"""Those that need a package that soundline does not bring."""
+"""The programs that need an optional package."""
 
 
 def available() -> tuple[str, ...]:

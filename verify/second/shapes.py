@@ -33,10 +33,10 @@ from soundline.verify.verdicts.verdict import Counterexample, Opinion
 FIRST_INSTANCES, DRAWN_INSTANCES = 16, 16
 MOST_SIZES = 6
 FILLS = 2
-"""So many instances are evaluated, each at so many choices of sizes, with so many inputs."""
+"""The number of instances that are evaluated, of choices of sizes for each, and of inputs for each choice."""
 
 EACH = 40
-"""After so many inputs of one instance that show no difference, the next one is tried."""
+"""The number of inputs without a difference after which the next instance is tried."""
 
 FURTHER = 4
 """At the layers after the first, one of so many instances is tried."""
@@ -45,7 +45,7 @@ MOST_ELEMENTS = 40
 """Drawn inputs with more elements than this are left out."""
 
 FROM = 600
-"""So many instances are drawn from."""
+"""The number of instances from which some are drawn."""
 
 
 def shapes_opinion(by: str, asked: Asked) -> Opinion:

@@ -28,7 +28,7 @@ from soundline.verify.smt.values.machine_numbers import Machine
 from soundline.verify.verdicts.verdict import LayerResult
 
 LAYER_SECONDS = 30.0
-"""After so long about one layer, the rest of its instances or questions is left open."""
+"""The time for one layer after which the rest of its instances or questions is left open."""
 
 
 def bitwuzla_opinion(asked: Asked) -> Opinion:

@@ -16,7 +16,7 @@ from soundline.spec.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What one goal may cost: the solver's own count of work, seconds as a backstop, and the seed of its choices."""
+    """The limits of one goal: the solver's own count of work, seconds as a backstop, and the seed of its choices."""
 
     rlimit: int
     seconds: float

@@ -24,7 +24,7 @@ MOST_ELEMENTS = 60
 """Inputs with more elements than this are left for later."""
 
 MOST_SIZES = 4
-"""Of so many sizes each is tried alone; of more, all together."""
+"""Up to this number of sizes each is varied alone; more are varied together."""
 
 
 def is_worth_trying(goal: Goal) -> bool:

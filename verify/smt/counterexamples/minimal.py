@@ -27,7 +27,7 @@ from soundline.verify.smt.integers.residue_classes import Integers
 from soundline.verify.smt.values.machine_numbers import Machine
 
 ROUNDS = 80
-"""So often the solver is asked for a smaller point."""
+"""The number of times that the solver is asked for a smaller point."""
 
 SHARE = 0.01
 """Its share of the work each time."""

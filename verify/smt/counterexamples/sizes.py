@@ -24,7 +24,7 @@ from soundline.verify.smt.integers.formulas import at_most, equal, less
 from soundline.verify.smt.integers.polynomials import ZERO, Poly
 
 MOST_SMALLER = 40
-"""So many smaller sizes are tried again, where the solver might have overlooked them."""
+"""The number of smaller sizes that are tried again where the solver may have missed them."""
 
 LARGER = (4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 128, 129, 256)
 """Sizes at which something new may show in a reduction."""

@@ -60,7 +60,7 @@ MOST_REPLAYS = 1500
 """Inputs tried by evaluation for all instances of a rule, where the solver cannot decide."""
 
 MOST_FIRST = 6
-"""So many instances of a rule are tried at first inputs before anything is proved of them."""
+"""The number of instances of a rule that are tried at first inputs before a proof."""
 
 FEW_FILLS = 6
 """How many inputs are tried for each choice of small sizes then."""

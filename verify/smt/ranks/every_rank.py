@@ -60,12 +60,12 @@ HIGHEST = 6
 
 
 MOST_PEELED = 12
-"""So many ops that stand outside on both sides are taken off."""
+"""The most ops, outermost on both sides, that are taken off."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What stands for a rule at every rank."""
+    """The instances that stand for a rule at every rank."""
 
     rule: Rule
     """The rule to prove, of which the stated one is a consequence."""

@@ -26,7 +26,7 @@ ONLY_RANK_0 = "the rule has no instance beyond rank 0"
 EVERY = "every rank"
 
 MOST_TRIED = 64
-"""So many choices of one set of ranks are tried before it is taken to have no instance."""
+"""The number of choices of one set of ranks that are tried before it is assumed to have no instance."""
 
 
 def ranks_seen(rule: Rule, dtypes: Iterable[DType]) -> Mapping[str, frozenset[int]]:

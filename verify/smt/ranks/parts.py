@@ -28,7 +28,7 @@ from soundline.verify.smt.ranks.reductions import NotWritten, axes_of_reductions
 from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of, dtype_inside, replaced, shape_made
 
 MOST_PARTS = 3
-"""So many pairs are named, one after another."""
+"""The most pairs that are named, one after another."""
 
 MOST_AXES = 3
 """A pair that needs instances of higher ranks is not tried."""
