@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _MANY = 10_000
-"""Where more objects than this were made, they are taken for old ones at once, so that nobody looks through them."""
+"""If more objects than this were made, the garbage collector treats them as old at once, and does not traverse them."""
 
 
 @contextmanager

@@ -84,7 +84,7 @@ class Stopwatch:
     def __call__(
         self, name: str, step: Callable[[], _Made], told: Callable[[_Made], str] | None = None
     ) -> _Made:
-        """What a step makes; at level debug the log says what that is, in the words of `told`, and how long it took."""
+        """The result of a step; at level debug the log describes it with `told`, and says how long it took."""
         began = time.perf_counter()
         made = step()
         self.seconds[name] = taken = time.perf_counter() - began

@@ -3,15 +3,15 @@ The abstract machine
 ====================
 
 `check` runs a program at given sizes on the abstract machine: the events of the run (`unfolding`) go through the
-machine one after another (`transitions`), and what it finds is the verdict. A program without hazards means the same
-read sequentially and read in parallel; that this is so is itself on trial (S-10).
+machine one after another (`transitions`), and what it finds is the verdict. A program without hazards has the same
+meaning in the sequential and in the parallel reading. This claim is itself tested (S-10).
 
 All hazards are collected. Those between the same two statements with the same id are one finding, which is the first
 of them and says how many there are. Findings are in the order of the run. The first hazard may cause later ones,
 because the run continues as if the access had been allowed; only an await that never returns ends it.
 
-The run is made twice where there is something to tell. The first one keeps of an access which statement did it. The
-second one looks only at the location of each finding, and there keeps everything (`spec.spork.diagnosis.causes`).
+The run is made twice if there are findings. The first run records only the statement of each access. The second run
+looks only at the locations of the findings, and records everything there (`spec.spork.diagnosis.causes`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from soundline.spec.spork.synchronization.visibility import Hazard, Kind, Policy
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the machine says of a run."""
+    """The verdict of the machine on a run."""
 
     findings: tuple[Finding, ...]
     events: int
@@ -78,7 +78,7 @@ def check(proc: Proc, sizes: Mapping[str, int | bool], *, policy: Policy = Polic
 
 
 Key = tuple[str, Where, Where | None]
-"""What makes hazards one finding: the id, the statement, and the earlier statement where there is one."""
+"""The key under which hazards are one finding: the id, the statement, and the earlier statement where there is one."""
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def _key(hazard: Hazard) -> Key:
 
 
 def _located(hazard: Hazard) -> Hazard:
-    """The hazard without the record: one for all records of one statement."""
+    """The hazard without the record, so that all records of one statement give one hazard."""
     return Hazard(hazard.id, hazard.location, hazard.where, given=hazard.given)
 
 

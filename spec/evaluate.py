@@ -152,7 +152,7 @@ def run_kernel(linear: UOp, arguments: Sequence[Any], functions: Functions | Non
 
 
 def _final(program: UOp, params: Bindings, buffers: Bindings, functions: Functions) -> dict[UOp, Array]:
-    """What memory holds, by Buffer and by written Param, after a program."""
+    """The contents of memory after a program, by Buffer and by written Param."""
     root = bind_sizes(program, params)
     frame = open_frame(root, params, buffers, functions)
     frame.program.learn(root)

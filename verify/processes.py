@@ -43,7 +43,9 @@ def serving(module: str, *arguments: str, **options: Any) -> subprocess.Popen[An
 def shared_out(
     work: Callable[..., R], asked: Iterable[tuple[A, tuple[Any, ...]]], jobs: int
 ) -> Iterator[Iterator[tuple[A, Future[R]]]]:
-    """What work makes of each asked thing's arguments, as it comes; where the block ends early, all of it is killed."""
+    """The results of the work on each task's arguments, as they arrive; where the block ends early, all processes are
+    killed.
+    """
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_quietly)
     try:

@@ -2,8 +2,8 @@
 The vocabulary of rule files
 ============================
 
-Everything that a rewrite rule is written with, found on first use: pytest imports this package for its plugin, and
-those who do not use the plugin should not wait for the law to be read.
+Everything that a rewrite rule is written with, imported on first use: pytest imports this package for its plugin, and
+users without the plugin should not wait for the import of the specification.
 """
 
 from __future__ import annotations

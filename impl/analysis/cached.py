@@ -1,9 +1,9 @@
 """
-What is remembered of nodes
-===========================
+Memoized properties of nodes
+============================
 
-A table of what is known of nodes, which keeps no node alive. It is asked more often than anything else in lowering, so
-it is a dict of weak references, and an entry goes with its node.
+A table of what is known of nodes, which keeps no node alive. Lookups in it are the most frequent operation of lowering.
+So it is a dict of weak references, and an entry is dropped with its node.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Remembered(Generic[T]):
         return len(self.data)
 
     def found(self, node: UOp, law: Callable[[UOp], T]) -> T:
-        """What a law says of a node, which may ask this table of the sources; no node is asked for twice."""
+        """The value of a law at a node; the law may look up the sources in this table. No node is computed twice."""
         data = self.data
         stack = [node]
         while stack:

@@ -1,12 +1,13 @@
 """
-Checks that are remembered
-==========================
+Memoized checks
+===============
 
-What the op table says of an elementwise tuple depends on the op, its arg, and the dtypes, shapes, devices and shard
-axes of the sources, and on nothing else. So the law's answer is remembered by these, and the law is asked once for each
-combination: `remembering` is the law, faster. Refusals are not remembered, nor are shapes with sizes that are nodes.
+The result of the op table for an elementwise tuple depends only on the op, its arg, and the dtypes, shapes, devices and
+shard axes of the sources. So the law's result is memoized under these, and the law is evaluated once for each
+combination: `remembering` computes the same as the law, but faster. Refusals are not memoized, nor are shapes with
+sizes that are nodes.
 
-The modules with which graphs are made and rewritten import this one; from then on every UOp is checked so.
+The modules that make and rewrite graphs import this one; from then on every UOp is checked in this way.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ RESIZING = (Op.Reshape, Op.Expand)
 """Ops of which it says the same by the properties of the first source and the sizes that the second one is."""
 
 MOST = 1 << 14
-"""After so many combinations the memory starts again."""
+"""The number of combinations after which the table is cleared."""
 
 
 Combinations = dict[tuple[Any, ...], Properties]
@@ -46,7 +47,7 @@ Combinations = dict[tuple[Any, ...], Properties]
 
 
 def remembering(law: Laws, known: Combinations | None = None) -> Laws:
-    """The same law, which remembers its answers for the ops that are `ALIKE`."""
+    """The same law, which memoizes its results for the ops in `ALIKE`."""
     known = {} if known is None else known
     shared: dict[tuple[Any, ...], Properties] = {}
 
@@ -82,14 +83,14 @@ def remembering(law: Laws, known: Combinations | None = None) -> Laws:
 
 
 def _resizing(op: Op, src: tuple[UOp, ...], arg: Any) -> tuple[Any, ...] | None:
-    """What decides about a view of other sizes, if these are numbers."""
+    """The key of the check of a view of other sizes, if these are numbers."""
     if len(src) != 2 or src[1].op is not Op.Stack or not all(s.op is Op.Const for s in src[1].src):
         return None
     return op, arg, src[0].properties, src[1]
 
 
 def _sink(op: Op, src: tuple[UOp, ...], arg: Any) -> tuple[Any, ...] | None:
-    """What decides about a Sink, if what it collects closes all of its Ranges."""
+    """The key of the check of a Sink, if what it collects closes all of its Ranges."""
     return (op, arg, *[s.properties for s in src]) if closes_all(src) else None
 
 
@@ -123,9 +124,8 @@ UOp.laws = staticmethod(remembering(laws))
 
 
 def on_sources(node: UOp, src: tuple[UOp, ...]) -> UOp:
-    """`node` on other sources, sooner than `UOp` makes it where the law says the same of them as of its own.
-
-    Where the laws refuse them, as for an argument whose bounds got wider, `node` itself.
+    """`node` on other sources; faster than `UOp` where the law gives the same result for them as for its own. Where the
+    laws refuse them, for example an argument with wider bounds, `node` itself.
     """
     op, own, properties = node.op, node.src, node.properties
     if (

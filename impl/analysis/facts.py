@@ -126,7 +126,9 @@ class Facts:
         return all(k is not None and k.lo > 0 for k in known)
 
     def new_loops(self, node: UOp, count: int) -> int:
-        """The id after which `count` new Ranges can have theirs: none under a node has them, nor any made before."""
+        """The id after which `count` new Ranges can have theirs: no loop under the node has one of them, nor has any
+        loop made before.
+        """
         last = max((n.arg.id for n in toposort(node) if n.op is Op.Range), default=0)
         start = max(last, self._last_loop)
         self._last_loop = start + count
@@ -147,7 +149,7 @@ class Facts:
         return known
 
     def _any_told(self) -> bool:
-        """Whether any node that was told reaches an effect; then every node is looked through by itself."""
+        """Whether any registered node reaches an effect; then every node is searched by itself."""
         while self.told:
             if self._reaches_effect(self.told.pop()):
                 self.told = None
@@ -155,7 +157,9 @@ class Facts:
         return False
 
     def _reaches_effect(self, node: UOp) -> bool:
-        """Whether an effect lies at or under a node; where none does, that is known of all that was met."""
+        """Whether an effect lies at or under a node; where none does, this is recorded for every node that was
+        visited.
+        """
         effects, met, stack = self._effects, set[UOp](), [node]
         while stack:
             top = stack.pop()
@@ -170,7 +174,7 @@ class Facts:
 
 
 def _remembered(node: UOp, memory: dict[UOp, T], law: Callable[[UOp, Callable[[UOp], T]], T]) -> T:
-    """The law's answer for a node, from its answers for all sources; without recursion, for deep programs."""
+    """The law's result for a node, from its results for all sources; without recursion, for deep programs."""
     if node in memory:
         return memory[node]
     stack = [node]

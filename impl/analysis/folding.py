@@ -17,7 +17,7 @@ from soundline.spec.values.elementwise import ELEMENTWISE, operand_dtype, scalar
 
 
 def fold(node: UOp) -> UOp | None:
-    """The constant that a node is, repeated to its shape; None if it is none, or already has that form."""
+    """The constant that a node is, repeated to its shape; None if it is not a constant, or already has that form."""
     if node.op in ELEMENTWISE or node.op is Op.Bitcast:
         return _computed(node)
     if node.op in REPEATING and (constant := repeated_constant(node)) is not None and node.shape is not None:

@@ -6,13 +6,13 @@ The steps from a traced graph to a loaded program, in their order, and what stan
 
 * *proved*: a rule of the library, which the court has proved for all inputs, or a procedure of which it has proved each
   application here;
-* *checked*: something that was decided for this very program before it was done, and would have been refused: an access
-  that stays inside its storage, a step of a schedule that meets the conditions of its law;
-* *sampled*: a pass that is imperative code. Tests compare what it makes with the evaluator on random programs; nobody
-  has looked at this one;
-* *trusted*: what is taken as it is.
+* *checked*: a condition that was decided for this program before the step was made, and that would have stopped the
+  step: an access stays inside its storage, or a step of a schedule meets the conditions of its law;
+* *sampled*: a pass that is imperative code. Tests compare its results with the evaluator on random programs; this
+  program was not compared;
+* *trusted*: a step that is neither proved, checked nor sampled.
 
-What the court has not proved has its verdict in the place of these words.
+A rule that the court has not proved is marked with its verdict instead of one of these words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from soundline.impl.lower.graphs.simplify import Applied
 
 CERTAIN: Final = ("proved", "checked")
-"""What a step must be so that no doubt is left of it."""
+"""The kinds of evidence that leave no doubt about a step."""
 SAMPLED: Final = "sampled"
 TRUSTED: Final = "trusted"
 
@@ -45,7 +45,7 @@ _PASSES: Final[Mapping[str, str]] = {
     "plan": "temporaries share storage",
     "render": "instructions become C text",
 }
-"""What each stage does that is no rule."""
+"""The work of each stage that is not done by rules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ From steps to a command buffer. Every unit is lowered once, and all kernels of a
 the kernels of its unit over a window of slots of its own, which point to the places that it takes and gives.
 
 Temporaries lie in one arena: the places between steps from the step that writes them to the last that reads them, and
-the temporaries of a unit while it runs. Two share bytes only if they never live at once, so that a unit that runs at
-twelve sites needs its memory once.
+the temporaries of a unit while it runs. Two places share bytes only if they are never live at the same time, so that a
+unit that runs at twelve sites needs its memory once.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def arena_size(lowered: Lowered) -> int:
 
 
 def _lives(steps: Steps, arenas: Mapping[UOp, int]) -> Iterator[tuple[tuple[str, int], int, int, int]]:
-    """What lies in the arena, its size, and the first and last step of its life."""
+    """What lies in the arena: the size of each place, and the first and last step at which it is live."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for at, step in enumerate(steps.steps):

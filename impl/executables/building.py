@@ -169,7 +169,7 @@ def _built_at_sizes(recipe: Recipe) -> Executable:
 
 
 def _check_room(outputs: Sequence[UOp]) -> None:
-    """Refuse results that no machine can address, before anything is compiled for them."""
+    """Refuse results that no machine can address before anything is compiled."""
     for o in outputs:
         nbytes = math.prod(shape_of(o)) * o.dtype.itemsize
         if nbytes > ADDRESSABLE:
@@ -194,7 +194,7 @@ def _pointer(function: Foreign) -> Any:
 
 
 def _check_embedded(program: Linked, profile: str) -> None:
-    """What a program calls must keep the promise of its profile."""
+    """Refuse a called program whose profile grants licences that this profile does not grant."""
     for p in program.embedded:
         more = set(PROFILES[p.loaded.profile]) - set(PROFILES[profile])
         if more:

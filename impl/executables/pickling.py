@@ -2,12 +2,13 @@
 Programs as bytes
 =================
 
-How a compiled program is pickled: not its machine code, but its recipe, which is the graph that was compiled and what
-else decided about the kernels. Where it is loaded the same kernels are lowered from it; their library is in the compile
-cache, or is compiled. The graph is a list of nodes, operands first, so that it may be of any depth.
+How a compiled program is pickled: not its machine code, but its recipe: the graph that was compiled, and everything
+else that the kernels depend on. The process that loads it lowers the same kernels from the recipe, and takes their
+library from the compile cache or compiles it. The graph is a list of nodes, operands first, so that it may be of any
+depth.
 
-What is one process's alone is made anew: the buffers, and the Variables of symbolic sizes. A custom function is found
-by its name, and must be known where the program is loaded.
+Objects that belong to one process are made again: the buffers, and the Variables of symbolic sizes. A custom function
+is found by its name, and must be known where the program is loaded.
 """
 
 from __future__ import annotations

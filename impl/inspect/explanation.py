@@ -3,8 +3,8 @@ Explanations
 ============
 
 How a program was compiled: which values are stored and why, what is computed together with them, over which axes each
-kernel runs, how much memory is used, how large each stage is, and the certificate. The reasons are those on which the
-stages decided.
+kernel runs, how much memory is used, how large each stage is, and the certificate. The reasons are those that the
+stages used.
 """
 
 from __future__ import annotations

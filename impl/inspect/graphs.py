@@ -7,9 +7,8 @@ repeated to a shape, and shapes and offsets are written in the box that uses the
 an edge brings, in the order of the operands; a Param in a shape is named by its slot. The picture needs no script, no
 font and no network, and follows a dark page, since lines and text have the colour of what stands around them.
 
-A graph that is too large for a picture is *reduced*: nodes that are alike and use the same nodes share a box, then
-chains of movement and arithmetic do, and what is furthest from the results becomes one box that says how many nodes it
-is.
+A graph that is too large for a picture is *collapsed*: nodes that are alike and use the same nodes share a box, then
+chains of movement and arithmetic do, and the nodes furthest from the results become one box with their number.
 
 The layers are those of the longest path, and what has no source stands just above its users; an edge that skips layers
 runs through a gap in each, and within a layer the order is the one that the neighbours ask for on average, a few sweeps
@@ -48,11 +47,11 @@ CHARACTER, LINE, MARGIN = 7.3, 15.0, 8.0
 """Width of a character, height of a line, and the space around text, in pixels."""
 GAP, LAYER_GAP, SWEEPS = 22.0, 34.0, 6
 MOST = 150
-"""With more boxes than this no picture helps anybody."""
+"""A picture with more boxes than this is not readable."""
 WIDEST = 1600.0
-"""A picture that is wider, in pixels, is reduced."""
+"""A graph whose picture is wider than this, in pixels, is collapsed."""
 LONGEST = 48
-"""More characters than this are cut off a line."""
+"""A line is cut off after this many characters."""
 _ALIKE = re.compile(r"[\[(]")
 _CHAINED = frozenset(
     op for op, entry in TABLE.items() if entry.group in ("movement", "elementwise", "decomposed")
@@ -105,19 +104,19 @@ class Graph:
 
 
 def svg(*roots: UOp, most: int = MOST) -> str:
-    """The picture of the program with these results, reduced where it has more than `most` nodes or is too wide."""
+    """The picture of the program with these results, collapsed where it has more than `most` nodes or is too wide."""
     shown = frozenset(roots)
     nodes = [n for n in toposort(*roots) if n in shown or not _is_inline(n)]
     return picture(Graph(nodes, lambda n: n.src, _label, shown), most)
 
 
 def picture(graph: Graph, most: int = MOST) -> str:
-    """The picture of a graph, reduced where it has more than `most` nodes or is too wide."""
+    """The picture of a graph, collapsed where it has more than `most` nodes or is too wide."""
     return _drawn(laid_out(graph, most))
 
 
 def laid_out(graph: Graph, most: int = MOST) -> Layers:
-    """The boxes of a graph in their places, reduced as far as a picture that helps needs it."""
+    """The boxes of a graph in their places, collapsed as far as a readable picture needs."""
     head = {node: node for node in graph.nodes}
     layers: Layers = []
     for reduction in (None, _alike, _chained, _cut):
@@ -293,7 +292,7 @@ def _join(above: Box, below: Box) -> None:
 
 
 def _put_in_order(layers: Layers) -> None:
-    """Order each layer by where its neighbours stand, downwards and upwards in turn."""
+    """Order each layer by the positions of its neighbours, downwards and upwards in turn."""
     for layer in layers:
         for n, box in enumerate(layer):
             box.order = n

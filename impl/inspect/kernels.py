@@ -1,9 +1,9 @@
 """
-Stories of kernels
-==================
+Descriptions of kernels
+=======================
 
-What each kernel of a program is, told from the stages: what it computes and stores and why, what was computed with it,
-over which loops it runs, in which steps Optimize got there and what they mean, and how much work it is.
+A description of each kernel of a program, derived from the stages: what it computes and stores and why, what was
+computed with it, over which loops it runs, which steps Optimize took and what they mean, and how much work it is.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Nest:
 
 @dataclass(frozen=True, slots=True)
 class KernelStory:
-    """One kernel: what it makes, why it stands alone, what it computes on the way, and how it runs."""
+    """One kernel: what it computes, why it is separate, what else it computes on the way, and how it runs."""
 
     number: int
     title: str

@@ -21,9 +21,9 @@ from soundline.spec.uop import Op, UOp
 WIDEST = 110
 """Characters in a line."""
 LONGEST = 160
-"""Lines in a listing; how many there are besides is said below."""
+"""The most lines of a listing; the number of the others is written below."""
 ALIKE = 3
-"""So many instructions that are alike are shown, and the others counted."""
+"""The number of similar instructions that are shown; the others are counted."""
 _INDENT = 2 * CHARACTER
 
 

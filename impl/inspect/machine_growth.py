@@ -3,8 +3,8 @@ How records grow
 ================
 
 What the abstract machine knows of one location while a program runs: for each statement that concerns it the records
-after the statement, what they gained by it, what an access asked of them, and the hazards. It is the law's own machine
-that runs; here its steps are only written down, so that they can be looked at (`drawing_machine`).
+after the statement, what they gained by it, what an access asked of them, and the hazards. The law's own machine runs;
+this module only records its steps, so that they can be drawn (`impl.inspect.machine`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Notebooks
 =========
 
-How a node of a program shows itself in a notebook, and to rich. The law draws nothing, so that its nodes learn it here:
-whoever has imported Tensors or the compiler has imported this module.
+How a node of a program shows itself in a notebook, and to rich. The specification contains no drawing code, so this
+module adds it to the nodes. Importing Tensors or the compiler imports this module.
 """
 
 from __future__ import annotations

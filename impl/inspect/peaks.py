@@ -2,10 +2,10 @@
 Peaks
 =====
 
-What this machine can do at most, so that a kernel's speed has something to be a share of: floating-point operations in
-a second, and bytes read in a second from arrays of several sizes, which lie in caches or beyond them. The numbers are
-measured, by kernels of soundline's own: sums that stay in registers, and sums of what is read. They are measured once
-for a machine, a compiler and a number of cores, and kept beside the compile cache.
+The peak performance of this machine, to which the speed of a kernel is compared: floating-point operations in a second,
+and bytes read in a second from arrays of several sizes, which lie in caches or beyond them. The numbers are measured,
+by kernels of soundline's own: sums that stay in registers, and sums of what is read. They are measured once for a
+machine, a compiler and a number of cores, and kept beside the compile cache.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from soundline.spec.uop import AxisType, Op, UOp, buffer, const, expand, loop, r
 SIZES: Final = tuple(1 << n for n in (14, 16, 18, 20, 22, 24, 26, 28))
 """The sizes of the arrays that are read, in bytes."""
 STEPS: Final = 1 << 13
-"""So often the sums of a kernel that stays in registers are stepped."""
+"""The number of steps of the sums in a kernel that stays in registers."""
 READ: Final = 1 << 21
-"""At least so many bytes are read in one run, again and again where the array is smaller."""
+"""The least number of bytes that are read in one run; a smaller array is read repeatedly."""
 REPEATS: Final = 5
 ENOUGH: Final = 20_000_000
-"""The best run counts, of so many at least and for so many nanoseconds: whatever else the machine does can only make
-one slower.
+"""The least number of runs, and of nanoseconds. The best run counts, because other work of the machine can only make a
+run slower.
 """
 _CELLS: Final = 1 << 14
 Arrays = npt.NDArray[Any]
@@ -61,7 +61,7 @@ class Peaks:
     apart: dict[str, float]
     """The same where they are two, as under the profile ``exact``."""
     reads: tuple[tuple[int, float], ...]
-    """Bytes in a second that are read from an array of so many bytes."""
+    """Bytes in a second that are read from an array, by its size in bytes."""
 
     def operations(self, dtype: DType) -> float:
         """The most operations in a second; narrow floats are computed as float32."""
@@ -248,7 +248,7 @@ def of_this_machine(cores: int | None = None, *, again: bool = False) -> Peaks:
 
 
 def _no_less(found: Peaks, one: Peaks) -> Peaks:
-    """The peaks of several cores, where each is at least that of one: a busy machine has not all of them to spare."""
+    """The peaks of several cores, each at least that of one core: on a busy machine not all cores are free."""
     fused, apart = (
         {name: max(rate, least[name]) for name, rate in rates.items()}
         for rates, least in ((found.fused, one.fused), (found.apart, one.apart))

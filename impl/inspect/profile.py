@@ -50,7 +50,7 @@ COLUMNS: Final = (
     "bound by",
 )
 MOST: Final = 1_000_000
-"""No more repeats than this."""
+"""The most repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Row:
     at_peak: float
     """The seconds that the machine needs at its peak."""
     bound: str
-    """What takes these seconds: ``operations`` or ``memory``; ``-`` where there is neither."""
+    """The limiting resource: ``operations`` or ``memory``; ``-`` where there is neither."""
     runs: int = 1
     """How often it runs in one call."""
 
@@ -91,7 +91,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The kernels of a program, measured. ``print`` shows a table, so do rich and a notebook; `as_json` has it all."""
+    """The kernels of a program, measured. ``print``, rich and notebooks show a table; `as_json` has all values."""
 
     program: str
     rows: tuple[Row, ...]
@@ -220,7 +220,7 @@ def _apart(peaks: Peaks) -> str:
 
 
 def at_peak(work: Work, peaks: Peaks) -> tuple[float, str]:
-    """How long some work takes at the peak, and what takes so long."""
+    """How long some work takes at the peak, and which resource is the limit."""
     computing = sum(count / peaks.operations(dtype) for dtype, count in work.flops.items())
     moving = work.moved / peaks.bandwidth(work.moved) if work.moved else 0.0
     if not computing and not moving:
@@ -236,7 +236,9 @@ def profiled(
     repeats: int,
     sizes: Mapping[int, int] = MappingProxyType({}),
 ) -> Profile:
-    """Run a program so often, once before that, and tell what each kernel took; `sizes` are in the Buffers of slots."""
+    """Run a program once to warm up and then several times, and return the times of each kernel; `sizes` are in the
+    Buffers of slots.
+    """
     if not 1 <= repeats <= MOST:
         raise UsageError(f"a program can be repeated 1 to {MOST} times, not {repeats}", where="profile")
     commands.measured(arguments)
@@ -261,7 +263,7 @@ def profiled(
 def _told(
     linked: Linked, sizes: Mapping[int, int] = MappingProxyType({})
 ) -> Iterator[tuple[int | None, str, Work]]:
-    """What each command is, in their order: the number of its kernel, what it does, and how much work that is."""
+    """A description of each command, in order: the number of its kernel, what it does, and how much work that is."""
     stories = kernel_stories(linked)
     if sizes and len(linked.units) == 1:
         works = (work_of(at_sizes(k, sizes)) for k in linked.units[0].stages["plan"].src)

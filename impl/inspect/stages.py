@@ -2,10 +2,10 @@
 Drawing stages
 ==============
 
-A program after a stage as SVG. A Function is drawn as its graph (`drawing`). A list of kernels is drawn kernel below
-kernel: of each the graph of its values, where index arithmetic is written in the box that uses it, as a reader would
-write it, and the loops around a store, or inside a reduction, are lines of its box. A kernel that is a sequence of
-instructions, and the text that is rendered, are listings (`drawing_listing`).
+A program after a stage as SVG. A Function is drawn as its graph (`impl.inspect.graphs`). A list of kernels is drawn one
+kernel below the other, each as the graph of its values. Index arithmetic is written in the box that uses it, as a
+reader would write it. The loops around a store, or inside a reduction, are lines of its box. A kernel that is a
+sequence of instructions, and the rendered text, are drawn as listings (`impl.inspect.listings`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from soundline.spec.ops.textual_form import arg_text
 from soundline.spec.uop import Op, UOp, toposort
 
 KERNELS = 12
-"""So many kernels are drawn; how many there are besides is said below."""
+"""The most kernels that are drawn; the number of the others is written below."""
 
 
 def stage_picture(program: UOp, most: int = MOST) -> str:
@@ -121,7 +121,7 @@ def _used_by(node: UOp) -> Iterator[UOp]:
 
 
 def _label(node: UOp, around: Sequence[UOp]) -> tuple[str, ...]:
-    """What a box says: the op with the places and indices in it, what it makes, and the loops around it."""
+    """The label of a box: the op with the places and indices in it, its result, and the loops around it."""
     lines = [cut(_said(node))]
     if node.shape is not None:
         lines.append(f"{node.dtype}{list(node.shape)}")

@@ -2,10 +2,10 @@
 Instructions
 ============
 
-An op that a target has no instruction for is written in those that it has, by the rules that say what an op is in
-terms of others: `DECOMPOSE`, each of which the court proves. Which of them serve a target follows from its table, by
-one law of cost: an instruction costs 1, a routine `ROUTINE`, and what the target lacks has no bound; a rule is applied
-where its right side costs less than its left one.
+An op that a target has no instruction for is decomposed into ops that it has. The rules for this are `DECOMPOSE`, each
+of which the court proves. The target's table decides which of them are used, by cost: an instruction costs 1, a routine
+costs `ROUTINE`, and an op that the target lacks has infinite cost. A rule is applied where its right side costs less
+than its left side.
 
 *Invariant*: every element keeps its value, bit for bit without a licence.
 """
@@ -28,7 +28,8 @@ from soundline.spec.uop import Op, UOp, toposort
 from soundline.spec.values.elementwise import operand_dtype
 
 ROUTINE = 2
-"""What an op costs that takes several instructions: more than one instruction, less than what is made of several."""
+"""The cost of an op that takes several instructions: more than one instruction, less than a decomposition into
+several."""
 
 Instruction = tuple[Op, DType]
 """An op on operands of a dtype."""
@@ -84,7 +85,7 @@ def decompositions(target: Target, licences: frozenset[str] = frozenset()) -> tu
 
 
 def _costs(target: Target, instances: Iterable[_Instance]) -> dict[Instruction, float]:
-    """What each instruction costs, or what is made of it."""
+    """The cost of each instruction, or of its decomposition."""
     costs = {one: _native(target, *one) for i in instances for one in (*i.left, *i.right)}
     changed = True
     while changed:

@@ -8,14 +8,14 @@ Input and output: a Linear of Sinks of scalars; the output has Ranges of type TH
 UPCAST, UNROLL and GROUP_REDUCE, the lanes that one core works on at once. What is done to a kernel is a *schedule*
 (`schedule`): a list of steps that is kept, and that is all that is done to it but for the rules of the library, which
 are applied before and after. The steps are those that a user gives, or that a search has found, or else those that the
-heuristics choose (`heuristics`); the same code carries them out (`scheduling`).
+heuristics choose (`heuristics`); the same code carries them out (`applying`).
 
 A running reduction along a loop (`scans`) takes one step in each iteration, by a rule, before anything is scheduled;
 the zeros that gates leave of a sum of products are added apart, where a licence allows it (`gated_sums`); loops of
-reductions are joined where that changes nothing (`alike`); and kernels that hand on rows become one loop over rows, of
-which each part is scheduled for itself (`rows`). Loops up to symbolic sizes are cut, so that what is inside of them has
-known sizes and is scheduled as any other kernel (`size_loops`). Under the licence ``approx`` e^x becomes cheaper at the
-end (`approximate`).
+reductions are joined where that changes nothing (`common_subexpressions`); and kernels that pass on rows become one
+loop over rows, of which each part is scheduled separately (`rows`). Loops up to symbolic sizes are cut, so that what is
+inside of them has known sizes and is scheduled like any other kernel (`size_loops`). Under the licence ``approx`` e^x
+becomes cheaper at the end (`approximate`).
 
 What packs for a kernel, and each nest that is dealt out to cores, becomes a kernel by itself, because cores meet again
 only where a kernel ends.

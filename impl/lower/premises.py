@@ -2,16 +2,17 @@
 Premises
 ========
 
-Some reductions are cheap if something holds that nobody knows before the program runs, as that all elements of a table
-are finite. The rules of ``impl/rules/premises`` have such a premise on their right side. Here they are asked, when it
-is decided which values are stored, for a reduction that then needs no loop, as a gather that is written as a product
-with a one-hot mask, and a sum; or that is a scatter then, as its gradient (`scatters`).
+Some reductions are cheap under a condition that is known only when the program runs, for example that all elements of a
+table are finite. The rules of ``impl/rules/premises`` have such a premise on their right side. This module applies them
+when it is decided which values are stored. Under its premise, a reduction may need no loop, such as a gather that is
+written as a product with a one-hot mask and a sum; or it may be a scatter, such as the gradient of that gather
+(`scatters`).
 
-The premise is a reduction by itself, which depends on fewer loops than what it decides about: so it gets a kernel and
-storage of its own, and is computed once. What was there before stays for tables where the premise does not hold; its
-loop runs up to a bound that is 0 where it does.
+The premise is itself a reduction, over fewer loops than the reduction that it decides about. So it gets a kernel and
+storage of its own, and is computed once. The original reduction remains for tables where the premise does not hold; its
+loop runs up to a bound that is 0 where the premise holds.
 
-*Invariant*: what stands for a reduction has its value, bit for bit, whatever the premise turns out to be; the kernel of
+*Invariant*: the replacement of a reduction has its value, bit for bit, whether the premise holds or not; the kernel of
 a premise comes before the kernel that reads it.
 """
 
@@ -39,9 +40,9 @@ from soundline.spec.uop import AxisType, Op, UOp, buffer, loop, substitute, topo
 RULES = (premises.masked_sum, premises.masked_sum_of_cast, premises.sum_among_zeros)
 """The rules whose right side is a choice by a premise."""
 WORTH = 4
-"""So many times more often than its premise must a reduction be computed."""
+"""A reduction must be computed this many times more often than its premise."""
 LANES = 1024
-"""So many places ask together whether a reduction is needed."""
+"""The number of places that test together whether a reduction is needed."""
 LEAST = 32
 """A reduction of fewer elements is soon done."""
 
@@ -211,8 +212,7 @@ def _anew(reduction: UOp, numbers: _Numbers) -> UOp:
 
 def side_by_side(nest: UOp, numbers: Iterator[int]) -> list[UOp] | None:
     """A nest whose reductions may not be needed, with lanes around them: asked once for many places, and, where they
-    are
-    needed, run for all of these at once. None where there is no such reduction, or each place asks by itself.
+    are needed, run for all of these at once. None where there is no such reduction, or each place asks by itself.
     """
     ranges, body = nest_of(nest)
     reductions = [n for n in toposort(body) if n.op is Op.Reduce]

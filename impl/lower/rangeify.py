@@ -13,7 +13,7 @@ every output and temporary is stored exactly once before it is read; every Load 
 is open.
 
 A value is stored in a buffer of its own, *realized*, where it is an output, where a Reduce takes more operations in the
-loops of its readers than it takes to store it (`reduction_costs`), where a costly expression would be computed more
+loops of its readers than it takes to store it (`reductions.costs`), where a costly expression would be computed more
 often than it has elements, and where a product uses what is computed from floats again and again. All else is computed
 where it is read. A value that repeats along axes is read at one position of them, and stored without them (`repeated`).
 """

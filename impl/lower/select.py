@@ -2,7 +2,7 @@
 Instruction Selection
 =====================
 
-Replace what the target has no instruction for by what it has.
+Replace ops that the target has no instruction for by ops that it has.
 
 Input and output: a Linear of Sinks of scalars. ``Exp2``, ``Log2``, ``Sin``, ``Pow`` and ``Threefry`` become the law's
 own programs, so that the compiled result is the evaluator's. Every other op that the target lacks becomes others by the
@@ -71,7 +71,7 @@ def _selected(kernel: UOp, target: Target, licences: Collection[str], applied: A
     for node in under(found):
         if node.op in _COMPUTING and not target.has(node.op, operand_dtype(node)):
             raise CompileError(
-                f"the target has no {node.op.name} of {operand_dtype(node)}, and no rule says what it is in its ops",
+                f"the target has no {node.op.name} of {operand_dtype(node)}, and no rule decomposes it",
                 where=node.op.name,
             )
     return found

@@ -46,7 +46,7 @@ class Candidates(dict[Combination, tuple[Pattern | Procedure, ...]]):
         self._rooted: dict[Op, tuple[Pattern | Procedure, ...]] = {}
 
     def __missing__(self, wanted: Any) -> tuple[Pattern | Procedure, ...]:
-        """What may match at a combination that has not been met."""
+        """The patterns and procedures that may match at a new combination."""
         twice, *ops = wanted
         rooted = self._rooted.get(ops[0])
         if rooted is None:

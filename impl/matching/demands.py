@@ -1,6 +1,6 @@
 """
-What a rule demands
-===================
+The demands of a rule
+=====================
 
 An element may be invalid, and every op but Where is strict in that (U-01). A rule is proved for valid elements; applied
 to an element that may be invalid, it must not use what the left side left unused. `where(p, a, False)` needs `a` only
@@ -38,8 +38,7 @@ Views = tuple[str, ...]
 
 Use = tuple[str, ...]
 """What is used: a variable, a Body with the texts of its indices, or, after `REDUCED`, a tensor of which a reduction
-needs
-every element.
+needs every element.
 """
 
 REDUCED = "in a reduction"

@@ -89,7 +89,7 @@ class Pattern:
     new_loops: int
     """How many fresh ranges the right side makes."""
     apply: Apply = field(init=False)
-    """What the rule makes of a node: `by_steps`, or one function, if the rule only says which ops stand where."""
+    """The result of the rule at a node: `by_steps`, or one function, if the rule states only which ops stand where."""
 
     def __post_init__(self) -> None:
         self.apply = self.by_steps

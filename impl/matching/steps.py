@@ -4,7 +4,7 @@ Steps of a pattern
 
 The closures that compare a node with one term of a rule's left side, and bind the rule's variables. A step compares
 what can be compared as soon as the node is there; what needs all variables is compared *late*. The steps for
-reductions, ranges and bodies are the chapter `pattern_reductions`.
+reductions, ranges and bodies are in `impl.matching.reductions`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class PatternCompiler:
         return step
 
     def whole(self, term: Term, path: Path, *, typed: bool = False) -> Step:
-        """The step for what is moved or reduced as a whole; where it is a scalar, no view may repeat it."""
+        """The step for a value that is moved or reduced as a whole; where it is a scalar, no view may repeat it."""
         inner = self.value(term, path, typed=typed)
         if _has_shape(term):
             return inner

@@ -5,8 +5,8 @@ Rules in one function
 Many rules say only which ops stand where: no conditions, no tensors, nothing that is computed before it is compared.
 The steps of such a pattern, and the making of its right side, are written out as one Python function, which does for
 each node what `Pattern.match` and `building.build` do, without a call for each term. It is written from the terms of
-the rule that is proved. Where it cannot tell, as where shapes differ or the law refuses what it would make, it asks the
-steps.
+the rule that is proved. Where it cannot decide, for example where shapes differ or the law refuses its result, it falls
+back to the steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from soundline.spec.rules.spellings import is_truth
 from soundline.spec.rules.terms import Term, Value
 
 Apply = Callable[[UOp, Facts], UOp | None]
-"""What a rule makes of a node; None where it does not apply."""
+"""The result of a rule at a node; None where the rule does not apply."""
 
 _ASK = "by_steps(node, facts)"
 
@@ -67,7 +67,7 @@ class _Writer:
         self.lines.append(f"    if not ({condition}): return {outcome}")
 
     def is_one_op(self, term: Term) -> None:
-        """Refuse what is not one op, whatever the dtype: of an integer ~ is none."""
+        """Refuse a term that is not one op at every dtype: ~ on an integer is not."""
         if term.head not in OPS or (term.head is Op.Not and not is_truth(term, self.stated.kinds)):
             raise _SaysMore
 

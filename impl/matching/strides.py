@@ -3,8 +3,8 @@ Patterns of strides
 ===================
 
 The steps for a Pad and a Shrink with a stride. There is no op for them, but five movement ops
-(`spec.evaluation.strides`). What may be such a place is taken apart into the value, the offset, the shape and the
-stride, and put together again: it is one where that gives the same node.
+(`spec.evaluation.strides`). A candidate is taken apart into the value, the offset, the shape and the stride, and put
+together again. It matches if that gives the same node.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def step_of(compiler: Compiler, term: Term, path: Path) -> Step:
 
 
 def parts_of(op: Op, node: UOp) -> Parts | None:
-    """What a node places, or takes, with a stride; None where it is no such chain of ops."""
+    """The parts of a Pad or a Shrink with a stride; None where the node is not such a chain of ops."""
     nodes = [node]
     for expected in CHAINS[op]:
         if nodes[-1].op is not expected:

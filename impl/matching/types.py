@@ -2,7 +2,7 @@
 Types of a pattern
 ==================
 
-What the steps of a pattern hand to each other, and how they find their way from the root of a match.
+The data that the steps of a pattern pass to each other, and the paths from the root of a match.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def node_at(root: UOp, path: Path) -> UOp:
 
 
 def anything(part: Any, bound: Binding) -> bool:
-    """The step that compares nothing: what it stands for is compared late."""
+    """The step that compares nothing: its term is compared late."""
     return True
 
 
@@ -50,7 +50,7 @@ def every_step(steps: Sequence[Step], parts: Sequence[Any], bound: Binding) -> b
 
 
 class Compiler(Protocol):
-    """What compiles a left side into steps, as the parts that know special forms see it."""
+    """The compiler of a left side into steps, as the modules for special forms see it."""
 
     stated: Rule
     most: float

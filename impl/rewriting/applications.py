@@ -2,12 +2,12 @@
 Applying procedures
 ===================
 
-What a procedure makes of a node is put in its place only where it has the dtype, shape and place of that node, uses
-nothing that the node left unused (an element may be invalid, U-01), drops no effect, and is not found wrong by the
-court: each application is validated, both nodes for all values of their leaves.
+The result of a procedure replaces a node only under these conditions: it has the dtype, shape and place of that node;
+it uses nothing that the node left unused (an element may be invalid, U-01); it drops no effect; and the court does not
+refute it. The court validates each application: both nodes are compared for all values of their leaves.
 
-Where there is no court, nothing is validated, and the application is *not checked*. What the court cannot decide is not
-applied.
+Without the court nothing is validated, and the application is *not checked*. An application that the court cannot
+decide is not made.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Application:
 
 
 def attempt(procedure: Procedure, node: UOp, facts: Facts, *, ask: bool = True) -> Application | None:
-    """What a procedure makes of a node, and the ruling; None where it has nothing to do. Raises `WrongApplication`.
+    """The result of a procedure at a node, and the ruling; None where the procedure does not apply. Raises
+    `WrongApplication`.
 
     If not `ask`, the court is left out, and the application is *not checked*.
     """
@@ -81,7 +82,7 @@ def attempt(procedure: Procedure, node: UOp, facts: Facts, *, ask: bool = True) 
         return None
     ruling = evidence.application(node, after) if ask else Ruling(evidence.NOT_CHECKED)
     if ruling.verdict == "refuted":
-        raise WrongApplication(procedure, node, after, "the checker finds another value")
+        raise WrongApplication(procedure, node, after, "the checker finds a different value")
     return Application(procedure.id, node, after, ruling)
 
 

@@ -45,7 +45,7 @@ __all__ = ["FOLDING", "Folding", "RewriteError", "Rewritten", "Step", "Watcher",
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """The step that is no rule: an operation on constants was evaluated."""
+    """The step that is not a rule: an operation on constants was evaluated."""
 
     id: str = "constants"
     licences: tuple[str, ...] = ()
@@ -111,9 +111,9 @@ def rewrite(
     """Apply `rules` to `root` and everything under it until none applies; the earliest rule that matches wins.
 
     A rule that needs a licence is used only where `licences` grants it. `limit` bounds the number of applications; it
-    grows with the program if not given. Raises `RewriteError` where the rules go round in a circle or on for ever, and
-    `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked. `facts`
-    may know more of nodes than their ops tell.
+    grows with the program if not given. Raises `RewriteError` where the rules go round in a cycle or do not terminate,
+    and `WrongApplication` where the court refutes what a procedure did. If not `validate`, the court is not asked.
+    `facts` may know more of nodes than their ops tell.
     """
     with collection_paused():
         granted = _granted(tuple(rules), frozenset(licences))
@@ -172,7 +172,7 @@ class Rewriting:
         return self._finished(root)
 
     def _order(self, root: UOp) -> list[UOp]:
-        """What is rewritten at and under a node, operands before users."""
+        """The nodes to rewrite at and under a node, operands before users."""
         met: set[UOp] = set()
         order: list[UOp] = []
         stack: list[UOp | None] = [root]
@@ -202,8 +202,8 @@ class Rewriting:
     def _finish(self, root: UOp) -> None:
         """Find the normal form of a node of which a step was made.
 
-        The stack is explicit, because what rules make may be deeper than Python's. A mark lies on each node that waits
-        for its operands, and then for the result of its step.
+        The stack is explicit, because the results of rules may be nested more deeply than Python's stack allows. A mark
+        lies on each node that waits for its operands, and then for the result of its step.
         """
         done, became, stack = self.done, self.became, self.stack
         done[root] = None
@@ -275,7 +275,7 @@ class Rewriting:
         return None
 
     def _attempted(self, procedure: Procedure, node: UOp) -> UOp | None:
-        """What a procedure makes of a node, where the application is kept."""
+        """The result of a procedure at a node, where the application is kept."""
         application = attempt(procedure, node, self.facts, ask=self.validate)
         if application is None:
             return None
@@ -343,7 +343,7 @@ class Rewriting:
         return new
 
     def _circle(self, wanted: UOp) -> RewriteError:
-        """The error for rules that lead from a node that is not finished back to it."""
+        """The error for rules that lead from an unfinished node back to itself."""
         waiting = [n for n, mark in pairwise(self.stack) if n is not None and mark is None]
         steps = [self.became[n] for n in waiting[waiting.index(wanted) :] if n in self.became]
         names = tuple(dict.fromkeys(by for _, _, by in steps if by))

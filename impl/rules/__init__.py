@@ -8,8 +8,8 @@ and that the court proves: ``soundline verify impl/rules``.
 `LIBRARY` holds all of them. `SIMPLIFY` holds, in the order in which they are tried, those that `impl.rewriting.engine`
 may be given together: they have a direction, and rewriting with them ends. The commutativity rules are not among them;
 the matcher uses them itself. Nor are those of `DECOMPOSE`, which lead from ops that a target lacks to ops that it has,
-nor those of `SCANS`, which lowering applies where a reduction runs along a
-loop, nor those of `PREMISES`, which it applies where it is worth deciding one.
+nor those of `SCANS`, which lowering applies where a reduction runs along a loop, nor those of `PREMISES`, which it
+applies where it is worth deciding one.
 
 In order: `premises`, `procedural`.
 Doors: `premises`, `procedural`.

@@ -33,7 +33,7 @@ from soundline.spec.errors import NoSpaceError, ToolchainError
 VARIABLE = "SOUNDLINE_CACHE_DIR"
 _LOG = logger("runtime")
 _LITTLE = 1 << 16
-"""With fewer free bytes than this, a compiler that fails may have failed for want of them."""
+"""With fewer free bytes than this, a compiler may have failed because the disk is full."""
 _SCRATCH = "build-"
 PEAKS = "peaks-"
 """How the files begin that hold the measured peaks of the machine."""
@@ -41,9 +41,9 @@ _ABANDONED = 3600
 """Seconds after which nobody builds in a scratch folder any more."""
 _ROOM = f"make room, or set {VARIABLE} and TMPDIR to folders that have some"
 _ATTEMPTS = 8
-"""How often an entry may vanish before it is loaded, until that is an error."""
+"""If an entry vanishes this often before it is loaded, that is an error."""
 _BELIEVED = 3
-"""After so many times it is no accident that an entry which is whole cannot be loaded."""
+"""The number of attempts to load a whole entry before the folder is considered unusable."""
 _KEPT = (".so", ".c", ".sha256", ".schedule", ".lock")
 """The endings of the files of entries: libraries, and what searches have found."""
 _Loaded = TypeVar("_Loaded")
@@ -112,7 +112,7 @@ class _NoRoom(Exception):
 
 
 def _is_full(folder: Path, failure: ToolchainError) -> bool:
-    """Whether a compiler failed for want of room, and not because of what it was given."""
+    """Whether a compiler failed because the disk is full, and not because of its input."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(folder).free < _LITTLE:
             return True
@@ -125,7 +125,7 @@ _LOCK = threading.Lock()
 
 
 def _spare_for(folder: Path, reason: str) -> Path:
-    """The temporary folder that stands for another from now on, made and announced once."""
+    """The temporary folder that replaces another from now on, made and announced once."""
     with _LOCK:
         if folder in _SPARE:
             return _SPARE[folder]

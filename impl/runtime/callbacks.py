@@ -5,8 +5,8 @@ Callbacks
 Functions in Python as commands: a pointer that C calls as it calls a kernel. The arguments and results are arrays over
 the memory that the slots point to.
 
-An exception cannot pass through C. It is kept for the thread that runs the program, and raised when the call has come
-back: the results of that call are then nobody's.
+An exception cannot pass through C. It is kept for the thread that runs the program, and raised when the call returns;
+the results of that call are then discarded.
 """
 
 from __future__ import annotations

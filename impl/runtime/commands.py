@@ -3,8 +3,8 @@ Command buffers
 ===============
 
 What a program is when it runs: a table of commands, and tables of pointers over which they run. A command names a
-kernel of a loaded library, the slot from which the kernel counts, and how many cores may share it; one foreign call
-walks the whole table, during which other Python threads run.
+kernel of a loaded library, the slot from which the kernel counts, and how many cores may share it. One foreign call
+executes the whole table; other Python threads run meanwhile.
 
 A table of pointers is filled in part once, with the arrays that the program has captured and with memory for its
 temporaries, and in part by each call, with its arguments and results. A call takes a table that no other call holds, so

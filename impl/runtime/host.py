@@ -2,7 +2,7 @@
 Host
 ====
 
-The C library that runs programs (``host.c``): it walks the commands of a program, and shares a command that several
+The C library that runs programs (``host.c``): it executes the commands of a program, and shares a command that several
 cores may run with the workers of one pool. It is compiled once for a machine and kept in the compile cache.
 
 The number of cores in use at most is ``$SOUNDLINE_THREADS``, or else the number that this process may run on.
@@ -38,7 +38,7 @@ extern int (*{CHECK})(void);
 
 
 _LOCK: Final = threading.RLock()
-"""Held while what there is once in a process is made."""
+"""Held while an object is made that exists once per process."""
 
 
 def once(make: Callable[[], _Made]) -> Callable[[], _Made]:
@@ -72,13 +72,15 @@ def text() -> str:
 
 
 def declarations() -> str:
-    """What the host declares for Python: the part of its text between two remarks."""
+    """The declarations of the host for Python: the part of its text between two comments."""
     first, last = "to the line that says so. */", "/* Python reads no further. */"
     return text().partition(first)[2].partition(last)[0]
 
 
 def _ask() -> int:
-    """What a program that runs long calls: Python's handlers of signals run here, and what they raise stops it."""
+    """The function that a long-running program calls: Python's signal handlers run here, and an exception in one of
+    them stops the program.
+    """
     for _ in range(2):  # between the steps of a loop they run for certain
         pass
     return 0
@@ -113,7 +115,7 @@ class Host:
         self._stopped_by = error
 
     def stopped(self) -> BaseException:
-        """What stopped the program that has just ended: to be raised."""
+        """The exception that stopped the program that has just ended; the caller raises it."""
         error, self._stopped_by = self._stopped_by, None
         return KeyboardInterrupt() if error is None else error.with_traceback(None)
 

@@ -2,10 +2,11 @@
 Search
 ======
 
-BEAM search for the schedule of each kernel of a program: begin with what the heuristics do, and with nothing; make
-every schedule longer by one move (`search_steps`), try what that gives (`search_trial`), keep the few that are fastest,
-and go on until nothing becomes faster. What is found is kept beside the compile cache, under the hash of all that
-decides it, so that one process searches and all others read.
+BEAM search for the schedule of each kernel of a program. The search begins with the heuristics' schedule and with the
+empty one. In each round it extends every schedule by one move (`impl.search.steps`), measures the results
+(`impl.search.trials`), and keeps the few that are fastest. It ends when no schedule becomes faster. The best schedule
+is kept beside the compile cache, under the hash of everything that it depends on, so that one process searches and all
+others read.
 
 ``sl.compile(..., beam=2)`` asks for it, or the environment variable ``SOUNDLINE_BEAM``. The search depends on nothing
 but the kernel, the machine, and measured times.
@@ -44,21 +45,21 @@ from soundline.spec.ops.textual_form import program_text
 from soundline.spec.uop import Op, UOp, rebuilt, toposort
 
 VERSION: Final = 1
-"""Of the search: what another version has found is looked for again."""
+"""The version of the search: results of another version are not used."""
 DEPTH: Final = 6
-"""The most moves after what the search begins with."""
+"""The most moves after the initial schedules."""
 MOST: Final = 96
 """The most candidates of one round."""
 SECONDS: Final = 120.0
-"""After so long no further round is begun."""
+"""The time after which no further round begins."""
 GAIN: Final = 0.98
-"""A round that does not bring the time of the fastest below this share of it is the last."""
+"""The search ends with a round that does not reduce the best time to less than this share of it."""
 _LOG = logger("search")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search: a schedule, its seconds, and those of what the heuristics do."""
+    """The result of a search: a schedule, its seconds, and the seconds of the heuristics' schedule."""
 
     steps: Schedule
     seconds: float
@@ -114,7 +115,7 @@ def _times(known: dict[Schedule, float | None]) -> Iterator[float]:
 
 
 def _ranked(known: dict[Schedule, float | None]) -> list[tuple[float, Schedule]]:
-    """What runs, the fastest first; of equals the shortest, then the first by its text."""
+    """The candidates that run, the fastest first; of equally fast ones the shortest, then the first by its text."""
     found = [(s, steps) for steps, s in known.items() if s is not None]
     return sorted(found, key=lambda f: (f[0], len(f[1]), schedule_text(f[1])))
 
@@ -137,13 +138,13 @@ def _form(sink: UOp) -> UOp:
 
 
 def key_of(sink: UOp, licences: Collection[str], target: Target, width: int) -> str:
-    """The hash of all that decides what a search finds, but for the times."""
+    """The hash of everything that the result of a search depends on, except the times."""
     parts = (program_text(sink), *sorted(licences), repr(target), str(width), str(VERSION), str(cores()))
     return cache.key_of("\0".join(parts), find_compiler())
 
 
 def kept(key: str) -> Found | None:
-    """What an earlier search has found; None where there is nothing that can be read."""
+    """The result of an earlier search; None where there is none that can be read."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ScheduleError):
         held: dict[str, Any] = json.loads(_place(key).read_text(encoding="utf-8"))
         if held["sum"] == _sum(held["steps"]):

@@ -4,8 +4,8 @@ What a search tries
 
 The schedules that may be better than one that is known. Some are made anew: what the heuristics would do for a
 processor with other tiles. The others go one move further: lanes, blocks, another order of loops, packing, cores. A
-move is a few steps that only make sense together, as a Cut before a Split that would not divide. Only what the law lets
-through is kept, and of schedules that make one program, one.
+move is a few steps that only make sense together, as a Cut before a Split that would not divide. Only schedules that
+the law admits are kept, and only one of several that make the same program.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from soundline.spec.kernels.opt import OptOp
 from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 TILES = ((4, 4), (8, 2), (8, 3), (12, 2), (14, 1), (14, 2), (4, 2), (6, 2), (2, 4), (1, 4))
-"""Rows, and vectors across, of tiles that processors like."""
+"""Rows, and vectors across, of tiles that suit common processors."""
 LANES = (4, 8, 16, 32, 64, 128, 256)
 BLOCKS = (16, 64, 240)
 SHORT = 16
 """The longest reduction that is unrolled."""
 AXES = 10
-"""Moves are tried on so many axes of a kernel, the first ones."""
+"""The number of axes of a kernel on which moves are tried: the first ones."""
 
 
 def under(sink: UOp, steps: Schedule, licences: Collection[str]) -> Scheduling | None:
-    """A kernel after a schedule; None where the law forbids one of its steps."""
+    """A kernel after a schedule; None where the law refuses one of its steps."""
     try:
         return scheduled(fresh(sink, licences), steps)
     except ScheduleError:
@@ -52,7 +52,9 @@ def fresh(sink: UOp, licences: Collection[str]) -> Scheduling:
 
 
 def seeds(sink: UOp, target: Target, licences: Collection[str]) -> list[Schedule]:
-    """What there is to begin with: nothing, what the heuristics do, and what they would do with other tiles."""
+    """The schedules to begin with: the empty one, that of the heuristics, and those of the heuristics with other
+    tiles.
+    """
     found: dict[Schedule, None] = {(): None}
     for tile in (None, *TILES):
         with contextlib.suppress(ScheduleError):
@@ -127,7 +129,7 @@ def _cut_to(at: int, count: int, factor: int, split: OptOp) -> Schedule:
 
 
 def _slots(kernel: Scheduling, lanes: UOp) -> list[int]:
-    """The Buffers from which what the reductions in some lanes load could be packed."""
+    """The Buffers whose loads by the reductions in some lanes could be packed."""
     found = {
         load.src[0].src[0].arg.slot: None
         for ranges, body in nests(kernel.sink)

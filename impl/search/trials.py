@@ -3,9 +3,8 @@ Trials of candidates
 ====================
 
 A trial builds candidates for one kernel, many in one C file and several files at a time, and has them run by a worker
-process over storage that is the same for all. A candidate that does not compile, that crashes, that does not end in
-time or that does not write what the kernel without a schedule writes is out: it can never win. Those that are left are
-timed in turns.
+process over storage that is the same for all. A candidate is rejected if it does not compile, crashes, does not end in
+time, or writes something other than the kernel without a schedule. The remaining candidates are timed in turns.
 """
 
 from __future__ import annotations
@@ -44,19 +43,19 @@ BATCH = 6
 LONGEST = 200_000
 """A candidate with more bytes of C is not compiled."""
 COMPILING = 60.0
-"""Seconds that a C file of candidates may take; then each of them has so many by itself."""
+"""Seconds that a C file of candidates may take to compile; after that each candidate gets as many by itself."""
 PATIENCE = 2.0
-"""A candidate may take so many times the seconds of the slowest that is known, and never less than a second."""
+"""A candidate may take this many times the seconds of the slowest known one, but at least a second."""
 REFERENCE = 60.0
 """Seconds that the kernel without a schedule may take."""
 ROUNDS = 7
 HOPELESS = 8.0
-"""What takes so many times the fastest at its first run is not run again."""
+"""A candidate whose first run takes this many times the fastest is not run again."""
 _LOG = logger("search")
 
 
 class Clock(Protocol):
-    """What tells how fast candidates are: None of one that is out."""
+    """A clock for candidates: the seconds of each, or None for a rejected one."""
 
     def __call__(self, candidates: Sequence[Schedule]) -> list[float | None]:
         """The seconds of each candidate."""
@@ -98,10 +97,10 @@ class Trial:
         self.opened = False
         self.slowest = 0.0
         self.out: list[tuple[Schedule, str]] = []
-        """The candidates that were put out, and why."""
+        """The candidates that were rejected, and why."""
 
     def __call__(self, candidates: Sequence[Schedule]) -> list[float | None]:
-        """The seconds of each candidate; None of those that are out."""
+        """The seconds of each candidate; None for those that are rejected."""
         built = self.built(candidates)
         if not self.opened:
             self._open(built)
@@ -171,7 +170,9 @@ class Trial:
     # running ------------------------------------------------------------------------------------------------------
 
     def _open(self, built: Sequence[Built | None]) -> None:
-        """Let the kernel without a schedule say what is wanted; where that takes too long, a candidate that ends."""
+        """Compute the expected result with the kernel without a schedule; where that takes too long, with a candidate
+        that ends.
+        """
         (plain,) = self.built([()])
         for reference in (plain, *built):
             if reference is None:

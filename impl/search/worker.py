@@ -2,9 +2,9 @@
 The process that runs candidates
 ================================
 
-A search runs code that nobody has run before, so it runs it elsewhere: in a process of its own, which may crash or be
-killed without harm. It reads one request a line from standard input, in JSON, and answers each with one line. The first
-opens storage and fills it, the same in every process; then candidates are run, compared with what was kept, and timed.
+A search runs untested code. So it runs it in a worker process, which may crash or be killed without harm. It reads one
+request a line from standard input, in JSON, and answers each with one line. The first opens storage and fills it, the
+same in every process; then candidates are run, compared with what was kept, and timed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from soundline.spec.dtypes import BY_NAME, to_numpy
 
 Array = npt.NDArray[Any]
 ROUND = 2e-4
-"""A candidate is run for at least so many seconds in each round."""
+"""The least number of seconds for which a candidate is run in each round."""
 
 
 class Worker:
@@ -76,7 +76,7 @@ class Worker:
         return [self.arrays[k].copy() for k in self.written]
 
     def reference(self, library: str, first: int, count: int, kept: str) -> dict[str, Any]:
-        """What is wanted of every candidate; kept in a file for a worker that takes over."""
+        """The expected result of every candidate; kept in a file for a worker process that takes over."""
         seconds = self.run(library, first, count)
         self.wanted = self.outputs()
         np.savez(kept, *[w.view(np.uint8) for w in self.wanted])
@@ -90,7 +90,7 @@ class Worker:
         return {}
 
     def check(self, library: str, first: int, count: int) -> dict[str, Any]:
-        """Whether a candidate writes what is wanted, into storage that holds something else before."""
+        """Whether a candidate writes the expected result into storage that held something else before."""
         for k in self.written:
             self.arrays[k].view(np.uint8)[:] = 0xA5
         seconds = self.run(library, first, count)

@@ -4,7 +4,7 @@ What the surrounding Python gives a program
 
 A program names numbers, and objects that are memories, timelines and the like. They are found where the program was
 written: names, attributes, products such as ``32 * cuda_thread`` and calls such as ``TensorMap(128, 64)``. The program
-itself is never executed; what it names exists already, or is made from what exists.
+itself is never executed; the objects that it names exist already, or are made from existing ones.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class SporkProc(Proc):
         return found
 
     def _check_writable(self, name: str, arrays: Mapping[str, Any]) -> None:
-        """Refuse to change what is no array, what may not be written, and what another argument is made of."""
+        """Refuse to write to an argument that is not an array, is read-only, or shares memory with another argument."""
         value = arrays[name]
         if not isinstance(value, np.ndarray):
             raise self._misfit(

@@ -91,7 +91,7 @@ class Array:
 
     @staticmethod
     def from_numpy(array: npt.NDArray[Any], dtype: DType | None = None) -> Array:
-        """The array that numpy holds, in its own dtype; integers may be asked for as ``index``."""
+        """A numpy array as an array of the same dtype; integers may also be read as ``index``."""
         if dtype is index:
             if array.dtype.kind not in "iuO":
                 raise EvaluationError(f"numpy's {array.dtype} holds no index", rule="uop-param-dtype")
@@ -109,7 +109,7 @@ class Array:
 
 
 def numpy_dtype(dtype: np.dtype[Any]) -> DType:
-    """The dtype of a numpy array; raises `EvaluationError` where soundline has none."""
+    """The dtype of a numpy array; raises `EvaluationError` where soundline has no such dtype."""
     try:
         return from_numpy(dtype)
     except KeyError:

@@ -5,7 +5,7 @@ Movement
 The laws of movement read on integers: the values of views, of indexing and of the reinterpretation of bytes. Where each
 element comes from stands with each op (`spec.ops.movement`), over any numbers (`spec.ops.algebra`).
 
-Two parts of the court say what the ops do in their own words, as second opinions of these statements:
+Two parts of the verifier state independently what the ops do, as second opinions on these laws:
 `verify.engine.elements`, which moves elements with numpy, and the argument that a few ranks stand for every rank
 (`verify.smt.ranks.counts`).
 """

@@ -58,7 +58,7 @@ def _is_divided(T: UOp) -> bool:
 
 
 def _rows(T: UOp, divisor: int) -> int:
-    """The size of the first axis divided by a number that divides it."""
+    """The size of the first axis, divided by a number that divides it."""
     size = _shape(T)[0]
     assert isinstance(size, int)
     return size // divisor

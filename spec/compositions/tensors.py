@@ -158,7 +158,7 @@ def _is_whole(x: UOp) -> bool:
 def gather(T: UOp, idx: UOp) -> UOp:
     """out[d] = T[idx[d]], exactly as a load gives it; zero where idx[d] is outside 0 … K-1.
 
-    A one-hot mask selects, it does not multiply: what is not selected is -0.0, which the sum does not notice (U-30). A
+    A one-hot mask selects, it does not multiply: what is not selected is -0.0, which does not change the sum (U-30). A
     table of bools is gathered by Or.
     """
     _demand(_is_vector(T) and _is_vector(idx), "uop-gather-c1", T, idx)
@@ -186,7 +186,7 @@ def scatter_add(T: UOp, idx: UOp, val: UOp) -> UOp:
 
 
 def _never_empty(x: UOp) -> UOp:
-    """x (K, D) behind one column that a sum does not notice: the empty sum is +0.0, and -0.0 + 0.0 is not -0.0."""
+    """x (K, D) behind one column that does not change a sum: the empty sum is +0.0, and -0.0 + 0.0 is not -0.0."""
     K, D = _shape(x)
     wider = (K, add(D, 1))
     real = pad(broadcast_to(const(True, bool_), (K, D)), (0, 1), wider)

@@ -80,7 +80,9 @@ def homes(device: Device) -> list[Home]:
 
 
 def needs_others(node: UOp) -> bool:
-    """Whether a device cannot compute its array of this node from what it holds: it must be sent, or asked."""
+    """Whether a device cannot compute its array of this node from what it holds, and other devices must send or decide
+    it.
+    """
     if node.op is Op.Load:
         return node.arg is not None and node.arg.device is not None
     axis = node.src[0].axis if node.op in (Op.Reduce, Op.Replicated) else None
@@ -174,7 +176,9 @@ class _Reading:
         return filled(local, root, lambda node: self.below(node, home), made)
 
     def below(self, node: UOp, home: Home) -> list[UOp]:
-        """What the program of a device has below a node: its sources, or of other devices only their effects here."""
+        """What the program of a device has below a node: its sources, and for sources on other devices only their
+        effects here.
+        """
         if node.device not in (None, home.device):
             raise EvaluationError(
                 f"a value on {node.device!r} is used on {home.device!r}", rule="U-29", where=node.op.name
@@ -250,7 +254,7 @@ class _Reading:
         return UOp(Op.Param, tuple(below), replace(node.arg, device=home.name, axis=None))
 
     def received(self, node: UOp, effects: list[UOp], home: Home) -> UOp:
-        """What a device is sent, as a Param; what has happened there for it stays so."""
+        """What a device is sent, as a Param; the effects that have happened there for it are kept."""
         array = self.sent(node)[home.at]
         slot = next(self.slots)
         self.params.setdefault(home, {})[slot] = array
@@ -259,7 +263,7 @@ class _Reading:
         return UOp(Op.Reduce, (made,), node.arg) if node.op is Op.Reduce else made
 
     def sent(self, node: UOp) -> list[Array]:
-        """What each device of a node is sent, or knows once all have agreed."""
+        """What each device of a node is sent, or holds after all devices have agreed."""
         if node not in self.arrived:
             if self.outside.program.free[node]:
                 raise EvaluationError("data moves inside a loop", rule="U-35", where=node.op.name)

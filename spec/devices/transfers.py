@@ -91,8 +91,8 @@ def agreement(copies: Sequence[Array]) -> Array:
 def delivered(op: Op, held: Held, target: Device, axis: int | None) -> tuple[list[Array], list[Transfer]]:
     """The value as the target devices are to hold it, parts or whole, and what is sent for that.
 
-    An element that a target holds is not sent, nor one of a value that is on no device; of several holders the first
-    one sends.
+    An element that the target holds is not sent, and neither is an element of a value that is on no device. Of several
+    holders the first one sends.
     """
     names = target if isinstance(target, tuple) else (target,)
     whole = held.joined() if held.axis is not None else held.shards[0]

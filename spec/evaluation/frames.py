@@ -28,7 +28,7 @@ Functions = Mapping[str, Callable[..., object]]
 
 
 def is_effect(node: UOp) -> bool:
-    """Whether a node does something: it writes memory, repeats what does, or means something to a machine only."""
+    """Whether a node has an effect: it writes memory, repeats nodes that do, or means something to a machine only."""
     if node.op is Op.Call:
         return node.src[0].op is Op.Program
     return node.op in (Op.Store, Op.AtomicAdd, Op.End, Op.Barrier, Op.If, Op.Custom, Op.Ins)
@@ -96,7 +96,7 @@ class Program:
         return loops, remembering or any(self.remembering[s] for s in operands)
 
     def _effects(self, node: UOp) -> dict[UOp, None]:
-        """The effects that must have happened for a node, in order; those inside a loop are left to its End."""
+        """The effects that must have happened before a node, in order; those inside a loop are left to its End."""
         found = {e: None for s in closed.own_sources(node) for e in self.effects[s]}
         if node.op in (Op.End, Op.Reduce, Op.Barrier):
             inside = self.inside_loop(node)
@@ -224,7 +224,7 @@ class Frame:
         for name, condition in self.program.open_conditions(node):
             if not self.value(condition).item():
                 raise IllFormed(
-                    node.op.name, name, given=f"{condition!r} is not so here", wants=constraint_text(name)
+                    node.op.name, name, given=f"{condition!r} does not hold here", wants=constraint_text(name)
                 )
 
     def number(self, node: UOp) -> int:

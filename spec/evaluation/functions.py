@@ -8,8 +8,8 @@ has the same one, and the same dtype, shape, device and axis. (The converse fail
 an argument, because evaluation computes an argument before the body.)
 
 A Function binds the Params of its body outside the bodies of nested Functions. Substitution captures no loop:
-`closed.bind` renames the Ranges that the body closes where an argument depends on a loop of the same id. What such
-renaming leaves equal is *alpha-equality*, `alpha_equal` (U-21).
+`spec.ops.bodies.bind` renames the Ranges that the body closes where an argument depends on a loop of the same id. Two
+bodies that differ only by such renaming are *alpha-equal*, `alpha_equal` (U-21).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def lane_axis(frame: Frame, node: UOp) -> UOp:
         axes = [loop for loop in operands if axis_type(loop) is kind]
         if len(axes) == 1:
             if frame.number(axes[0].src[0]) != LANES:
-                raise _refuse(f"{axes[0]!r} has not the {LANES} lanes of a warp")
+                raise _refuse(f"{axes[0]!r} does not have the {LANES} lanes of a warp")
             return axes[0]
     raise _refuse("the operands depend on no axis whose iterations are the lanes of a warp")
 
@@ -91,5 +91,5 @@ def _refuse_registers(node: UOp, kind: AxisType) -> None:
     for operand in bodies.own_nodes(*node.src[:2]):
         if operand.op is Op.Buffer and is_private(operand.arg.addrspace, kind):
             raise _refuse(
-                f"A or B reads {operand!r}, of which every lane has its own; list the Wmma in a Linear"
+                f"A or B reads {operand!r}, of which every lane has its own copy; put the Wmma into a Linear"
             )

@@ -2,7 +2,7 @@
 Loops
 =====
 
-What a loop writes, and what the threads of a workgroup write that meet at a Barrier.
+What a loop writes, and what the threads of a workgroup have written when they meet at a Barrier.
 
 A loop starts when everything that it comes after has happened. The iterations of an ordered axis each see what those
 before them wrote; those of an unordered axis see none of each other's writes, and it is an error if one touches what
@@ -30,7 +30,7 @@ Step = tuple[set[int], list[Write]]
 
 @contextmanager
 def recorded(program: Program) -> Iterator[Step]:
-    """What is read, and by the instructions of a Linear written, in the block of a `with`."""
+    """What is read in the block of a ``with``, and what the instructions of a Linear write there."""
     step: Step = set(), []
     program.reads.append(step[0])
     program.journals.append(step[1])
@@ -81,7 +81,7 @@ def _iterations(frame: Frame, loops: Sequence[UOp]) -> Iterator[Frame]:
 
 
 def _unordered(start: Frame, roots: Sequence[UOp], loops: Sequence[UOp]) -> list[Write]:
-    """Iterations that all see the same memory, and of which none touches what another writes."""
+    """Iterations that all see the same memory; no iteration touches what another writes."""
     if not loops:
         return []
     steps: list[Step] = []
@@ -95,7 +95,7 @@ def _unordered(start: Frame, roots: Sequence[UOp], loops: Sequence[UOp]) -> list
 def check_unordered(steps: Sequence[Step], program: Program, axis: AxisType) -> list[Write]:
     """The writes of iterations, without those to their own copies of storage.
 
-    Refuses iterations of which one reads or writes what another writes; AtomicAdds do not conflict.
+    Raises if one iteration reads or writes what another writes; AtomicAdds do not conflict.
     """
     own = {a for s in program.storage.values() if is_private(s.space, axis) for a in s.addresses}
     shared = [(touched - own, [w for w in found if w.address[0] not in own]) for touched, found in steps]
@@ -125,7 +125,7 @@ def grid(frame: Frame, root: UOp) -> tuple[list[UOp], list[UOp]]:
 
 
 def launched(frame: Frame, root: UOp) -> Bytes:
-    """The memory that a program leaves which every thread of its grid runs; one thread where it has no Special."""
+    """The memory after every thread of the grid has run a program; there is one thread where it has no Special."""
     groups, threads = grid(frame, root)
     if not groups and not threads:
         return version(frame, (root,)).memory

@@ -107,7 +107,7 @@ def read(frame: Frame, node: UOp, wanted: Sequence[bool] | None = None) -> Array
 
 
 def version(frame: Frame, roots: tuple[UOp, ...]) -> Frame:
-    """The frame in which everything that the roots come after has happened."""
+    """The frame in which all effects that the roots come after have happened."""
     frame.program.learn(*roots)
     todo = not_yet(frame, roots)
     if not todo:

@@ -3,8 +3,8 @@ Strides
 =======
 
 A Pad or a Shrink of the rule language may have a stride along each axis: the distance from one element to the next
-where they are placed, or the length of a step where some are kept. There is no op for that. It is a reshape that gives
-what lies between two elements an axis of its own, which is filled with zeros, or cut off.
+where they are placed, or the length of a step where some are kept. There is no op for strides. A reshape gives the
+positions between two elements an axis of their own; that axis is filled with zeros by a Pad, or cut off by a Shrink.
 """
 
 from __future__ import annotations

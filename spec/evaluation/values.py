@@ -126,7 +126,7 @@ MOVEMENT: dict[Op, Callable[[Frame, UOp, Array], Array]] = {
 
 
 def _moved(frame: Frame, node: UOp) -> Array:
-    """A movement op: of a place, read where it leads; of a value, moved."""
+    """A movement op: a place is read where the op leads, a value is moved."""
     if in_memory(frame, node):
         return read(frame, node)
     return MOVEMENT[node.op](frame, node, frame.value(node.src[0]))
@@ -250,7 +250,9 @@ def _custom(frame: Frame, call: UOp) -> tuple[Array, ...]:
     given = [(r.dtype, r.shape) if isinstance(r, Array) else None for r in results]
     if given != wanted:
         raise EvaluationError(
-            f"{name!r} gives {given}, its prototypes say {wanted}", rule="uop-customfunction-sem", where=name
+            f"{name!r} returns {given}, but its prototypes say {wanted}",
+            rule="uop-customfunction-sem",
+            where=name,
         )
     return results
 
@@ -259,7 +261,7 @@ def _custom(frame: Frame, call: UOp) -> tuple[Array, ...]:
 
 
 def _load(frame: Frame, node: UOp) -> Array:
-    """The value of a place or of anything else; where a gate is False, of alt."""
+    """The value of a place or of anything else; where a gate is False, the value of alt."""
     if len(node.src) == 1:
         return frame.value(node.src[0])
     alternative = frame.value(node.src[1])

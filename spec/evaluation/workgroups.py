@@ -34,14 +34,14 @@ Running = Generator[Waiting, None, None]
 
 @dataclass(slots=True)
 class Thread:
-    """One iteration, where it runs, and at what it waits; None where it has ended."""
+    """One iteration, where it runs, and the step at which it waits; None where it has ended."""
 
     frame: Frame
     running: Running
     waits: Waiting | None = None
 
     def advance(self) -> Step:
-        """Run to the next meeting or the end; what was read and written on the way."""
+        """Run to the next meeting or the end, and return what was read and written on the way."""
         with recorded(self.frame.program) as step:
             self.waits = next(self.running, None)
         return step
@@ -85,7 +85,7 @@ def _common(waiting: Sequence[Waiting], count: int) -> UOp:
     step = waiting[0][0]
     if len(waiting) < count or any(other is not step for other, _ in waiting):
         raise EvaluationError(
-            f"of {count} threads {len(waiting)} wait for the others, not all at the same step",
+            f"{len(waiting)} of {count} threads wait for the others, but not all at the same step",
             rule="U-51",
             where=step.op.name,
         )
@@ -96,7 +96,7 @@ def _multiply(loop: UOp, step: UOp, frames: Sequence[Frame]) -> None:
     """Give every lane of a warp its part of a matrix product."""
     if lane_axis(frames[0], step) is not loop:
         raise EvaluationError(
-            "the lanes of a Wmma are the innermost threads", rule="uop-wmma-sem", where="Wmma"
+            "the lanes of a Wmma must be the innermost threads", rule="uop-wmma-sem", where="Wmma"
         )
     operands = [[there.value(source) for source in step.src] for there in frames]
     for there, result in zip(frames, product(step, operands), strict=True):

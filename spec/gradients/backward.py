@@ -5,15 +5,15 @@ Gradients
 Reverse mode over a program: `gradient` gives the derivative of a scalar with respect to any of its nodes, as UOps.
 
 The order is fixed, so that the exact profile is reproducible. The nodes of the program, in the order of
-`closed.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands their
-adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
+`spec.ops.bodies.own_nodes` (sources before users, first sources first), are visited last to first. A visited node hands
+their adjoints to its sources from the first to the last, and an adjoint is the sum of what arrives, from the left.
 
 A derivative is asked for only between x and y: an op that has none is an error there, and nowhere else. A Call is
-opaque, unless it is of a CustomFunction whose adjoint is given: then its arguments receive what that says.
+opaque, unless it calls a CustomFunction whose adjoint is given: then its arguments receive what that adjoint computes.
 
-A composition may *state* its adjoint: a program that computes an elementary function in steps that correct each other's
-rounding has a derivative that is known, and the one that the steps have is another rounding of it. Then its operands
-receive what is stated, and what is inside receives nothing from it.
+A composition may *state* its adjoint: a program may compute an elementary function in steps that correct each other's
+rounding. Its derivative is known, and the derivative of the steps is another rounding of it. Then the operands of the
+composition receive the stated adjoint, and the nodes inside it receive nothing.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def gradient(
     """The derivative of y, or of the sum of seed·y, with respect to each of xs; zeros where y does not depend on it.
 
     y is a float, and a scalar unless a seed of its dtype and shape is given. Each x is a float node: a Param, a Buffer
-    or any node inside y. `adjoints` gives those of CustomFunctions, by name; `stated` those of compositions, of which
-    one is derived nevertheless where an x is inside of it; without it all are. Raises `GradientError`.
+    or any node inside y. `adjoints` gives the adjoints of CustomFunctions, by name. `stated` gives the adjoints of
+    compositions; a composition without one, or with an x inside it, is differentiated op by op. Raises `GradientError`.
 
     >>> from soundline.spec.dtypes import float64
     >>> from soundline.spec.evaluate import evaluate
@@ -130,7 +130,7 @@ def backward(
 
 
 def operands(node: UOp) -> tuple[UOp, ...]:
-    """The nodes to which a node hands adjoints: its sources, but those of the tuple for a GetTuple."""
+    """The nodes to which a node hands adjoints: its sources, or for a GetTuple the sources of the tuple."""
     if node.op is not Op.GetTuple:
         return node.src
     called = node.src[0]
@@ -196,7 +196,9 @@ def _refusal(node: UOp) -> GradientError:
 
 
 def _passed(law: Passes, node: UOp, g: Cotangent) -> list[tuple[UOp, Cotangent]]:
-    """By the law of the op; where an element is not live it receives zero, and no derivative is used."""
+    """The adjoints of the sources, by the law of the op; an element that is not live receives zero, and no derivative
+    is used.
+    """
     start = filled(node, True, bool_) if g.live is None and law.narrows(node) else g.live
     read = node if g.live is None else law.readable(node, g.live)
     lives = [None] * len(node.src) if start is None else law.live(read, start)

@@ -6,11 +6,11 @@ Two iterations of a nest *meet* where one writes a place that the other reads or
 of a nest depends on where its iterations meet, told by *direction vectors*: for each axis whether the later of two
 iterations that meet has a greater (1), an equal (0) or a smaller (-1) value on it.
 
-`directions` knows them exactly where all accesses of a place have one index that tells iterations apart, where what an
-iteration accesses lies in a block that is its own, and where the iterations are few enough to be listed and no address
-depends on memory; elsewhere it does not know. What it does not know is never taken for independence. A Param in an
-index is one number for all iterations, and so is an axis around the nest, and what is made of these and of memory that
-the nest does not write.
+`directions` finds them exactly in three cases: all accesses of a place have one index that tells iterations apart; or
+each iteration accesses only a block of its own; or the iterations are few enough to be listed and no address depends on
+memory. In all other cases they are unknown. An unknown dependence is never treated as independence. A Param in an index
+is one number for all iterations. So is an axis around the nest, and every value that is made of these and of memory
+that the nest does not write.
 """
 
 from __future__ import annotations
@@ -247,7 +247,9 @@ def _block(touch: Touch, nest: Sequence[UOp]) -> _Block | None:
 
 
 def _asked_by(gate: UOp | None, nest: Sequence[UOp]) -> tuple[UOp, ...]:
-    """The axes inside the nest that alone open a gate; none where it asks for more, or they are too many to list."""
+    """The axes inside the nest on which alone a gate depends; none where it depends on more, or they are too many to
+    list.
+    """
     if gate is None or any(n.op in (Op.Load, Op.Buffer, Op.Param) for n in bodies.own_nodes(gate)):
         return ()
     program = Program(LAWS, {}, {}, {})

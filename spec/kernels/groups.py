@@ -3,13 +3,13 @@ Groups in shared memory
 =======================
 
 What a Reduce over GROUP_REDUCE axes is on a machine: every member of the group stores what it has reduced to a LOCAL
-Buffer, the members meet at a Barrier, and what the Buffer then holds is reduced in the order of the members.
-`with_local_buffers` writes a kernel so, with the same value bit for bit; the stage Optimize may do it.
+Buffer, the members meet at a Barrier, and the contents of the Buffer are then reduced in the order of the members.
+`with_local_buffers` rewrites a kernel to this form, with the same value bit for bit; the stage Optimize may do so.
 
-In the meaning of a Sink an End is over when all its iterations are. On a machine the iterations of a LOCAL, WARP or
-GROUP_REDUCE axis are threads, and none of them knows when the others have come so far: what threads have stored to a
-LOCAL Buffer may only be read after a Barrier (U-51). `unsynchronized` finds the reads that are not. A Linear needs no
-such condition: there `workgroups` runs the threads from Barrier to Barrier, and refuses what meets in between.
+In the meaning of a Sink an End is complete when all its iterations are complete. On a machine the iterations of a
+LOCAL, WARP or GROUP_REDUCE axis are threads, and no thread knows how far the others have come. What threads have stored
+to a LOCAL Buffer may only be read after a Barrier (U-51). `unsynchronized` finds the reads without one. A Linear needs
+no such condition: there `workgroups` runs the threads from Barrier to Barrier, and refuses what meets in between.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AxisRow:
-    """What the source's table says of an AxisType, and what U-50 adds to it."""
+    """The row of an AxisType in the source's table, and what U-50 adds to it."""
 
     type: AxisType
     semantics: str
@@ -126,9 +126,9 @@ WORKGROUP_DEVICES = frozenset({"CUDA"})
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A scheduled program; raises `ScheduleError` where it is none (``kernel-c1`` …).
+    """A scheduled program; raises `ScheduleError` where the node is not a kernel (``kernel-c1`` …).
 
-    OptOps ask by its methods for what takes a walk through the graph, so that a compiler may remember the answers.
+    OptOps call its methods for whatever needs a traversal of the graph, so that a compiler may memoize the results.
     """
 
     sink: UOp
@@ -255,7 +255,7 @@ def is_running(axis: UOp) -> bool:
 
 
 def is_optional(axis: UOp) -> bool:
-    """Whether an axis reduces, by what a condition says, all that there is or nothing."""
+    """Whether an axis reduces all of its elements or none, depending on a condition."""
     bound = axis.src[0]
     if axis.arg.type is not AxisType.REDUCE or bound.op is not Op.Where:
         return False
@@ -315,8 +315,8 @@ def own_storage(sink: UOp) -> list[UOp]:
 def globalized(kernel: Kernel) -> Kernel:
     """The kernel with its LOOP axes that carry no dependence made GLOBAL, where its device has workgroups.
 
-    Optimize does this before any OptOp (U-50). An axis of which it cannot be decided stays as it is, and so do one on
-    which the size of another axis depends, and all axes of a kernel that has storage of its own.
+    Optimize does this before any OptOp (U-50). An axis stays as it is where this cannot be decided, or where the size
+    of another axis depends on it. So do all axes of a kernel that has storage of its own.
     """
     device = kernel.sink.device
     if not isinstance(device, str) or device.split(":")[0] not in WORKGROUP_DEVICES:
@@ -340,7 +340,7 @@ def run(kernel: Kernel, buffers: Mapping[int, Any] | None = None) -> dict[int, A
 
     U-26 is checked on the way: iterations of unordered axes that touch what another writes are an `EvaluationError`,
     workgroups have LOCAL storage of their own, and threads have registers. Where the groups of a kernel meet (U-51) is
-    the business of `opt_groups`.
+    stated in `spec.kernels.groups`.
     """
     held = execute(kernel.sink, buffers=buffers)
     shared = {n.arg.slot for n in toposort(kernel.sink) if n.op is Op.Buffer and n.arg.addrspace == "GLOBAL"}

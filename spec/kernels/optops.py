@@ -11,8 +11,8 @@ new axis is ``inner``; with `top` the new axis is outside, and the old index is 
 run through the old index in ascending order, so that a split alone changes no order. What may change is the type of the
 new axis: unordered iterations may not depend on each other, and the members of a group reduced apart.
 
-*Swap* exchanges two axes of one nest or of one Reduce. *Nolocals* takes the workgroup away. *Padto* stands in
-`opt_padto`, *TC* in `opt_tc`.
+*Swap* exchanges two axes of one nest or of one Reduce. *Nolocals* takes the workgroup away. `spec.kernels.padto` states
+*Padto*, and `spec.kernels.tc` states *TC*.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ OPTOPS: dict[str, OptEntry] = {
         ),
     )
 }
-"""What is said of every OptOp, by name."""
+"""The entry of every OptOp, by name."""
 
 
 def apply(kernel: K, opt: OptOp, licences: Collection[str] = ()) -> K:
@@ -172,7 +172,7 @@ def _sources_hint(target: AxisType) -> str:
 
 
 def _check_order(kernel: Kernel, axis: UOp, target: AxisType, refusal: Refusal) -> None:
-    """The conditions on a change of type: iterations that lose their order, storage that changes hands."""
+    """The conditions on a change of type: iterations that lose their order, storage that other iterations would use."""
     for storage in own_storage(kernel.sink):
         space: str = storage.arg.addrspace
         if is_private(space, axis.arg.type) != is_private(space, target):

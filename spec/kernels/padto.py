@@ -2,8 +2,8 @@
 Padto
 =====
 
-An axis of n iterations becomes one of the next multiple of m, and what the added iterations compute must not be seen.
-In a Reduce they give the identity, chosen by a Where around the whole operand: an identity that goes *into* the
+An axis of n iterations is extended to the next multiple of m. The results of the added iterations must not be visible.
+In a Reduce they contribute the identity, chosen by a Where around the whole operand: an identity that goes *into* the
 elementwise operations of the body does not come out of them as one (2^0 is 1). The identity of a float Add is ``-0.0``:
 a sum of nothing but ``-0.0`` stays what it is (U-10). Under an End they store nothing. In neither do they touch memory:
 a Load that depends on the axis is gated, and an index into a value that is no memory stays inside of it.
@@ -88,7 +88,7 @@ class _Padded:
         return rebuilt(self.kernel, self.change)
 
     def change(self, node: UOp, src: tuple[UOp, ...]) -> UOp | None:
-        """What becomes of a node of which the sources are padded."""
+        """The new node for a node whose sources are padded."""
         if node is self.axis:
             return self.longer
         depends = self.axis in self.free[node]

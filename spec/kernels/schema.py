@@ -1,6 +1,6 @@
 """
-What is said of an OptOp
-========================
+The entry of an OptOp
+=====================
 
 The form of an entry in the table of `optops`, and of a refusal. The conditions of an OptOp are
 numbered like the constraints of an op: ``opt-split-c1`` is the first of Split.
@@ -57,7 +57,7 @@ def opt_entry(
 
 
 def axis_text(axis: UOp) -> str:
-    """An axis as its letter and size, which of a reduction along a loop is no number."""
+    """An axis as its letter and size; the size of a reduction along a loop is not a number."""
     bound = axis.src[0]
     return f"{axis.arg.type.value}{bound.arg.value if bound.op is Op.Const else '*'}"
 

@@ -6,9 +6,8 @@ A reduction of products, ``Reduce(Add)`` over k of ``A[m, k]·B[k, n]``, by a te
 axes are split by M and N and the reduce axis by K. A tile of the result becomes 32 lanes, a WARP axis, of a few
 elements each, an UPCAST axis: the digits of the fragment map of C spell the row and the column that lane and element
 hold. The K products of a step are unrolled at once: they are the fragments, Stacks in which element e is the operand at
-the row and column of its fragment map. What is left of the reduction adds up the results of the steps, so that floats
-are added in another order than the source's; the licence `tensor_core` is for that, and for what the hardware does
-inside a step.
+the row and column of its fragment map. The remaining reduction adds the results of the steps, so that floats are added
+in an order other than the source's. The licence `tensor_core` permits that, and what the hardware does inside a step.
 """
 
 from __future__ import annotations

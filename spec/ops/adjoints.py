@@ -7,8 +7,8 @@ The law of an op says, from the adjoint ``g`` of its value, what each source rec
 
 Where a value does not read an element of a source, as the element that `Where` does not select or that `Shrink` cuts
 off, the source receives zero there, whatever the derivative around it: ``0·∞`` must not make it NaN, and an invalid
-element must not make it invalid (U-01, U-30). So an adjoint carries, beside its elements, which of them are *live*: on
-the way to the others a derivative is not used.
+element must not make it invalid (U-01, U-30). So an adjoint records, beside its elements, which of them are *live*: for
+the others no derivative is used.
 """
 
 from __future__ import annotations

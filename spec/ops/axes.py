@@ -18,7 +18,9 @@ THREADS = (AxisType.LOCAL, AxisType.WARP, AxisType.GROUP_REDUCE)
 
 
 def axis_type(loop: UOp) -> AxisType:
-    """The kind of a Range, from its arg; a Special is GLOBAL where it counts workgroups, LOCAL where threads."""
+    """The kind of a Range, from its arg. A Special is GLOBAL where it counts workgroups, and LOCAL where it counts
+    threads.
+    """
     if loop.op is Op.Range:
         kind: AxisType = loop.arg.type
         return kind

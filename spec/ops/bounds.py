@@ -89,7 +89,7 @@ def infinite(bounds: Bounds) -> bool:
 
 
 def of_sources(law: Callable[..., Bounds]) -> Row:
-    """A law on the bounds of the sources and the node's dtype; nothing comes of an empty source."""
+    """A law on the bounds of the sources and the node's dtype; an empty source gives the empty interval."""
 
     def apply(node: UOp, at: At) -> Known:
         known = [at(s) for s in node.src]

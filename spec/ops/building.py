@@ -119,16 +119,16 @@ def reduced(op: Op, x: UOp, axes: tuple[int, ...]) -> UOp:
 
 
 def nothing(dtype: DType, shape: Shape) -> UOp:
-    """What a sum does not notice, everywhere: -0.0 for floats, because +0.0 would turn -0.0 into +0.0 (U-10)."""
+    """The neutral element of a sum, everywhere: -0.0 for floats, because +0.0 would turn -0.0 into +0.0 (U-10)."""
     return broadcast_to(const(-0.0 if dtype.is_float else element_of(0, dtype), dtype), shape)
 
 
 def running_sum(x: UOp, n: Size) -> UOp:
     """The running sum of n numbers: out[i] is the ascending reduction of x[0] … x[i]. Of nothing: nothing.
 
-    The source's sliding windows. x stands behind n-1 places that a sum does not notice, in a row of period 2n-1; n+1
-    such rows in a line are cut to n rows of length 2n, of which the first n columns are kept. Row i, column j then
-    reads place (i·2n + j) mod (2n-1) of the row, see `window_origin`: row i is x[0] … x[i] behind n-1-i empty places.
+    The source's sliding windows. x stands behind n-1 neutral elements of the sum, in a row of period 2n-1; n+1 such
+    rows in a line are cut to n rows of length 2n, of which the first n columns are kept. Row i, column j then reads
+    place (i·2n + j) mod (2n-1) of the row, see `window_origin`: row i is x[0] … x[i] behind n-1-i empty places.
     """
     if n == 0:
         return x
@@ -140,7 +140,7 @@ def running_sum(x: UOp, n: Size) -> UOp:
 
 
 def _at_least_one(n: Size) -> Size:
-    """n where it is a number, which is not 0 here; of a symbol, the greater of it and 1."""
+    """n where it is a number, which is not 0 here; for a symbol, the greater of it and 1."""
     return n if isinstance(n, int) else Op.Max(n, as_node(1))
 
 

@@ -122,7 +122,7 @@ class ConstArg:
     value: Element
     dtype: DType
     key: tuple[object, ...] = field(init=False, repr=False)
-    """What tells constants apart: the dtype, and of the value its type and what its bits tell."""
+    """The key that tells constants apart: the dtype, the type of the value, and its bits."""
 
     def __post_init__(self) -> None:
         kind = type(self.value)
@@ -252,7 +252,9 @@ _UNTYPED = (DType, str, bytes)
 
 
 def _identity(op: Op, src: tuple[UOp, ...], arg: Any, tag: object) -> tuple[object, ...]:
-    """What a tuple is interned by: sources are themselves, a constant is its key, any other arg has its types."""
+    """The key under which a tuple is interned: sources by identity, a constant by its own key, any other arg with its
+    types.
+    """
     kind = type(arg)
     if kind is ConstArg:
         arg = arg.key
@@ -338,7 +340,7 @@ _LOCK = threading.RLock()
 
 
 def _entered(entry: _Entry, node: UOp) -> UOp:
-    """Put a node in the place of one that is gone, or find the one that another thread has entered meanwhile."""
+    """Enter a node in place of one that was collected, or find the one that another thread has entered meanwhile."""
     with _LOCK:
         present = _INTERNED.setdefault(entry.identity, entry)
         known = present()
@@ -348,7 +350,7 @@ def _entered(entry: _Entry, node: UOp) -> UOp:
 
 
 def _forget(entry: _Entry) -> None:
-    """Take a node that is gone out of the table, where no other has its place by now."""
+    """Remove a collected node from the table, unless another node has taken its entry."""
     with _LOCK:
         if _INTERNED.get(entry.identity) is entry:
             del _INTERNED[entry.identity]
@@ -389,7 +391,7 @@ def over(node: UOp, src: tuple[UOp, ...]) -> UOp:
 
 
 Change = Callable[[UOp, tuple[UOp, ...]], UOp | None]
-"""What becomes of a node, given the node and what its sources have become; None: the node over these."""
+"""The new node for a node, given the node and its new sources; None for the node over these sources."""
 
 
 def rebuilt_nodes(order: Iterable[UOp], change: Change, below: Below = sources) -> dict[UOp, UOp]:

@@ -6,7 +6,7 @@ One entry for each op says everything about it that does not need the whole prog
 five derived properties, where each element comes from or what it computes of scalars, its adjoint, an example. Entries
 stand in `movement`, `elementwise` and `programs`, each with the same labels in the same order; `table` collects them.
 
-A sentence and what computes it are one object: a `Constraint` has a predicate, a `Law` a function.
+A law's sentence and the function that computes it are one object: a `Constraint` has a predicate, a `Law` a function.
 
 Ids are stable: ``uop-reshape-c1`` is the first constraint of Reshape, ``uop-reshape-shape`` its shape law,
 ``uop-reshape-sem`` its meaning. The same id is in error objects, tests and documentation anchors.

@@ -51,8 +51,8 @@ def agreed_axis(axes: Sequence[int | None], device: Device) -> int | None:
 def reshaped_axis(source: UOp, new: Shape) -> int | None:
     """The new axis that begins where the shard axis began and whose size the number of devices divides.
 
-    Where several do, which takes one device or no elements, it is the first that has the size of the shard axis, or the
-    last if none has.
+    Several such axes exist only on one device or without elements. Then it is the first that has the size of the shard
+    axis, or the last if none has.
     """
     assert source.shape is not None
     assert source.axis is not None

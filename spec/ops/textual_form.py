@@ -4,7 +4,7 @@ The textual form
 
 A program as text that a person can read and `parsing` reads back to the same nodes. Every node stands on a line of its
 own under a name, after the nodes that it uses; constants, and shapes and offsets whose sizes are constants or names,
-stand where they are used. A comment says the dtype and shape of what a line makes. A tag is no part of the meaning
+stand where they are used. A comment says the dtype and shape of what a line makes. A tag is not part of the meaning
 (U-21), and is not written.
 
 >>> from soundline.spec.uop import param, reshape

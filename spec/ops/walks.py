@@ -2,9 +2,9 @@
 Walks
 =====
 
-The order in which graphs are gone through: what lies below a thing comes before it, each thing once, without
-recursion, since programs are deep. What lies below is said by whoever walks, so that a walk may stop at leaves, stay in
-one body, or go where a graph has no edges.
+The order in which graphs are traversed: each node once, after everything below it. There is no recursion, since
+programs are deep. The caller says what lies below a node, so that a traversal may stop at leaves, stay in one body, or
+follow a relation that is not an edge of the graph.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def postorder(roots: Iterable[T], below: Callable[[T], Sequence[T]]) -> list[T]:
 def filled(
     found: MutableMapping[T, V], root: T, below: Callable[[T], Sequence[T]], law: Callable[[T], V]
 ) -> V:
-    """What a law says of a root, once it has said it of all that lies below; `found` remembers what it said."""
+    """The value of a law at a root, after its values at everything below; `found` memoizes these values."""
     for node in postorder((root,), lambda n: () if n in found else below(n)):
         if node not in found:
             found[node] = law(node)

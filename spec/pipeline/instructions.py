@@ -114,7 +114,7 @@ class Place:
 
 
 def replaced_storage(before: UOp, after: UOp) -> dict[UOp, UOp] | None:
-    """What stands for each GLOBAL Buffer of a program after the plan; None where anything else differs."""
+    """The storage that replaces each GLOBAL Buffer of a program in the plan; None where anything else differs."""
     found: dict[UOp, UOp] = {}
     seen: set[tuple[UOp, UOp]] = set()
     waiting = [(before, after)]

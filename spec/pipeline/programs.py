@@ -73,8 +73,7 @@ def is_list_of_kernels(given: Lowering) -> Iterator[str]:
 
 def is_list_of_scheduled_kernels(given: Lowering) -> Iterator[str]:
     """A Linear of kernels, in which a loop may also run up to a size that the arguments give, and a reduction up to a
-    bound
-    that the loops around it give: a running reduction.
+    bound that the loops around it give: a running reduction.
     """
     if given.after.op is not Op.Linear:
         yield f"the program is {shown(given.after)}"

@@ -1,6 +1,6 @@
 """
-What is said of a lowering stage
-================================
+The entry of a lowering stage
+=============================
 
 The form of a stage and of its invariant: predicates on what the stage made, each with an id (``stage-rangeify-c1`` is
 the first of Rangeify), and the id of its value, ``stage-rangeify-value``. A predicate is given the program before and
@@ -78,7 +78,7 @@ class Stage:
     semantics: str
     invariants: tuple[Invariant, ...]
     value: str | None
-    """What is said of values; None where the evaluator does not reach what the stage makes."""
+    """The invariant on values; None where the evaluator cannot read the result of the stage."""
 
     @property
     def value_id(self) -> str:

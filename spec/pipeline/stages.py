@@ -6,11 +6,11 @@ Eight stages take a Tensor graph to machine code. What a stage must keep, its *i
 that run: conditions on the structure of what it made, and that it means what it meant before. Any lowering that has
 these stages can be held to them, one stage at a time.
 
-Before Rangeify a program is a Function of Buffers; its value are the elements of its outputs. From then on it is a
+Before Rangeify a program is a Function of Buffers; its value is the elements of its outputs. From then on it is a
 Linear of kernels, and its value is what they leave, run in order, in the Buffers of the outputs. Buffers are numbered:
 the arguments from 0, then the outputs, then temporaries. Under the profile `exact` values are equal bit for bit (U-09),
-so that the value of a stage is compared, not approximated. The text that Render writes is beyond the evaluator: what it
-computes is compared by running it.
+so that the value of a stage is compared, not approximated. The evaluator cannot read the text that Render writes: that
+text is compiled and run, and the results are compared.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ STAGES: dict[str, Stage] = {
 
 
 def meaning(program: UOp, contents: Mapping[int, Any], arguments: int, outputs: int) -> list[Array | None]:
-    """The elements of each output, flat; None of one that has none, or that no kernel stores to.
+    """The elements of each output, flat; None for an output that has no value, or that no kernel stores to.
 
     `contents` are those of the arguments, by slot.
     """
@@ -188,7 +188,7 @@ def _differences(before: list[Array | None], after: list[Array | None]) -> list[
 
 
 def structure(name: str, given: Lowering) -> list[Violation]:
-    """Which conditions on structure a stage broke. Where the form of the program is broken, nothing else is asked."""
+    """Which conditions on structure a stage broke. Where the form of the program is broken, nothing else is checked."""
     first, *rest = STAGES[name].invariants
     found = [Violation(first.id, what) for what in first.broken(given)]
     if not found:

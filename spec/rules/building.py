@@ -204,7 +204,7 @@ def _operands(args: tuple[Term, ...], env: Env, like: UOp | None, op: Op | None 
 
 @lru_cache(maxsize=4096)
 def has_dtype(term: Term) -> bool:
-    """Whether a term has a dtype of its own, which a bare number has not."""
+    """Whether a term has a dtype of its own; a bare number has none."""
     if term.head in WITHOUT_DTYPE:
         return False
     if term.head in SPELLED and term.head != "is_power_of_two":

@@ -33,7 +33,7 @@ def static(of: object) -> Static:
     if isinstance(of, Static):
         return of
     raise RuleError(
-        f"a condition on dtypes, permutations or axes is joined with another of them, not with {shown(of)}",
+        f"a condition on dtypes, permutations or axes joins with another of them, not with {shown(of)}",
         hint="give conditions on values apart: given(p == q, x < y)",
     )
 

@@ -383,7 +383,7 @@ def declared_dtype(kind: Variable, env: Env) -> DType:
 def shape_dtypes(stated: Rule) -> tuple[DType, ...]:
     """The dtypes whose instances stand for all: one where a rule only moves elements, else every one.
 
-    A rule that only moves elements looks at none of them, so a proof at one dtype is a proof at each.
+    A rule that only moves elements does not depend on their values, so a proof at one dtype is a proof at each.
     """
     kinds = {kind.kind for kind in stated.kinds.values()} <= {
         "Tensor",

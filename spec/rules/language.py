@@ -133,7 +133,7 @@ class Claim:
 
 
 def claim(*conditions: Any) -> Claim:
-    """What a rule returns that rewrites nothing: wherever it is given what it is, all these conditions hold."""
+    """The result of a rule that rewrites nothing: under the rule's conditions, all of these hold."""
     for condition in conditions:
         if not isinstance(condition, Value) or condition.head == "fits":
             raise RuleError(
@@ -339,7 +339,7 @@ def _check_classes(statement: Statement, classes: dict[str, Sequence[DType]]) ->
     declared = _names_of(statement, "DTypeVar")
     for name in set(classes) - declared:
         raise RuleError(
-            f"{name}=… names no dtype variable of the rule", hint=f"add a parameter {name}: DTypeVar"
+            f"{name}=… is not a dtype variable of the rule", hint=f"add a parameter {name}: DTypeVar"
         )
     for name, kind in statement.kinds.items():
         known = declared if kind.kind != "Body" else declared | _names_of(statement, "Range")
@@ -402,7 +402,7 @@ def is_boolean(stated: Rule) -> bool:
 
 
 def fixed_dtype(stated: Rule) -> DType | None:
-    """A dtype by which to call a rule of which every variable says its dtype; None where a dtype is to be chosen."""
+    """The dtype that names a rule whose variables all declare their dtypes; None where a dtype is to be chosen."""
     found: list[DType] = []
     for kind in stated.kinds.values():
         if kind.kind in ("Bool", "Size", "Range"):

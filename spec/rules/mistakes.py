@@ -2,9 +2,9 @@
 Mistakes in rules
 =================
 
-What a rule's body does wrong is an error of the rule, with the line, the expression and what to write instead. Python
-itself refuses most of it (``len(k)``, ``x[0]``, ``x.foo``), with words about Python's classes; here they are said in
-the words of the rule language.
+A mistake in a rule's body is reported as an error of the rule, with the line, the expression and what to write instead.
+Python itself refuses most mistakes (``len(k)``, ``x[0]``, ``x.foo``), but its messages speak of Python's classes. This
+module translates them into the terms of the rule language.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _call_text(name: str, made: Any, skipped: int) -> str | None:
 
 
 def _no_such_name(of: Term, name: str) -> tuple[str, str]:
-    """What is said of a name that a term does not have, and those that it has."""
+    """The message about a name that a term does not have, with the names that it has."""
     what = f"{show(of)} is {kind_name(of)}, which has no {name}"
     has = [n for n in dir(type(of)) if not n.startswith("_") and n not in ("head", "args")]
     if isinstance(of, DTypeTerm):
@@ -142,7 +142,7 @@ def _no_such_name(of: Term, name: str) -> tuple[str, str]:
 
 
 def _in_our_words(message: str) -> str:
-    """A message of Python with the kinds of the rule language for its classes."""
+    """A message of Python, with its class names replaced by the kinds of the rule language."""
     for inside, ours in (("Expression", "Value"), ("Sizes", "Vector"), ("NoneType", "None")):
         message = re.sub(rf"\b{inside}\b", ours, message)
     return message

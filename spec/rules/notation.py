@@ -51,7 +51,7 @@ _KIND_NAMES = {"Expression": "Value", "Sizes": "Vector", "DTypeTerm": "dtype", "
 
 
 def kind_name(x: object) -> str:
-    """What a thing is, in the words of the rule language: `a Value`, `an Offset`, `the number 3`."""
+    """The kind of an object, in the words of the rule language: `a Value`, `an Offset`, `the number 3`."""
     if isinstance(x, Term):
         name = _KIND_NAMES.get(type(x).__name__, type(x).__name__)
         return f"{'an' if name[0] in 'AEIOU' and name != 'UnaryOp' else 'a'} {name}"
@@ -59,7 +59,7 @@ def kind_name(x: object) -> str:
 
 
 def shown(x: object) -> str:
-    """What a rule was given, for a message: a term with its kind, a class or a function by its name."""
+    """An argument of the rule language as messages show it: a term with its kind, a class or a function by its name."""
     if isinstance(x, Term):
         return f"{show(x)}, which is {kind_name(x)}"
     return str(getattr(x, "__name__", None) or repr(number(x)))

@@ -2,9 +2,9 @@
 Procedural rules
 ================
 
-A rewrite whose right side only a procedure can compute: gcd reducing, say, or the collection of like terms of a sum of
-any length. A *procedure* is a Python function from a node, and what is known of nodes, to the node that is to stand in
-its place, or None::
+A rewrite whose right side only a procedure can compute: reduction by a gcd, for example, or the collection of like
+terms of a sum of any length. A *procedure* is a Python function from a node, and what is known of nodes, to the node
+that is to stand in its place, or None::
 
     @procedure(Op.Idiv, Op.Mod)
     def reduction_gcd(node: UOp, known: Knowledge) -> UOp | None:
@@ -101,7 +101,7 @@ def _declared(body: Body, ops: tuple[Op, ...], name: str | None, licences: tuple
 
 
 def _mistake(body: Body, ops: tuple[object, ...], licences: tuple[str, ...]) -> tuple[str, str]:
-    """What is wrong with a declaration, and what to do about it; empty where nothing is."""
+    """What is wrong with a declaration, and how to correct it; empty where nothing is wrong."""
     if not ops or not all(isinstance(op, Op) for op in ops):
         return "a procedure names the ops that it looks at", "for example @procedure(Op.Idiv, Op.Mod)"
     if len(inspect.signature(body).parameters) != 2:

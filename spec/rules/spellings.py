@@ -2,7 +2,7 @@
 Spellings
 =========
 
-Words of the rule language that no op is: what they stand for depends on the dtype. The lesser of two floats is
+Words of the rule language that are not ops: what they stand for depends on the dtype. The lesser of two floats is
 -max(-a, -b), since NaN and the order of the zeros are those of Max (U-06); of two integers it is a choice, since the
 least of them has no negative; of two bools it is And. One table says so, and it is read twice: with UOps, when an
 instance is built, and with terms, when a rule is compiled for matching.
@@ -19,7 +19,7 @@ from soundline.spec.ops.node import Op
 from soundline.spec.rules.notation import Variable
 
 Sort = Literal["bool", "unsigned", "signed", "index", "float"]
-"""What a spelling asks of a dtype."""
+"""The condition of a spelling on a dtype."""
 
 Make = Callable[..., Any]
 """Applies an op to operands."""

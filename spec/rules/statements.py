@@ -25,7 +25,7 @@ from soundline.spec.rules.terms import Value, value
 
 @dataclass
 class Statement:
-    """What a rule's body has said so far."""
+    """The statements of a rule's body so far."""
 
     variables: dict[str, Term] = field(default_factory=dict)
     kinds: dict[str, Variable] = field(default_factory=dict)
@@ -111,7 +111,9 @@ def declare(statement: Statement, name: str, annotation: Any) -> Term:
 
 
 def _check_brackets(name: str, kind: Variable) -> None:
-    """Refuse what is no name, size or dtype, a Range without one size, and a Body without a range."""
+    """Refuse anything but names, sizes and dtypes in the brackets, a Range without one size, and a Body without a
+    range.
+    """
     if kind.kind == "Range":
         size = kind.inside[0] if len(kind.inside) == 1 else None
         if not (isinstance(size, str) or (type(size) is int and size >= 0)):

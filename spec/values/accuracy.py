@@ -7,7 +7,7 @@ measured to be. The functions of one operand were measured on every number of th
 of binary32 in [1, 2); all of them on directed points (around integers, halves, powers of two, √½ and multiples of π/4,
 at the numbers nearest to a multiple of π/2, and at the ends of the range) and on random ones. `Pow` was measured on
 every base at some exponents, and on every exponent at some bases. `soundline.verify.accuracy.decompositions` repeats
-it.
+these measurements.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Error bounds of reductions
 How far a reduction of floats may be from the exact one where its order is free (U-10). With u half the distance from 1
 to the next float, n terms and γ_n = n·u/(1 - n·u), every association and permutation of a sum is within γ_n·Σ|x| of the
 exact sum, a dot product whose products may be fused within γ_{n+1}·Σ|a·b|, and a product within γ_n·∏|x| unless it
-underflows on the way. Where n·u reaches 1, nothing is said. The bounds hold where no order overflows; `overflows` says
-whether one may.
+underflows on the way. Where n·u reaches 1, there is no bound. The bounds hold where no order overflows; `overflows`
+says whether one may.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _GREATEST_EXPONENT = 2.0**65
 """At this exponent every base but ±1 gives 0 or ∞; a greater one could overflow on the way."""
 
 _BEYOND = 2048.0
-"""Of an exponent of 2 that is greater than this, the low word means nothing."""
+"""Above this exponent of 2 the low word has no effect."""
 
 
 def power(a: UOp, b: UOp) -> UOp:

@@ -134,7 +134,7 @@ def _reduced(x: UOp, form: Reduction) -> tuple[UOp, Double]:
 def _window(position: UOp, form: Reduction) -> list[UOp]:
     """The words of 1/(2π) from a bit on, highest first: whole words are chosen by halving, then all are shifted.
 
-    No position asks for a word after the last; what stands in its place does not matter.
+    No position needs a word after the last, so its value does not matter.
     """
     index = right(position, WORD.bit_length() - 1)
     words = [like(index, word) for word in _turns(form)]
@@ -152,7 +152,7 @@ def _window(position: UOp, form: Reduction) -> list[UOp]:
 
 
 def _product(whole: UOp, window: list[UOp], form: Reduction) -> list[UOp]:
-    """whole · window modulo 2^(32·length), by the school's method; words, highest first."""
+    """whole · window modulo 2^(32·length), by long multiplication; words, highest first."""
     digits = [both(whole, _MASK), right(whole, WORD)][: -(-form.significand // WORD)]
     found: list[UOp | None] = [None] * form.window
     for i, digit in enumerate(digits):

@@ -2,8 +2,9 @@
 Steps of programs
 =================
 
-What the programs of `Exp2`, `Log2`, `Sin`, `Pow` and `Threefry` are written with. A step is one op on scalars or on
-arrays of one shape; a Python number among its operands stands for the constant of the other operand's dtype and shape.
+The operations with which the programs of `Exp2`, `Log2`, `Sin`, `Pow` and `Threefry` are written. A step is one op on
+scalars or on arrays of one shape; a Python number among its operands stands for the constant of the other operand's
+dtype and shape.
 """
 
 from __future__ import annotations

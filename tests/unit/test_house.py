@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from soundline import former_names
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -216,3 +218,62 @@ def test_the_map_in_contributing_names_what_exists() -> None:
         places = re.findall(r"`((?:spec|impl|verify|tests)/[\w/.]+)`", answer)
         assert places, question
         assert all((ROOT / place).exists() for place in places), (question, places)
+
+
+def lost_references(texts: dict[str, str]) -> set[tuple[str, str]]:
+    """The words in backticks of docstrings that lead to a module which is not there, by module.
+
+    That is a former name of a module, unless the word is a name in the same module or a function or class of another;
+    and a dotted name below spec, impl or verify at which there is neither a module nor a name of one.
+    """
+    trees = {module: ast.parse(text) for module, text in texts.items()}
+    names = {module: _names(tree) for module, tree in trees.items()}
+    present = {part for module in texts for part in module.split(".")}
+    defined = {
+        n.name for tree in trees.values() for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)
+    }
+    former = {old.rpartition(".")[2] for old in former_names.table()} - present - defined
+    found: set[tuple[str, str]] = set()
+    for module, tree in trees.items():
+        for word in _in_backticks(tree):
+            parts = word.removeprefix("soundline.").split(".")
+            cut = next((k for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in texts), 0)
+            rest = parts[cut : cut + 1]
+            astray = cut and rest and not {*rest} <= names[".".join(parts[:cut])]
+            if astray or former & {*parts} - names[module]:
+                found.add((module, word))
+    return found
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """Every name that a module binds, reads or imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "name", "arg", "asname", "module"):
+            value = getattr(node, field, None)
+            found |= {*value.split(".")} if isinstance(value, str) else set()
+    return found
+
+
+def _in_backticks(tree: ast.AST) -> Iterator[str]:
+    """The words in single backticks of the docstrings, also those under an assignment."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield from re.findall(r"(?<!`)`~?([a-z_][\w.]*)`(?!`)", text)
+
+
+def test_docstrings_lead_to_modules_that_exist() -> None:
+    assert lost_references({m: path.read_text() for m, path in house.modules().items()}) == set()
+
+
+def test_a_planted_former_name_is_found() -> None:
+    there = {"spec": "", "spec.ops": "", "spec.ops.bodies": "def bind(): ..."}
+    fine = '"""See `bodies`, `spec.ops.bodies.bind`, ``search_steps`` and `anything`."""'
+    assert lost_references({**there, "spec.a": fine}) == set()
+    for word in ("search_steps", "spec.gone", "spec.ops.bodies.gone", "spec.ops.gone"):
+        assert lost_references({**there, "spec.a": f'"""See `{word}`."""'}) == {("spec.a", word)}
+    for fine in ("search_steps = 1", "from spec.b import search_steps", "x.search_steps"):
+        assert lost_references({**there, "spec.a": f'"""`search_steps`."""\n{fine}'}) == set()
+    elsewhere = {"spec.a": '"""`search_steps`."""', "spec.b": "def search_steps(): ..."}
+    assert lost_references({**there, **elsewhere}) == set()

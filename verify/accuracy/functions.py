@@ -4,8 +4,8 @@ Accuracy of the functions of Tensor
 
 How far the functions of real numbers that Tensor has are from the real functions, and their derivatives from the real
 derivatives, in units in the last place (ulp). The functions are compiled and run on points of the whole range: numbers
-of every exponent, the neighbours of places where programs change their way or the functions vanish or leave the range,
-and random numbers where something happens. mpmath judges each.
+of every exponent, the neighbours of points where programs change their method or where the functions vanish or leave
+the range, and random numbers from the interesting intervals. mpmath judges each.
 
 ``python -m soundline.verify.accuracy.functions`` measures everything that the table in
 `soundline.impl.tensors.core.accuracy` states. With names of functions and dtypes it measures those, and
@@ -174,7 +174,7 @@ _PLACES = (
     708.4, 709.8, 710.47, 745.1, 1022.0, 1024.0, 1075.0, 2048.0, 4096.0, 2.0**26, 2.0**28, 2.0**54,
 )
 # fmt: on
-"""Where programs change their way, or functions leave the range of a format."""
+"""The points where programs change their method, or functions leave the range of a format."""
 
 
 def points(name: str, dtype: DType, count: int, seed: int) -> tuple[Vector, ...]:

@@ -4,9 +4,8 @@ Three conventions of division
 
 Quotients are rounded down, toward zero, or so that no remainder is negative, and a rule that is right under one of
 these conventions may be wrong under another. A rule that divides in one of them is judged under the other two as well,
-with all its divisions exchanged, those of its conditions too. So whoever brings a rule to a compiler that divides
-otherwise knows whether it survives the journey, and if not, where it fails. All three agree on divisors of 0, on
-unsigned dtypes and on sizes.
+with all divisions of its sides and conditions exchanged. This shows whether the rule is also right in a compiler with
+another convention, and if not, where it fails. All three agree on divisors of 0, on unsigned dtypes and on sizes.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@ What a condition may say
 ========================
 
 The literals of which conditions are made up, for one rule: signs, order, divisibility, equal values at both ends of an
-interval, no overflow, dtypes; and for rules about shapes, of axes, offsets, permutations and flags. They speak of what
-the rule's left side names. An Interval is spoken of by its bounds, which are what is known when a rule is applied.
+interval, no overflow, dtypes; and for rules about shapes also literals on axes, offsets, permutations and flags. They
+use the variables of the rule's left side. An Interval is represented by its bounds, because only these are known when a
+rule is applied.
 """
 
 from __future__ import annotations

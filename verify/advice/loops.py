@@ -1,9 +1,9 @@
 """
-Terms that are rewritten for ever
-=================================
+Terms on which rewriting does not terminate
+===========================================
 
-The engine itself is asked: it is given the left side of a rule, with constants that meet the conditions, and rewrites
-it with the rules of the run. It raises `RewriteError` where they lead round in a circle, or on for ever.
+This module runs the engine itself: the engine gets the left side of a rule, with constants that meet the conditions,
+and rewrites it with the rules of the run. It raises `RewriteError` where the rules form a cycle or do not terminate.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from soundline.spec.uop import const, element_of, param
 from soundline.verify.advice.results import Loop
 
 LIMIT = 200
-"""After so many applications the rules are taken to go on for ever."""
+"""The number of applications after which the rules are assumed not to terminate."""
 
 STEPS = 6
-"""So many steps of a loop are shown."""
+"""The most steps of a loop that are shown."""
 
 MOST_TERMS = 60
-"""So many terms are rewritten for one rule."""
+"""The most terms that are rewritten for one rule."""
 
 SMALL = (0, 1, 2, 3, -1)
 
@@ -39,7 +39,7 @@ NOT_WITH_ALL = "; with all rules of the run, which are tried in their order, no 
 
 
 def looping(stated: Rule, stuck: Sequence[Rule], rules: Sequence[Rule]) -> Loop | None:
-    """A term on which the rules go on for ever, beginning with the left side of this one."""
+    """A term on which the rules do not terminate, built from the left side of this one."""
     licences = sorted({name for r in rules for name in r.licences})
     starts = list(islice(_starts(stated, stuck), MOST_TERMS))
     for used in (tuple(rules), tuple(stuck)):

@@ -2,10 +2,10 @@
 Measures of terms
 =================
 
-A measure gives every term a number: a polynomial in the numbers of its parts, one polynomial for each op. It shows that
-rewriting ends where every rule makes the number smaller, whatever stands for the rule's variables, and every op passes
-on that its operands became smaller. A Cast to index and a Cast to anything else are two ops here. The polynomials are
-``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``; Z3 looks for the numbers a and w.
+A measure gives every term a number: a polynomial in the numbers of its parts, one polynomial for each op. It proves
+termination if two conditions hold: every rule makes the number smaller, for all values of the rule's variables; and
+every op is strictly monotone in the numbers of its operands. A Cast to index and a Cast to anything else are two ops
+here. The polynomials are ``a·x + a·y + … + w`` with a ≥ 1, or ``x·y + x + y + w``; Z3 looks for the numbers a and w.
 
 A constant counts 1, and so does an operation on constants, which the engine evaluates; every other leaf counts 2, so
 that all else counts at least 2. A variable may stand for a constant, unless something is known of it. Shapes, offsets
@@ -30,7 +30,7 @@ from soundline.spec.rules.terms import Tensor, Term, Value, show
 from soundline.verify.advice.grammar import is_known
 
 CONSTANT = 1
-"""What a constant counts."""
+"""The measure of a constant."""
 
 MOST_WEIGHT = 60
 MOST_FACTOR = 3

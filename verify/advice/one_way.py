@@ -2,9 +2,9 @@
 One-way matching of terms
 =========================
 
-Whether the left side of one rule is an instance of another's: what the other's variables would have to stand for. Terms
-are compared as the engine compares nodes, operands of commutative ops in both orders. Whether the match is one is not
-decided here: for that both sides are built and compared as nodes (`subsumption`).
+Whether the left side of one rule is an instance of another's, and the substitution of the other's variables. Terms are
+compared as the engine compares nodes, operands of commutative ops in both orders. The match is only a candidate:
+`subsumption` builds both sides and compares them as nodes.
 """
 
 from __future__ import annotations

@@ -84,7 +84,8 @@ class RuleAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Rules for which no decreasing order was found; with a term that the engine rewrites for ever, where one is known.
+    """Rules for which no decreasing order was found; with a term on which the engine does not terminate, where one is
+    known.
 
     `steps` are the terms of the loop, each with the rule that leads to the next; `text` says how it ends.
     """

@@ -16,13 +16,13 @@ from itertools import combinations
 from soundline.spec.rules.terms import Term
 
 LONGEST = 4
-"""So many literals stand in a conjunction at most."""
+"""The most literals of a conjunction."""
 
 MOST_STEPS = 20_000
-"""So many branches are looked at."""
+"""The most branches that are examined."""
 
 LOOKED_AT = 24
-"""Of so many bad points the one with the fewest ways out is taken."""
+"""The number of bad points from which the one with the fewest excluding literals is taken."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

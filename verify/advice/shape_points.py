@@ -38,7 +38,7 @@ MOST_ELEMENTS = 64
 """Inputs with more elements are not tried."""
 
 FILLS = 3
-"""So many inputs are tried for each choice of sizes."""
+"""The number of inputs for each choice of sizes."""
 
 
 @dataclass(eq=False)

@@ -3,8 +3,8 @@ Conditions that ask for too much
 ================================
 
 For a proved rule: each condition is left out, and where that is too much, weakened (> to ≥, ≥ 1 to ≠ 0, and so on). A
-weaker rule that is still proved, and that applies where the stated one does not, is pointed out, with an input that is
-gained. Each proposal is the ordinary prover's verdict on the rule that it would make.
+weaker rule that is still proved, and that applies where the stated one does not, is reported with an input that it
+gains. Each proposal is the ordinary prover's verdict on the rule that it would make.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ PART = 0.1
 """The part of the budget that one layer of a weaker rule may cost."""
 
 MOST_INSTANCES, MOST_SIZES = 24, 40
-"""Of a rule about shapes, so many instances are looked at, each at so many choices of small sizes."""
+"""The number of instances of a rule about shapes that are examined, and the number of choices of small sizes for
+each."""
 
 
 def too_strong(stated: Rule, budget: Budget) -> tuple[TooStrong, ...]:
@@ -140,7 +141,7 @@ _WEAKER_OPS: dict[Op, tuple[Op, ...]] = {
 
 
 def _weaker(condition: Term) -> Iterator[tuple[Term, ...]]:
-    """What may stand in the place of a condition, weakest first: nothing, then weaker conditions."""
+    """The replacements of a condition, weakest first: nothing, then weaker conditions."""
     yield ()
     for part in conjuncts(condition):
         yield from ((t,) for t in _weaker_than(part))

@@ -4,8 +4,8 @@ Rules that others cover
 
 A rule is subsumed by another where each of its instances is one of the other's: the left sides are the same node but
 for the order of operands that the engine tries both ways, the other's conditions follow from the rule's own, and the
-right sides are the same node, or have the same value by proof.
-Terms only suggest a match; what decides is what is built from both rules at every instance, and the prover.
+right sides are the same node, or have the same value by proof. Terms only suggest a match; what decides is what is
+built from both rules at every instance, and the prover.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_INSTANCES = 2000
 """A rule with more instances than this is not asked about."""
 
 MOST_MATCHES = 4
-"""So many ways to match two terms are looked at."""
+"""The most ways to match two terms that are examined."""
 
 PART = 0.05
 """The part of the budget for each question about two rules."""

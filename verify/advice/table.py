@@ -2,9 +2,9 @@
 Good and bad points
 ===================
 
-The values at which a rule is right and those at which it is wrong, side by side with what every candidate condition
-says there. Each value is computed by the law's own scalar functions, a column at a time: one element for every point of
-an instance. Sets of points are integers, one bit for each.
+The values at which a rule is right and those at which it is wrong, side by side with the value of every candidate
+condition there. Each value is computed by the law's own scalar functions, a column at a time: one element for every
+point of an instance. Sets of points are integers, one bit for each.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 Does rewriting end?
 ===================
 
-A decreasing order for the rules of a run: measures that are compared one after another. Each must never grow by any of
-the rules that are left, and those that it makes smaller each time are then covered and need not be looked at again. The
-order in which rules are tried counts: where an earlier rule applies whenever a variable is a constant, that variable is
-none. What no measure covers may go on for ever; `loops` asks the engine for a term that does.
+A decreasing order for the rules of a run: measures that are compared one after another. None of the remaining rules may
+make a measure greater. The rules that always make it smaller are then covered and need no further measure. The order in
+which rules are tried matters: if an earlier rule applies whenever a variable is a constant, a later rule never sees a
+constant there. Rules that no measure covers may not terminate; `loops` lets the engine search for a term that shows
+this.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ WORK = 40_000_000
 """Z3's own count of work for one question."""
 
 MOST_PRODUCTS = 4
-"""So many ops are tried as products of their operands."""
+"""The most ops that are tried as products of their operands."""
 
 
 MOST_ROUNDS = 12
-"""So often rules are set aside so that others may be covered."""
+"""The number of times that rules are set aside so that others may be covered."""
 
 
 @dataclass

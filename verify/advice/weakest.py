@@ -33,16 +33,16 @@ from soundline.verify.smt.proving import scalars
 from soundline.verify.verdicts.layers import layers_of
 
 MOST_ROUNDS = 60
-"""So many conjunctions are looked at."""
+"""The most conjunctions that are examined."""
 
 MOST_PROOFS = 16
-"""So many are put before the prover."""
+"""The most conjunctions that are given to the prover."""
 
 MOST_UNKNOWN = 3
-"""After so many that the prover could not decide, the search ends."""
+"""The number of undecided proofs after which the search ends."""
 
 MOST_SHOWN = 3
-"""So many incomparable conditions are shown."""
+"""The most incomparable conditions that are shown."""
 
 GAIN = 8
 """A further condition is shown where it adds at least this part of the good points: one in so many."""

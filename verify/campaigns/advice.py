@@ -3,7 +3,8 @@ The campaign's advice
 =====================
 
 After the verdicts: advice on every rule that is proved or refuted, each in a job of its own that may be killed when it
-overruns, and one job about all rules as a set. What could not be found out is said, and costs nothing else.
+takes too long, and one job about all rules as a set. Advice that could not be found is reported as missing, and affects
+nothing else.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def advise_cases(
 
 
 def _requests(judged: Sequence[Case], effort: Effort) -> list[tuple[dict[str, Any], int | None]]:
-    """What the workers are asked, and of which rule: of all of them where it is None."""
+    """The requests to the workers, each with its rule; None stands for all rules."""
     budget = {"rlimit": effort.rlimit, "seconds": effort.seconds, "seed": effort.seed}
     verdicts = [c.report().verdict for c in judged]
     asked: list[tuple[dict[str, Any], int | None]] = []

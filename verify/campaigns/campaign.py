@@ -3,8 +3,8 @@ The campaign
 ============
 
 Every rule of many files, layer by layer, on several workers. A file that does not end, a goal that does not come back,
-a solver that crashes: each costs its own verdict and nothing else. Results are told as they come, and the final
-report has one order whatever the workers did.
+a solver that crashes: each costs its own verdict and nothing else. Results are reported as they arrive, and the order
+of the final report does not depend on the workers.
 """
 
 from __future__ import annotations

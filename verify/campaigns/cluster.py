@@ -3,10 +3,11 @@ A campaign on a cluster
 =======================
 
 With ``--executor dask://HOST:PORT`` files are read here, and each layer of each rule is a task of a Dask cluster that
-runs already. Verdicts come back as they fall and rest in the cache of this machine. A worker that dies costs nothing
-but the time: the scheduler gives its tasks to another. A goal of which worker after worker dies is tried once more,
-alone, so that no goal is blamed for its neighbour; if that ends likewise, it is undecided and says so. Where the
-scheduler is lost, or every worker for good, what was decided by then is reported, and the next run goes on from there.
+runs already. Verdicts come back as they are reached and are kept in the cache of this machine. A worker that dies costs
+nothing but the time: the scheduler gives its tasks to another. A goal on which several workers have died is tried once
+more, alone, so that no goal is blamed for its neighbour; if a worker dies again, the goal is reported as undecided.
+Where the scheduler is lost, or every worker for good, what was decided by then is reported, and the next run goes on
+from there.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ class ClusterPool(Pool):
         """Send a proof again that the scheduler gave up. Raises ``ClusterLost`` where it does so without end."""
         self._given_up += 1
         if self._client.status != "running" or self._given_up > GIVEN_UP:
-            raise self._lost("its scheduler gave the tasks up")
+            raise self._lost("its scheduler gave up on the tasks")
         self.submit(job, first=True)
 
     def _failed(self, job: Job, error: BaseException | None) -> Outcome:

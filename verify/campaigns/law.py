@@ -2,8 +2,8 @@
 Running the law's obligations
 =============================
 
-Every obligation, on several processes. Outcomes are told as they come, subject by subject; the report has the order of
-the catalogue, whatever the processes did.
+Every obligation, on several processes. Outcomes are reported as they arrive, subject by subject; the final report has
+the order of the catalogue.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LawSettings:
 
     @property
     def budget(self) -> Budget:
-        """What one question to the solver may cost."""
+        """The limits of one question to the solver."""
         return Budget(self.effort.rlimit, self.effort.seconds, self.effort.seed)
 
 
@@ -44,7 +44,7 @@ def check_law(settings: LawSettings, listener: Listener | None = None) -> LawRep
     if not chosen:
         wanted = " or ".join(settings.filters)
         raise UsageError(
-            f"no obligation of the specification matches {wanted} ({len(obligations())} there are)"
+            f"no obligation of the specification matches {wanted} (there are {len(obligations())})"
         )
     told = _Told(chosen, listener or Silence())
     began, interrupted = time.monotonic(), False
@@ -106,7 +106,7 @@ def _inline(chosen: Sequence[Obligation], settings: LawSettings) -> Iterator[Res
 
 
 def _by_id(name: str, budget: Budget) -> tuple[Outcome, float]:
-    """What a process is asked: it has the same catalogue."""
+    """The outcome of an obligation by its name, in a process with the same catalogue."""
     return _timed(next(o for o in obligations() if o.id == name), budget)
 
 

@@ -8,8 +8,8 @@ request per line from its standard input and answers in JSON lines on its standa
     {"do": "list", "file": …}    {"at": 12}* {"done": {"rules": […], "problems": […], …}}
     {"do": "prove", "file": …}   {"at": 12}* {"started": true} {"done": {"layer": {…}}}
 
-Whatever the file itself prints goes elsewhere. When the campaign ends, the input ends, and the worker with it, even in
-the middle of a goal.
+The output of the file itself is redirected. When the campaign ends, the input ends, and so does the worker process,
+even in the middle of a goal.
 """
 
 from __future__ import annotations

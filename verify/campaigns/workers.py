@@ -3,8 +3,8 @@ A pool of workers that may be killed
 ====================================
 
 Each job runs in a process that can be stopped in the middle of anything: an import that never ends, a solver that does
-not come back, a crash of native code. The pool hands out jobs in the order in which they came, hears the answers as
-they come, and says of every job how it ended. What to do about a bad end is the campaign's business.
+not come back, a crash of native code. The pool hands out jobs in the order of submission, receives the answers as they
+arrive, and reports how every job ended. The campaign decides what to do about a failed job.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from soundline.verify.programs.loading import Chosen
 Arrays = npt.NDArray[Any]
 SCHEMA = 1
 SECONDS: Final = 1.0
-"""Where no number of repeats is given, calls are repeated for about this long."""
+"""Without a given number of repeats, calls are repeated for about this long."""
 FEWEST: Final = 5
 NEAR: Final = 1e-3
 """A reference that differs by more than this, relative to its greatest element, computes something else."""

@@ -3,7 +3,7 @@ The command line
 ================
 
 ``soundline COMMAND …``. Each command is a module of its own, imported when it is used; this one finds it, reads the
-options, and turns whatever goes wrong into one line and an exit code. No traceback of ours reaches a user.
+options, and turns every error into one line and an exit code. Users never see a traceback of soundline.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Explaining results
 ==================
 
-What a report in JSON says, in sentences: of ``soundline verify``, ``check``, ``compile``, ``run`` and ``bench``. With
-an id behind the file, ``report.json::my_rule`` or ``report.json::kernel 2``, what it says of that alone.
+Explains in sentences a JSON report of ``soundline verify``, ``check``, ``compile``, ``run`` or ``bench``. With an id
+after the file, ``report.json::my_rule`` or ``report.json::kernel 2``, it explains that entry alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from soundline.spec.errors import UsageError
 
 Report = Mapping[str, Any]
 Lines = Iterator[tuple[str, Sequence[str]]]
-"""Of each thing that a report speaks of, its id and what is said of it."""
+"""The id and the explanation of each entry of a report."""
 
 VERDICTS = {
     "proved": "The rule is right at every layer, for everything that the layer covers: for all values of its "
@@ -29,7 +29,7 @@ VERDICTS = {
     "vacuous": "The rule says nothing: its conditions exclude every input, both sides are the same term, no dtype "
     "admits it, or only empty tensors match. It does not count as proved.",
 }
-"""What each verdict says."""
+"""The meaning of each verdict."""
 
 
 def is_result(wanted: str) -> bool:
@@ -52,7 +52,7 @@ def explained(wanted: str) -> str:
         chosen = [lines for name, lines in told if name == part]
         if not chosen:
             known = ", ".join(dict.fromkeys(name for name, _ in told if name))
-            raise UsageError(f"{file} says nothing of {part}", hint=f"it speaks of {known}")
+            raise UsageError(f"{file} contains nothing about {part}", hint=f"it contains {known}")
         return "\n".join(line for lines in chosen for line in lines)
     return "\n".join(line for _, lines in told for line in lines)
 

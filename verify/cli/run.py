@@ -25,7 +25,7 @@ from soundline.verify.programs.replaying import MOST, Difference, replayed
 Arrays = npt.NDArray[Any]
 SCHEMA = 1
 SHOWN = 200
-"""Of a result with more elements than this, the ends are printed."""
+"""Only the ends are printed of a result with more elements than this."""
 
 DESCRIPTION = f"""\
 Compile a program, call it once, and print what it returns, or write it to a file.

@@ -3,7 +3,7 @@ Explaining Spork
 ================
 
 What a name means that a Spork program may use: a construct, a unit, a memory, a type of barrier, a timeline or an
-instruction. Everything is read from the tables of the law, so that a name that the law knows has an explanation.
+instruction. Everything is read from the tables of the law, so that every name of the law has an explanation.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 The tables of ids of Spork
 ==========================
 
-Every table of the law that says by id what is asked of a Spork program. An error names the id in ``.rule``, a hazard in
-``.id``, and ``soundline explain`` says what it means.
+Every table of the law that states, by id, the conditions on a Spork program. An error names the id in ``.rule``, a
+hazard in ``.id``, and ``soundline explain`` says what it means.
 """
 
 from __future__ import annotations

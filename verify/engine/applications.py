@@ -40,7 +40,7 @@ from soundline.verify.verdicts.verdict import LayerResult
 Status = Literal["proved", "refuted", "unknown"]
 
 EFFORT = Effort(rlimit=3_000_000, seconds=10.0)
-"""What one obligation may cost."""
+"""The limits of one obligation."""
 
 MOST = 2_000_000
 """How many elements are read one by one."""

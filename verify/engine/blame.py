@@ -2,9 +2,9 @@
 Whose rewrite it was
 ====================
 
-A wrong rewrite is made small before it is shown: the step is applied again, alone, to smaller and smaller terms, as
-long as it still makes another value of them. What is left is the smallest term that shows the mistake, with inputs on
-which the evaluator itself finds that both sides differ, and a test that can be pasted anywhere.
+A wrong rewrite is minimized before it is shown: the step is applied again, alone, to smaller and smaller terms, as long
+as it still changes their value. The result is the smallest term found that shows the mistake, with inputs on which the
+evaluator itself finds that both sides differ, and a test that can be pasted anywhere.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Shown:
 
 
 def apply_alone(step: Step, node: UOp) -> UOp | None:
-    """What a step makes of a node, without the court and without other steps."""
+    """The result of a step at a node, without validation and without other steps."""
     facts = Facts()
     try:
         if isinstance(step, Folding):

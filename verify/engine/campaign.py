@@ -3,7 +3,7 @@ Running the engine
 ==================
 
 The corpus, batch by batch, on several processes. Equal obligations are solved once: each process remembers what it
-decided, and all of them share the cache of verdicts. The result has one order whatever the processes did.
+decided, and all of them share the cache of verdicts. The order of the result does not depend on the processes.
 """
 
 from __future__ import annotations

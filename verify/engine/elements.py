@@ -3,12 +3,12 @@ Elements of concrete shapes
 ===========================
 
 A node whose sizes are numbers, read element by element: at each position stands the scalar expression that is computed
-there, over the elements of the *leaves*, of which nothing is known. Movement is played out on arrays of such
-expressions, reductions are the list of what they reduce, in its order. Expressions are interned: the same number is the
-same expression, so two nodes that hold the same numbers have the same values, whatever the leaves are.
+there, over the elements of the *leaves*, of which nothing is known. Movement ops are executed on arrays of such
+expressions. A reduction is the list of the elements that it reduces, in order. Expressions are interned: equal numbers
+are equal expressions, so two nodes with the same numbers have the same values, for all values of the leaves.
 
-This is a second opinion of the law's movement and reductions: it states them anew, with numpy, and reads nothing of
-`spec.arrays.movement`. Tests hold it to the law and to the evaluator.
+This is a second opinion of the law's movement and reductions: it states them independently, with numpy, and uses
+nothing of `spec.arrays.movement`. Tests hold it to the law and to the evaluator.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """
-What the road is told
-=====================
+Evidence for the implementation
+===============================
 
-The road asks what has been proved of a rule that it applied (`soundline.impl.evidence`), and gets the answer from the
-cache of verdicts: no rule is proved while a program is compiled. A rule with a layer that was never judged, or judged
-under another version of the law, the prover or the solver, is *not checked*; ``soundline verify`` checks it. An
-application of a procedural rule is decided on the spot, where the cache does not know it: see `engine.applications`.
+The implementation asks what has been proved of a rule that it applied (`soundline.impl.evidence`), and gets the answer
+from the cache of verdicts: no rule is proved while a program is compiled. A rule with a layer that was never judged, or
+judged under another version of the law, the prover or the solver, is *not checked*; ``soundline verify`` checks it. An
+application of a procedural rule is decided on the spot, where it is not in the cache: see `verify.engine.applications`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ Inputs for a program
 ====================
 
 Values for everything that a program leaves open: its Params within their bounds, its loops, its buffers. The first
-inputs are the simplest, the others are drawn from the values at which laws bend and from any bit pattern; some hold
-invalid elements (U-01).
+inputs are the simplest, the others are drawn from the values at which laws have special cases and from any bit pattern;
+some hold invalid elements (U-01).
 """
 
 from __future__ import annotations

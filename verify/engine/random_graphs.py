@@ -4,7 +4,7 @@ Random graphs
 
 Small programs at random, well formed by construction, the same for the same seed and number: index arithmetic over
 loops, scalars of every dtype, tensors that are moved, computed with and reduced, and left sides of rules with random
-parts in the place of their variables, so that no rule waits in vain for its pattern.
+parts in the place of their variables, so that every rule meets its pattern.
 """
 
 from __future__ import annotations

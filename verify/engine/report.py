@@ -3,7 +3,7 @@ The report of the engine
 ========================
 
 What became of every rewrite that the engine made: as data, as text for people, as JSON, and as the report of rules that
-the formats for machines are made from. What was only evaluated is never called proved.
+the formats for machines are made from. A rewrite that was only evaluated is never called proved.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ Views of a rewrite
 ==================
 
 A rewrite replaces one node by another, and most of what stands below both plays no part in it. A *view* is the pair of
-nodes down to some *leaves*, of which nothing is assumed but their dtype, shape and bounds: the less a view shows, the
-more rewrites share it, and what is proved of it is proved of all of them. What a view does not prove, a deeper one may.
+nodes down to some *leaves*, of which only dtype, shape and bounds are assumed. The less a view shows, the more rewrites
+share it, and a proof of the view is a proof of all of them. Where a view gives no proof, a deeper one may.
 
 Bounds come from the law's `min_max`, not from what the engine believes of a node.
 """

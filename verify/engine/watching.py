@@ -5,7 +5,7 @@ Watching the engine
 One graph is rewritten with everything that the engine has, and each step that it makes is judged: *proved* where the
 prover shows it for all values of the leaves, *evaluated* where the evaluator finds no difference on inputs, *undecided*
 where neither is possible, *wrong* with the smallest term that shows it. Then the graph as a whole is evaluated before
-and after: what every step keeps, the engine as a whole must keep too.
+and after: if every step preserves its value, the engine must too.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Whose mistake it was
 ====================
 
-An exception that a rule file raised, told as a mistake in that file: the innermost line of the file that was running,
-the kind of mistake, and a hint where one is obvious. No traceback of ours is ever shown.
+An exception that a rule file raised, reported as a mistake in that file: the innermost line of the file that was
+running, the kind of mistake, and a hint where one is obvious. A traceback of soundline is never shown.
 """
 
 from __future__ import annotations

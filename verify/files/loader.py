@@ -2,9 +2,9 @@
 Reading a rule file
 ===================
 
-A rule file is Python that anyone wrote, so it can be wrong in every way that Python can. It is executed one top-level
-statement at a time: a statement that fails is reported with its line, and the statements after it still run. Where the
-text does not even parse, the top-level block around the mistake is set aside and the rest is read.
+A rule file is a user's Python code, so it may contain any mistake that Python code can contain. It is executed one
+top-level statement at a time: a statement that fails is reported with its line, and the statements after it still run.
+Where the text does not even parse, the top-level block around the mistake is set aside and the rest is read.
 
 This module runs the file in the present process. The campaign calls it in processes of its own, so that a file that
 never ends, or ends the process, costs only itself.

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from soundline.verify.files.problems import Problem
 
 MISTAKES_LIMIT = 20
-"""After so many mistakes in one file the rest is not worth reading."""
+"""The number of mistakes in one file after which the rest is not read."""
 
 _BLOCK = re.compile(r"[A-Za-z_@]")
 _CONTINUES = re.compile(r"(else|elif|except|finally)\b")

@@ -1,9 +1,9 @@
 """
-Small instructions for the court of the machine
-===============================================
+Small instructions for testing the machine
+==========================================
 
-The timelines, units and completion of the instructions of CUDA, with operands of one or two elements: what the machine
-says of them depends on nothing else, and the interleavings of a few elements can be enumerated.
+The timelines, units and completion of the instructions of CUDA, with operands of one or two elements: the machine's
+verdict on them depends on nothing else, and the interleavings of a few elements can be enumerated.
 """
 
 from __future__ import annotations
@@ -235,4 +235,4 @@ NAMES: Final[Mapping[str, Any]] = {
     "TinyRegisters": TinyRegisters,
     "WarpRegisters": WarpRegisters,
 }
-"""What the programs of the court name beside the standard names."""
+"""The names that the test programs use beside the standard names."""

@@ -2,8 +2,8 @@
 Findings about Spork
 ====================
 
-Where the guide of Spork is wrong or unsound as written: what its version of the law makes of a small program, and what
-ours does.
+Where the guide of Spork is wrong or unsound as written: the result of the guide's version of the law for a small
+program, and the result of ours.
 """
 
 from __future__ import annotations

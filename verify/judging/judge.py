@@ -2,8 +2,9 @@
 Judging rules
 =============
 
-A rule is judged layer by layer. Each layer has its typed instances; scalar ones are decided in `smt.scalars`, those
-about tensors of symbolic shapes in `smt.tensors`. What is proved here is the object that a rewrite engine runs.
+A rule is judged layer by layer. Each layer has its typed instances; `verify.smt.proving.scalars` decides scalar ones,
+and `verify.smt.tensors` those about tensors of symbolic shapes. What is proved here is the object that a rewrite engine
+runs.
 """
 
 from __future__ import annotations

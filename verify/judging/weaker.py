@@ -2,10 +2,9 @@
 Weaker conditions
 =================
 
-A rule that is proved under some conditions is proved under all that imply them. What does not decide a rule under its
-own conditions may decide it under weaker ones: an equation rewrites every polynomial, so that a size that is known
-unrolls one side and not the other, and a condition that has nothing to do with the rule spends the budget. So a rule is
-tried
+A rule that is proved under some conditions is proved under all that imply them. A method that fails under the rule's
+own conditions may succeed under weaker ones. For example, an equation rewrites every polynomial, so that a known size
+may unroll only one side; and an irrelevant condition may use up the budget. So a rule is tried
 
 - with ``a % d == 0`` in the place of ``a % n == 0``, ``a == n`` or ``a == d * b``, for the prime divisors of a number
   and the factors of a product, of what does not overflow;

@@ -2,7 +2,7 @@
 Conditions in words
 ===================
 
-Conditions as they are written inside ``given(…)``, so that what is proposed can be pasted.
+Conditions as they are written inside ``given(…)``, so that proposals can be pasted.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 The law's own obligations
 =========================
 
-What the law says of itself, and how each sentence is proved or sampled.
+The statements of the law about itself, and how each of them is proved or sampled.
 
 In order: `schema`, `symbols`, `lemmas`, `replays`, `integers`, `small`, `words`, `floats`, `inclusion`, `source_rows`,
 `exact`, `catalogue`.

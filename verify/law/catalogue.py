@@ -2,7 +2,7 @@
 The catalogue of obligations
 ============================
 
-Everything that the law owes, in the order of its report: the lemmas, the rows of min_max with the source's rows beside
+All obligations of the law, in the order of its report: the lemmas, the rows of min_max with the source's rows beside
 them, the findings, and the decompositions that are exact. Whoever adds a row of min_max adds nothing here: an
 elementwise op brings its obligations by its operands, and a row that brings none is an obligation that fails.
 """

@@ -4,8 +4,8 @@ Values that are only moved
 
 A movement, a marker, an ordering op, a Load and a Reduce of Max give no value that was not there: each of their
 elements is an element of a source. So the interval of the source holds them all, and for Pad and Load the hull with
-what comes in beside it. That nothing else comes in is tried on programs whose elements are all different. An op of
-which nothing better is said has the range of its dtype, which no value of the dtype is outside of.
+what comes in beside it. That no other value comes in is tested on programs whose elements are all different. An op
+without a more precise row has the range of its dtype, which contains every value of the dtype.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Lemmas of integers
 ==================
 
-What is assumed of products and floor quotients of symbolic numbers, proved of integers as they are.
+The assumptions about products and floor quotients of symbolic numbers, proved for Z3's integers.
 """
 
 from __future__ import annotations

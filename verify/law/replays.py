@@ -3,8 +3,8 @@ Replays
 =======
 
 A row of intervals is refuted by a program: operands that lie in their intervals, and a value that does not lie in the
-interval of the node. The program is built, its interval asked for, and its value computed by the evaluator, before
-anything is called wrong.
+interval of the node. The program is built, its interval is computed, and the evaluator computes its value, before a row
+is reported as wrong.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Obligations of the law
 ======================
 
-What the law owes: one statement each, with the function that meets it or shows where it fails. An outcome says how it
-was met, because a proof for every width and a check of chosen points are not the same thing.
+The obligations of the law: one statement each, with the function that proves it or shows where it fails. An outcome
+says how it was met, because a proof for every width and a check of chosen points are not the same thing.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 The intervals of the source
 ===========================
 
-The source's table of derived properties states its own rows of min_max. Each stands here as it is written, and is
-tried like the law's: on all intervals of integers of 4 bits, and on chosen intervals of real dtypes for a
-counterexample that a program can show. The source has no flag for NaN, so a NaN that escapes from a float row is told
-apart from a number that does.
+The source's table of derived properties states its own rows of min_max. Each stands here as it is written, and is tried
+like the law's: on all intervals of integers of 4 bits, and on chosen intervals of real dtypes for a counterexample that
+a program can show. The source has no flag for NaN, so a NaN that escapes from a float row is distinguished from a
+number that does.
 """
 
 from __future__ import annotations

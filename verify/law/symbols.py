@@ -7,7 +7,8 @@ numbers that stand for any number: arithmetic builds terms, and a branch is take
 possible. Each way through a function is a *path*: the conditions under which it is taken, and what is returned.
 
 A product and a floor quotient of two symbolic numbers are uninterpreted, and what is known of them are instances of
-lemmas that are obligations of their own. So every question asked here is linear, and each answer quick and final.
+lemmas that are obligations of their own. So every question to the solver is linear, and each answer is quick and
+definite.
 """
 
 from __future__ import annotations

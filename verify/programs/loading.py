@@ -164,7 +164,7 @@ def split(text: str) -> tuple[str, str | None]:
     """``FILE[:NAME]`` as the real path of the file and the name. Raises ``UsageError`` where there is no such file."""
     path, _, name = text.rpartition(":") if any(f"{e}:" in text for e in ENDINGS) else (text, "", "")
     if not path.endswith(ENDINGS):
-        raise UsageError(f"{path} is not a Python file, nor does it end in {' or '.join(ENDINGS[1:])}")
+        raise UsageError(f"{path} is not a Python file and does not end in {' or '.join(ENDINGS[1:])}")
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path}")
     return os.path.realpath(path), name or None

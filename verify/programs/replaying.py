@@ -4,7 +4,7 @@ Replaying by the evaluator
 
 Whether a compiled program gave what the law says: the function is traced anew on the inputs, and its graph, which no
 stage has touched, is evaluated. Under the profile ``exact`` every element must be the same, bit for bit. Under ``fast``
-the greatest difference is told, in units in the last place.
+the greatest difference is reported, in units in the last place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from soundline.verify.programs.inputs import array_of_input
 Arrays = npt.NDArray[Any]
 
 MOST: Final = 3_000_000
-"""With more elements than this in all values together, the evaluator takes minutes."""
+"""With more elements than this in all values, the evaluator takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ def _graphs(
     if function is None:
         if len(program.units) > 1:
             raise UsageError(
-                "the file has compiled this Program, which makes calls", hint="name its function"
+                "the file contains this Program already compiled, and it makes calls",
+                hint="name its function",
             )
         whole = program.stages["callify"]
         held = [*(np.asarray(a) for a in inputs), *program.captured]

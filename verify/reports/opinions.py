@@ -1,6 +1,6 @@
 """
-Replaying what is shown
-=======================
+Replaying counterexamples
+=========================
 
 The counterexamples of a report, each computed once more by compiled C, in processes of their own: one that crashes or
 does not end is a mistake of ours about one rule, and the others are replayed all the same.

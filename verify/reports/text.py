@@ -3,7 +3,7 @@ The report for people
 =====================
 
 What is wrong comes first, each finding with its evidence; then one table of all rules; then one line. Nothing is cut:
-what does not fit a line is reduced, and a test stands at the margin, ready to be pasted.
+long lines are wrapped, and a test begins at the left margin, ready to be pasted.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def last_line(report: Report) -> str:
 
 
 def opinions_line(report: Report) -> str:
-    """What the others say of all layers, in one line; nothing where no one was asked."""
+    """The second opinions on all layers, in one line; empty where none were requested."""
     if not report.opinions:
         return ""
     layers = sum(bool(x.opinions) for r in report.rules for x in r.layers)
@@ -141,7 +141,7 @@ def _show_finding(rule: RuleReport, console: Console) -> None:
 
 
 def _indented(line: str, console: Console, *, style: str = "") -> None:
-    """A line under a heading, reduced to the width; what was indented stays so."""
+    """A line under a heading, wrapped to the width; its indentation is kept."""
     inner = len(line) - len(line.lstrip())
     pad = " " * (4 + inner)
     for part in Text(visible(line.strip()), style=style).wrap(console, max(20, console.width - len(pad))):

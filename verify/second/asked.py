@@ -1,8 +1,9 @@
 """
-What is asked
-=============
+Questions for second opinions
+=============================
 
-A layer of a rule with its verdict, as those see it whose opinion is wanted, and how an opinion is formed from points.
+A layer of a rule with its verdict, in the form in which second opinions get it, and how an opinion is formed from
+points.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from soundline.verify.verdicts.verdict import Answer, Counterexample, LayerResul
 __all__ = ["Asked", "Opinion", "Tried", "instances", "judged_by_points"]
 
 MOST_INSTANCES = 48
-"""Of a layer with more instances, the first so many are looked at."""
+"""The most instances of a layer that are examined: the first ones."""
 
 EXCLUDED = "the condition excludes every input"
 

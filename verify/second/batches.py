@@ -3,7 +3,7 @@ Many points at once
 ===================
 
 A scalar obligation evaluated at many points by the specification's evaluator: each variable becomes an array of
-elements, each constant an array of equals. No table and no algebra of the prover has a part in it.
+elements, each constant an array of equals. No table and no algebra of the prover is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from soundline.verify.smt.goals.points import FAILS, HOLDS, OUT, Point, not_nan,
 from soundline.verify.smt.values.reals import beyond_rounding
 
 CHUNK = 1024
-"""So many points make one array."""
+"""The number of points in one array."""
 
 
 def can_evaluate(obligation: Obligation) -> bool:

@@ -2,9 +2,9 @@
 Compiled C
 ==========
 
-A counterexample computed once more by the road: both sides compiled as one program, run on the inputs, and held
-against what the evaluator says of the same text. Where there is no C compiler, or no C for an op, that is said; an
-element that differs from the evaluator's is a mistake of ours.
+A counterexample computed once more by the implementation: both sides are compiled as one program, run on the inputs,
+and compared with the evaluator's results for the same text. A missing C compiler, or an op without a C form, is
+reported; an element that differs from the evaluator's is a mistake in soundline.
 
 Run as a program it serves cases from its standard input, one JSON object a line, so that native code that crashes ends
 a process of its own.
@@ -69,7 +69,7 @@ def arrays_of(case: Case) -> dict[int, Array]:
 
 
 def run(sides: list[UOp], inputs: Mapping[int, Array]) -> list[Array]:
-    """Programs over Params, compiled as one and run on these inputs. Raises what the road raises."""
+    """Programs over Params, compiled as one and run on these inputs. Raises the errors of the implementation."""
     params = sorted(
         {n for side in sides for n in toposort(side) if n.op is Op.Param}, key=lambda n: n.arg.slot
     )

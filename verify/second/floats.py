@@ -2,9 +2,9 @@
 A directed search in floats
 ===========================
 
-An attack on float rules: special values, subnormals, the neighbours of powers of two and of the numbers at which whole
-numbers end, each with each, and neighbours of a point that meets the conditions. All of a format where it has few
-elements. What is found is evaluated by the law, so a difference is a counterexample whatever the prover says.
+An attack on float rules: special values, subnormals, the neighbours of powers of two and of the ends of the integer
+ranges, in all combinations, and neighbours of a point that meets the conditions. All elements are tried of a format
+that has few. The law evaluates each point, so a difference is a counterexample whatever the prover says.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ SPECIAL = 14
 
 @cache
 def edges_of(dtype: DType) -> tuple[float, ...]:
-    """Numbers at which floats change their ways: first the special ones, then powers of two and their neighbours."""
+    """Numbers at which the behaviour of floats changes: first the special ones, then powers of two and their
+    neighbours.
+    """
     least, most = exponent_range(dtype)
     tiny, ulp = math.ldexp(1.0, least - dtype.mantissa_bits), math.ldexp(1.0, -dtype.mantissa_bits)
     big, normal = largest_finite(dtype), math.ldexp(1.0, least)

@@ -16,7 +16,7 @@ from soundline.spec.dtypes import DType
 from soundline.verify.second.solvers import needed
 
 MOST_OPERATIONS = 3_000_000
-"""So many operations isl may spend on one question."""
+"""The most operations that isl may spend on one question."""
 
 
 class Outside(Exception):

@@ -25,7 +25,7 @@ from soundline.verify.smt.goals.sampling import is_slow
 
 BY = "small operands"
 MOST_POINTS = 1 << 12
-"""So many choices of operands are evaluated for one instance."""
+"""The most choices of operands that are evaluated for one instance."""
 WIDEST, NARROWEST = 8, 4
 
 

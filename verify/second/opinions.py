@@ -1,10 +1,10 @@
 """
-Asking others
-=============
+Asking for second opinions
+==========================
 
-Who can be asked about a layer, and what becomes of their answers. They never change a verdict that the prover reached:
-one that they contradict counts as unknown, and the contradiction is told as a mistake of ours. What the prover left
-unknown they may settle, and the report then says by whom.
+Which programs can be asked about a layer, and how their answers are used. They never reverse a verdict of the prover: a
+verdict that they contradict counts as unknown, and the contradiction is reported as a mistake in soundline. They may
+settle a layer that the prover left unknown, and the report then names the program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LABELS = {"operands": operands.BY, "floats": floats.BY}
 """How an opinion calls those who are no program of their own."""
 
 OPTIONAL = (*SOLVERS, "islpy")
-"""Those that need a package that soundline does not bring."""
+"""The programs that need an optional package."""
 
 
 def available() -> tuple[str, ...]:
@@ -43,7 +43,9 @@ def available() -> tuple[str, ...]:
 
 
 def chosen(second: bool, solvers: Iterable[str]) -> tuple[str, ...]:
-    """Whom the options ask for: all that are there, and those that are named, which must be there."""
+    """The programs that the options ask for: all that are installed, and those that are named, which must be
+    installed.
+    """
     named = list(solvers)
     for name in named:
         if name not in SOLVERS:
@@ -63,7 +65,7 @@ def with_opinions(rule: Rule, dtype: DType, budget: Budget, judge: Callable[[], 
 
 
 def _of(name: str, asked: Asked) -> Opinion:
-    """What one of them says; a mistake of ours on the way costs this answer, and not the verdict."""
+    """The answer of one program; an error in soundline on the way loses this answer, and not the verdict."""
     try:
         return ASKERS[name](asked)
     except Exception as error:  # noqa: BLE001

@@ -4,7 +4,7 @@ Presburger sets
 
 Where every product, quotient and remainder has a constant factor, a question about integers is one about Presburger
 sets, and isl decides it by elimination, without any search. Programs of scalars are translated from their nodes,
-integers of fixed width with their wrapping; no term of Z3 has a part in that.
+integers of fixed width with their wrapping; Z3 terms are not used.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from soundline.verify.smt.goals.points import FAILS, Point
 from soundline.verify.verdicts.verdict import LayerResult
 
 LAYER_SECONDS = 30.0
-"""After so long about one layer, the rest of its questions is left open."""
+"""The time for one layer after which the rest of its questions is left open."""
 
 
 def label() -> str:

@@ -3,8 +3,9 @@ Small sizes
 ===========
 
 A rule about shapes is evaluated by the law at small sizes: its first instances, so that all low ranks are among them,
-and others drawn from all up to rank 4, whatever a proof looked at. Each is tried at some sizes from 0 to 3, with
-elements that count, and with others drawn from small and extreme ones: the least, the greatest, -0.0, infinities, NaN.
+and others drawn from all up to rank 4, independently of the instances that a proof used. Each is tried at some sizes
+from 0 to 3, with elements that count, and with others drawn from small and extreme ones: the least, the greatest, -0.0,
+infinities, NaN.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from soundline.verify.verdicts.verdict import Counterexample, Opinion
 FIRST_INSTANCES, DRAWN_INSTANCES = 16, 16
 MOST_SIZES = 6
 FILLS = 2
-"""So many instances are evaluated, each at so many choices of sizes, with so many inputs."""
+"""The number of instances that are evaluated, of choices of sizes for each, and of inputs for each choice."""
 
 EACH = 40
-"""After so many inputs of one instance that show no difference, the next one is tried."""
+"""The number of inputs without a difference after which the next instance is tried."""
 
 FURTHER = 4
 """At the layers after the first, one of so many instances is tried."""
@@ -44,7 +45,7 @@ MOST_ELEMENTS = 40
 """Drawn inputs with more elements than this are left out."""
 
 FROM = 600
-"""So many instances are drawn from."""
+"""The number of instances from which some are drawn."""
 
 
 def shapes_opinion(by: str, asked: Asked) -> Opinion:

@@ -190,7 +190,7 @@ def element(dtype: DType, text: str) -> Element:
         return wrap(dtype, _code(text))
     value = _number(text)
     if value.denominator != 1:
-        raise ValueError(f"no integer: {text}")
+        raise ValueError(f"not an integer: {text}")
     return int(value) if dtype is index else wrap(dtype, int(value))
 
 

@@ -2,9 +2,9 @@
 The same questions to another solver
 ====================================
 
-About a rule of scalars, the other solver is asked for itself: the obligation of each instance is translated once more,
-and whatever the prover did with it has no part in that. About a rule of shapes, it is asked every question that Z3
-answered on the way to the verdict, as text.
+For a rule about scalars, the obligation of each instance is translated anew for the other solver, independently of the
+prover. For a rule about shapes, the other solver gets every question that Z3 answered on the way to the verdict, as
+text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from soundline.verify.smt.values.machine_numbers import Machine
 from soundline.verify.verdicts.verdict import LayerResult
 
 LAYER_SECONDS = 30.0
-"""After so long about one layer, the rest of its instances or questions is left open."""
+"""The time for one layer after which the rest of its instances or questions is left open."""
 
 
 def bitwuzla_opinion(asked: Asked) -> Opinion:

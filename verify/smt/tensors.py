@@ -177,7 +177,7 @@ def _why_not(planned: Plan, record: _Record) -> str:
 
 
 def _applied(rule: Rule, dtypes: Iterable[DType], layer: str, court: Court) -> _Record:
-    """What the instances of a rule say of whether it applies, as far as they need to be asked."""
+    """Whether the rule applies to anything, from as many of its instances as are needed."""
     record = _Record(rule, layer)
     for goal in (g for dtype in dtypes for g in goals(rule, dtype)):
         _note(record, goal)

@@ -2,7 +2,7 @@
 Verdicts as JSON
 ================
 
-How a layer's result travels between processes and rests in the cache.
+The form of a layer's result between processes and in the cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def layer_to_json(result: LayerResult) -> dict[str, Any]:
 def layer_from_json(data: dict[str, Any]) -> LayerResult:
     """The result that `layer_to_json` wrote. Raises ``ValueError``, ``KeyError`` or ``TypeError`` for anything else."""
     if data["verdict"] not in get_args(Verdict):
-        raise ValueError(f"no verdict: {data['verdict']!r}")
+        raise ValueError(f"not a verdict: {data['verdict']!r}")
     found = data["counterexample"]
     texts = ("layer", "verdict", "covered", "detail")
     if not all(isinstance(data[name], str) for name in texts):
@@ -65,7 +65,7 @@ def _counterexample(data: dict[str, Any]) -> Counterexample:
 def replay_from_json(data: dict[str, Any]) -> Replay:
     """A replay, from what ``asdict`` made of it."""
     if data["result"] not in get_args(Confirmation):
-        raise ValueError(f"no result of a replay: {data['result']!r}")
+        raise ValueError(f"not a result of a replay: {data['result']!r}")
     return Replay(str(data["by"]), data["result"], str(data["detail"]))
 
 

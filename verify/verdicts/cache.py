@@ -3,7 +3,7 @@ The transcript cache
 ====================
 
 A layer that was decided once need not be decided again while the rule, the law, the prover and the solver are the same.
-Each result is a file of its own with a checksum, written in one step; a file that does not read back is as good as
+Each result is a file of its own with a checksum, written in one step; a file that cannot be read back is treated as
 absent. A proof holds under any budget; a verdict that more effort could change is reused only where no more is offered.
 
 The cache stays bounded by itself. Entries are spread evenly over 256 folders, and a folder that holds too many loses
@@ -83,7 +83,7 @@ class Cache:
         return replace(result, counterexample=result.counterexample.named(key.rule))
 
     def put(self, key: Key, effort: Effort, result: LayerResult) -> None:
-        """Keep a result. A folder that cannot be written costs the cache, not the run."""
+        """Keep a result. If the folder cannot be written, the result is not cached, and the run goes on."""
         content = {
             "rlimit": effort.rlimit,
             "seconds": effort.seconds,

@@ -2,7 +2,7 @@
 Effort
 ======
 
-What proving may cost, as users write it: a budget by name or in seconds, a number of processes, a seed.
+The limits of a proof, as users write them: a budget by name or in seconds, a number of processes, a seed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from soundline.spec.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What one goal may cost: the solver's own count of work, seconds as a backstop, and the seed of its choices."""
+    """The limits of one goal: the solver's own count of work, seconds as a backstop, and the seed of its choices."""
 
     rlimit: int
     seconds: float

@@ -1,6 +1,6 @@
 """
-What goals cost
-===============
+The cost of goals
+=================
 
 While a layer is judged, a meter notes for each goal, that is, each instance of the rule, how much processor time it
 took, which a busy machine does not lengthen, and how much of the solver's own work. Nothing that decides a verdict

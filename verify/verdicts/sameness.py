@@ -28,7 +28,7 @@ _NOT_OF_RULES = "spec/spork"
 _PROVER = ("smt", "judging", "second", "law")
 """The rooms of the court in which verdicts are found."""
 _WHAT_A_VERDICT_IS = ("verdict", "layers", "effort")
-"""Of this room, what verdicts are made of; the rest keeps and writes them."""
+"""The modules of this package on which verdicts depend; the others store and write verdicts."""
 
 
 def structure(stated: Rule) -> str:

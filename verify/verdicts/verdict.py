@@ -2,7 +2,7 @@
 Verdicts
 ========
 
-What the court says of a rule: one result per layer, each with what was covered, and for a refuted rule the smallest
+The verdict on a rule: one result per layer, each with what was covered, and for a refuted rule the smallest
 counterexample that was found, already replayed through the specification's evaluator.
 """
 
@@ -97,7 +97,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What someone else says of a layer's verdict: other programs than those that reached it.
+    """A second opinion on a layer's verdict, by other programs than those that reached it.
 
     ``open`` is no answer, and `detail` says why there is none. ``contradicts`` is a mistake of soundline, or of the
     other program, and never a verdict.

@@ -2,10 +2,11 @@
 C helpers
 =========
 
-What generated C stands on: headers, types, functions and macros. Whoever writes a piece of C asks for what it names,
-and a program holds what was asked for, with all that this needs in turn, in an order that depends on nothing else.
+The declarations that generated C needs: headers, types, functions and macros. The code that writes a piece of C
+requests the names that it uses. A program contains what was requested and, transitively, what that needs; the order
+depends on nothing else.
 
-The functions of this module are what C's own operators do not mean as the law does: floor division, totals of division
+The functions of this module replace C operators whose meaning differs from the law: floor division, totals of division
 and shifts, IEEE maximum, saturating casts, and the narrow floats, which C computes in ``double`` and rounds once.
 """
 
@@ -68,7 +69,7 @@ class Helper:
 
 
 class Helpers:
-    """What the pieces of a program have asked for."""
+    """The helpers that the pieces of a program have requested."""
 
     def __init__(self) -> None:
         self.wanted: dict[Helper, None] = {}
@@ -277,8 +278,8 @@ _HEADERS = {
     "stdint": (),
     "string": ("memcpy",),
 }
-"""The headers of C, and the names in them that are asked for; those of ``stdint`` are in every program. To read a
-header that is not needed takes longer than to compile a small kernel.
+"""The headers of C, and the names in them that are asked for; those of ``stdint`` are in every program. Reading a
+header that is not needed takes longer than compiling a small kernel.
 """
 
 

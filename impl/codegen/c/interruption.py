@@ -2,10 +2,10 @@
 Where a kernel can be stopped
 =============================
 
-A kernel that may run for long asks now and then whether it is to end (`soundline_stopped`, which the host answers), so
-that Ctrl-C stops a program. It asks at the head of a loop whose body is enough work that the question costs nothing
-beside it; a loop of little work that goes round very often is cut into blocks, and asks before each. A kernel of
-little work asks nothing. What a stopped kernel has written is nobody's.
+A kernel that may run for long checks from time to time whether it has to stop (`soundline_stopped`, which the host
+implements), so that Ctrl-C stops a program. It checks at the head of a loop whose body is so much work that the check
+costs nothing in comparison. A loop with little work and many iterations is divided into blocks, with a check before
+each. A kernel with little work does not check. The results of a stopped kernel are never used.
 
 Work is counted in simple operations: instructions times the iterations of the loops around them. A lane of a vector is
 a part of one.
@@ -23,11 +23,11 @@ from soundline.spec.uop import Op, UOp
 
 CHECK: Final = "soundline_stopped"
 LITTLE: Final = 1 << 26
-"""So much work, some 20 to 70 ms, is done without a question."""
+"""The work, some 20 to 70 ms, that is done without a check."""
 BODY: Final = 1 << 16
-"""At the head of a loop is asked where one iteration is at least so much work."""
+"""A loop is checked at its head where one iteration is at least this much work."""
 _LANES: Final = 8
-"""So many lanes of a value are counted as one operation."""
+"""The number of lanes of a value that count as one operation."""
 
 QUESTION: Final = Helper(
     f"if ({CHECK}()) return;",
@@ -37,8 +37,8 @@ int (*{CHECK})(void) = sl_go_on;
 """,
     Part.QUESTIONS,
 )
-"""What a kernel asks: one that is to end returns. A library with such kernels declares what the host puts its own
-function into.
+"""The check of a kernel: a kernel that has to stop returns. A library with such kernels declares the pointer into which
+the host puts its own function.
 """
 
 

@@ -43,7 +43,7 @@ class Kernel:
     axes: dict[UOp, frozenset[int]] = field(default_factory=dict)
     """The axes on which values are known to depend."""
     fenced: bool = False
-    """Whether it writes past the caches."""
+    """Whether it has non-temporal stores."""
 
     def line(self, text: str) -> None:
         """Add a line at the present depth."""

@@ -64,7 +64,7 @@ def _transpose(kernel: Kernel, node: UOp, moved: Transposed) -> None:
 
 
 def reduction(kernel: Kernel, node: UOp) -> None:
-    """Reduction lanes, ascending, into one value per remaining lane."""
+    """Reduce lanes, ascending, into one value per remaining lane."""
     name = kernel.named(node)
     body = node.src[0]
     kernel.line(
@@ -87,8 +87,8 @@ def _loops(
     first: bool = False,
     rolled: bool = False,
 ) -> None:
-    """Loops over axes around `finish`, each value that it wants computed as far out as it can be; or their first
-    iterations alone. The outermost loop may be one that is to stay as it is, `rolled`.
+    """Loops over axes around `finish`, with each value that it needs computed in the outermost loop possible; or only
+    the first iterations of these loops. The outermost loop may be one that must not be unrolled, `rolled`.
     """
     outside = dict(kernel.texts)
     opened = set(kernel.lanes)
@@ -118,8 +118,8 @@ def _compute(kernel: Kernel, wanted: list[UOp], opened: _Axes) -> None:
 
 
 def _needed(kernel: Kernel, wanted: list[UOp]) -> Iterator[UOp]:
-    """The values with axes that are not computed yet, sources first; what a reduction of lanes
-    reads is its own affair.
+    """The values with axes that are not computed yet, sources first; the operands of a reduction of lanes are left to
+    that reduction.
     """
     done: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(w, False) for w in reversed(wanted)]

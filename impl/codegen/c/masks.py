@@ -21,7 +21,7 @@ COMPARED = {Op.CmpLt: "lt", Op.CmpGt: "gt", Op.CmpLe: "le", Op.CmpGe: "ge", Op.C
 """The helper of each comparison."""
 _SWAPPED = {"gt": "lt", "ge": "le"}
 _PREDICATES = {"eq": 0, "lt": 1, "le": 2, "ne": 4}
-"""What the processor calls a comparison, the same for floats and integers; of floats only ne is true of NaN."""
+"""The processor's names of comparisons, the same for floats and integers; for floats only ne is true of NaN."""
 _LONG = "(long long __attribute__((vector_size(64))))"
 _BUILTINS = {
     "f32x16": ("cmpps512_mask", "blendmps_512_mask", "", ", 4"),
@@ -31,7 +31,7 @@ _BUILTINS = {
     "i64x8": ("cmpq512_mask", "blendmq_512_mask", _LONG, ""),
     "u64x8": ("ucmpq512_mask", "blendmq_512_mask", _LONG, ""),
 }
-"""What GCC calls the comparison and the choice of a vector, how its operands are cast, and the rounding that is set."""
+"""GCC's names of the comparison and the choice of a vector, the casts of its operands, and the rounding mode."""
 NUMBERS = {"m32x16": "uint16_t", "m64x8": "uint8_t"}
 """The masks for which the processor may have registers, and the number that is as long."""
 _HAVE = Helper(
@@ -95,7 +95,7 @@ def choice(lane: str, width: int) -> Helper:
 
 
 def _by_builtin(t: Helper, builtin: str, plain: str) -> tuple[str, tuple[Helper, ...]]:
-    """What gives a value by the builtin function for masks, where a vector has one, and what its cast needs."""
+    """The builtin function for masks that computes a value, where a vector has one, and what its cast needs."""
     plain = f"    return {plain};\n"
     if t.name not in _BUILTINS:
         return plain, ()

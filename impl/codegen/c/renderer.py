@@ -2,9 +2,10 @@
 C
 =
 
-Render a linear program as one C file: a function per kernel, and one entry that runs the kernel of a number over a
-table of pointers; the runtime walks the numbers in order, so that a whole program is one foreign call. The iterations
-of a Range of axis type THREAD are dealt out to cores: a kernel with one takes the number of its core, and of how many.
+Render a linear program as one C file: a function per kernel, and one entry that runs the kernel with a given number
+over a table of pointers; the runtime goes through the numbers in order, so that a whole program is one foreign call.
+The iterations of a Range of axis type THREAD are dealt out to cores: a kernel with one takes the number of its core,
+and of how many.
 
 A value with a shape is a set of *lanes*: it is never stored as such, but computed lane by lane where a Store needs it,
 in loops of known length that the C compiler unrolls or vectorizes.
@@ -32,7 +33,7 @@ from soundline.spec.uop import AxisType, Op, UOp, toposort
 
 ENTRY = "soundline_run"
 COMMANDS = "soundline_commands"
-"""What a library tells of itself: the number of its kernels, and over how many cores each may be spread."""
+"""The description of a library: the number of its kernels, and over how many cores each may be spread."""
 MOST_CORES = 256
 _SHRINKING = (Op.CDiv, Op.CMod)
 """Ops whose value is never further from 0 than their dividend is."""
@@ -62,19 +63,19 @@ def render(program: UOp) -> str:
 
 
 SMALL = 48
-"""A kernel of so few lines may be compiled where it is called: GCC takes some milliseconds for a function, however
-small."""
+"""A kernel of at most this many lines may be inlined: GCC takes some milliseconds for a function, however small."""
 APART = "__attribute__((noinline)) "
-"""What keeps a greater kernel apart, so that what it needs of registers and stack concerns no other."""
+"""The attribute that keeps a larger kernel from being inlined, so that its registers and stack affect no other
+kernel."""
 
 KEPT_SCALAR = '__asm__ volatile("");'
-"""No instruction, but a loop with this in it stays scalar; the loops inside may still become vectors.
-
-GCC 12 computes wrong values where it makes vectors of a loop that holds others: a sum that is added in one inner loop
-and divided by in the next took an element of another row.
+"""This is not an instruction, but a loop that contains it stays scalar; the loops inside may still be vectorized. GCC
+12 computes wrong values where it vectorizes a loop that contains others: a sum that is added in one inner loop and
+divided by in the next took an element of another row.
 """
 _MANY_SUMS = 8
-"""From so many vectors on, a loop that reduces into them stays as it is: two of its iterations would have no room."""
+"""From this number of vectors on, a loop that reduces into them is not unrolled: two iterations would not fit into the
+registers."""
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Rendering(Kernel):
     nests: list[bool] = field(default_factory=list)
     """For each open loop, whether it holds another loop."""
     has_arrays: bool = False
-    """Whether it has storage of its own that is no register of the machine."""
+    """Whether it has storage of its own that is not a machine register."""
     stops: dict[UOp, int] = field(default_factory=dict)
     """The loops that ask whether the kernel is to end (`interruption`)."""
 
@@ -170,7 +171,7 @@ class Rendering(Kernel):
                 spread = bool(opened) and spread
             if not spread:
                 raise CompileError(
-                    "a kernel with a THREAD Range is one nest around which it is", where="render"
+                    "a kernel with a THREAD Range must be a single nest inside that Range", where="render"
                 )
         bound = threads[0].src[0]
         return min(int(bound.arg.value), MOST_CORES) if bound.op is Op.Const else MOST_CORES

@@ -2,8 +2,9 @@
 Streams in C
 ============
 
-Stores past the caches, and the early fetch. Such a store needs a vector that begins at a multiple of its size; where
-one does not, it is an ordinary store. A kernel that made some ends with a fence, since other cores may see them late.
+Non-temporal stores, which bypass the caches, and prefetches. A non-temporal store needs a vector that is aligned to its
+size; an unaligned vector is stored in the ordinary way. A kernel with non-temporal stores ends with a fence, since
+other cores may see them late.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _STREAM = """static inline void sl_stream_{t}({element} *p, {t} v) {{
 
 @functools.cache
 def stream(lane: str, width: int) -> Helper:
-    """The store of a vector past the caches, where the machine has one."""
+    """The non-temporal store of a vector, where the machine has one."""
     size, t = width * int(lane[1:]) // 8, f"{lane}x{width}"
     feature, instruction = _INSTRUCTION.get(size, ("SL_NONE", ""))
     text = _STREAM.format(t=t, bytes=size, element=ELEMENTS[lane], feature=feature, instruction=instruction)
@@ -54,4 +55,4 @@ FETCH = Helper(
 FENCE = """#if defined __SSE__
     __builtin_ia32_sfence();
 #endif"""
-"""The end of a kernel with such stores."""
+"""The end of a kernel with non-temporal stores."""

@@ -1,6 +1,6 @@
 """
-What C has
-==========
+The C target
+============
 
 The target of the CPU road as the law's `pipeline` asks for it: the ops that the renderer writes, the integer in which
 an index is held at most, and the names that it gives to the entry, the kernels and their storage.
@@ -45,5 +45,7 @@ _FUSING: Final = replace(
 
 
 def target_under(licences: Collection[str]) -> Target:
-    """The C of the CPU road. What C rounds once and the law twice is written only under the licence ``contract``."""
+    """The C target of the CPU. An operation that C rounds once and the law twice is written only under the licence
+    ``contract``.
+    """
     return _FUSING if "contract" in licences else TARGET

@@ -115,7 +115,7 @@ def _true(kernel: Kernel, dtype: DType, width: int, text: str) -> str:
 
 
 def _is_there(value: UOp) -> bool:
-    """Whether a value is no result of an instruction that could leave it where a mask is closed."""
+    """Whether a value does not come from an instruction that may leave lanes undefined where a mask is closed."""
     return is_fill(value) or value.op is Op.Load
 
 

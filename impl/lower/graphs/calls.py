@@ -8,11 +8,12 @@ of its own.
 
 The law of the choice, for a body with `size` computing nodes that `uses` sites run:
 
-* who made the Function has the last word (``function(inline=True)`` or ``inline=False``, a `Choice` in the tag);
-* otherwise it becomes a Call where that spares the compiler enough: ``uses ≥ 2`` and ``(uses - 1) · size ≥ SPARED``.
+* the maker of the Function may decide (``function(inline=True)`` or ``inline=False``, a `Choice` in the tag);
+* otherwise it becomes a Call where that saves the compiler enough work: ``uses ≥ 2`` and ``(uses - 1) · size ≥
+  SPARED``.
 
 A site inside a body that is itself a Call counts once, however often that runs, because it is compiled once. A Call
-that a program contains is one already, and stays so. A Function of what is on several devices is always substituted:
+that a program contains is one already, and stays so. A Function of values on several devices is always substituted:
 each device runs a part of it. Neither choice changes a bit under the profile ``exact``.
 """
 

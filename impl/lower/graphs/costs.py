@@ -2,8 +2,8 @@
 Costs
 =====
 
-What it takes to compute a value anew where it is read, in simple operations: by this `rangeify` chooses what is
-stored. An estimate, which decides how fast a program is and never what it computes.
+The cost of recomputing a value where it is read, in simple operations. `rangeify` uses it to choose which values are
+stored. It is an estimate: it affects the speed of a program, never its result.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def costs_of(order: Iterable[UOp]) -> dict[UOp, int]:
 
 
 def is_position(node: UOp) -> bool:
-    """Whether a value is made of lines and numbers, as sums and products: the rules make little of it."""
+    """Whether a value is made of lines and numbers by sums and products, so that the rules make it small."""
     stack, seen = [node], {node}
     while stack:
         top = stack.pop()

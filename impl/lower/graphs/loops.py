@@ -2,8 +2,8 @@
 Loops
 =====
 
-What heuristics ask about the loops of a nest that stay loops: which neighbours every access walks as one, and of which
-the last step alone fails a gate.
+Queries of the heuristics about the loops of a nest: which neighbouring loops every access traverses as one, and in
+which loop only the last step fails a gate.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ FEW_OF = 4
 
 
 def last_step(nest: UOp) -> UOp | None:
-    """The axis of a nest of which the last step alone fails a gate; None where there is none."""
+    """The axis of a nest whose last step alone fails a gate; None where there is none."""
     ranges, body = nest_of(nest)
     gates = [n for n in under(body) if _is_gate(n) and not _always(n)]
     for r in ranges:
@@ -90,8 +90,8 @@ def last_step(nest: UOp) -> UOp | None:
 
 
 def border(nest: UOp) -> tuple[UOp, int] | None:
-    """The outermost axis of a nest that has a border, and the iteration where this ends or begins: there a gate of what
-    is loaded changes, and few iterations lie on one side. None where there is none.
+    """The outermost axis of a nest that has a border, and the iteration at which the border ends or begins. There a
+    gate of a load changes its value, and few iterations lie on one side. None where there is none.
     """
     ranges, body = nest_of(nest)
     found: dict[UOp, int] = {}
@@ -105,7 +105,7 @@ def border(nest: UOp) -> tuple[UOp, int] | None:
 
 
 def _undecided(body: UOp) -> Iterator[UOp]:
-    """The comparisons on which it hangs whether something is loaded."""
+    """The comparisons that decide whether something is loaded."""
     stack = [n.src[2] for n in under(body) if n.op is Op.Load and len(n.src) > 2]
     while stack:
         gate = stack.pop()
@@ -119,7 +119,9 @@ def _undecided(body: UOp) -> Iterator[UOp]:
 
 
 def _changes(gate: UOp, r: UOp) -> int | None:
-    """The first iteration of an axis in which a comparison of it with a number is not what it was; None of others."""
+    """The first iteration of an axis in which a comparison of it with a number changes its value; None for other
+    nodes.
+    """
     low, high = (polynomial(s).terms for s in gate.src)
     if {*low, *high} - {(), (r,)}:
         return None
@@ -143,7 +145,7 @@ def _always(gate: UOp) -> bool:
 
 
 def walked_as_one(body: UOp, p: UOp, q: UOp) -> bool:
-    """Whether every index walks two neighbouring loops as one, and nothing else knows of them."""
+    """Whether every index traverses two neighbouring loops as one, and nothing else depends on them."""
     both = {p, q}
     indices = {n.src[1] for n in under(body) if n.op is Op.Index}
     for node in under(body):

@@ -109,7 +109,7 @@ def _ends(known: Bounds | None) -> tuple[int, int] | None:
 
 
 def _limits(gate: UOp) -> dict[UOp, tuple[float, float]]:
-    """The intervals that a gate's comparisons with constants leave to the expressions in it."""
+    """The intervals of the expressions in a gate that its comparisons with constants imply."""
     found: dict[UOp, tuple[float, float]] = {}
     for part in conjuncts(gate):
         if part.op not in (Op.CmpLe, Op.CmpLt) or part.src[0].dtype is not index:
@@ -133,7 +133,7 @@ def _interval(node: UOp) -> tuple[float, float]:
 
 
 def _contradictory(gate: UOp) -> bool:
-    """Whether a gate is never open: it says so, or it leaves an expression no value."""
+    """Whether a gate is never open: it is False, or it leaves no value for an expression."""
     if any(part.op is Op.Const and not part.arg.value for part in conjuncts(gate)):
         return True
     return any(lo > hi for lo, hi in _limits(gate).values())

@@ -4,8 +4,8 @@ Placement
 
 From values on several devices to values on one. A node on a tuple of n devices becomes n nodes, each over what its
 device holds: along the shard axis its part of the value, or where the axis is null a replica. Where a device needs what
-it does not hold, the piece is made where it lies, a Load to the device moves it (`steps` cuts there, and a command of
-the program copies it), and the device joins the pieces. It is the law's chapter `devices` as a program.
+it does not hold, the piece is computed on the device that holds it. A Load moves it (`steps` cuts there, and a command
+of the program copies it), and the receiving device joins the pieces. This implements the law's chapter `spec.devices`.
 
 * A Load to a device moves what the target does not hold, as the law counts it.
 * A Reduce over the shard axis reduces the whole on each device, so that a float sum keeps its order. What is sent
@@ -64,7 +64,7 @@ def placed(roots: Sequence[UOp]) -> list[list[UOp]]:
 
 @dataclass
 class _Placement:
-    """What is known so far, by node and the position of a device in the node's device."""
+    """The values placed so far, by node and the position of a device in the node's device."""
 
     made: dict[tuple[UOp, int], UOp] = field(default_factory=dict)
     costs: dict[UOp, int] = field(default_factory=dict)

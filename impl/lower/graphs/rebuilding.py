@@ -1,9 +1,9 @@
 """
-Nodes anew
-==========
+Rebuilding nodes
+================
 
-A pass goes through a graph, sources before users, and says what becomes of a node over what its sources have become.
-What a node reaches is listed once, however many passes ask.
+A pass traverses a graph, sources before users, and computes a new node from the new sources. The list of nodes below a
+root is computed once and shared by all passes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from soundline.spec.ops.node import Change, rebuilt_nodes
 from soundline.spec.uop import UOp, toposort
 
 LONGEST = 1 << 12
-"""So many nodes are listed once and for all; what reaches more is walked through again."""
+"""The most nodes for which a list is memoized; a larger graph is traversed again."""
 
 _BELOW: Remembered[tuple[UOp, ...]] = Remembered()
 
 
 def under(root: UOp) -> tuple[UOp, ...]:
-    """What a node reaches, sources before users, and itself last: `toposort`, for what many passes ask of one node."""
+    """The nodes that a node reaches, sources before users, and itself last: a memoized `toposort`."""
     below = _BELOW.data.get(ref(root))
     if below is None:
         order = tuple(toposort(root))

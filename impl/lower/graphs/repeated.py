@@ -2,9 +2,9 @@
 Repeated axes
 =============
 
-Along which axes a value is the same everywhere, as its graph tells: those that an Expand made, and what movement and
-elementwise ops leave of them. `rangeify` reads such a value at one position of these axes, so that it is computed once
-for all of them, and stores it, where it does, without them.
+The axes along which a value is constant, as far as its graph shows: those that an Expand made, followed through
+movement and elementwise ops. `rangeify` reads such a value at one position of these axes, so that it is computed once
+for all of them. If the value is stored, it is stored without them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ Simplify
 ========
 
 Run the rule library over a stage. Every rewrite is by a rule of the library, which the court proves, or by a procedure,
-of which the court validates each application. This module adds what the rules cannot say because they know no memory: a
-gate that is constant, and a gate that is asked twice.
+of which the court validates each application. This module adds two rewrites that the rules cannot state because they do
+not model memory: a gate that is constant, and a gate that is tested twice.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Applied(Counter[str]):
 def simplified(
     root: UOp, licences: Collection[str], applied: Applied, rules: Sequence[Rule | Procedure] = RULES
 ) -> UOp:
-    """A program without what the rules remove; `applied` counts them."""
+    """The program after rewriting with the rules; `applied` counts their applications."""
     result = rewrite(root, rules, licences=licences, facts=LoweredFacts(told=[]))
     applied.note(result)
     return _with_known_gates(result.uop)

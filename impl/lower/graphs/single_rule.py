@@ -2,7 +2,7 @@
 One rule at one node
 ====================
 
-Lowering sometimes knows where a rule of the library is wanted, and which: it asks for one application, instead of
+Lowering sometimes knows which rule of the library is needed, and where. It then applies that rule once, instead of
 rewriting with all rules. What is matched, and under which conditions, is as in `impl.rewriting.engine`.
 """
 
@@ -21,7 +21,9 @@ from soundline.spec.uop import Op, UOp
 
 
 def applied_to(stated: Rule, node: UOp, facts: Facts | None = None) -> UOp | None:
-    """What a rule makes of a node, of a lowered program unless other facts are given; None where it does not apply."""
+    """The result of applying a rule to a node of a lowered program, unless other facts are given; None if it
+    does not apply.
+    """
     known = LoweredFacts() if facts is None else facts
     made = (pattern.apply(node, known) for pattern in patterns_of(stated))
     return next((m for m in made if m is not None), None)

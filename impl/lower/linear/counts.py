@@ -2,12 +2,12 @@
 Counting work
 =============
 
-How much a kernel computes and moves, told from its UOps: floating-point operations, by dtype, and bytes of memory.
+How much a kernel computes and moves, counted from its UOps: floating-point operations, by dtype, and bytes of memory.
 
-The instructions of a linear kernel are walked in order with the loops that are open around them, so that each counts
-as often as it runs, once for each of its lanes, those in which two vectors overlap in both; a `Mulacc` is two
-operations. What selection has put in the place of an op, the polynomial of an `Exp2` say, is counted as it runs;
-moving, comparing, choosing and converting count nothing.
+The instructions of a linear kernel are traversed in order with the loops that are open around them, so that each counts
+as often as it runs, once for each of its lanes. A lane in which two vectors overlap counts in both. A `Mulacc` is two
+operations. The operations that selection has put in place of an op, such as the polynomial of an `Exp2`, are counted as
+they run. Moves, comparisons, choices and conversions are not counted.
 
 Bytes are those that a kernel must move at least: each element of an array that it reads, and each that it writes, once.
 How many there are is the least of three bounds: the size of the array, the intervals of the indices, and how many

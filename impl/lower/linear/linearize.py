@@ -112,8 +112,7 @@ class _Linearizer:
 
     def start_along(self, r: UOp) -> None:
         """Set the registers of the reductions that run along a loop, before it; one that another loop inside it changes
-        is
-        reduced anew there.
+        is reduced anew there.
         """
         around = {*self.open, r}
         for reduction in self.under(self.body):

@@ -4,7 +4,7 @@ Scans
 
 A running reduction in as many steps as it has elements. Inside a loop over i, a reduction over everything behind a gate
 that lets k ≤ i pass becomes a reduction over k < i + 1, by a rule of ``impl/rules/scans``; then, by the rule
-`fold_without_last`, what iteration i + 1 reductions is what iteration i has reduced, and one step. So linearizing keeps
+`fold_without_last`, what iteration i + 1 reduces is what iteration i has reduced, and one step. So linearizing keeps
 the reduction in a register around the loop, and does that step in each iteration.
 
 The loop must stay a loop that runs upwards on one core; what is parallel is everything around it. A reduction that runs

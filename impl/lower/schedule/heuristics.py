@@ -22,7 +22,7 @@ it does, nest by nest:
 * a short reduction of reductions, as in a blocked sum, is unrolled: lanes that are joined in their order;
 * a reduction whose order is free (Max, integers, bools, or floats under ``reassociate``) along contiguous memory is
   split into a group of lanes that are reduced apart;
-* a nest without reductions, of which all has vectors, is split into lanes of some vectors (`alike`);
+* a nest without reductions, of which all has vectors, is split into lanes of some vectors (`common_subexpressions`);
 * what is worth it is dealt out to cores by its outermost loop (`threads`).
 
 *Invariant*: the order in which the elements of one reduction are reduced does not change, where it is not free.

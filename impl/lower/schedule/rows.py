@@ -7,8 +7,8 @@ one kernel: a loop over the rows, and in it the kernels one after the other. Wha
 matrix, and lies in storage of the kernel's own, where a core finds it in its nearest caches. A softmax, a layer norm
 and whatever else has this shape goes through memory once.
 
-A reduction that is the same in all of a row becomes a part of its own (`nests`) as well, so that what is computed for
-every element of the row has no reduction in it. Each part is scheduled for itself, with the loops over rows for
+A reduction that is the same in all of a row becomes a part of its own (`loop_nests`) as well, so that what is computed
+for every element of the row has no reduction in it. Each part is scheduled separately, with the loops over rows as
 parameters.
 
 While it is scheduled, a kernel has storage for all rows (`with_all_rows`): so no row waits for another one, and the

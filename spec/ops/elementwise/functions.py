@@ -120,7 +120,7 @@ def _to_square(node: UOp, g: UOp) -> Parts:
 
 
 def _to_base_and_exponent(node: UOp, g: UOp) -> Parts:
-    """To b nothing passes where a = 0 ≤ b: 0^b does not change there, though log 0 is infinite."""
+    """b receives nothing where a = 0 ≤ b: 0^b does not change there, though log 0 is infinite."""
     a, b = node.src
     slope = Op.Mul(b, Op.Pow(a, Op.Sub(b, filled(b, 1.0))))
     to_a = Op.Mul(g, dropped(Op.CmpEq(b, zeros(b)), slope))

@@ -168,7 +168,7 @@ ATOMIC_ADD = entry(
 
 
 def _to_version(node: UOp, g: UOp) -> Parts:
-    """What the dependencies write must not be read here: a derivative through memory is none of a value."""
+    """The dependencies' writes must not be read here: a derivative through memory is not the derivative of a value."""
     read = set(bodies.own_nodes(node.src[0]))
     if read & set(_written(bodies.own_nodes(*node.src[1:]))):
         raise GradientError(

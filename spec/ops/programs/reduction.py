@@ -52,7 +52,7 @@ def identity(op: Op, dtype: DType) -> Element | None:
 
 
 def neutral(op: Op, dtype: DType) -> Element | None:
-    """The e with e ∘ x = x for every x: a sum of floats takes no notice of -0.0, but +0.0 would turn -0.0 into +0.0."""
+    """The e with e ∘ x = x for every x: -0.0 does not change a sum of floats, but +0.0 would turn -0.0 into +0.0."""
     return -0.0 if op is Op.Add and dtype.is_float else identity(op, dtype)
 
 

@@ -2,9 +2,9 @@
 The op table
 ============
 
-One entry for every op of the language, and the reading of programs that are written down. All else about an op hangs on
-its entry: the checks of the constructor, the five derived properties, its values, its adjoint, its meaning for the
-prover, its page in the documentation and its row in the status matrix.
+One entry for every op of the language, and the reading of programs that are written down. Everything else about an op
+is derived from its entry: the checks of the constructor, the five derived properties, its values, its adjoint, its
+meaning for the prover, its page in the documentation and its row in the status matrix.
 
 In order: `entries`, `parsing`.
 Doors: `entries`, `parsing`.

@@ -2,7 +2,7 @@
 The entries
 ===========
 
-The entry of every op, group by group as the source lists them. Nothing is entered anywhere else.
+The entry of every op, group by group as the source lists them. No op is defined anywhere else.
 """
 
 from __future__ import annotations

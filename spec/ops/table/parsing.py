@@ -18,7 +18,8 @@ A name is ``%`` and letters, digits or underscores. A word is the name of a dtyp
 ``False``, ``None``; numbers, strings and bytes are Python's, and ``inf`` and ``nan`` are numbers. A shape is a Stack of
 index scalars, an integer in it an index constant. ``#`` begins a comment; line ends mean nothing else.
 
-What is no program raises ``TextError`` with line and column; a node that breaks a law is refused with the law's id.
+Text that is not a program raises ``TextError`` with line and column; a node that breaks a law is refused with the law's
+id.
 """
 
 from __future__ import annotations

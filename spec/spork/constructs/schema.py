@@ -1,9 +1,9 @@
 """
-What is said of a construct
-===========================
+The entry of a construct
+========================
 
 The form of an entry in the table of the constructs of Spork: how it is written, what it means in each of the four
-readings of a program, the laws that it is under, a program that uses it, and a twin of that which goes wrong.
+readings of a program, the laws that apply to it, a program that uses it, and a variant of that program that is wrong.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Constructs that synchronize
 ===========================
 
 Fences and split barriers: what they say in each reading. They order what is done before by some threads on some
-timelines before what is done after; which timelines there are is told in `timelines`.
+timelines before what is done after; `timelines` lists the timelines.
 """
 
 from __future__ import annotations

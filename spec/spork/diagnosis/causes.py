@@ -3,10 +3,10 @@ What lies behind a hazard
 =========================
 
 A hazard that the machine has found is looked at again, at its location alone: the run is repeated, this time with
-records that say which event and which threads they are of. Then every synchronization between the two accesses is
-asked why it does not order them. A fence has two sides, and so have an arrive and its await together; each side fails
-by its timeline, by its threads, or because it comes too early or not at all. The synchronization with the fewest
-failures is the *nearest*: if it is changed least, it orders them.
+records that say which event and which threads they are of. Then every synchronization between the two accesses is asked
+why it does not order them. A fence has two sides, and so have an arrive and its await together; each side fails by its
+timeline, by its threads, or because it comes too early or not at all. The synchronization with the fewest failures is
+the *nearest*: the smallest change to it makes it order them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Crossing:
         return len(self.first_failures) + len(self.second_failures)
 
     def nearest(self) -> Nearest:
-        """What is said of it."""
+        """The failure as text."""
         second = None if self.second is None or self.second is self.first else self.second.place
         texts = [tuple(f.text for f in fs) for fs in (self.first_failures, self.second_failures)]
         return Nearest(self.first.place, second, *texts)
@@ -191,7 +191,7 @@ class _Walk:
             self.fences.append(Crossing(self.arrives[max(past)], event, (early,), two))
 
     def _of_others(self, event: Awaited) -> tuple[Failure, ...]:
-        """Who awaits, and waits for nothing of those who did the access (S-15)."""
+        """The threads that await, but wait for nothing from the threads that did the access (S-15)."""
         apart = waits_apart(event.type, (t.number for t in event.place.threads)).values()
         did = {t.number for t in self.case.record.threads}
         waited = frozenset[int]().union(*(share for share in apart if not share.isdisjoint(did)))

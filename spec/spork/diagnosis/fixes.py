@@ -266,7 +266,9 @@ def _split(case: Case, second: SyncTl) -> Fix:
 
 
 def _between(case: Case, near: Crossing | None) -> str:
-    """Where it stands: after the earlier access, or after the await of it that only a part of the threads lack."""
+    """The position of the new synchronization: after the earlier access, or after an await of it that only some threads
+    lack.
+    """
     awaited = near is not None and isinstance(near.second, Awaited) and not near.first_failures
     by_threads = near is not None and all(failure.how == "threads" for failure in near.second_failures)
     event = near.second if near is not None and awaited and by_threads else None
@@ -293,13 +295,17 @@ def _seconds(near: Crossing) -> tuple[SyncTl, ...]:
 
 
 def _reaches(case: Case, second: SyncTl) -> bool:
-    """Whether a second side makes the record complete for the later access. One that is full of nothing is not said."""
+    """Whether a second side makes the record complete for the later access. A side with an empty full set is not
+    suggested.
+    """
     gained = {(s.instr, s.usage) for s in case.gains(second, case.blind)}
     return bool(second.full) and not gained.isdisjoint(case.pairs)
 
 
 def _concerned(case: Case) -> frozenset[Thread]:
-    """Who has to take part: of each record those who did the access, or were told of it, and those who do not see."""
+    """The threads that have to take part: for each record those that did the access or know of it, and those that do
+    not see it.
+    """
     found = frozenset[Thread]()
     for hazard in case.hazards:
         assert hazard.record is not None

@@ -4,7 +4,8 @@ Hazard reports
 
 What the abstract machine says of a hazard: the access at which it was found and the one that it does not see, in which
 iterations and by which threads, where in memory, what was known of the earlier access, which synchronization almost
-ordered the two, and what would. `spec.spork.diagnosis.causes` finds all that; here it is said, as text and as JSON.
+ordered the two, and what would. `spec.spork.diagnosis.causes` finds all of this; this module writes it as text and as
+JSON.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class Finding:
         return "\n".join(said)
 
     def _tried(self) -> str:
-        """What trying the fix has shown: others of the same kind may ask for more threads."""
+        """The result of trying the fix: other hazards of the same kind may need more threads."""
         return f" (tried: it removes {'this hazard' if self.count == 1 else 'the first of these hazards'})"
 
     def to_json(self) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 Timelines that cost nothing
 ===========================
 
-A sync-tl says more than the code that it becomes: ``Fence(cuda_in_order, cuda_in_order)`` and
-``Fence(cuda_in_order, Sm80_generic)`` are one barrier, and yet only the second lets ``cp.async`` write where others
-wrote before. Where a hazard disappears by another timeline with the same CUDA, nothing is missing in the code but a
-word in the program. So that is what is said first (S-16), before any fix that would make threads wait for more.
+A sync-tl says more than the code that it becomes: ``Fence(cuda_in_order, cuda_in_order)`` and ``Fence(cuda_in_order,
+Sm80_generic)`` become the same barrier, and yet only the second lets ``cp.async`` write where others wrote before.
+Where another timeline with the same CUDA removes a hazard, the code is complete, and only the program has to name
+another timeline. So this fix is suggested first (S-16), before any fix that would make threads wait longer.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _wider(event: Fenced | Awaited) -> Iterator[Event]:
 
 
 def _above(timeline: SyncTl, *, first: bool = False) -> list[SyncTl]:
-    """The timelines that wait for more, or reach more; one that is asked for less is none."""
+    """The timelines that wait for more, or reach more; a timeline that does less is not among them."""
     wider = [
         t
         for t in SYNC_TLS.values()

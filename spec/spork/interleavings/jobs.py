@@ -230,8 +230,8 @@ def taken_apart(number: int, action: Action, threads: frozenset[Thread], cells: 
 
 
 def halve(jobs: Sequence[Job]) -> None:
-    """Find the parts in order of which the reads and the write are to be two moves: others write what such a part
-    reads, and use what it writes. Any other reads and writes as if at once.
+    """Find the parts in order whose reads and write must be two moves: others write what such a part reads, and use
+    what it writes. Every other part reads and writes as if at once.
     """
     writers: dict[int, set[Hashable]] = defaultdict(set)
     users: dict[int, set[Hashable]] = defaultdict(set)
@@ -258,7 +258,7 @@ def _interfering(job: Job, uses: Iterable[ElementUse]) -> Iterator[int]:
 
 
 def _who(job: Job) -> Hashable:
-    """Who keeps an order with what it does itself: a thread, else the job alone."""
+    """The agent whose own actions are ordered with this one: a thread, else the job alone."""
     return next(iter(job.threads)) if job.in_order and len(job.threads) == 1 else job.number
 
 

@@ -52,7 +52,7 @@ class ParallelState:
         return other
 
     def key(self) -> tuple[object, ...]:
-        """What tells moments apart from which runs go on differently."""
+        """The key that distinguishes states from which runs continue differently."""
         c = self.control
         return (
             tuple(c.at), tuple(c.made), tuple(c.got), tuple(c.phases), tuple(c.pending), tuple(c.tx),
@@ -150,8 +150,8 @@ class ParallelState:
             self._put(use, cell, content, back)
 
     def _add_before(self, use: ElementUse, value: ValueToken, back: int) -> None:
-        """An atomic add through the asynchronous proxy that falls before generic writes: of these, atomic adds keep
-        what it added, and a plain write loses it.
+        """An atomic add through the asynchronous proxy that takes effect before generic writes: an atomic add among
+        these keeps what it added, and a plain write loses it.
         """
         dtype = use.element.dtype
         cells = [(*self.older.get(cell, ()), self.cells[cell]) for cell in use.cells]
@@ -182,7 +182,7 @@ class ParallelState:
 
 
 def computed(job: Job, part: JobPart, values: Sequence[ValueToken], tokens: Tokens) -> ValueToken:
-    """The value of a part of a job where what it reads has these values."""
+    """The value of a part of a job, given the values that it reads."""
     found = {job.reads[n].element: value for n, value in zip(part.reads, values, strict=True)}
     return evaluated(part.value, tokens, found.__getitem__)
 

@@ -2,9 +2,9 @@
 Queues of the hardware
 ======================
 
-What the code of a barrier is made for, and so has to know of all its statements: the timeline of its arrives; the depth
-of its ring of mbarriers, which are its lags; the arrivals of a phase, which are the threads of every collective whose
-arrives reach it; and the CTA that it belongs to, which is that of the threads who await it.
+What the code of a barrier has to know about all of its statements: the timeline of its arrives; the depth of its ring
+of mbarriers, which are its lags; the arrivals of a phase, which are the threads of every collective whose arrives reach
+it; and the CTA that it belongs to, which is that of the threads who await it.
 """
 
 from __future__ import annotations

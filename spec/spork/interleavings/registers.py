@@ -6,7 +6,7 @@ Registers belong to the threads that use them, so what is done to one in order i
 collective executes it and the parallel reading does not know which of its threads holds which register. Instructions
 of wgmma keep their order among themselves on accumulators (operands that are not out of order).
 
-Between the two only a ``wgmma.fence`` makes order. PTX leaves undefined what happens without: an ordinary write that a
+Between the two only a ``wgmma.fence`` makes order. Without one PTX leaves these undefined: an ordinary write that a
 wgmma then reads or overwrites, and an ordinary read of what a wgmma then overwrites, are *doubtful*, and may give
 anything. Registers that are allocated were used for something else before, so the first wgmma asks for a fence as well.
 """

@@ -6,12 +6,12 @@ Runs that differ only in the order of moves which do not touch each other end al
 At each moment a *persistent set* of moves is enough: no move outside of the set that could ever come before one of them
 conflicts with it. Control never depends on data, so what the others can do while one agent stands still is found by
 letting them do all of it (`Reach`). Where nothing of that conflicts with the next move of the agent, that move alone is
-tried; where every agent has conflicts, all moves are. A program without races so has one run.
+tried; where every agent has conflicts, all moves are. So a program without races has one run.
 
 Moves conflict when they use a cell that one of them writes, atomic adds apart; or an mbarrier, where one might complete
-a phase that the other finds complete, or that the other arrives in. A proxy fence leaves the most behaviours when it
-comes before generic writes, which it does not concern then, and after what may still see older contents. So it
-conflicts with the latter only, and such a write with every fence.
+a phase that the other finds complete, or that the other arrives in. A proxy fence allows the most behaviours when it
+comes before the generic writes, which it then does not affect, and after the accesses that may still see older
+contents. So a fence conflicts only with such accesses, and a generic write conflicts with every fence.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Search:
         return frozenset(found)
 
     def _holders(self, control: Control, move: Move) -> Iterable[int | None]:
-        """Which thread stays with a job of a collective until it is done: any that has not gone on."""
+        """The threads that may stay with a job of a collective until it is done: those that have not gone on."""
         if move.kind not in IN_ORDER or len(self.script.jobs[move.who].threads) == 1:
             return (None,)
         there = []
@@ -162,7 +162,7 @@ def _slots(script: Script, move: Move) -> frozenset[int]:
 
 
 class Reach:
-    """What all can do while the agent of one move stands still."""
+    """The moves of all other agents while the agent of one move waits."""
 
     def __init__(self, script: Script, control: Control, still: Move, holder: int | None) -> None:
         self.script, self.still, self.holder = script, still, holder

@@ -5,9 +5,8 @@ A moment of a parallel run
 The state of a run is *control* (how far each thread is, what of each job is done, the barriers and mbarriers), which
 stands here, and memory (`spec.spork.interleavings.memory`). Control never looks at memory.
 
-What a thread may do next without anybody noticing is done at once: coming to a barrier, going on after one, issuing,
-waiting for what is complete.
-What is left are *moves*, of which the run chooses one after another:
+A step of a thread that no other thread can observe is done at once: to come to a barrier, to go on after one, to issue,
+and to wait for what is complete. What is left are *moves*, of which the run chooses one after another:
 
 - ``work``: a part of a job in order, or what is left of it after ``load``: its reads, where others can come between;
 - ``read`` and ``write``: those of an asynchronous job;

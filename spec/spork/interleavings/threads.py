@@ -10,18 +10,17 @@ that `fences` and `barriers` say, and those the ops of this table:
 - ``fence.proxy.async``: FLUSH, after which the asynchronous proxy sees what was written through the generic one;
 - ``wgmma.fence``: no op; registers that are used around a wgmma without one in between are *doubtful*;
 - ``cp.async.wait_all``: WAIT for all copies that the thread has issued;
-- commit groups: WAIT for the jobs of all groups of the thread but the last N; what another warp of its warpgroup
-  issued to wgmma is none of them (S-15). Control never depends on data, so which
-  jobs these are is known beforehand;
+- commit groups: WAIT for the jobs of all groups of the thread but the last N; what another warp of its warpgroup issued
+  to wgmma is none of them (S-15). Control never depends on data, so which jobs these are is known beforehand;
 - ``mbarrier.arrive``, ``mbarrier.arrive.expect_tx``: SIGNAL. What an instruction will write is expected at its issue;
 - ``cp.async.mbarrier.arrive.noinc``: DEFER a signal until all earlier copies of the thread are complete;
 - ``mbarrier.try_wait``: TEST the parity of a phase. The k-th arrive at a queue uses mbarrier k mod depth of its ring,
   in phase k div depth. The first awaits, as many as the lag, are no op.
 
 A GATE holds the threads of a launch, or of a par loop, until it is OPENed, and its owner waits to CLOSE it until they
-and what they have issued are done; that also flushes. The storage of a task is its own, a launch ends all its tasks in
-any order. What a CTA does next is another task on the same shared memory, by the same threads: when a thread has ended,
-it may write to all of it (`used_again`), and what comes later from the task before is seen to spoil it (S-06).
+and what they have issued are done; that also flushes. Each task has storage of its own, and a launch ends its tasks in
+any order. A CTA then executes another task on the same shared memory, by the same threads. So when a thread has ended,
+it may write to all of that memory (`used_again`); a later effect of the earlier task then shows as a corruption (S-06).
 """
 
 from __future__ import annotations
@@ -138,7 +137,8 @@ class Script:
 def elections(events: Sequence[Event]) -> list[Mapping[int, Thread]]:
     """Every choice of which thread issues each asynchronous copy by a collective, of threads that differ at all.
 
-    Where an mbarrier counts the copy, the first thread that comes to it leaves the most behaviours: no choice.
+    Where an mbarrier counts the copy, the first thread that comes to it allows the most behaviours, so there is no
+    choice.
     """
     part: dict[Thread, list[int]] = defaultdict(list)
     for number, event in enumerate(events):
@@ -385,7 +385,7 @@ def _rank(element: Element) -> Hashable:
 
 
 def _agents(ops: Mapping[Thread, list[ThreadOp]]) -> Iterable[Agent]:
-    """Threads that do the same are one agent; two, where the first of them to come and the last matter apart."""
+    """Threads that do the same are one agent, or two where it matters which of them comes first and which last."""
     alike: dict[tuple[ThreadOp, ...], list[Thread]] = defaultdict(list)
     for thread in sorted(ops, key=_by_number):
         alike[tuple(ops[thread])].append(thread)

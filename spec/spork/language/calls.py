@@ -3,7 +3,7 @@ Calls and barriers of a program
 ===============================
 
 What a statement may name: references of the right sort, barriers with the right indices, and the arguments that a
-callee declares. A callee that declares none, a mere name, takes what it is given.
+callee declares. A callee that is only a name declares no arguments, and accepts any.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def _met(at: Expr, a: Typed, b: Typed) -> Typed:
 
 
 def _fits(value: Typed, dtype: DType) -> bool:
-    """Whether a value can be one of a dtype without a cast; an index has no width and is none."""
+    """Whether a value can have a dtype without a cast; an index has no width, and so needs one."""
     if value.dtype is int:
         return dtype is not bool_
     if value.dtype is float:

@@ -61,7 +61,7 @@ class Ref(Node):
 
     @property
     def sort(self) -> Sort | None:
-        """What the object says that it is; None where it says nothing."""
+        """The sort that the object declares; None where it declares none."""
         found = getattr(self.value, "spork_sort", None)
         return found if found in SORTS else None
 

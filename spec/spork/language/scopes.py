@@ -2,7 +2,7 @@
 Where a statement stands
 ========================
 
-What the loops and blocks around a statement say of it: the device function it belongs to, the threads that execute it
+What the loops and blocks around a statement determine: the device function it belongs to, the threads that execute it
 (its `Tiling`), its instr-tl, and its place in a ``CudaAsync`` block. Every reading of a program descends through it
 with `inside`, so that all of them mean the same threads.
 """

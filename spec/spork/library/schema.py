@@ -159,7 +159,7 @@ class Instruction:
     ) -> str | None:
         """What is wrong with the memories of operands and the values of sizes together, where each alone is right.
 
-        A family says more than a list of memories can; what is wrong breaks `instr-memory`.
+        A family can state more than a list of memories can; a violation breaks `instr-memory`.
         """
         return None
 

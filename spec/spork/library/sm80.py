@@ -7,7 +7,7 @@ Fragments are loaded by plain loads or by ``ldmatrix``, and an accumulator is ze
 
 Operands are f16, bf16 or *tf32*, accumulators are f32. Data of tf32 is f32 of which the hardware keeps ten bits of
 mantissa; the sequential body keeps all of them, and adds in ascending order, each product and sum rounded to f32. Which
-bits are kept, and how sums are ordered and rounded, lies below the waterline: `tensor_cores.tolerance` bounds it.
+bits are kept, and how sums are ordered and rounded, is not specified; `tensor_cores.tolerance` bounds the difference.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Tensor cores of Sm90
 ``wgmma`` multiplies asynchronously: D, 64 by N in the registers of a warpgroup, gains A, 64 by K from shared memory or
 registers, times B from shared memory. K is 32 bytes: 8 elements of tf32, 16 of f16 or bf16. A and B both stand with K
 along their rows, so that B is held transposed, N by K. B of 16 bits may also stand as it is, K by N, in blocks of 64
-columns (``kn``). What it reads completes out of order. Its accumulator does not: products that are
-added to one accumulator follow each other.
+columns (``kn``). What it reads completes out of order. Its accumulator does not: products that are added to one
+accumulator follow each other.
 
 Each warp of the warpgroup has 16 rows of the accumulator, and of A where that is in registers. It issues its share by
 itself: it reads its rows of A and all of B, and ``wgmma.wait_group`` makes it wait for that alone (S-15).
@@ -14,7 +14,7 @@ itself: it reads its rows of A and all of B, and ``wgmma.wait_group`` makes it w
 Zeroing an accumulator is an access of its own on the timeline of wgmma (S-11), although it costs nothing: it becomes
 the ``scale-d`` of the product that follows, which then assigns where it would add.
 
-What is said of tf32 and of the order of sums in `spec.spork.library.sm80` holds here too.
+The statements about tf32 and about the order of sums in `spec.spork.library.sm80` hold here too.
 """
 
 from __future__ import annotations

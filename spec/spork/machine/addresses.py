@@ -4,11 +4,11 @@ Where storage lies
 
 Storage is laid out in spaces of cells. An array of the CPU, of global memory or of registers has a space of its own
 each time that it is allocated. The arrays of shared memory lie in one stack for each CTA of a task: what is allocated
-starts at the top of what is live, on a boundary of 128 bytes, and the top falls back when the block ends. Storage that
-is allocated later so covers the same cells (S-06).
+starts at the top of what is live, on a boundary of 128 bytes, and the top falls back when the block ends. So storage
+that is allocated later covers the same cells (S-06).
 
-Storage of the device is shared out: each shard belongs to one collective of the native unit of its memory, which
-allocates and frees it.
+Storage of the device is divided into shards: each shard belongs to one collective of the native unit of its memory,
+which allocates and frees it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def shards(
 ) -> Iterator[Shard]:
     """The shards of an array that is allocated on the device, where its cuda_threads iterators have these values.
 
-    Where nothing is known of its uses, or the memory has no native unit, all of it belongs to who allocates it.
+    Where nothing is known of its uses, or the memory has no native unit, all of it belongs to the collective that
+    allocates it.
     """
     assert scope.tiling is not None
     if found is None or memory.native is None:

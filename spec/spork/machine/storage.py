@@ -7,7 +7,7 @@ The memory of the abstract machine: for each location its history (`visibility`)
 *Lifetimes* (S-06). Storage is used between its allocation and its end. It ends by being freed by the collective that
 allocated it, which has to see all accesses, as if it wrote. Histories belong to bytes, not to names: they stay when
 storage is freed, so whoever uses the bytes again has to see what was done with them before. A location is therefore
-what the program cannot rename: a space and an address in it.
+independent of names: a space and an address in it.
 
 *Launch and end* (S-12). The launch of a device function and its end order all timelines of CPU and device, and complete
 everything: each record would gain every signature. Such a record is seen by all from then on. So it is left out, and

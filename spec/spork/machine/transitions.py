@@ -9,12 +9,11 @@ synchronization concerns all records.
 An action is one instruction. Its reads and writes are no hazards to each other: all of them are checked against what
 was before, then all are recorded (S-04).
 
-Who frees storage has to see what was done with it, in order on the timeline of its memory: the device its shared memory
-and its registers, the CPU the rest (S-06).
+The collective that frees storage has to see what was done with it, in order on the timeline of its memory: the device
+its shared memory and its registers, the CPU the rest (S-06).
 
-A register was something else before its life began, and what used it then, in order, may be near: PTX asks for a
-``wgmma.fence`` before the first wgmma. So registers that wgmma may use begin with the record of a write by their owner
-(S-11).
+A register may have been used for something else shortly before its life began: PTX asks for a ``wgmma.fence`` before
+the first wgmma. So registers that wgmma may use begin with the record of a write by their owner (S-11).
 
 The tasks of a launch need no clause. Each has threads and shared memory of its own, so nothing that one of them
 executes concerns what another did to a cell that both use (S-07). The launch orders everything, and so does the end
@@ -122,7 +121,7 @@ class Machine:
         return found
 
     def cells(self, elements: Iterable[Element]) -> list[Cell]:
-        """The cells of elements, each once, as far as they are looked at."""
+        """The cells of elements, each once, restricted to those that are recorded."""
         every = dict.fromkeys(cell for element in elements for cell in element.cells)
         return [cell for cell in every if self.only is None or cell in self.only]
 

@@ -200,7 +200,7 @@ def instruction_touches(
 
 
 def _by_owner(touch: Touch) -> Iterator[Touch]:
-    """A touch of the registers of several collectives, each of which sees to its own."""
+    """A touch of the registers of several collectives, each of which accesses its own."""
     owned: dict[frozenset[Thread] | None, list[Element]] = {}
     for element in touch.elements:
         owned.setdefault(element.owner, []).append(element)

@@ -5,8 +5,8 @@ The parallel reading
 What the hardware may do with a program. All threads of all tasks of a launch run at the same time, each does its share
 of the events in program order, asynchronous actions do their reads and writes at any time until something waits for
 them, barriers and mbarriers count threads and bytes as the hardware counts them (`spec.spork.interleavings.threads`,
-`spec.spork.interleavings.state`, `spec.spork.interleavings.memory`). It knows nothing of visibility: the abstract
-machine is on trial before it (S-10).
+`spec.spork.interleavings.state`, `spec.spork.interleavings.memory`). It uses no notion of visibility: the abstract
+machine is tested against it (S-10).
 
 A *run* chooses one move after another. Its outcome is what the arguments hold at the end, as terms
 (`spec.spork.machine.algebras`), whether anything was read that nobody had written, and whether it came to the end at
@@ -69,7 +69,8 @@ class Outcome:
     deadlock: tuple[str, ...]
     """Threads whose await never returns."""
     wrong: bool
-    """Whether it is not that of the sequential reading: the values differ, though what is told of them may not."""
+    """Whether the outcome is not that of the sequential reading: the values differ, although their text may be the
+    same."""
     witness: Witness = field(compare=False)
 
 
@@ -201,8 +202,8 @@ def _schedule(trail: Trail | None) -> Schedule:
 
 
 def _explore(runs: _Runs, limit: int, stop: bool) -> tuple[int, bool, bool]:
-    """Try runs; how many there were, whether one was wrong, and whether these were all. A run that comes to a moment
-    where another one was ends there.
+    """Try runs. Returns how many there were, whether one was wrong, and whether these were all. A run ends when it
+    comes to a state that another run has visited.
     """
     search, seen, count = Search(runs.script), set(), 0
     stack: list[tuple[ParallelState, Trail | None]] = [(runs.start.copy(), None)]

@@ -46,7 +46,7 @@ EVENT = (
     "leave a CudaEvent away: launches, their ends and the copies of the CPU are in order, so there is nothing that it "
     "could order (S-22)"
 )
-"""What is said to who uses a CudaEvent."""
+"""The hint for a use of a CudaEvent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Queues:
 
 @dataclass(slots=True)
 class Synchronization:
-    """What the fences and barriers of a program have said so far, by paths."""
+    """What is known of the fences and barriers of a program so far, by paths."""
 
     queues: dict[Path, Queues] = field(default_factory=dict)
     pieces: dict[Path, tuple[str, ...]] = field(default_factory=dict)
@@ -211,7 +211,7 @@ def _arrive(statement: Arrive, kind: BarrierType, first: SyncTl, scope: Scope) -
 
 
 def _check_type(statement: Await, kind: BarrierType, second: SyncTl, scope: Scope) -> None:
-    """What can be said of an await before its arrives are known: whether its type has it at all."""
+    """The check of an await that needs no arrives: whether its type of barrier has such an await."""
     if kind is BarrierType.CudaEvent or (statement.reverse and kind is not BarrierType.CudaMbarrier):
         by, name = _first_collective(scope), barriers_text(statement)
         await_pieces(kind, second, second, by, n=statement.n, reverse=statement.reverse, name=name)

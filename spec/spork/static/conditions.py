@@ -95,7 +95,7 @@ def static_refusal(
 
 @contextmanager
 def placed(at: Node, within: Node | None = None) -> Iterator[None]:
-    """What a chapter of the law refuses in this block is refused at this place."""
+    """Refusals that a chapter of the law raises in this block get this place."""
     try:
         yield
     except CollectiveError as error:

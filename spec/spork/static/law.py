@@ -2,9 +2,9 @@
 The static law
 ==============
 
-Which well-formed programs may run at all. `static_law` descends through a program once, with the threads,
-the timeline and the names around each statement, and raises at the first condition that is broken. What it finds out on
-the way are the `Facts` that every reading of the program needs.
+Which well-formed programs may run at all. `static_law` descends through a program once, with the threads, the timeline
+and the names around each statement, and raises at the first condition that is broken. It returns the `Facts` about the
+program that every reading of it needs.
 
 Nothing here depends on sizes: what holds for a program holds for all of its runs. A proc that is called is read at each
 of its calls.
@@ -76,7 +76,7 @@ from soundline.spec.spork.threads.units import CollUnit
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the static law finds out of a program, by the paths of statements.
+    """What the static law finds out about a program, by the paths of statements.
 
     A path is the position of a statement in the body of the proc, then that in the block there, and so on. In an If the
     statements after ``else`` count on after those before it; those of a called proc follow the path of the call.

@@ -112,7 +112,7 @@ def check_shard(storage: Declared, distributed: int, at: Node, within: Node) -> 
 
 
 def window_of(statement: WindowOf, standing: Standing) -> Window:
-    """The window that a statement names; another memory may make it."""
+    """The window that a statement names; it may be made by another memory."""
     found = standing.window(statement.window)
     if statement.memory is None:
         return found

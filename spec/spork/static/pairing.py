@@ -9,7 +9,7 @@ enough where whoever awaits one side arrives at the other in turn. It is seen fr
   an ``if`` only around both, or around nothing but the arrive; several awaits may come first, and then as many arrives;
 - *arrive first*: each await comes after such an arrive, with no seq loop and no ``if`` between.
 
-Nothing is said of an arrive that no await asks for: when the barrier ends its counters have to be equal (S-05). Loops
+An arrive that no await waits for is not judged here: when the barrier ends its counters have to be equal (S-05). Loops
 over threads, CudaWarps and CudaAsync say who executes a statement and not how often; they are looked through.
 """
 

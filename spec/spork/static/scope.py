@@ -39,7 +39,7 @@ Meaning = Window | DeclaredBarrier | None
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a statement stands, and among which names."""
+    """The position of a statement, and the names in scope."""
 
     statement: Statement
     scope: Scope = HOST

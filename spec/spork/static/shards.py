@@ -2,7 +2,7 @@
 Who owns which shard
 ====================
 
-Every use of storage that the device shares out says which of its indices tell the shards apart (`distributed_memory`);
+Every use of storage that is divided into shards says which of its indices tell the shards apart (`distributed_memory`);
 all uses have to agree. A window is a use where it is named, and whoever uses the window uses what it is of.
 
 Most uses are of one shard. An operand of an instruction may touch those of several collectives, such as the registers
@@ -49,7 +49,7 @@ class SharedUse:
 
 @dataclass(slots=True)
 class Shards:
-    """What the uses of storage on the device have said so far."""
+    """What is known from the uses of storage on the device so far."""
 
     found: dict[Path, Deduction | None] = field(default_factory=dict)
     shared: list[SharedUse] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Shards:
 
 
 def _undivided(use: SharedUse) -> Deduction:
-    """What is said of storage that has one shard, of which no other use needs to tell."""
+    """The result for storage that has one shard, so that its uses need not agree."""
     storage = use.window.of
     assert storage.allocation is not None
     assert storage.memory.native is not None

@@ -95,7 +95,7 @@ def difference(left: Expr, right: Expr) -> int | None:
 
 
 def decided(condition: Expr) -> bool | None:
-    """Whether a condition holds whatever its names stand for; None where that depends on them, or is not seen."""
+    """Whether a condition holds whatever its names stand for; None where that depends on them, or cannot be decided."""
     match condition:
         case Const(value=known) if isinstance(known, bool):
             return known

@@ -45,7 +45,7 @@ class Rings:
     waited: list[Waited] = field(default_factory=list)
 
     def awaited(self, queue: QueueId, number: int, by: Threads, depth: int) -> None:
-        """Threads have awaited an arrive. Nobody asks any more for those of two rounds before."""
+        """Threads have awaited an arrive. The entries of two rounds before are no longer needed."""
         self.waited = [w for w in self.waited if w.queue != queue or w.number >= number - 2 * depth]
         self.waited += [Waited(queue, number, thread, frozenset({thread})) for thread in sorted(by)]
 

@@ -226,7 +226,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """Something that the machine asks and that does not hold, at a location."""
+    """A condition of the machine that does not hold at a location."""
 
     id: str
     location: Hashable

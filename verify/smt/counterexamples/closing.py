@@ -3,7 +3,7 @@ Counterexamples as programs
 ===========================
 
 An instance with numbers for its sizes: both sides as programs that stand for themselves, in the textual form, beside
-the bit patterns of their inputs. So a counterexample can be computed again by whoever reads programs: by the evaluator
+the bit patterns of their inputs. So a counterexample can be computed again by any reader of programs: by the evaluator
 in another process, or by a compiler.
 """
 

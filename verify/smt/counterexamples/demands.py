@@ -1,6 +1,6 @@
 """
-What a right side demands
-=========================
+The demands of a right side
+===========================
 
 A right side that shifts an index has a value only where the counts of its shifts are not negative. Where the left side
 has a value, each of these conditions has to hold, whatever the sides are there; and what was shown before may be used

@@ -31,10 +31,10 @@ Codes = npt.NDArray[Any]
 """Bit patterns of elements, one array axis for each variable."""
 
 FEW = 1 << 16
-"""So many points are tried one by one, and at most so many elements may a variable have."""
+"""The most points that are tried one by one, and the most elements of a variable."""
 
 MANY = 1 << 24
-"""So many points are looked up in tables."""
+"""The most points that are looked up in tables."""
 
 UNARY = (Op.Recip, Op.Trunc, Op.Cast, Op.Bitcast, Op.Neg, Op.Not, Op.Exp2, Op.Log2, Op.Sqrt)
 

@@ -2,9 +2,9 @@
 First inputs
 ============
 
-Before anything is proved of sides that reduction, a few small inputs: a wrong rule often fails at the first of them,
-while an attempt to prove it may go through many ways to take reductions apart. What agrees here says nothing; what
-differs is evaluated again, and made small, as every counterexample is.
+Before a proof about sides with reductions is attempted, a few small inputs are tried: a wrong rule often fails at the
+first of them, while an attempt to prove it may go through many ways to take reductions apart. Agreement proves nothing.
+A difference is evaluated again and minimized, as every counterexample is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_ELEMENTS = 60
 """Inputs with more elements than this are left for later."""
 
 MOST_SIZES = 4
-"""Of so many sizes each is tried alone; of more, all together."""
+"""Up to this number of sizes each is varied alone; more are varied together."""
 
 
 def is_worth_trying(goal: Goal) -> bool:

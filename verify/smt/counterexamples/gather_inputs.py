@@ -21,7 +21,7 @@ from soundline.spec.uop import element_of
 from soundline.verify.smt.goals.order import counted
 
 MIXED = 8
-"""So many fills have their indices in no order."""
+"""The number of fills whose indices are in no order."""
 
 
 def gathering(

@@ -2,9 +2,9 @@
 The smallest counterexample
 ===========================
 
-A point at which two sides differ is replaced by smaller ones, in the order of `sampling.rank`: each variable in turn by
-trying, then all constants together and all values together by asking the solver for a point below the one in hand; last
-each number by itself, in the order of declaration.
+A point at which two sides differ is replaced by smaller ones, in the order of `verify.smt.goals.sampling.rank`: each
+variable in turn by trying, then all constants together and all values together by asking the solver for a point below
+the one in hand; last each number by itself, in the order of declaration.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from soundline.verify.smt.integers.residue_classes import Integers
 from soundline.verify.smt.values.machine_numbers import Machine
 
 ROUNDS = 80
-"""So often the solver is asked for a smaller point."""
+"""The number of times that the solver is asked for a smaller point."""
 
 SHARE = 0.01
 """Its share of the work each time."""

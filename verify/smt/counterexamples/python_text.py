@@ -2,8 +2,8 @@
 Counterexamples as Python
 =========================
 
-An instance with concrete inputs, written as a test that can be pasted anywhere: it builds both sides as nodes, has
-them evaluated, and holds what the evaluator says of each. `Python` writes what any such test consists of.
+An instance with concrete inputs, written as a test that can be pasted anywhere: it builds both sides as nodes, has them
+evaluated, and asserts the evaluator's result for each. `Python` writes the parts that such tests have in common.
 """
 
 from __future__ import annotations

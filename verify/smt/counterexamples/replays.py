@@ -38,7 +38,7 @@ Inputs = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the evaluator says of both sides of an instance whose conditions hold."""
+    """The evaluator's results for both sides of an instance whose conditions hold."""
 
     left: Array
     right: Array | SoundlineError

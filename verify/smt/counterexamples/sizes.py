@@ -3,7 +3,7 @@ Sizes of counterexamples
 ========================
 
 Which sizes and offsets an instance is tried at: the smallest ones that the solver finds, all that are smaller than
-those, and small ones in their order where the solver has nothing to say. What is smaller, `order` says.
+those, and small ones in their order where the solver has no answer. `verify.smt.goals.order` defines the order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from soundline.verify.smt.integers.formulas import at_most, equal, less
 from soundline.verify.smt.integers.polynomials import ZERO, Poly
 
 MOST_SMALLER = 40
-"""So many smaller sizes are tried again, where the solver might have overlooked them."""
+"""The number of smaller sizes that are tried again where the solver may have missed them."""
 
 LARGER = (4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 128, 129, 256)
 """Sizes at which something new may show in a reduction."""

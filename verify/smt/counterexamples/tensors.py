@@ -47,13 +47,13 @@ MOST_ELEMENTS = 4096
 """Inputs with more elements than this are not tried."""
 
 FEW_FILLS = 3
-"""So many inputs are tried at each of the smaller sizes."""
+"""The number of inputs that are tried at each of the smaller sizes."""
 
 PLAIN_ELEMENTS = (24, 12, 6, 4, 3, 2, 2)
 """How many plain elements are combined, by the number of elements in all inputs."""
 
 MOST_DIFFERENCES = 4
-"""So many of the elements that differ are told one by one."""
+"""The most differing elements that are reported one by one."""
 
 Hint = tuple[str, tuple[int, ...], Element]
 """An element that is believed to show the difference: (variable, position, element)."""

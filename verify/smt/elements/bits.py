@@ -2,10 +2,10 @@
 What a Bitcast denotes
 ======================
 
-Elements of one size are told by one another. Where the size changes, the last axis does (U-23): an item that is smaller
-is cut out of the bits of one element, at the quotient of its position by the ratio of the sizes, and the remainder says
-which bits; an item that is greater is put together from as many neighbouring elements, the lowest bits first. Both are
-said in ops on integers without a sign, so the scalar laws know all about them.
+Elements of the same size correspond one to one. Where the size changes, the last axis does (U-23): an item that is
+smaller is cut out of the bits of one element, at the quotient of its position by the ratio of the sizes, and the
+remainder says which bits; an item that is greater is put together from as many neighbouring elements, the lowest bits
+first. Both are said in ops on integers without a sign, so the scalar laws know all about them.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ rule, and that a position lies inside its shape.
 
 A reshape keeps the *flat position*, the row-major number. Its digits in the new shape are found, in this order: groups
 of axes that hold equally many elements are matched; digits that were made earlier from the same flat position are taken
-again; a flat position is divided by the sizes as a polynomial, where the remainder is proved
-to be a digit; digits in other sizes that are known of it are joined or taken apart; and otherwise the digits are fresh
-unknowns whose weighted sum is the flat position. That these steps lead to *the* digits is the uniqueness of mixed-radix
-digits, which the tests prove for every rank.
+again; a flat position is divided by the sizes as a polynomial, where the remainder is proved to be a digit; digits in
+other sizes that are known of it are joined or taken apart; and otherwise the digits are fresh unknowns whose weighted
+sum is the flat position. That these steps lead to *the* digits is the uniqueness of mixed-radix digits, which the tests
+prove for every rank.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 What reductions denote
 ======================
 
-A Reduce binds an index along each axis, or for each range, that it reduces, and reductions what stands at these
-indices.
+A Reduce binds an index along each axis, or for each range, that it reduces, and reduces the elements at these indices.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Goals
 =====
 
-What is asked of the solver, at which points it is tried first, and in which order counterexamples are looked for.
+The questions to the solver, the points that are tried first, and the order in which counterexamples are searched.
 
 In order: `strategies`, `solving`, `order`, `obligations`, `steps`, `algebra`, `points`, `sampling`, `trial`.
 Doors: `algebra`, `obligations`, `order`, `points`, `sampling`, `solving`, `steps`, `trial`.

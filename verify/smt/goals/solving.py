@@ -28,7 +28,7 @@ Status = Literal["sat", "unsat", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a proof may cost: Z3 work units per goal, seconds as an outer safety, and the seed of every choice."""
+    """The limits of a proof: Z3 work units per goal, seconds as an outer safety, and the seed of every choice."""
 
     rlimit: int = 30_000_000
     seconds: float = 30.0
@@ -74,7 +74,7 @@ def limited(solver: Any, budget: Budget) -> Any:
 
 
 def asked(solver: Any) -> Status:
-    """What a Z3 solver says of its formulas; the meter and those who listen take note of the question."""
+    """The answer of a Z3 solver to its formulas; the meter and the listeners record the question."""
     found = solver.check()
     worked(solver)
     status: Status = "unsat" if found == z3.unsat else "sat" if found == z3.sat else "unknown"

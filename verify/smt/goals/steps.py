@@ -2,9 +2,9 @@
 Steps
 =====
 
-The values that explain a counterexample: what the expressions inside the sides of a rule are on its inputs, as the rule
-writes them, the inner ones first. Variables and numbers are left out, and so are the sides themselves, which are shown
-anyway.
+The values that explain a counterexample: the values of the expressions inside the sides of a rule on its inputs, as the
+rule writes them, the inner ones first. Variables and numbers are left out, and so are the sides themselves, which are
+shown anyway.
 """
 
 from __future__ import annotations

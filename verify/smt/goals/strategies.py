@@ -2,11 +2,11 @@
 Strategies
 ==========
 
-What Z3's tactics make of a question before its core is asked. Z3's own choice of tactics cannot be used: it looks at
-how much memory the whole process holds, so that a context that lives anywhere else changes the answer, and at the
-clock, so that a slow machine does. (With 20 MB in use it no longer takes choices apart in nonlinear goals; for real
-numbers it has one strategy below 30 MB and another above; nonlinear integers get two seconds.) These strategies have
-the same steps without such limits: only the solver's own count of work ends them.
+The Z3 tactics that simplify a question before the core solver. Z3's own choice of tactics cannot be used: it depends on
+how much memory the whole process holds, so that any other live context changes the answer, and on the clock, so that a
+slow machine changes it too. (With 20 MB in use it no longer takes choices apart in nonlinear goals; for real numbers it
+has one strategy below 30 MB and another above; nonlinear integers get two seconds.) These strategies have the same
+steps without such limits: only the solver's own count of work ends them.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 Trying a rule out
 =================
 
-Most conditions that one may think of do not help, and a directed point shows it in no time. So every candidate is tried
-at points first; only one that survives them is worth the prover's work. A point says that a rule is wrong, never that
-it is right.
+Most candidate conditions do not help, and a directed point shows this quickly. So every candidate is tried at points
+first; only one that survives them is given to the prover. A point can refute a rule, but never prove it.
 """
 
 from __future__ import annotations

@@ -68,10 +68,10 @@ class IntegerAlgebra(Protocol):
         """The element of a node that is already translated."""
 
     def term(self, node: UOp) -> Any:
-        """What stands for a node, which is translated where it is not yet."""
+        """The translation of a node, made where it does not exist yet."""
 
     def found(self, node: UOp) -> Any:
-        """What stands for a node that is already translated: a residue or a Bool."""
+        """The translation of a node that is already translated: a residue or a Bool."""
 
     def choice(self, p: Any, a: Any, b: Any) -> Any:
         """a where p, else b."""

@@ -31,7 +31,7 @@ from soundline.verify.smt.integers.polynomials import Poly, divide
 from soundline.verify.smt.integers.terms import Quotient
 
 MOST_STEPS = 24
-"""So many atoms of one dividend are replaced."""
+"""The most atoms of one dividend that are replaced."""
 
 _DIVISOR = "the divisor"
 """Stands for b while multiples of it are collected; no Int has this name."""

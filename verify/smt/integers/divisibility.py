@@ -1,6 +1,6 @@
 """
-Divisibility that is given
-==========================
+Given divisibility
+==================
 
 What the conditions of an obligation say of divisors, of parity and of powers of two, and what follows for equations of
 residues: an odd factor has an inverse modulo 2^w, so it may be cancelled where any other factor may not.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from soundline.verify.smt.integers.algebra import IntegerAlgebra
 
 MOST_PARTS = 4
-"""So many numbers are taken from an exponent at most."""
+"""The most numbers that are taken from an exponent."""
 
 
 class Powers:

@@ -107,7 +107,7 @@ class Integers(Algebra):
         return found.term
 
     def found(self, node: UOp) -> Any:
-        """What stands for a node that is already translated: a residue or a Bool."""
+        """The translation of a node that is already translated: a residue or a Bool."""
         return self._terms[node]
 
     def choice(self, p: Any, a: Any, b: Any) -> Any:

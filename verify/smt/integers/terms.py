@@ -2,7 +2,7 @@
 Terms of integers
 =================
 
-What stands for a whole number among the integers: a residue, and a quotient with its remainder.
+The representations of a whole number in the algebra of integers: a residue, and a quotient with its remainder.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Truncating division
 A quotient that is rounded toward zero has the magnitude of the floor quotient of the magnitudes, and so has its
 remainder: ``abs(a cdiv b) = abs(a) div abs(b)`` and ``abs(a cmod b) = abs(a) mod abs(b)``; the signs are those of a·b
 and of a. So an Int is held as a magnitude and a sign, of which 0 may have either, and what is divided again is a floor
-quotient of what was divided before: the lemmas of floor division apply to nested truncating ones. A number that is not
-negative, as far as is known, is its own magnitude.
+quotient of what was divided before: the lemmas of floor division apply to nested truncating ones. A number that is
+known to be non-negative is its own magnitude.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from soundline.verify.smt.proving.comparison import Leaf
 
 MOST_DIGITS = 4
-"""Of so many digits of the same indices at most the products are compared."""
+"""The most digits of the same indices whose products are compared."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ An instance is right when, under its conditions and wherever the left side is va
 same shape and dtype, and at every position the same element. Validity and shape are demanded on their own, not only
 where a position exists, so that empty tensors count.
 
-Each of these is proved from what comes before it. What is not proved is tried to be refuted: sizes from the solver,
+Each of these is proved from what comes before it. Where a proof fails, a refutation is tried: sizes from the solver,
 inputs that tell the elements apart, and a replay by the evaluator.
 """
 
@@ -60,7 +60,7 @@ MOST_REPLAYS = 1500
 """Inputs tried by evaluation for all instances of a rule, where the solver cannot decide."""
 
 MOST_FIRST = 6
-"""So many instances of a rule are tried at first inputs before anything is proved of them."""
+"""The number of instances of a rule that are tried at first inputs before a proof."""
 
 FEW_FILLS = 6
 """How many inputs are tried for each choice of small sizes then."""
@@ -174,7 +174,7 @@ class Instance:
         return self.court.arithmetic.satisfiable(facts) != "unsat"
 
     def is_valid_somewhere(self) -> bool:
-        """Whether some element of the left side can be valid; nothing is learned by asking but by another instance."""
+        """Whether some element of the left side can be valid; use an instance that proves nothing else."""
         if not any(node.op is Op.Index for node in toposort(self.goal.left)):
             return True
         shape = self.reader.shape(self.goal.left)
@@ -227,7 +227,7 @@ class Instance:
         return self._refute([disjunction(negation(f) for _, f in missed)], f"not shown: {missed[0][0]}")
 
     def _at_first_inputs(self) -> Outcome | None:
-        """What a few small inputs show of sides that reduction; None where they show no difference."""
+        """The result of a few small inputs for sides with reductions; None where they show no difference."""
         if self.court.tried_first >= MOST_FIRST or not is_worth_trying(self.goal):
             return None
         self.court.tried_first += 1

@@ -2,7 +2,7 @@
 Leaves as scalar obligations
 ============================
 
-Where the elements of two sides are no equal terms, the laws of their dtype may still make them equal. Such a leaf
+Where the elements of two sides are not equal terms, they may still be equal by the laws of their dtype. Such a leaf
 becomes a scalar obligation: each read is a variable, and reads of one input at positions that are shown to be equal are
 the same variable. Its proof says nothing of positions, so it serves every size.
 """

@@ -2,9 +2,9 @@
 Deciding scalar obligations
 ===========================
 
-First what needs no solver: both sides are one term; all values, where there are few; a few hundred directed points.
-Then the algebras, in the order of `ways`, each with a share of the budget. What an algebra refutes is evaluated again.
-A proof counts only if the condition is met by some input.
+First the methods that need no solver: both sides are one term; all values, where there are few; a few hundred directed
+points. Then the algebras, in the order of `verify.smt.proving.strategies`, each with a share of the budget. What an
+algebra refutes is evaluated again. A proof counts only if the condition is met by some input.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ An axis that the rule names by a number (``s[0]``, ``x.sum(-1)``) is kept beside
 where it is counted from the right, behind it. So is the last axis, where a Bitcast makes items of another size: to all
 others it does nothing, so that what it takes together differs on the axis that is kept. The positions that a reduction
 binds are positions like others, in what the reductions of both sides read at one of them; that they read the same
-elements equally often is `every_rank_reductions`. ``fits`` speaks of all elements of its inputs at once, so accesses of
-different inputs in it must be told apart as well, and one axis more is kept on which an empty input is empty.
+elements equally often is shown in `verify.smt.ranks.reductions`. ``fits`` speaks of all elements of its inputs at once,
+so accesses of different inputs in it must be told apart as well, and one axis more is kept on which an empty input is
+empty.
 """
 
 from __future__ import annotations

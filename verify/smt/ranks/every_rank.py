@@ -11,7 +11,7 @@ rank for each class of variables, permutations of that rank, flags and sets of a
    (`verify.smt.ranks.frames`).
 3. A class that a reshape touches must act as one axis: ranks 0 and 1 stand for every rank (`verify.smt.ranks.blocks`).
 4. In every other class all ops act per axis, and the ranks from 0 up to a number that is read off the rule stand for
-   every rank (`verify.smt.ranks.counts`, and for reductions `every_rank_reductions`).
+   every rank (`verify.smt.ranks.counts`, and for reductions `verify.smt.ranks.reductions`).
 
 What is proved then is a rule of which the stated one is a consequence. If it is not proved, that says nothing yet: the
 stated rule itself is tried at the ranks from 0 to 4, which refutes it if it is wrong there.
@@ -60,12 +60,12 @@ HIGHEST = 6
 
 
 MOST_PEELED = 12
-"""So many ops that stand outside on both sides are taken off."""
+"""The most ops, outermost on both sides, that are taken off."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What stands for a rule at every rank."""
+    """The instances that stand for a rule at every rank."""
 
     rule: Rule
     """The rule to prove, of which the stated one is a consequence."""

@@ -2,14 +2,14 @@
 Ops that go into reductions at every rank
 =========================================
 
-What is done to reductions can be done to each of their elements instead where it is a *homomorphism*: if ⊕ reductions
+What is done to reductions can be done to each of their elements instead where it is a *homomorphism*: if ⊕ reduces
 inside, ⊗ outside, and h(a ⊕ b, a' ⊕ b') = h(a, a') ⊗ h(b, b') for all elements, then h(⊕ xᵢ, ⊕ yᵢ) = ⊗ h(xᵢ, yᵢ), where
 x and y are reduced along the same axes and have one shape: by induction over the number of elements, in whatever order
 they are reduced. A cast of a maximum, the sum of two sums, a choice between two products by a scalar are of this kind.
 Operands that are scalars are the same at every element.
 
 This is a law of two scalars, which the court decides at each dtype of the rule; it has nothing to do with ranks, and it
-is what makes both sides of a rule reduces of one sort (`every_rank_reductions`). Where a reduction is of no element at
+makes both sides of a rule reductions of one sort (`verify.smt.ranks.reductions`). Where a reduction is of no element at
 all, h must take what ⊕ makes of nothing to what ⊗ makes of nothing, else it has to be known that no reduced axis is
 empty: by conditions that say so of each axis, which one axis shows. Where ⊕ and ⊗ are both the maximum of ``index``,
 nothing is valid there on either side; where only ⊕ is, a left side that is valid has elements.
@@ -144,7 +144,7 @@ class _Moves:
         return self._about(reductions, self._with(term, joined), right, given)
 
     def _of_nothing(self, term: Value, reductions: list[Value], outer: Any) -> Rule:
-        """That the op takes what reduces make of nothing to what the reduction outside makes of it."""
+        """That the op maps the values of the empty reductions inside to the value of the empty reduction outside."""
         made = Value("identity", (reductions[0].args[1],))
         operands = [Value("var", (f"{NAMES[0]}{k}",)) for k in range(len(reductions))]
         nothing = [Value(Op.Where, (value(True), made, v)) for v in operands]  # which has the dtype of v
@@ -190,7 +190,7 @@ class _Moves:
                     yield said
 
     def _of_ones(self, reduction: Value, element: Value) -> Iterator[Term]:
-        """What is known of what is reduced, and of what reduces of it are, where all elements are 0 or 1."""
+        """The facts about the elements, and about reductions of them, where all elements are 0 or 1."""
         if not self._is_one_or_zero(reduction.args[0]):
             return
         if reduction.args[1] in (Op.Mul, Op.Max):

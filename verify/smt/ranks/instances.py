@@ -3,9 +3,9 @@ Ranks that have an instance
 ===========================
 
 A rule that is shown for every rank may have instances at some ranks alone: what names axis 1 has none below rank 2, and
-a number that is expanded has one at rank 0 only. A verdict says at which ranks there is something of which it speaks,
-as far as the first ranks tell. Of a rule that has an instance at rank 0 alone it says that it is vacuous: there are no
-axes there of which the rule could say anything.
+a number that is expanded has one at rank 0 only. A verdict says at which ranks the rule has instances, as far as the
+first ranks show it. Of a rule that has an instance at rank 0 alone it says that it is vacuous: there are no axes there
+of which the rule could say anything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ONLY_RANK_0 = "the rule has no instance beyond rank 0"
 EVERY = "every rank"
 
 MOST_TRIED = 64
-"""So many choices of one set of ranks are tried before it is taken to have no instance."""
+"""The number of choices of one set of ranks that are tried before it is assumed to have no instance."""
 
 
 def ranks_seen(rule: Rule, dtypes: Iterable[DType]) -> Mapping[str, frozenset[int]]:

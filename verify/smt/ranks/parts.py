@@ -2,7 +2,7 @@
 Reductions that are one at every rank
 =====================================
 
-A rule whose reductions have several ops is not written out as terms of one (`every_rank_reductions`). But often a
+A rule whose reductions have several ops is not written out as terms of one (`verify.smt.ranks.reductions`). But often a
 reduction inside the left side and one inside the right side are equal, or are so once they are moved, and that is a
 rule by itself, under the same conditions, whose reductions have one op. Where it is shown at every rank, an input
 stands for both reductions in what is left to show: what holds of any tensor of that shape and dtype holds of them.
@@ -28,7 +28,7 @@ from soundline.verify.smt.ranks.reductions import NotWritten, axes_of_reductions
 from soundline.verify.smt.ranks.shapes import SHIFT, Classes, class_of, dtype_inside, replaced, shape_made
 
 MOST_PARTS = 3
-"""So many pairs are named, one after another."""
+"""The most pairs that are named, one after another."""
 
 MOST_AXES = 3
 """A pair that needs instances of higher ranks is not tried."""

@@ -128,7 +128,7 @@ def axes_of_reductions(rule: Rule, dtypes: tuple[DType, ...]) -> Needs:
         raise NotWritten("what fits is not known of each term of a reduction")
     ops = {_op(t) for side in sides for t in subterms(side) if t.head is Op.Reduce}
     if len(ops) > 1:
-        raise NotWritten(f"{show(rule.left)} and {show(rule.right)} reduction with several ops")
+        raise NotWritten(f"{show(rule.left)} and {show(rule.right)} reduce with several ops")
     (op,) = ops
     reductions = [t for side in sides for t in subterms(side) if t.head is Op.Reduce]
     free = not any(is_list(t, rule, dtypes) for t in reductions)

@@ -3,7 +3,7 @@ Tests of counts and products
 ============================
 
 A sum of indices that are not negative is positive where one of them is; a product is not zero where none of its factors
-is; and a product of zeros and ones is one where all of them are. So what is asked of such a reduction is asked of *any*
+is; and a product of zeros and ones is one where all of them are. So a test of such a reduction becomes a test of *any*
 or *all* of its elements, as far as it does not wrap: sums of a dtype only where their number fits.
 """
 

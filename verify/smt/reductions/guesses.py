@@ -3,8 +3,8 @@ Guesses of bijections
 =====================
 
 Two pieces of reductions may have elements in common where their bodies read one input at one position: that makes
-equations between the indices of the one and those of the other. Solved for the indices of either side they are a
-candidate for a map, and no more than that: whether it maps, and whether the elements are equal, is proved elsewhere.
+equations between the indices of the one and those of the other. Solved for the indices of either side they give a
+candidate for a map. Whether the candidate is a map, and whether the elements are equal, is proved elsewhere.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Pieces of reductions
 
 A reduction, or several that are joined, as a collection of *pieces*: an element for every value of some indices under
 some conditions. Two collections with the same elements, each as often, have the same value in every commutative monoid.
-How an element is taken apart depends on the monoid, and stands elsewhere; here is what every piece can undergo: an
-index that an equation fixes goes away, and an index on which nothing depends leaves a count.
+How an element is taken apart depends on the monoid, and is defined elsewhere. This module has the transformations of
+every piece: an index that an equation fixes is eliminated, and an index on which nothing depends becomes a count.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Reductions that must be valid
 =============================
 
-An invalid element that reaches a Reduce is an error of the whole program, though nobody looks at the result (U-01). So
-of the right side it has to be shown that no Reduce meets one, even where a Where does not select it, or a Shrink or an
+An invalid element that reaches a Reduce is an error of the whole program, even if its result is not used (U-01). So of
+the right side it has to be shown that no Reduce meets one, even where a Where does not select it, or a Shrink or an
 Index leaves it out, and where an op may lose it: ``s - s`` and ``0 · s`` are 0 and ``s == s`` is True whatever s is,
 but not if s is invalid. Where every element of a reduction is part of the result, and is taken there by movement, by
 reductions and by ops of one operand, the comparison of elements has shown it.

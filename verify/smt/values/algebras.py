@@ -1,6 +1,6 @@
 """
-Which ops the solver knows
-==========================
+The ops that the solver supports
+================================
 
 The registry that the status matrix reads: for each op, the algebras that have a law for it.
 """

@@ -6,8 +6,8 @@ Which values a side may have at one point, if it is computed as its licences adm
 a sum in one rounding or two, quotients by reciprocals (U-53). Where no value of the one side is one of the other, the
 point refutes the rule: no choice of what is licensed makes them equal.
 
-Under `approx`, `tensor_core` and `tf32` an op may be replaced by something near: values that are near are one value
-then, and a number is never near NaN or an infinity.
+Under `approx`, `tensor_core` and `tf32` an op may be replaced by an approximation. Values that are near each other then
+count as one value; a number is never near NaN or an infinity.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Shown = Callable[[Obligation], bool]
 """Whether an obligation without licences of rounding is proved."""
 
 MOST_ASKED = 12
-"""So many goals that are left over are tried for one obligation."""
+"""The most remaining goals that are tried for one obligation."""
 
 _TURNED = {Op.CmpGt: Op.CmpLt, Op.CmpGe: Op.CmpLe}
 _SORTED = frozenset((Op.Add, Op.Mul, Op.Max, Op.And, Op.Or, Op.Xor, Op.CmpEq, Op.CmpNe))
