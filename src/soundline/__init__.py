@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from soundline.spec.ops.table import Op as Op
     from soundline.spec.uop import UOp as UOp
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "soundline.impl.compilation.certificate": ("Certificate",),
