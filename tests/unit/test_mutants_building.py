@@ -270,7 +270,7 @@ def test_a_class_of_dtypes_is_for_a_dtype_variable(name: str) -> None:
     def mixed(x: Value, c: Const, b: Bool, s: Shape, d: DTypeVar):
         return where(b, x, c), where(b, x, c)
 
-    assert "names no dtype variable" in refused(mixed, **{name: [int8]}).message  # type: ignore[arg-type]
+    assert "is not a dtype variable" in refused(mixed, **{name: [int8]}).message  # type: ignore[arg-type]
     assert rule(d=[int8])(mixed).dtype_classes == {"d": (int8,)}  # type: ignore[arg-type]
 
 

@@ -425,7 +425,7 @@ def plain(x: Value):
         (declares_twice, {}, "declared twice"),
         (plain, {"dtypes": []}, "dtypes is empty"),
         (plain, {"dtypes": ["int8"]}, "is not a dtype"),
-        (plain, {"dtypes": [int8], "s": [int8]}, "names no dtype variable of the rule"),
+        (plain, {"dtypes": [int8], "s": [int8]}, "is not a dtype variable of the rule"),
         (plain, {"licences": "everything"}, "there is no licence 'everything'"),
     ],
     ids=lambda v: getattr(v, "__name__", ""),

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,3 +186,28 @@ def test_what_a_change_must_pass_is_all_of_it(failing: str, code: int, tmp_path:
     ended = subprocess.run([str(ROOT / ".ci/run")], env=environment, capture_output=True, check=False)
     assert ended.returncode == code
     assert log.read_text().splitlines() == [*codes]
+
+
+# Long tests -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("there", "problem"), [("a.py::long", None), ("a.py::short", "a.py::long"), ("b.py::x", None)]
+)
+def test_a_listed_test_is_left_to_test_rest_and_must_exist(
+    there: str, problem: str | None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of other files says nothing of it."""
+    plugins = request.config.pluginmanager.get_plugins()
+    (listing,) = (
+        p for p in plugins if str(getattr(p, "__file__", "")) == str(ROOT / "tests" / "conftest.py")
+    )
+    monkeypatch.setattr(listing, "listed", lambda: {"a.py::long"})
+    marked: list[Any] = []
+    item = SimpleNamespace(nodeid=there, add_marker=marked.append)
+    if problem is None:
+        listing.pytest_collection_modifyitems(SimpleNamespace(args=["tests"]), [item])
+    else:
+        with pytest.raises(pytest.UsageError, match=problem):
+            listing.pytest_collection_modifyitems(SimpleNamespace(args=["tests"]), [item])
+    assert [m.name for m in marked] == (["thorough"] if there == "a.py::long" else [])

@@ -588,7 +588,7 @@ def test_values_of_models_are_read(dtype: Any, text: str, value: Any) -> None:
 
 def test_what_is_no_value_is_refused() -> None:
     assert element(float16, "(_ NaN 5 11)") != element(float16, "(_ NaN 5 11)")
-    with pytest.raises(ValueError, match="no integer"):
+    with pytest.raises(ValueError, match="not an integer"):
         element(index, "(/ 1 4)")
 
 
