@@ -223,7 +223,7 @@ MUTANTS = [
         "repeated",
         "lower.rangeify:_stored",
         "kernel.shape",
-        "shape_of(kernel.node)",
+        "kernel.node.shape",
         "CompileError",
     ),
     # Optimize
@@ -286,7 +286,7 @@ MUTANTS = [
         "greatest",
         "lower.schedule.extensions:_cut_reductions",
         "UOp(Op.Reduce, (after, *ranges), node.arg)",
-        "substitute(made, {axis: first})",
+        "substitute(over(node, src), {axis: first})",
     ),
     M(
         "optimize",

@@ -14,6 +14,7 @@ the same polynomial in ``s - lo``.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 
 from soundline.impl.analysis import arithmetic
@@ -74,7 +75,10 @@ def end_of(at: SizePolynomial, ends: Ends, *, greatest: bool) -> SizePolynomial 
         atom = next((a for m in at.terms for a in m if a in ends or _moves(a)), None)
         if atom is None:
             return at
-        least, most = ends[atom] if atom in ends else _own_ends(atom, ends)
+        own = ends[atom] if atom in ends else _own_ends(atom, ends)
+        if own is None:
+            return None
+        least, most = own
         factor, rest = at.split(atom)
         # The atom may occur in the factor: f · x ≤ f · most where f ≥ 0, whatever f is.
         slope = _only_sizes(factor, ends)
@@ -126,11 +130,14 @@ def _rejoined(at: SizePolynomial) -> SizePolynomial:
     return at
 
 
-def _own_ends(atom: UOp, ends: Ends) -> tuple[SizePolynomial, SizePolynomial]:
+def _own_ends(atom: UOp, ends: Ends) -> tuple[SizePolynomial, SizePolynomial] | None:
+    """The least and greatest value of an atom that moves; None if it is not bounded."""
     if atom.op is Op.Range:
         return _ZERO, polynomial(atom.src[0]) - 1
     known = arithmetic.bounds(atom)
     assert known is not None
+    if math.isinf(known.lo) or math.isinf(known.hi):
+        return None
     wide = SizePolynomial.of(int(known.lo)), SizePolynomial.of(int(known.hi))
     least, most = _kept(atom)
     if least is not None or most is not None:
