@@ -277,3 +277,10 @@ def test_a_planted_former_name_is_found() -> None:
         assert lost_references({**there, "spec.a": f'"""`search_steps`."""\n{fine}'}) == set()
     elsewhere = {"spec.a": '"""`search_steps`."""', "spec.b": "def search_steps(): ..."}
     assert lost_references({**there, **elsewhere}) == set()
+
+
+def test_the_line_under_a_title_is_as_long_as_the_title() -> None:
+    """Sphinx warns of a shorter one."""
+    for path in house.modules().values():
+        title = re.match(r'"""\n([^\n]+)\n(=+|-+)\n', path.read_text())
+        assert title is None or len(title[1]) == len(title[2]), path

@@ -1,6 +1,6 @@
 """
 Reductions of bools
-==============
+===================
 
 Whether any or all is true along a loop, as a reduction of whole numbers that are as wide as what was compared, by rules
 of ``impl/rules/tensors/scans``: such a reduction has vectors, which one of bools has not. `expand` and `select` make of
