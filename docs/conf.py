@@ -27,7 +27,7 @@ nitpicky = True
 # Private names and type variables have no entry to lead to.
 nitpick_ignore_regex = [
     ("py:.*", r"(?!soundline\b).*"),
-    ("py:.*", r"soundline\..*\b(_\w+|[A-Z]|[A-Z]_co|Entered)"),
+    ("py:.*", r"soundline\..*\b(_\w+|[A-Z]|[A-Z]_co|Entered|Atom)"),
 ]
 
 autodoc_member_order = "bysource"
