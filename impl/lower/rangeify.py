@@ -33,10 +33,19 @@ from soundline.impl.lower.graphs.costs import (
     cost_of_form,
     costs_of,
     is_of_floats,
-    line_of,
+)
+from soundline.impl.lower.graphs.outputs import distinct, is_empty, without_empty_parts
+from soundline.impl.lower.graphs.readings import (
+    Reading,
+    bitcast_views,
+    in_dtype,
+    loaded,
+    on_a_line,
+    part_of_bitcast,
+    stack_sources,
 )
 from soundline.impl.lower.graphs.repeated import repeated_axes
-from soundline.impl.lower.graphs.scalars import filled, identity_of, joined_bitcast, split_bitcast, zero
+from soundline.impl.lower.graphs.scalars import identity_of, joined_bitcast, split_bitcast, zero
 from soundline.impl.lower.graphs.simplify import Applied
 from soundline.impl.lower.graphs.size_arguments import elements_of, with_sizes_read
 from soundline.impl.lower.graphs.views import (
@@ -48,7 +57,6 @@ from soundline.impl.lower.graphs.views import (
     pad_gate,
     selected,
     source_view,
-    stacked,
     terms,
 )
 from soundline.impl.lower.reductions.closed_forms import closed_form, may_have_one, names_a_place
@@ -61,7 +69,7 @@ from soundline.impl.lower.reductions.costs import (
     lanes_of_nest,
     work_of_reduction,
 )
-from soundline.spec.dtypes import DType, bool_, index, uint8
+from soundline.spec.dtypes import bool_, index, uint8
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.sizes import as_node, product
 from soundline.spec.uop import AxisType, Op, ReduceArg, Shape, Size, UOp, buffer, loop, toposort
@@ -80,8 +88,6 @@ _SOMEWHERE = 1 << 20
 
 _LEAVES = (Op.Const, Op.Param, Op.Load)
 """What a scalar is computed from and nothing else is: a Load is of an argument that holds a size."""
-
-_Reading = tuple[UOp, View]
 
 
 @dataclass(slots=True)
@@ -110,11 +116,11 @@ class _Rangeifier:
     """The number of elements of each storage."""
     kernels: list[_Kernel] = field(default_factory=list)
     views: dict[UOp, dict[View, None]] = field(default_factory=dict)
-    reads: dict[_Reading, list[_Reading]] = field(default_factory=dict)
-    reductions: dict[_Reading, tuple[UOp, ...]] = field(default_factory=dict)
+    reads: dict[Reading, list[Reading]] = field(default_factory=dict)
+    reductions: dict[Reading, tuple[UOp, ...]] = field(default_factory=dict)
     around: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """For each loop of a reduction, the loops on which the reduction depends."""
-    tiled: dict[int, list[_Reading]] = field(default_factory=dict)
+    tiled: dict[int, list[Reading]] = field(default_factory=dict)
     """The reductions inside all loops of a kernel, by its number."""
     together: dict[UOp, tuple[UOp, ...]] = field(default_factory=dict)
     """For each loop of a reduction, all loops of that reduction."""
@@ -123,7 +129,7 @@ class _Rangeifier:
     """Of each Reduce that was asked for it its closed form, or None."""
     choosing: set[UOp] = field(default_factory=set)
     """What says in a reduction without a loop which element is chosen: nothing that could be stored."""
-    times: dict[_Reading, int] = field(default_factory=dict)
+    times: dict[Reading, int] = field(default_factory=dict)
     """How often a value is read at least where it is chosen by position, and no loop runs through it."""
     loops: int = 0
 
@@ -231,9 +237,7 @@ class _Rangeifier:
         reductions = self.reductions_around(view)
         if math.prod(map(most_iterations, reductions)) > _LANES:
             return "it is a reduction in the loop of another one that is too long to become lanes"
-        loops = view.ranges.union(
-            *(self.around[r] for r in reductions)
-        )  # on which it depends, or what it is in
+        loops = view.ranges.union(*(self.around[r] for r in reductions))  # it depends on them, or is in them
         depth = max((k for k, r in enumerate(kernel, 1) if r in loops), default=0)
         runs = math.prod(map(most_iterations, (*kernel[:depth], *reductions)))
         all_own = depth == len(kernel) and not reductions
@@ -317,7 +321,7 @@ class _Rangeifier:
         """Whether a value is a Reduce that needs its loop."""
         return node.op is Op.Reduce and self.loopless(node) is None
 
-    def guessed(self, node: UOp, view: View, known: dict[_Reading, UOp]) -> UOp:
+    def guessed(self, node: UOp, view: View, known: dict[Reading, UOp]) -> UOp:
         """One scalar of a value for which nothing is decided yet; what is likely stored is read from somewhere."""
         if (node, view) not in known:
             dear = self.costs[node] > _DEAR and not may_have_one(node)
@@ -325,7 +329,7 @@ class _Rangeifier:
             if stored and node.dtype is not index:
                 size = most_elements(node.shape)
                 place = buffer(_SOMEWHERE + len(known), size, uint8 if node.dtype is bool_ else node.dtype)
-                known[node, view] = _as(node.dtype, loaded(place, view, node.shape))
+                known[node, view] = in_dtype(node.dtype, loaded(place, view, node.shape))
             else:
                 values = [self.guessed(s, at, known) for s, at in self.sources(node, view)]
                 known[node, view] = self.scalar(node, view, values)
@@ -347,7 +351,7 @@ class _Rangeifier:
                 self.views.setdefault(source, {})[at] = None
                 self.times[source, at] = max(times, self.times.get((source, at), 0))
 
-    def sources(self, node: UOp, view: View) -> list[_Reading]:
+    def sources(self, node: UOp, view: View) -> list[Reading]:
         """What one scalar of a value is computed from: sources at one position of axes along which they repeat."""
         return [(s, self.at_once(s, at)) for s, at in self.read_by(node, view)]
 
@@ -358,7 +362,7 @@ class _Rangeifier:
             return view
         return view.at([arithmetic.number(0) if k in repeated else c for k, c in enumerate(view.coordinates)])
 
-    def read_by(self, node: UOp, view: View) -> list[_Reading]:
+    def read_by(self, node: UOp, view: View) -> list[Reading]:
         """Where the sources of one scalar of a value are."""
         if node.op in _LEAVES:
             return []
@@ -367,11 +371,11 @@ class _Rangeifier:
         if node.op is Op.Reduce:
             return [(node.src[0], self.reduced_view(node, view))]
         if node.op is Op.Stack:
-            return _stack_sources(node, view)
+            return stack_sources(node, view)
         if node.op is Op.Index:
             return [(node.src[0], self.indexed_view(node, view))]
         if node.op is Op.Bitcast:
-            return [(node.src[0], v) for v in _bitcast_views(node, view)]
+            return [(node.src[0], v) for v in bitcast_views(node, view)]
         if node.op in ELEMENTWISE or node.op is Op.Contiguous:
             return [(s, view) for s in node.src]
         raise CompileError(f"rangeify has no scalar form of {node.op.name}", where=node.op.name)
@@ -416,18 +420,18 @@ class _Rangeifier:
             form = None if self.closed.get(node) is None else closed_form(reduction, self.applied)
             return self.unless_empty(node, view, reduction) if form is None else form
         if node.op is Op.Stack:
-            return _on_a_line(node, view.coordinates[0]) or selected(view.coordinates[0], values)
+            return on_a_line(node, view.coordinates[0]) or selected(view.coordinates[0], values)
         if node.op is Op.Bitcast and node.src[0].dtype.itemsize != node.dtype.itemsize:
             if len(values) > 1:
                 return joined_bitcast(values, node.dtype)
-            return split_bitcast(values[0], _part(node, view), node.dtype)
+            return split_bitcast(values[0], part_of_bitcast(node, view), node.dtype)
         if node.op in ELEMENTWISE or node.op is Op.Bitcast:
             return UOp(node.op, tuple(values), node.arg)
         return values[0]  # movement and Contiguous: the scalar is the source's
 
     def nests(self, order: Sequence[UOp]) -> list[UOp]:
         """The kernels as store nests, in execution order; `order` has sources before users."""
-        scalars: dict[_Reading, UOp] = {}
+        scalars: dict[Reading, UOp] = {}
         kernel_of = {k.node: k for k in self.kernels}
         found: list[UOp] = []
         for node in order:
@@ -438,7 +442,7 @@ class _Rangeifier:
             if kernel:
                 found.append(_stored(kernel, scalars[node, kernel.view]))
                 for view in self.views.get(node, {}):
-                    scalars[node, view] = _as(node.dtype, loaded(kernel.storage, view, kernel.shape))
+                    scalars[node, view] = in_dtype(node.dtype, loaded(kernel.storage, view, kernel.shape))
         return found
 
 
@@ -446,89 +450,12 @@ def _is_plain(coordinate: UOp) -> bool:
     return coordinate.op in (Op.Range, Op.Const)
 
 
-def loaded(storage: UOp, view: View, shape: Shape | None) -> UOp:
-    """The element of a row-major buffer at a view; zero where its gate is closed."""
-    place = Op.Index(storage, arithmetic.flatten(view.coordinates, terms(shape)))
-    return Op.Load(place) if view.gate is None else Op.Load(place, zero(storage.dtype), view.gate)
-
-
 def _stored(kernel: _Kernel, value: UOp) -> UOp:
     place = Op.Index(kernel.storage, arithmetic.flatten(kernel.view.coordinates, terms(kernel.shape)))
-    effect: UOp = Op.Store(place, _as(kernel.storage.dtype, value))
+    effect: UOp = Op.Store(place, in_dtype(kernel.storage.dtype, value))
     for r in reversed(kernel.ranges):
         effect = Op.End(effect, r)
     return Op.Sink(effect)
-
-
-def _as(dtype: DType, value: UOp) -> UOp:
-    return value if value.dtype is dtype else Op.Cast(value, arg=dtype)
-
-
-def _stack_sources(node: UOp, view: View) -> list[_Reading]:
-    first, rest = view.coordinates[0], view.at(stacked(view.coordinates))
-    if first.op is Op.Const:
-        return [(node.src[first.arg.value], rest)]
-    return [(s, rest) for s in node.src]
-
-
-def _on_a_line(node: UOp, position: UOp) -> UOp | None:
-    """The element of a line at a position, computed from it; no element needs more than the dtype."""
-    line = line_of(node)
-    if line is None:
-        return None
-    place = arithmetic.add(arithmetic.mul(position, arithmetic.number(line[1])), arithmetic.number(line[0]))
-    return _as(node.dtype, place)
-
-
-def _bitcast_views(node: UOp, view: View) -> list[View]:
-    """What an element of a Bitcast reads: itself, several narrower elements, or one wider one."""
-    old, new = node.src[0].dtype.itemsize, node.dtype.itemsize
-    if old == new:
-        return [view]
-    *outer, last = view.coordinates
-    if old > new:
-        return [view.at([*outer, arithmetic.div(last, old // new)])]
-    k = new // old
-    first = arithmetic.mul(last, arithmetic.number(k))
-    return [view.at([*outer, arithmetic.add(first, arithmetic.number(part))]) for part in range(k)]
-
-
-def _part(node: UOp, view: View) -> UOp:
-    """Which part of the wider element a Bitcast to a narrower dtype takes."""
-    return arithmetic.mod(view.coordinates[-1], node.src[0].dtype.itemsize // node.dtype.itemsize)
-
-
-def _without_empty_parts(outputs: Sequence[UOp]) -> list[UOp]:
-    """The outputs with every value that is known to be constant because a source of it has no elements (U-10)."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(*outputs):
-        made = UOp(node.op, tuple(new[s] for s in node.src), node.arg) if node.src else node
-        if (
-            made.op in (Op.Reduce, Op.Pad)
-            and made.shape is not None
-            and _is_empty(made.src[0])
-            and not _is_empty(made)
-        ):
-            reduces = made.op is Op.Reduce
-            value = identity_of(made.arg.op, made.dtype, empty=True) if reduces else zero(made.dtype)
-            made = filled(value, made.shape)
-        new[node] = made
-    return [new[o] for o in outputs]
-
-
-def _is_empty(node: UOp) -> bool:
-    """Whether a value has no elements, whatever its sizes are."""
-    return 0 in (node.shape or ())
-
-
-def _distinct(outputs: Sequence[UOp]) -> list[UOp]:
-    """Outputs that are pairwise different nodes and no leaves, so that each can have storage of its own."""
-    found: list[UOp] = []
-    for node in outputs:
-        while node in found or node.op in (Op.Param, Op.Const):
-            node = Op.Contiguous(node)
-        found.append(node)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -587,13 +514,13 @@ def realized(function: UOp) -> list[Realized]:
 def _decided(function: UOp) -> tuple[_Rangeifier, list[UOp]]:
     """What is decided about every value of a function, and the values in order."""
     arguments = function.src[1:]
-    outputs = _distinct(_without_empty_parts(with_sizes_read(function)))
+    outputs = distinct(without_empty_parts(with_sizes_read(function)))
     storage = {
         node: buffer(len(arguments) + k, most_elements(node.shape), node.dtype)
         for k, node in enumerate(outputs)
         if node.dtype is not index
     }
-    live = [node for node in outputs if not _is_empty(node)]
+    live = [node for node in outputs if not is_empty(node)]
     order = [n for n in toposort(*live) if n.shape is not None and n.op is not Op.Tuple]
     state = _Rangeifier(
         arguments=dict(enumerate(arguments)),

@@ -147,7 +147,7 @@ MUTANTS = [
     M(
         "rangeify",
         "views",
-        "lower.rangeify:loaded",
+        "lower.graphs.readings:loaded",
         "if view.gate is None else",
         "if True else",
         "CompileError",
@@ -184,8 +184,8 @@ MUTANTS = [
         "arithmetic.number(k)",
         "arithmetic.number(k + 1)",
     ),
-    M("rangeify", "bytes", "lower.rangeify:_part", "arithmetic.mod(", "arithmetic.div("),
-    M("rangeify", "empty", "lower.rangeify:_without_empty_parts", "empty=True", "empty=False"),
+    M("rangeify", "bytes", "lower.graphs.readings:part_of_bitcast", "arithmetic.mod(", "arithmetic.div("),
+    M("rangeify", "empty", "lower.graphs.outputs:without_empty_parts", "empty=True", "empty=False"),
     M(
         "rangeify",
         "temporaries",
@@ -204,7 +204,7 @@ MUTANTS = [
     M(
         "rangeify",
         "two of one",
-        "lower.rangeify:_distinct",
+        "lower.graphs.outputs:distinct",
         "node = Op.Contiguous(node)",
         "node = Op.Neg(node)",
     ),
@@ -608,6 +608,8 @@ def outcome(mutant: Mutant) -> set[str]:
             found |= set(re.findall(r"\[([\w-]+)\]", refused))
             if mutant.stage == "render" and not found and program.differences():
                 found = {"stage-render-value"}
+        except NameError:
+            raise  # the change is no program
         except Exception as error:
             return {type(error).__name__}
     return found
