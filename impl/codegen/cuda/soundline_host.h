@@ -27,7 +27,8 @@ enum {
     SOUNDLINE_TOO_LARGE = 1001,     /* a control value does not fit the 32 bits that the device computes with */
     SOUNDLINE_ASSERTION = 1002,     /* an `assert` of the program is false */
     SOUNDLINE_OUT_OF_MEMORY = 1003, /* the host has no memory for an array of the program */
-    SOUNDLINE_NEGATIVE_SIZE = 1004  /* a size is negative */
+    SOUNDLINE_NEGATIVE_SIZE = 1004, /* a size is negative */
+    SOUNDLINE_TENSOR_MAP = 1005     /* the last dimension of what a tensor map is made of has gaps */
 };
 
 /* Types of elements of a tensor map: the values of CUtensorMapDataType. */
@@ -89,6 +90,40 @@ static inline int64_t soundline_grid(struct soundline_launch const *launch, int6
     if (clusters < 1) clusters = 1;
     if (clusters > launch->tasks) clusters = launch->tasks;
     return clusters * launch->cluster_dim;
+}
+
+/* What generated programs use -------------------------------------------------------------------------------------- */
+
+/* The address of a kernel, where the file with the kernels is linked to the one with the CPU part. */
+#ifdef SOUNDLINE_LINKED
+#define SOUNDLINE_KERNEL(kernel) ((void const *)(uintptr_t)(kernel))
+#else
+#define SOUNDLINE_KERNEL(kernel) ((void const *)0)
+#endif
+
+/* Whether the device can compute with an integer of control. */
+static inline bool soundline_fits(int64_t value) { return INT32_MIN <= value && value <= INT32_MAX; }
+
+/* Multiplies a number of tasks by the iterations of one more loop. */
+static inline int soundline_tasks(int64_t *tasks, int64_t lo, int64_t hi) {
+    if (!soundline_fits(lo) || !soundline_fits(hi)) return SOUNDLINE_TOO_LARGE;
+    *tasks *= hi > lo ? hi - lo : 0;
+    return soundline_fits(*tasks) ? SOUNDLINE_OK : SOUNDLINE_TOO_LARGE;
+}
+
+/* The bytes of an array of some sizes; refuses a negative size, and more bytes than can be counted. */
+static inline int soundline_bytes(size_t *bytes, size_t item, int rank, int64_t const *sizes) {
+    bool empty = false;
+    for (int k = 0; k < rank; k++) {
+        if (sizes[k] < 0) return SOUNDLINE_NEGATIVE_SIZE;
+        empty = empty || sizes[k] == 0;
+    }
+    *bytes = empty ? 0 : item;
+    for (int k = 0; k < rank && !empty; k++) {
+        if ((uint64_t)sizes[k] > (uint64_t)(PTRDIFF_MAX / *bytes)) return SOUNDLINE_TOO_LARGE;
+        *bytes *= (size_t)sizes[k];
+    }
+    return SOUNDLINE_OK;
 }
 
 #endif
