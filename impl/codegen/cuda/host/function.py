@@ -26,6 +26,7 @@ from soundline.impl.codegen.cuda.host.names import (
     Storage,
     bare,
     c_type,
+    function_name,
     row_major,
 )
 from soundline.impl.codegen.cuda.host.windows import bind, pointer, window
@@ -68,6 +69,8 @@ from soundline.spec.spork.static.windows import Declared, Path
 class Function(NamedTuple):
     """The C of a proc."""
 
+    name: str
+    """What it is called in C: the name of the proc, if C has no other meaning for it."""
     signature: str
     declarations: str
     """The headers and helpers that it needs."""
@@ -91,10 +94,11 @@ def function(proc: Proc, launches: Mapping[Path, Launch]) -> Function:
         parameters += _parameters(argument, names[argument.name])
     body.entry(proc, names)
     body.block(proc.body, names, ())
-    signature = f"int {proc.name}({', '.join(parameters)})"
+    name = function_name(proc.name)
+    signature = f"int {name}({', '.join(parameters)})"
     helpers = body.lines.values.helpers
     texts = [helpers.text(), *(f"\n{text}\n" for text in lines.values.functions.values())]
-    return Function(signature, "".join(texts), tuple(_whole(signature, lines)))
+    return Function(name, signature, "".join(texts), tuple(_whole(signature, lines)))
 
 
 def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from soundline.impl.codegen.cuda.host.lines import Lines
 from soundline.impl.codegen.cuda.host.names import Map, Meaning, Names, Number, Storage, bare, c_type
+from soundline.impl.codegen.cuda.host.values import Values
 from soundline.spec.errors import CompileError
+from soundline.spec.spork.language.expressions import Name
 from soundline.spec.spork.language.statements import CUDA_TASKS, CudaDeviceFunction, For, Statement
 
 
@@ -178,3 +180,30 @@ def _launch(found: Launch, tasks: str, out: Lines) -> None:
     for name, value in fields.items():
         out.line(f"soundline_launch.{name} = {value};")
     out.attempt("device->launch(device->state, &soundline_launch)")
+
+
+# The same count in C++, from the arguments of the kernel ------------------------------------------------------------
+
+
+class Count(NamedTuple):
+    """The number of tasks in C++."""
+
+    helpers: str
+    """The functions that it needs."""
+    lines: tuple[str, ...]
+    """Statements that leave it in ``tasks``, and in ``code`` whether it can be counted."""
+
+
+def count(block: CudaDeviceFunction, arguments: Sequence[KernelArgument], natural: frozenset[str]) -> Count:
+    """How many tasks a launch with ``args`` has; `natural` are the names of the program that are not negative."""
+    values, names = Values(), Names()
+    for argument in arguments:
+        text = f"args.{argument.name}" if argument.kind == "bool" else f"int64_t(args.{argument.name})"
+        if argument.kind in ("size", "bool"):
+            known = Number(text, argument.spork in natural, Name(argument.spork), argument.kind == "bool")
+            names = names.with_(argument.spork, known)
+    lines = ["int64_t tasks = 1;", "int code = SOUNDLINE_OK;"]
+    for loop in task_loops(block):
+        lo, hi = (bare(values.control(e, names).text) for e in (loop.lo, loop.hi))
+        lines.append(f"if (code == SOUNDLINE_OK) code = soundline_tasks(&tasks, {lo}, {hi});")
+    return Count(values.helpers.text(), tuple(lines))

@@ -29,6 +29,19 @@ KEYWORDS: Final = frozenset(
 """What a name of the program is not called in C, where it would mean something else."""
 
 
+LIBRARY: Final = frozenset(
+    """
+    abs labs llabs div ldiv lldiv atoi atof atol rand srand random srandom qsort bsearch system getenv setenv putenv
+    exit abort atexit malloc calloc realloc free select index rindex memcpy memmove memset memcmp memchr strlen strcmp
+    strcpy strcat strchr strstr strtok strdup acos asin atan atan2 cos sin tan cosh sinh tanh acosh asinh atanh exp exp2
+    expm1 log log10 log1p log2 logb ilogb ldexp frexp modf scalbn scalb pow sqrt cbrt hypot erf erfc lgamma tgamma gamma
+    ceil floor nearbyint rint lrint round lround trunc fmod remainder remquo copysign nan nextafter fdim fmax fmin fabs
+    fma drem significand finite j0 j1 jn y0 y1 yn swab main
+    """.split()
+)
+"""What a function of a program is not called, since a header of C has a function of that name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """An integer or bool of control."""
@@ -139,6 +152,15 @@ def spelled(name: str) -> str:
     plain = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in name)
     reserved = plain in KEYWORDS or plain.startswith(("soundline", "sl_", "SOUNDLINE", "_"))
     return f"{plain}_" if reserved else plain
+
+
+def function_name(name: str) -> str:
+    """What the C function of a proc is called.
+
+    >>> function_name("gemm"), function_name("double"), function_name("round")
+    ('gemm', 'double_', 'round_')
+    """
+    return f"{name}_" if name in LIBRARY else spelled(name)
 
 
 def c_type(dtype: DType) -> str:
