@@ -50,7 +50,9 @@ def arch_of(proc: Proc, wanted: str | None) -> Arch:
         return least
     if ARCHS[wanted].number < least.number:
         raise CompileError(
-            f"{wanted} has no {reason}, which {proc.name} uses", where=proc.name, hint=f"compile for {least.name}"
+            f"{wanted} has no {reason}, which {proc.name} uses",
+            where=proc.name,
+            hint=f"compile for {least.name}",
         )
     return ARCHS[wanted]
 

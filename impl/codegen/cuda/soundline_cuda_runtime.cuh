@@ -38,7 +38,7 @@ class cuda_runtime {
         case SOUNDLINE_ASSERTION: return "an assertion of the program is false";
         case SOUNDLINE_OUT_OF_MEMORY: return "the host is out of memory";
         case SOUNDLINE_NEGATIVE_SIZE: return "a size is negative";
-        case SOUNDLINE_TENSOR_MAP: return "a tensor map is made of what has gaps in its last dimension";
+        case SOUNDLINE_GAPS: return "a window with gaps is given where a kernel or a tensor map takes none";
         default: return cudaGetErrorString(static_cast<cudaError_t>(code));
         }
     }

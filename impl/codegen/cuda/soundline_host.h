@@ -28,7 +28,7 @@ enum {
     SOUNDLINE_ASSERTION = 1002,     /* an `assert` of the program is false */
     SOUNDLINE_OUT_OF_MEMORY = 1003, /* the host has no memory for an array of the program */
     SOUNDLINE_NEGATIVE_SIZE = 1004, /* a size is negative */
-    SOUNDLINE_TENSOR_MAP = 1005     /* the last dimension of what a tensor map is made of has gaps */
+    SOUNDLINE_GAPS = 1005           /* a window with gaps where a kernel or a tensor map takes none */
 };
 
 /* Types of elements of a tensor map: the values of CUtensorMapDataType. */

@@ -52,7 +52,15 @@ def _bytes(count: str, item: str) -> str:
 
 
 def _rows(
-    to: str, to_stride: str, origin: str, from_stride: str, width: str, rows: str, item: str, kind: str, out: Lines
+    to: str,
+    to_stride: str,
+    origin: str,
+    from_stride: str,
+    width: str,
+    rows: str,
+    item: str,
+    kind: str,
+    out: Lines,
 ) -> None:
     pitches = [bare(_bytes(s, item)) for s in (to_stride, from_stride)]
     out.attempt(

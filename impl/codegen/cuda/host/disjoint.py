@@ -68,7 +68,10 @@ def _apart(iterator: str, accesses: Iterable[Access], dimension: int, natural: f
     ends: list[Ends] = []
     for access in accesses:
         interval = _interval(access.window, dimension)
-        split = [_split(iterator, end, access.loops, natural, up) for end, up in zip(interval, (False, True), strict=True)]
+        split = [
+            _split(iterator, end, access.loops, natural, up)
+            for end, up in zip(interval, (False, True), strict=True)
+        ]
         if split[0] is None or split[1] is None or split[0][0] != split[1][0]:
             return False
         if stride is not None and stride != split[0][0]:

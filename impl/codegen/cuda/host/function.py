@@ -378,9 +378,7 @@ class _Body:
 
 
 def _named(found: Storage, name: str) -> Storage:
-    return Storage(
-        name, found.dtype, found.memory, found.sizes, found.strides, found.window, found.constant
-    )
+    return Storage(name, found.dtype, found.memory, found.sizes, found.strides, found.window, found.constant)
 
 
 def _check_reachable(call: Call, callee: Proc | Instruction, names: Names) -> None:

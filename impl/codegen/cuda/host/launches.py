@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, Protocol
 
 from soundline.impl.codegen.cuda.host.lines import Lines
-from soundline.impl.codegen.cuda.host.names import Map, Meaning, Names, Number, Storage, bare, c_type
-from soundline.impl.codegen.cuda.host.values import Values
+from soundline.impl.codegen.cuda.host.names import (
+    Map,
+    Meaning,
+    Names,
+    Number,
+    Storage,
+    bare,
+    c_type,
+    row_major,
+)
 from soundline.spec.errors import CompileError
-from soundline.spec.spork.language.expressions import Name
 from soundline.spec.spork.language.statements import CUDA_TASKS, CudaDeviceFunction, For, Statement
 
 
@@ -73,7 +80,9 @@ def _declaration(argument: KernelArgument) -> str:
         case "pointer":
             return f"{_element(argument)} *{argument.name}"
         case "constant":
-            return f"{_element(argument)} {argument.name}{f'[{argument.count}]' if argument.count > 1 else ''}"
+            return (
+                f"{_element(argument)} {argument.name}{f'[{argument.count}]' if argument.count > 1 else ''}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +140,21 @@ def _fill(found: Launch, names: Names, out: Lines) -> None:
         meaning = names[argument.spork]
         if argument.kind == "size" and isinstance(meaning, Number) and not meaning.text.isdecimal():
             out.refuse(f"!soundline_fits({bare(meaning.text)})", "SOUNDLINE_TOO_LARGE")
+        if argument.kind == "pointer" and isinstance(meaning, Storage):
+            _check_dense(argument, meaning, found, out)
     out.line(f"struct {found.structure} soundline_args;")
     out.line("memset(&soundline_args, 0, sizeof soundline_args);")
     for argument in found.arguments:
         out.line(_filled(argument, names[argument.spork]))
+
+
+def _check_dense(argument: KernelArgument, given: Storage, found: Launch, out: Lines) -> None:
+    """Refuses an array with gaps for a kernel that is not told its strides."""
+    if any(a.kind == "stride" and a.spork == argument.spork for a in found.arguments):
+        return
+    for own, dense in zip(given.strides, row_major(given.sizes), strict=True):
+        if own != dense:
+            out.refuse(f"{own} != {dense}", "SOUNDLINE_GAPS")
 
 
 def _filled(argument: KernelArgument, meaning: Meaning) -> str:
@@ -180,30 +200,3 @@ def _launch(found: Launch, tasks: str, out: Lines) -> None:
     for name, value in fields.items():
         out.line(f"soundline_launch.{name} = {value};")
     out.attempt("device->launch(device->state, &soundline_launch)")
-
-
-# The same count in C++, from the arguments of the kernel ------------------------------------------------------------
-
-
-class Count(NamedTuple):
-    """The number of tasks in C++."""
-
-    helpers: str
-    """The functions that it needs."""
-    lines: tuple[str, ...]
-    """Statements that leave it in ``tasks``, and in ``code`` whether it can be counted."""
-
-
-def count(block: CudaDeviceFunction, arguments: Sequence[KernelArgument], natural: frozenset[str]) -> Count:
-    """How many tasks a launch with ``args`` has; `natural` are the names of the program that are not negative."""
-    values, names = Values(), Names()
-    for argument in arguments:
-        text = f"args.{argument.name}" if argument.kind == "bool" else f"int64_t(args.{argument.name})"
-        if argument.kind in ("size", "bool"):
-            known = Number(text, argument.spork in natural, Name(argument.spork), argument.kind == "bool")
-            names = names.with_(argument.spork, known)
-    lines = ["int64_t tasks = 1;", "int code = SOUNDLINE_OK;"]
-    for loop in task_loops(block):
-        lo, hi = (bare(values.control(e, names).text) for e in (loop.lo, loop.hi))
-        lines.append(f"if (code == SOUNDLINE_OK) code = soundline_tasks(&tasks, {lo}, {hi});")
-    return Count(values.helpers.text(), tuple(lines))

@@ -2,8 +2,8 @@
 Loops on threads of the CPU
 ===========================
 
-A ``par`` loop becomes a loop of OpenMP where its iterations are shown to share nothing (`disjoint`) and none of them can
-fail, since a failure ends the whole function. Every other one runs in order, and a comment says why.
+A ``par`` loop becomes a loop of OpenMP where its iterations are shown to share nothing (`disjoint`) and none of them
+can fail, since a failure ends the whole function. Every other one runs in order, and a comment says why.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def _gather(body: tuple[Statement, ...], names: Names, loops: tuple[Bounded, ...
                 _gather(statement.body, names.with_(statement.iterator, found), (*loops, bounded), to)
 
 
-def _touch(place: Name | Index, names: Names, loops: tuple[Bounded, ...], writes: bool, to: _Gathering) -> None:
+def _touch(
+    place: Name | Index, names: Names, loops: tuple[Bounded, ...], writes: bool, to: _Gathering
+) -> None:
     if place.name in to.own:
         return
     storage = names.storage(place.name)

@@ -17,28 +17,25 @@ from soundline.spec.spork.language.expressions import Expr, Name
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.static.windows import Window
 
-KEYWORDS: Final = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
-    asm typeof main errno NULL NAN INFINITY memcpy malloc free abort exit and or not xor alignas alignof class new
-    delete this template typename operator namespace public private protected virtual friend using try catch throw
-    device error end launch arguments tasks index exp log sqrt sqrtf trunc truncf sin cos pow floor round
-    """.split()
-)
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
+asm typeof main errno NULL NAN INFINITY memcpy malloc free abort exit and or not xor alignas alignof class new
+delete this template typename operator namespace public private protected virtual friend using try catch throw
+device error end launch arguments tasks index exp log sqrt sqrtf trunc truncf sin cos pow floor round
+"""
+KEYWORDS: Final = frozenset(_KEYWORDS.split())
 """What a name of the program is not called in C, where it would mean something else."""
 
-
-LIBRARY: Final = frozenset(
-    """
-    abs labs llabs div ldiv lldiv atoi atof atol rand srand random srandom qsort bsearch system getenv setenv putenv
-    exit abort atexit malloc calloc realloc free select index rindex memcpy memmove memset memcmp memchr strlen strcmp
-    strcpy strcat strchr strstr strtok strdup acos asin atan atan2 cos sin tan cosh sinh tanh acosh asinh atanh exp exp2
-    expm1 log log10 log1p log2 logb ilogb ldexp frexp modf scalbn scalb pow sqrt cbrt hypot erf erfc lgamma tgamma gamma
-    ceil floor nearbyint rint lrint round lround trunc fmod remainder remquo copysign nan nextafter fdim fmax fmin fabs
-    fma drem significand finite j0 j1 jn y0 y1 yn swab main
-    """.split()
-)
+_LIBRARY = """
+abs labs llabs div ldiv lldiv atoi atof atol rand srand random srandom qsort bsearch system getenv setenv putenv
+exit abort atexit malloc calloc realloc free select index rindex memcpy memmove memset memcmp memchr strlen strcmp
+strcpy strcat strchr strstr strtok strdup acos asin atan atan2 cos sin tan cosh sinh tanh acosh asinh atanh exp exp2
+expm1 log log10 log1p log2 logb ilogb ldexp frexp modf scalbn scalb pow sqrt cbrt hypot erf erfc lgamma tgamma gamma
+ceil floor nearbyint rint lrint round lround trunc fmod remainder remquo copysign nan nextafter fdim fmax fmin fabs
+fma drem significand finite j0 j1 jn y0 y1 yn swab main
+"""
+LIBRARY: Final = frozenset(_LIBRARY.split())
 """What a function of a program is not called, since a header of C has a function of that name."""
 
 

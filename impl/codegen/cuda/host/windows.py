@@ -31,7 +31,7 @@ from soundline.spec.dtypes import (
 )
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.node import Op
-from soundline.spec.spork.language.expressions import Binary, Const, Expr, Index, Name, Span
+from soundline.spec.spork.language.expressions import Const, Expr, Index, Name, Span
 from soundline.spec.spork.language.statements import WindowOf
 from soundline.spec.spork.language.text import expression as text_of
 from soundline.spec.spork.language.text import lines as lines_of
@@ -136,7 +136,7 @@ def _tensor_map(statement: WindowOf, found: Storage, memory: Memory, out: Lines)
             hint="let the window end with an interval",
         )
     if found.strides[-1] != "1":
-        out.refuse(f"{found.strides[-1]} != 1", "SOUNDLINE_TENSOR_MAP")
+        out.refuse(f"{found.strides[-1]} != 1", "SOUNDLINE_GAPS")
     variable, rank = out.spellings.take(statement.name), len(found.sizes)
     sizes, strides, box = (out.spellings.take(f"{statement.name}_{w}") for w in ("sizes", "strides", "box"))
     inner_first = list(reversed(found.sizes))
