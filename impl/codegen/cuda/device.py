@@ -18,11 +18,13 @@ from typing import Literal
 
 from soundline.impl.codegen.cuda.dialects import CUDA
 from soundline.impl.codegen.cuda.expressions import control, control_text
+from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.library import Library
 from soundline.impl.codegen.cuda.names import Names, spelled
 from soundline.impl.codegen.cuda.operators import LEVELS, Written, operator
 from soundline.impl.codegen.cuda.outside import Outside, device_functions_of
 from soundline.impl.codegen.cuda.refusals import refused
+from soundline.impl.codegen.cuda.standard import LIBRARY
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
 from soundline.impl.codegen.cuda.storage import check_shared, first_byte
 from soundline.impl.codegen.cuda.windows import Kind, View
@@ -92,6 +94,8 @@ class DeviceFunction:
     """The structs, for the ``.cuh``."""
     entry: Writer
     """The kernel itself, for the ``.cu``."""
+    includes: tuple[str, ...] = ()
+    """The lines that include what instructions of a user need."""
 
 
 def device_functions(
@@ -102,20 +106,13 @@ def device_functions(
     Raises `ProgramError` where the program breaks the static law, and `CompileError` where there is no CUDA for it.
     """
     facts = static_law(proc)
-    parts = the_library() if library is None else library
+    parts = LIBRARY if library is None else library
     found = []
     for number, (block, path, outside) in enumerate(device_functions_of(proc)):
         name = f"{spelled(proc.name)}_device{number}"
         names = replace(outside.names, contract=contract)
         found.append(_Function(block, path, replace(outside, names=names), name, arch, facts, parts).made())
     return tuple(found)
-
-
-def the_library() -> Library:
-    """The parts that this package brings."""
-    from soundline.impl.codegen.cuda.standard import LIBRARY
-
-    return LIBRARY
 
 
 ON_SM90 = {
@@ -200,7 +197,8 @@ class _Function:
             for part in (*functions, counting, main):
                 header.line("")
                 self._unpacked(header, part, arguments)
-        return DeviceFunction(self.block, self.path, kernel, arguments, header, _entry(kernel, self.block))
+        entry = _entry(kernel, self.block)
+        return DeviceFunction(self.block, self.path, kernel, arguments, header, entry, _includes(self.block))
 
     def _check_arch(self) -> None:
         if self.arch >= 90:
@@ -387,6 +385,12 @@ def _is_named(argument: ArgumentOfKernel, text: str) -> bool:
     code = re.sub(r"//.*", "", text)
     before = r"\bargs\." if argument.kind in ("constant", "map") else r"(?<![\w.])"
     return re.search(rf"{before}{re.escape(argument.name)}\b", code) is not None
+
+
+def _includes(block: CudaDeviceFunction) -> tuple[str, ...]:
+    """The lines of includes that the instructions in a device function ask for, each once."""
+    called = (s.callee.value for s in statements(block.body) if isinstance(s, Call))
+    return tuple(dict.fromkeys(line for instruction in called for line in include_lines(instruction)))
 
 
 def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
