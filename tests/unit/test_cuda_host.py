@@ -324,6 +324,9 @@ def test_tensor_maps_have_the_sizes_strides_and_box_of_the_window(tmp_path: Path
         Mapped(9, at, (64, n, 4), (128, 128 * n), (64, 8, 1), 128),
     ]
     assert run(FakeDevice(), n, x, w, 32, 2) == GAPS
+    empty = FakeDevice()
+    assert run(empty, 0, x, w, 16, 1) == OK
+    assert not empty.maps, "there is no tensor map of nothing"
 
 
 def test_a_tensor_map_of_a_column_is_refused() -> None:

@@ -113,9 +113,11 @@ def _header(proc: Proc, found: Function, head: Iterable[str]) -> Writer:
 def _c(proc: Proc, found: Function, launches: Iterable[Launch], head: Iterable[str]) -> Writer:
     out = Writer()
     out.lines(head)
-    out.lines([f'#include "{proc.name}.h"', "", "#include <stdlib.h>", "#include <string.h>", ""])
-    out.lines(CONTRACTION.splitlines())
-    out.lines(found.declarations.splitlines())
+    out.lines([f'#include "{proc.name}.h"', "", "#include <stdlib.h>", "#include <string.h>"])
+    if found.rounds:
+        out.lines(["", *CONTRACTION.splitlines()])
+    if found.declarations:
+        out.lines(["", *found.declarations.splitlines()])
     for launch in launches:
         out.line("")
         out.lines(launch.declaration())
