@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import reduce
 from math import gcd
 
 from soundline.impl.codegen.cuda.expressions import control, control_text
@@ -96,9 +95,7 @@ class View:
                 terms.append((lo, dim.stride))
                 if starts:
                     starts[dim.axis] = _plus(starts[dim.axis], lo)
-        return replace(
-            self, terms=tuple(terms), dims=tuple(dims), starts=tuple(starts), shards=tuple(shards)
-        )
+        return replace(self, terms=tuple(terms), dims=tuple(dims), starts=tuple(starts), shards=tuple(shards))
 
     @property
     def kept(self) -> tuple[Dimension, ...]:
@@ -158,7 +155,7 @@ def aligned(view: View, names: Names) -> int:
 def offset(view: View, names: Names) -> Written | None:
     """How many elements the window is behind its base; None for none. In global memory it has 64 bits."""
     if view.memory.space != "global":
-        total = reduce(_plus, [_times(index, stride) for index, stride in view.terms], Const(0))
+        total = _total(view)
         return None if number_of(total) == 0 else control(total, names)
     found: Written | None = None
     for index, stride in view.terms:
@@ -169,6 +166,13 @@ def offset(view: View, names: Names) -> Written | None:
                 term = operator("*", term, control(factor, names))
         found = term if found is None else plus(found, term)
     return found
+
+
+def _total(view: View) -> Expr:
+    total: Expr = Const(0)
+    for index, stride in view.terms:
+        total = _plus(total, _times(index, stride))
+    return total
 
 
 def _factors(stride: Expr) -> list[Expr]:
@@ -215,8 +219,7 @@ def tile_number(view: View, names: Names) -> str | None:
     """Which tile a window is; None where the storage is one tile."""
     if not view.is_array:
         return None
-    total = reduce(_plus, [_times(index, stride) for index, stride in view.terms], Const(0))
-    return control_text(total, names)
+    return control_text(_total(view), names)
 
 
 def coordinates(view: View, names: Names) -> tuple[str, ...]:
