@@ -6,10 +6,15 @@
 
 #include <cuda_runtime.h>
 
+struct Ramp {
+    float *x;
+    int n;
+};
+
 // Fills x with numbers from -4 to 4.
-__global__ void ramp(float *x, int n) {
+__global__ void ramp(Ramp const to) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = 8.0f * i / n - 4.0f;
+    if (i < to.n) to.x[i] = 8.0f * i / to.n - 4.0f;
 }
 
 #define CHECK(call)                                                                                                    \
@@ -32,7 +37,7 @@ int main() {
     config.gridDim = dim3((n + 127) / 128);
     config.blockDim = dim3(128);
     config.stream = stream;
-    CHECK(cudaLaunchKernelEx(&config, ramp, x, n));
+    CHECK(cudaLaunchKernelEx(&config, ramp, Ramp{x, n}));
 
     polish_device0_Args args = {};
     args.n = n;
