@@ -97,7 +97,7 @@ def same(dtype: DType, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool
 
 
 FLOAT = ("x[i] + y[i] * 3.0", "x[i] / y[i]", "-x[i] - 0.5", "max(x[i], y[i])", "sqrt(x[i]) + recip(y[i])")
-FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], x[i])", "pow(x[i], y[i])", "sin(x[i])")
+FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], 3.0)", "pow(x[i], y[i])", "sin(x[i])")
 FLOAT += ("select(x[i] <= y[i], x[i], 1.5)", "select(not (x[i] != y[i]) or x[i] > 2.0, y[i], x[i])")
 INTEGER = (
     "x[i] + y[i] * 3",
@@ -134,18 +134,20 @@ def test_arithmetic_is_that_of_the_law(dtype: DType, tmp_path: Path) -> None:
 
 def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
     proc = parsed("""
-    def f(a: index, b: index, z: i64[5]):
+    def f(a: index, b: index, z: i64[7]):
         z[0] = i64(a // b)
         z[1] = i64(a % b)
         z[2] = i64((a * a) // 7)
         z[3] = i64(max(a, b) - a)
+        z[5] = i64(a // 7)
+        z[6] = i64(a % 7)
         for i in seq(a - 1, a):
             z[4] = i64(i // 2)
     """)
     run = compiled(proc, tmp_path)
     for a in (-9, -1, 0, 5, 12):
         for b in (-4, 0, 3):
-            law, ours = np.zeros(5, np.int64), np.zeros(5, np.int64)
+            law, ours = np.zeros(7, np.int64), np.zeros(7, np.int64)
             proc.run(a=a, b=b, z=law)
             assert run(FakeDevice(), a, b, ours) == OK
             assert ours.tolist() == law.tolist(), (a, b)
