@@ -484,3 +484,289 @@ def test_loads_fill_fragments_as_the_law_says(tmp_path: Path) -> None:
 
 def test_stores_write_what_is_in_fragments(tmp_path: Path) -> None:
     assert stored_wrongly(ran([case for case, *_ in store_cases()], tmp_path)) == []
+
+
+# Copies -----------------------------------------------------------------------------------------------------------
+
+COPIES = [i for i in ON_DEVICE if isinstance(i, copies.VectorCopy | copies.CpAsync)]
+SECOND = BUFFER // 2
+"""Where the destination begins."""
+
+
+def in_memory(memory: Memory, dtype: DType, argument: str, base: int, first: int, step: int, known: int) -> Place:
+    address = f"(({CUDA.type_of(dtype)} *)(memory + {base}) + {first})"
+    return place(argument, dtype, memory, (0,), (step,), address=address, alignment=known)
+
+
+def in_thread(dtype: DType, argument: str, step: int) -> Place:
+    return place(argument, dtype, CudaRmem, (0,), (step,), storage=f"{argument}_rmem[1]")
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A copy of `count` elements; where both are, as first elements and steps, -1 for registers."""
+
+    instruction: Instruction
+    count: int
+    to: tuple[Memory, int, int]
+    from_: tuple[Memory, int, int]
+
+    @property
+    def dtype(self) -> DType:
+        return self.instruction.arguments[0].type.dtype  # type: ignore[union-attr]
+
+    def places(self) -> dict[str, Place]:
+        found = {}
+        for name, base, (memory, first, step) in (("dst", SECOND, self.to), ("src", 0, self.from_)):
+            if memory is CudaRmem:
+                found[name] = in_thread(self.dtype, name, step)
+            else:
+                size = self.count * self.dtype.itemsize
+                known = 16 if first * self.dtype.itemsize % 16 == 0 and size == 16 and first else 0
+                found[name] = in_memory(memory, self.dtype, name, base, first, step, known)
+        return found
+
+    def case(self) -> Case:
+        given = site(self.instruction, {"size": self.count}, self.places())
+        own = CUDA.type_of(self.dtype)
+        values = numbers((64,), self.dtype).tobytes()
+        image = bytearray(BUFFER)
+        for k, byte in enumerate(values):
+            image[physical(swizzle_of(self.from_[0]), k)] = byte
+        before = f"{own} src_rmem[64], dst_rmem[64]; memcpy(src_rmem, memory, {len(values)});"
+        before += "memset(dst_rmem, 0, sizeof dst_rmem); warps::vectors = warps::scalars = 0;"
+        return Case(text_of(given), bytes(image), before, ("dst_rmem", "warps::vectors", "warps::scalars"), 1)
+
+    def expected(self) -> np.ndarray:
+        source = numbers((64,), self.dtype)
+        found = np.zeros(64, source.dtype)
+        (_, to, to_step), (memory, from_, from_step) = self.to, self.from_
+        for k in range(self.count):
+            at = (1 if self.to[0] is CudaRmem else to) + k * to_step
+            found[at] = source[(1 if memory is CudaRmem else from_) + k * from_step]
+        return found
+
+    def found(self, result: Result) -> np.ndarray:
+        memory, (registers, *_) = result
+        if self.to[0] is CudaRmem:
+            return np.frombuffer(registers, numpy_dtype(self.dtype))
+        size = 64 * self.dtype.itemsize
+        held = bytes(memory[SECOND + physical(swizzle_of(self.to[0]), k)] for k in range(size))
+        return np.frombuffer(held, numpy_dtype(self.dtype))
+
+
+def copies_of(instruction: Instruction) -> Iterator[Copied]:
+    ways = [(CudaSmemLinear, 0, 1), (CudaSmemLinear, 16, 1), (CudaSmemLinear, 3, 1), (CudaSmemLinear, 1, 2)]
+    ways += [(Sm90_SmemSwizzled(32), 24, 1), (Sm90_SmemSwizzled(128), 32, 1), (Sm90_SmemSwizzled(64), 17, 1)]
+    if isinstance(instruction, copies.VectorCopy):
+        ways += [(CudaRmem, 0, 1), (CudaRmem, 0, 3)]
+    for position, sizes in enumerate(sizes_of(instruction)):
+        for to in ways[position % 2 :: 2]:
+            for from_ in ways:
+                async_ = isinstance(instruction, copies.CpAsync)
+                if not (async_ and from_[0] is not CudaSmemLinear):
+                    yield Copied(instruction, sizes["size"], to, from_)
+
+
+SOME = [i for i in COPIES if i.arguments[0].type.dtype in (float32, bfloat16, float64)]  # type: ignore[union-attr]
+
+
+def test_copies_move_elements_wherever_they_lie(tmp_path: Path) -> None:
+    found = [c for instruction in SOME for c in copies_of(instruction)]
+    results = ran([c.case() for c in found], tmp_path)
+    for copied, result in zip(found, results, strict=True):
+        assert copied.found(result).tobytes() == copied.expected().tobytes(), copied
+        if isinstance(copied.instruction, copies.CpAsync):
+            _, (_, vectors, scalars) = result
+            size = copied.count * copied.dtype.itemsize
+            whole = all(
+                step == 1 and first * copied.dtype.itemsize % size == 0
+                for _, first, step in (copied.to, copied.from_)
+            )
+            count = int.from_bytes(vectors, "little") + int.from_bytes(scalars, "little")
+            passes = 9  # the loop over passes runs each statement again
+            assert count == passes * (1 if whole else copied.count if copied.dtype.itemsize >= 4 else 0), copied
+
+
+# Registers of a warp ----------------------------------------------------------------------------------------------
+
+
+def test_shuffles_and_reductions_are_those_of_the_law(tmp_path: Path) -> None:
+    found = [
+        (instruction, sizes)
+        for instruction in ON_DEVICE
+        if isinstance(instruction, warps.Shuffle | warps.WarpReduction)
+        for sizes in sizes_of(instruction)
+    ]
+    random = np.random.default_rng(0)
+    cases, before = [], []
+    for instruction, sizes in found:
+        dtype = instruction.arguments[0].type.dtype  # type: ignore[union-attr]
+        src = np.array(random.integers(-(2**30), 2**30, 32) / 3).astype(numpy_dtype(dtype))
+        if dtype is float32 and "_max_" in instruction.name:
+            src = np.where(src > 0, np.float32(-0.0), src)
+            src[7] = 0.0
+        places = {n: place(n, dtype, CudaRmem, (), storage=f"{n}_all[threadIdx.x]") for n in ("dst", "src")}
+        own = CUDA.type_of(dtype)
+        cases.append(
+            Case(
+                text_of(site(instruction, sizes, places)),
+                src.tobytes(),
+                f"{own} src_all[32], dst_all[32]; memcpy(src_all, memory, 128);",
+                ("dst_all",),
+            )
+        )
+        before.append(src)
+    for (instruction, sizes), src, (_, (after,)) in zip(found, before, ran(cases, tmp_path), strict=True):
+        expected = np.zeros_like(src)
+        if "_max_" in instruction.name:
+            dtype = instruction.arguments[0].type.dtype  # type: ignore[union-attr]
+            most = src[0].item()
+            for x in src:
+                most = maximum(dtype, most, x.item())
+            expected[:] = most
+        else:
+            with np.errstate(over="ignore"):
+                execute(instruction.body, {"dst": expected, "src": src, **sizes})
+        assert after == expected.tobytes(), (instruction.name, sizes)
+
+
+# Descriptors of wgmma ---------------------------------------------------------------------------------------------
+
+
+def element_of(descriptor: int, itemsize: int, mn: int, k: int, *, mn_major: bool) -> int:
+    """Where in shared memory the hardware reads an element: PTX ISA, "Matrix Descriptor Format" and "Canonical Layouts".
+
+    In units of T elements, which are 16 bytes: K-major ((8, m), (T, 2k)) : ((ST, SBO), (1, T)), MN-major
+    ((T, S, m), (8, k)) : ((1, T, LBO), (ST, SBO)), where S is the bytes of the swizzle over 16.
+    """
+    start, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
+    swizzle = {1: 128, 2: 64, 3: 32}[descriptor >> 62]
+    assert descriptor >> 49 & 7 == 0
+    assert descriptor & (0b11 << 14 | 0b11 << 30 | 0b111 << 46 | ((1 << 10) - 1) << 52) == 0
+    t, s = 16 // itemsize, swizzle // 16
+    if mn_major:
+        offset = (mn % t + t * (mn // t % s)) * itemsize + mn // (t * s) * leading
+        offset += k % 8 * s * 16 + k // 8 * stride
+    else:
+        assert leading == 16, "PTX assumes 1 where the leading dimension is not used"
+        offset = mn % 8 * s * 16 + mn // 8 * stride + k * itemsize
+    address = start + offset
+    return address ^ (address >> 7 & s - 1) << 4
+
+
+@dataclass(frozen=True)
+class Described:
+    """An operand of wgmma in an array of shared memory."""
+
+    instruction: Instruction
+    argument: str
+    sizes: tuple[int, ...]
+    swizzle: int
+    shape: tuple[int, ...]
+    start: tuple[int, ...]
+
+    @property
+    def dtype(self) -> DType:
+        return next(a.type.dtype for a in self.instruction.arguments if a.name == self.argument)  # type: ignore[union-attr]
+
+    def text(self) -> str:
+        layout = Layout(Sm90_SmemSwizzled(self.swizzle), self.shape, self.start)
+        given = next(
+            s
+            for s in sites(self.instruction)
+            if s.sizes["N"] == 64 and all(swizzle_of(p.memory) in (0, 128) for p in s.places.values())  # type: ignore[union-attr]
+        )
+        own = replace(layout.place(self.argument, self.dtype, self.sizes), strides=self.strides())
+        first, *_ = text_of(replace(given, places={**given.places, self.argument: own}))
+        found = re.search(r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first)
+        found = found or re.search(r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first)
+        assert found is not None, first
+        return found[0]
+
+    def strides(self) -> tuple[str, ...]:
+        every = tuple(int(np.prod(self.shape[d + 1 :])) for d in range(len(self.shape)))
+        return tuple(map(str, every[-len(self.sizes) :]))
+
+
+def described() -> Iterator[Described]:
+    for kind, dtype in (("tf32", float32), ("bf16", bfloat16), ("f16", float16)):
+        k = sm90.depth(dtype)
+        for swizzle in (32, 64, 128):
+            row = swizzle // dtype.itemsize
+            for within in range(0, row, k):
+                for argument, rows in (("A", 64), ("B", 64), ("B", 8)):
+                    instruction = STANDARD[f"Sm90_mma_async_{kind}"]
+                    shape, start = (2, rows + 16, row), (1, 8, within)
+                    yield Described(instruction, argument, (rows, k), swizzle, shape, start)
+        if kind != "tf32":
+            for blocks in (1, 4):
+                for k0 in (0, 16, 8):
+                    instruction = STANDARD[f"Sm90_mma_async_kn_{kind}"]
+                    yield Described(
+                        instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0)
+                    )
+
+
+def described_wrongly(directory: Path, header: Callable[[str], str] = lambda s: s) -> list[Described]:
+    found = [d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))]
+    # The 32 bits of an address in shared memory are those of the buffer, which is aligned as shared memory is.
+    variables = ["uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"] * len(found)
+    cases = [
+        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1) for d, v in zip(found, variables, strict=True)
+    ]
+    wrong = []
+    for d, (_, (word, base)) in zip(found, ran(cases, directory, header=header), strict=True):
+        number, origin = int.from_bytes(word, "little"), int.from_bytes(base, "little")
+        if not all(_is_element(d, number, origin, at) for at in np.ndindex(*d.sizes)):
+            wrong.append(d)
+    return wrong
+
+
+def _whole(d: Described) -> tuple[int, ...]:
+    return (*(1,) * (len(d.shape) - len(d.sizes)), *d.sizes)
+
+
+def _is_element(d: Described, descriptor: int, origin: int, at: tuple[int, ...]) -> bool:
+    """Whether the hardware reads an element where the array has it."""
+    whole = tuple(s + i for s, i in zip(d.start, (*(0,) * (len(d.shape) - len(at)), *at), strict=True))
+    offset = int(np.ravel_multi_index(whole, d.shape)) * d.dtype.itemsize
+    blocks = len(at) == 3
+    mn, k = (64 * at[0] + at[2], at[1]) if blocks else at
+    address = element_of(descriptor, d.dtype.itemsize, mn, k, mn_major=blocks)
+    return address == (origin + physical(d.swizzle, offset)) % (1 << 18)
+
+
+def test_descriptors_name_the_elements_of_windows(tmp_path: Path) -> None:
+    assert described_wrongly(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "strides", "memory", "more"),
+    [
+        ("A", ("32", "2"), Sm90_SmemSwizzled(128), {}),
+        ("A", ("16", "1"), Sm90_SmemSwizzled(128), {}),
+        ("A", ("2048", "1"), Sm90_SmemSwizzled(128), {}),
+        ("A", ("s", "1"), Sm90_SmemSwizzled(128), {}),
+        ("B", ("32", "1"), Sm90_SmemSwizzled(128), {"alignment": 8}),
+    ],
+)
+def test_rows_that_no_descriptor_names_are_refused(
+    argument: str, strides: tuple[str, ...], memory: Memory, more: dict[str, Any]
+) -> None:
+    given = next(sites(STANDARD["Sm90_mma_async_tf32"]))
+    own = replace(given.places[argument], strides=strides, memory=memory, **more)
+    with pytest.raises(CompileError) as caught:
+        text_of(replace(given, places={**given.places, argument: own}))
+    assert caught.value.rule == "cuda-instruction"
+
+
+@pytest.mark.parametrize(
+    ("strides", "swizzle", "alignment"),
+    [(("1024", "32", "1"), 128, 0), (("1024", "64", "1"), 64, 0), (("s", "64", "1"), 128, 0), (("1024", "64", "1"), 128, 64)],
+)
+def test_blocks_that_no_descriptor_names_are_refused(strides: tuple[str, ...], swizzle: int, alignment: int) -> None:
+    given = next(sites(STANDARD["Sm90_mma_async_kn_bf16"]))
+    own = replace(given.places["B"], strides=strides, memory=Sm90_SmemSwizzled(swizzle), alignment=alignment)
+    with pytest.raises(CompileError):
+        text_of(replace(given, places={**given.places, "B": own}))
