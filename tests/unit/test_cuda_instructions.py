@@ -499,7 +499,7 @@ def in_memory(memory: Memory, dtype: DType, argument: str, base: int, first: int
 
 
 def in_thread(dtype: DType, argument: str, step: int) -> Place:
-    return place(argument, dtype, CudaRmem, (0,), (step,), storage=f"{argument}_rmem[1]")
+    return place(argument, dtype, CudaRmem, (0,), (step,), address=f"{argument}_rmem + 1")
 
 
 @dataclass(frozen=True)
