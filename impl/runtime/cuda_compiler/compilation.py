@@ -2,9 +2,9 @@
 Compiling kernels
 =================
 
-The kernels of a generated source become machine code for its architecture. Arithmetic stays as it is written: no product
-is merged with a sum. What was compiled once is taken from the compile cache, which knows it by its text, its options and
-the version of the compiler.
+The kernels of a generated source become machine code for its architecture. Arithmetic stays as it is written: no
+product is merged with a sum. What was compiled once is taken from the compile cache, which knows it by its text, its
+options and the version of the compiler.
 """
 
 from __future__ import annotations
@@ -69,7 +69,12 @@ def compiled(source: Source, options: tuple[str, ...] = (), compiler: Nvrtc | No
     used = nvrtc() if compiler is None else compiler
     given = (f"-arch={source.arch}", *OPTIONS, *options)
     headers = {**shipped_headers(), **source.files}
-    parts = (f"NVRTC {used.version}", *given, *(t for pair in sorted(headers.items()) for t in pair), source.name)
+    parts = (
+        f"NVRTC {used.version}",
+        *given,
+        *(t for pair in sorted(headers.items()) for t in pair),
+        source.name,
+    )
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     made = json.loads(cache.result_of(key, lambda: _made(source, used, headers, given)))
     return Compiled(

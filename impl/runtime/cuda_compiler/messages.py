@@ -18,25 +18,35 @@ from soundline.spec.spork.language.nodes import Node
 
 
 class Kernel(Protocol):
-    """A kernel of a source, by its name."""
+    """A kernel of a source."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
 
 
 class Source(Protocol):
-    """Generated CUDA C++: its files by name, its kernels, and for each line of a file the statement it came from."""
+    """Generated CUDA C++, as far as a compiler needs to know it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the program; NAME.cu has its kernels."""
+
     @property
-    def arch(self) -> str: ...
+    def arch(self) -> str:
+        """The architecture, as ``sm_90a``."""
+
     @property
-    def files(self) -> Mapping[str, str]: ...
+    def files(self) -> Mapping[str, str]:
+        """The texts by the names of their files."""
+
     @property
-    def kernels(self) -> Sequence[Kernel]: ...
+    def kernels(self) -> Sequence[Kernel]:
+        """The kernels."""
+
     @property
-    def origins(self) -> Mapping[str, Sequence[Node | None]]: ...
+    def origins(self) -> Mapping[str, Sequence[Node | None]]:
+        """For each line of a file the statement that it came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +103,17 @@ _SPOKEN: Final = re.compile(
     r'^"?(?P<file>[^\s"(:]+)"?(?:\((?P<line>\d+)\)|, line (?P<other>\d+)): '
     r"(?P<kind>catastrophic error|fatal error|error|warning)(?: #[\w-]+)?: (?P<text>.*)$"
 )
-_HOST: Final = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning): (?P<text>.*)$")
+_HOST: Final = re.compile(
+    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning): (?P<text>.*)$"
+)
 _ASSEMBLED: Final = re.compile(
     r"^ptxas (?P<file>[^,]*), line (?P<line>\d+); (?P<kind>error|warning)\s*: (?P<text>.*)$"
 )
 _ASSEMBLER: Final = re.compile(r"^ptxas (?P<kind>fatal|error|warning|info)\s*: (?P<text>.*)$")
 _LOSS: Final = re.compile(r"\(C\d+\)|Potential Performance Loss|setmaxnreg")
-_ABOUT: Final = re.compile(r"in (?:the )?function '(?P<kernel>\w+)'|Compiling entry function '(?P<entry>\w+)'")
+_ABOUT: Final = re.compile(
+    r"in (?:the )?function '(?P<kernel>\w+)'|Compiling entry function '(?P<entry>\w+)'"
+)
 _AROUND: Final = re.compile(r"around line (\d+)")
 _INSTANTIATED: Final = re.compile(r'at line (?P<line>\d+) of "?(?P<file>[^\s"]+)"?')
 

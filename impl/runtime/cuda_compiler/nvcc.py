@@ -2,8 +2,8 @@
 nvcc
 ====
 
-The compiler of the CUDA toolkit, which compiles kernels and the code that launches them to an object for the linker. The
-toolkit is not needed to run programs: only to link a generated file with handwritten ones.
+The compiler of the CUDA toolkit, which compiles kernels and the code that launches them to an object for the linker.
+The toolkit is not needed to run programs: only to link a generated file with handwritten ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def find_nvcc() -> str | None:
     if (found := shutil.which("nvcc")) is not None:
         return found
     folders = [os.environ[v] for v in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(v)]
-    return next((str(p) for f in (*folders, "/usr/local/cuda") if (p := Path(f, "bin", "nvcc")).is_file()), None)
+    return next(
+        (str(p) for f in (*folders, "/usr/local/cuda") if (p := Path(f, "bin", "nvcc")).is_file()), None
+    )
 
 
 def object_of(source: Source, target: Path) -> str:
@@ -40,17 +42,31 @@ def object_of(source: Source, target: Path) -> str:
     """
     command = find_nvcc()
     if command is None:
-        raise ToolchainError("nvcc, which compiles code that launches kernels, is not found", where=WHERE, hint=_INSTALL)
+        raise ToolchainError(
+            "nvcc, which compiles code that launches kernels, is not found", where=WHERE, hint=_INSTALL
+        )
     with tempfile.TemporaryDirectory(prefix="soundline-") as scratch:
         for name, text in {**shipped_headers(), **source.files}.items():
             Path(scratch, name).write_text(text, encoding="utf-8")
         number = source.arch.removeprefix("sm_")
         arch = ("-gencode", f"arch=compute_{number},code=sm_{number}")
-        call = (command, "-c", *FLAGS, *arch, "-I", scratch, "-o", str(target), str(Path(scratch, f"{source.name}.cu")))
+        call = (
+            command,
+            "-c",
+            *FLAGS,
+            *arch,
+            "-I",
+            scratch,
+            "-o",
+            str(target),
+            str(Path(scratch, f"{source.name}.cu")),
+        )
         try:
             done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:
-            raise ToolchainError(f"cannot be started: {error}", command=call, where=WHERE, hint=_INSTALL) from error
+            raise ToolchainError(
+                f"cannot be started: {error}", command=call, where=WHERE, hint=_INSTALL
+            ) from error
         said = messages(done.stderr, source)
         if done.returncode == 0:
             return done.stderr
