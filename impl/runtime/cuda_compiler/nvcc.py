@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from soundline.impl.runtime.cuda_compiler.compilation import SHIPPED, shipped_headers
-from soundline.impl.runtime.cuda_compiler.messages import Source, messages, refusal
+from soundline.impl.codegen.cuda.source import CudaSource
+from soundline.impl.runtime.cuda_compiler.messages import messages, refusal
 from soundline.spec.errors import ToolchainError
 
 WHERE: Final = "nvcc"
@@ -35,7 +35,7 @@ def find_nvcc() -> str | None:
     )
 
 
-def object_of(source: Source, target: Path) -> str:
+def object_of(source: CudaSource, target: Path) -> str:
     """Compile kernels and launch code of a source to an object file; what the compiler said is returned.
 
     Raises `ToolchainError` where nvcc is missing, and `GeneratedCodeError` where it refuses the text.
@@ -46,8 +46,7 @@ def object_of(source: Source, target: Path) -> str:
             "nvcc, which compiles code that launches kernels, is not found", where=WHERE, hint=_INSTALL
         )
     with tempfile.TemporaryDirectory(prefix="soundline-") as scratch:
-        for name, text in {**shipped_headers(), **source.files}.items():
-            Path(scratch, name).write_text(text, encoding="utf-8")
+        source.write(scratch)
         number = source.arch.removeprefix("sm_")
         arch = ("-gencode", f"arch=compute_{number},code=sm_{number}")
         call = (
@@ -70,7 +69,7 @@ def object_of(source: Source, target: Path) -> str:
         said = messages(done.stderr, source)
         if done.returncode == 0:
             return done.stderr
-        texts = ("", *source.files, *SHIPPED)  # the assembler names none
+        texts = ("", *source.files, *source.headers)  # the assembler names none
         if any(m.severity == "error" and m.file in texts for m in said):
             raise refusal(said, done.stderr, source)
         raise ToolchainError(
