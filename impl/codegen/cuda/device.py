@@ -109,7 +109,7 @@ def device_functions(
     parts = LIBRARY if library is None else library
     found = []
     for number, (block, path, outside) in enumerate(device_functions_of(proc)):
-        name = f"{spelled(proc.name)}_device{number}"
+        name = f"{proc.name}_device{number}"
         names = replace(outside.names, contract=contract)
         found.append(_Function(block, path, replace(outside, names=names), name, arch, facts, parts).made())
     return tuple(found)
@@ -166,7 +166,9 @@ class _Function:
         loops, body, task_scope, task_path = self._tasks(scope)
         tasks = self._task_names(loops)
         functions = [
-            self._task(warps, loops, body, Here(task_scope, task_path, tasks, self.outside.views), sync, first)
+            self._task(
+                warps, loops, body, Here(task_scope, task_path, tasks, self.outside.views), sync, first
+            )
             for warps in (scope.shape.warps or (None,))
         ]
         counting = self._counting(loops)
@@ -240,12 +242,14 @@ class _Function:
         writer = Statements(out, self.facts, self.library, sync, self.arch, name, first)  # type: ignore[arg-type]
         iterators = "".join(f", int {here.names.texts[loop.iterator]}" for loop in loops)
         function = "task" if name is None else f"task_{name}"
-        head = f"static __device__ __forceinline__ void {function}(Args const &args, SyncState &sync{iterators})"
+        head = (
+            f"static __device__ __forceinline__ void {function}(Args const &args, SyncState &sync{iterators})"
+        )
         with out.block(head, self.block):
             writer.body(body, here)
         self.written |= writer.written
         self.peak = max(self.peak, writer.peak)
-        return out
+        return out.without_unused()
 
     def _counting(self, loops: list[For]) -> Writer:
         """The function that counts tasks, for the device and for a launch."""
@@ -274,7 +278,9 @@ class _Function:
             for number, named in enumerate(warps):
                 end = first + 32 * named.count
                 condition = f"if (threadIdx.x < {end})" if number + 1 < len(warps) else ""
-                with out.block(f"else {condition}".strip() if number and condition else condition or _last(number)):
+                with out.block(
+                    f"else {condition}".strip() if number and condition else condition or _last(number)
+                ):
                     out.lines(_registers(named))
                     self._turns(out, loops, f"task_{named.name}", sync, last)
                 first = end
@@ -285,12 +291,12 @@ class _Function:
         size = self.block.cluster_dim
         by = f" / {size}" if size > 1 else ""
         head = (
-            f"for (int64_t number = blockIdx.x{by}, count = tasks(args); number < count; "
-            f"number += gridDim.x{by})"
+            f"for (int64_t task_number = blockIdx.x{by}, task_count = tasks(args); "
+            f"task_number < task_count; task_number += gridDim.x{by})"
         )
         names = self.outside.names
         with out.block(head, self.block):
-            rest = Written("number")
+            rest = Written("task_number")
             decoded: list[tuple[For, str]] = []
             for position, loop in reversed(list(enumerate(loops))):
                 if position:
@@ -332,6 +338,8 @@ class _Function:
         with out.block(f"struct {self.name}_Args", self.block, tail="};"):
             for argument in arguments:
                 out.line(f"{self._declaration(argument)};", self.outside.origins.get(argument.spork))
+            if not arguments:
+                out.line("char nothing;")  # in C an empty struct has no size
 
     def _declaration(self, argument: ArgumentOfKernel) -> str:
         if argument.kind == "pointer":

@@ -167,7 +167,8 @@ class Statements:
             first = self.first_byte + at
             self.peak = max(self.peak, self.stacks.tops[0])
         view, lines = declared(statement, shards, here.scope, first, self.library)
-        self.out.lines(lines, statement)
+        for name, line in lines:
+            self.out.declaration(name, line, statement)
         return here.with_view(statement.name, view)
 
     def _window(self, statement: WindowOf, here: Here) -> Here:
@@ -175,7 +176,7 @@ class Statements:
         view = here.views[statement.window.name].at(statement.window)
         if view.kind is Kind.pointer and not view.spans_shards and view.terms:
             name = spelled(statement.name)
-            self.out.line(f"auto *const {name} = {address(view, here.names)};", statement)
+            self.out.declaration(name, f"auto *const {name} = {address(view, here.names)};", statement)
             view = view.named(name, aligned(view, here.names))
         return here.with_view(statement.name, view)
 
@@ -251,7 +252,7 @@ class Statements:
                 self.body(loop.body, inner)
         else:
             with self.out.block("", loop):
-                self.out.line(iterator, loop)
+                self.out.declaration(names.texts[loop.iterator], iterator, loop)
                 self.body(loop.body, inner)
 
     def _guards_of_warps(self, block: CudaWarps, here: Here, inner: Here) -> tuple[Guard, ...]:
@@ -343,4 +344,3 @@ def _in_registers(statement: Alloc) -> bool:
     assert statement.memory is not None
     memory: Memory = statement.memory.value
     return memory.space == "registers" and bool(statement.sizes)
-

@@ -96,9 +96,7 @@ class View:
                 terms.append((lo, dim.stride))
                 if starts:
                     starts[dim.axis] = _plus(starts[dim.axis], lo)
-        return replace(
-            self, terms=tuple(terms), dims=tuple(dims), starts=tuple(starts), shards=tuple(shards)
-        )
+        return replace(self, terms=tuple(terms), dims=tuple(dims), starts=tuple(starts), shards=tuple(shards))
 
     @property
     def kept(self) -> tuple[Dimension, ...]:
