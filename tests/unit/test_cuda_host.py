@@ -110,7 +110,7 @@ INTEGER = (
 INTEGER += ("(x[i] & y[i]) | (x[i] ^ 5)", "x[i] >> y[i]", "select(x[i] >= y[i], x[i], -y[i])")
 
 
-@pytest.mark.parametrize("dtype", (*ieee_floats, *ints), ids=str)
+@pytest.mark.parametrize("dtype", [*ieee_floats, *ints], ids=str)
 def test_arithmetic_is_that_of_the_law(dtype: DType, tmp_path: Path) -> None:
     name, count = SPELLING[dtype], 48
     expressions = FLOAT if dtype.is_float else INTEGER
