@@ -153,6 +153,21 @@ def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
             assert ours.tolist() == law.tolist(), (a, b)
 
 
+def test_a_literal_takes_the_dtype_of_what_it_meets(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, x: i64[3], y: f32[3]):
+        for i in seq(0, 3):
+            y[i] = select(x[i] < 1099511627777, 1.0, f32(x[i] // 2))
+        if n == 3:
+            y[0] += f32(n) * 0.5
+    """)
+    x = np.array([1 << 40, (1 << 40) + 1, (1 << 40) + 3], np.int64)
+    law, ours = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    proc.run(n=3, x=x, y=law)
+    assert compiled(proc, tmp_path)(FakeDevice(), 3, x, ours) == OK
+    assert ours.tolist() == law.tolist()
+
+
 def test_control_flow_storage_windows_and_calls_compute_what_the_law_says(tmp_path: Path) -> None:
     scale = parsed("""
     def scale(k: size, v: [f32][k], by: f32, out: [f32][k]):
