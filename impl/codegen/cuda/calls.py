@@ -88,7 +88,9 @@ def place(argument: str, view: View, names: Names, call: Call, several: bool) ->
         case _ if not kept:
             return replace(at, address=_address(view, names), storage=element(view, names))
         case _:
-            return replace(at, address=_address(view, names), storage=view.base, alignment=aligned(view, names))
+            return replace(
+                at, address=_address(view, names), storage=view.base, alignment=aligned(view, names)
+            )
 
 
 def _address(view: View, names: Names) -> str:

@@ -13,14 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from soundline.impl.codegen.cuda.arch import arch_of
-from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions
+from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.host.function import Function, function
 from soundline.impl.codegen.cuda.host.launches import Launch
+from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.codegen.cuda.writing import Writer
+from soundline.spec.errors import UsageError
+from soundline.spec.spork.language.expressions import walk
+from soundline.spec.spork.language.nodes import Ref
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.library.schema import Instruction
+
+ARCHS: Final = {"sm_80": 80, "sm_90a": 90}
+"""The architectures that code is generated for, the least first, and their numbers in the texts of instructions."""
 
 CONTRACTION: Final = """\
 #if defined(__clang__)
@@ -40,22 +46,24 @@ def generate(
 ) -> CudaSource:
     """The CUDA C++ and C of a proc that keeps the static law.
 
-    `arch` is ``sm_80`` or ``sm_90a``; None stands for the least that has what the program uses. `contract` lets a
+    `arch` is ``sm_80`` or ``sm_90a``; None stands for the least that has what the program uses. Raises `UsageError` for
+    another name, and `CompileError` for one that has less. `contract` lets a
     product and a sum be rounded once, where the program says ``fma``. `checked` are the sizes at which the abstract
     machine has accepted the program, and is only told in the files.
     """
-    static_law(proc)
-    chosen = arch_of(proc, arch)
-    devices = device_functions(proc, chosen.number, contract)
+    if arch is not None and arch not in ARCHS:
+        raise UsageError(f"there is no architecture {arch}", hint=f"one of {', '.join(ARCHS)}")
+    chosen = arch or next(name for name, number in ARCHS.items() if number >= least_arch(proc))
+    devices = device_functions(proc, ARCHS[chosen], contract)  # which asks the static law
     launches = {d.path: _launch(d) for d in devices}
     on_cpu = function(proc, launches)
-    head = tuple(_head(proc, chosen.name, contract, checked))
+    head = tuple(_head(proc, chosen, contract, checked))
     writers = {".h": _header(proc, on_cpu, head), ".c": _c(proc, on_cpu, launches.values(), head)}
     if devices:
-        writers |= {".cuh": _cuh(devices, head), ".cu": _cu(proc, devices, head)}
+        writers |= {".cuh": _cuh(proc, devices, head), ".cu": _cu(proc, devices, head)}
     return CudaSource(
         name=proc.name,
-        arch=chosen.name,
+        arch=chosen,
         files={f"{proc.name}{ending}": writer.text for ending, writer in writers.items()},
         kernels=tuple(d.kernel for d in devices),
         origins={f"{proc.name}{ending}": writer.origins for ending, writer in writers.items()},
@@ -107,9 +115,11 @@ def _header(proc: Proc, found: Function, head: Iterable[str]) -> Writer:
 def _c(proc: Proc, found: Function, launches: Iterable[Launch], head: Iterable[str]) -> Writer:
     out = Writer()
     out.lines(head)
-    out.lines([f'#include "{proc.name}.h"', "", "#include <stdlib.h>", "#include <string.h>", ""])
-    out.lines(CONTRACTION.splitlines())
-    out.lines(found.declarations.splitlines())
+    out.lines([f'#include "{proc.name}.h"', "", "#include <stdlib.h>", "#include <string.h>"])
+    if found.rounds:
+        out.lines(["", *CONTRACTION.splitlines()])
+    if found.declarations:
+        out.lines(["", *found.declarations.splitlines()])
     for launch in launches:
         out.line("")
         out.lines(launch.declaration())
@@ -125,10 +135,11 @@ def _c(proc: Proc, found: Function, launches: Iterable[Launch], head: Iterable[s
 # The part of the device -------------------------------------------------------------------------------------------
 
 
-def _cuh(devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
+def _cuh(proc: Proc, devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
     out = Writer()
     out.lines(head)
     out.lines(["#pragma once", "", '#include "soundline_device.cuh"'])
+    out.lines(dict.fromkeys(_includes(proc)))
     for device in devices:
         out.line("")
         out.append(device.header)
@@ -137,6 +148,15 @@ def _cuh(devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
         out.line(f"{_launch_head(device)};", device.node)
     out.lines(["#endif"])
     return out
+
+
+def _includes(proc: Proc) -> Iterator[str]:
+    """The lines that include what instructions of the user need."""
+    for node in walk(proc):
+        if isinstance(node, Ref) and isinstance(node.value, Proc):
+            yield from _includes(node.value)
+        elif isinstance(node, Ref) and isinstance(node.value, Instruction):
+            yield from include_lines(node.value)
 
 
 def _cu(proc: Proc, devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:

@@ -33,8 +33,8 @@ _WORDS = (
     "not_eq nullptr operator or or_eq private protected public register reinterpret_cast restrict return "
     "short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
     "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "threadIdx blockIdx blockDim gridDim warpSize args smem sync task ptx soundline main_loop setup "
-    "shutdown SyncState Task half device errno stdin stdout stderr NULL assert max min abs "
+    "threadIdx blockIdx blockDim gridDim warpSize args sync ptx soundline main_loop setup "
+    "shutdown SyncState Args Turn tasks half device errno stdin stdout stderr NULL assert max min abs "
 )
 _RESERVED = frozenset(_WORDS.split())
 
@@ -49,7 +49,9 @@ def spelled(name: str) -> str:
     >>> spelled("k"), spelled("register")
     ('k', 'register_')
     """
-    return f"{name}_" if name.rstrip("_") in _RESERVED or _HELPER.fullmatch(name) else name
+    ascii_name = "".join(c if c.isascii() else f"_u{ord(c):04x}" for c in name)
+    taken = ascii_name.rstrip("_") in _RESERVED or _HELPER.fullmatch(ascii_name)
+    return f"{ascii_name}_" if taken else ascii_name
 
 
 def no_data(place: Name | Index) -> str:

@@ -14,7 +14,7 @@ from math import prod
 
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.names import SIZE, spelled
-from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, row_major
+from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, may_be_large, row_major
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Binary, Const, Expr, Name
@@ -116,7 +116,9 @@ def _with_argument(found: Outside, argument: Argument) -> Outside:
     type_ = argument.type
     if type_.window and not memory_of(argument.memory, argument).window:
         found = _with_strides(found, argument.name, len(type_.sizes), argument)
-    return _with_storage(found, argument.name, type_.dtype, type_.sizes, argument.memory, argument, type_.window)
+    return _with_storage(
+        found, argument.name, type_.dtype, type_.sizes, argument.memory, argument, type_.window
+    )
 
 
 def _with_strides(found: Outside, name: str, rank: int, at: Node) -> Outside:
@@ -156,11 +158,10 @@ def _with_storage(
         return replace(found, counts={**found.counts, name: count})
     alignment = POINTER_ALIGNMENT
     if is_window:
-        dims = tuple(
-            Dimension(d.size, Name(f"{name}_stride_{d.axis}"), d.axis) for d in dims
-        )
+        dims = tuple(Dimension(d.size, Name(f"{name}_stride_{d.axis}"), d.axis) for d in dims)
         alignment = dtype.itemsize
-    view = View(name, Kind.pointer, dtype, own, spelled(name), dims, alignment=alignment)
+    is_large = is_window or may_be_large(sizes)
+    view = View(name, Kind.pointer, dtype, own, spelled(name), dims, alignment=alignment, is_large=is_large)
     return found.with_view(name, view, at)
 
 
@@ -193,9 +194,7 @@ def _body(
                     yield from _body(inner_block, at, found)
 
 
-def _of_if(
-    statement: If, path: Path, found: Outside
-) -> Iterator[tuple[CudaDeviceFunction, Path, Outside]]:
+def _of_if(statement: If, path: Path, found: Outside) -> Iterator[tuple[CudaDeviceFunction, Path, Outside]]:
     holds = replace(found, names=found.names.assuming(statement.condition))
     yield from _body(statement.body, path, holds)
     fails = replace(found, names=found.names.assuming(statement.condition, False))
@@ -215,7 +214,5 @@ def _with_window(found: Outside, statement: WindowOf) -> Outside:
         dims = tuple(replace(d, stride=Const(1), axis=axis) for axis, d in enumerate(view.dims))
         starts = tuple(Const(0) for _ in dims)
         base = f"&args.{spelled(statement.name)}"
-        view = View(
-            statement.name, Kind.tensor_map, view.dtype, memory, base, dims, starts=starts
-        )
+        view = View(statement.name, Kind.tensor_map, view.dtype, memory, base, dims, starts=starts)
     return found.with_view(statement.name, view, statement)

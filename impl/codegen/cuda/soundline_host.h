@@ -101,6 +101,16 @@ static inline int64_t soundline_grid(struct soundline_launch const *launch, int6
 #define SOUNDLINE_KERNEL(kernel) ((void const *)0)
 #endif
 
+/* Division of the law: towards the lesser integer, and by 0 the quotient is 0. */
+static inline int64_t soundline_floor_div(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+static inline int64_t soundline_floor_mod(int64_t a, int64_t b) {
+    if (b == 0) return a;
+    return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
+}
+
 /* Whether the device can compute with an integer of control. */
 static inline bool soundline_fits(int64_t value) { return INT32_MIN <= value && value <= INT32_MAX; }
 
@@ -124,6 +134,17 @@ static inline int soundline_bytes(size_t *bytes, size_t item, int rank, int64_t 
         *bytes *= (size_t)sizes[k];
     }
     return SOUNDLINE_OK;
+}
+
+/* A tensor map of a window; of one without elements nothing is asked, since no kernel copies a box of it. */
+static inline int soundline_map(struct soundline_device const *device, struct soundline_tensor_map *map, int type,
+                                unsigned rank, void *address, uint64_t const *sizes, uint64_t const *strides_bytes,
+                                uint32_t const *box, int swizzle) {
+    for (size_t k = 0; k < sizeof map->bytes; k++) map->bytes[k] = 0;
+    for (unsigned k = 0; k < rank; k++) {
+        if (sizes[k] == 0) return SOUNDLINE_OK;
+    }
+    return device->tensor_map(device->state, map, type, rank, address, sizes, strides_bytes, box, swizzle);
 }
 
 #endif

@@ -167,7 +167,8 @@ class Statements:
             first = self.first_byte + at
             self.peak = max(self.peak, self.stacks.tops[0])
         view, lines = declared(statement, shards, here.scope, first, self.library)
-        self.out.lines(lines, statement)
+        for name, line in lines:
+            self.out.declaration(name, line, statement)
         return here.with_view(statement.name, view)
 
     def _window(self, statement: WindowOf, here: Here) -> Here:
@@ -175,7 +176,7 @@ class Statements:
         view = here.views[statement.window.name].at(statement.window)
         if view.kind is Kind.pointer and not view.spans_shards and view.terms:
             name = spelled(statement.name)
-            self.out.line(f"auto *const {name} = {address(view, here.names)};", statement)
+            self.out.declaration(name, f"auto *const {name} = {address(view, here.names)};", statement)
             view = view.named(name, aligned(view, here.names))
         return here.with_view(statement.name, view)
 
@@ -237,21 +238,21 @@ class Statements:
 
     def _threads(self, loop: For, here: Here, inner: Here) -> None:
         """A loop over threads: each of them computes which iteration it runs."""
-        assert here.scope.tiling is not None
-        assert inner.scope.tiling is not None
-        found = inner.scope.tiling.iterators[-1]
+        outer, tiling = here.scope.tiling, inner.scope.tiling
+        assert outer is not None
+        assert tiling is not None
+        found = tiling.iterators[-1]
         names = inner.names.with_control(loop.iterator, (0, found.count - 1))
-        value = coordinate_text(found.value, inner.scope.tiling)
-        iterator = f"const int {names.texts[loop.iterator]} = {value};"
+        iterator = f"const int {names.texts[loop.iterator]} = {coordinate_text(found.value, tiling)};"
         inner = replace(inner, names=elements_of(inner.views, names))
-        guards = new_guards(here.scope.tiling, inner.scope.tiling)
+        guards = new_guards(outer, tiling)
         if guards:
             head = f"if ({iterator} {names.texts[loop.iterator]} < {found.count})"
             with self.out.block(head, loop):
                 self.body(loop.body, inner)
         else:
             with self.out.block("", loop):
-                self.out.line(iterator, loop)
+                self.out.declaration(names.texts[loop.iterator], iterator, loop)
                 self.body(loop.body, inner)
 
     def _guards_of_warps(self, block: CudaWarps, here: Here, inner: Here) -> tuple[Guard, ...]:
@@ -343,4 +344,3 @@ def _in_registers(statement: Alloc) -> bool:
     assert statement.memory is not None
     memory: Memory = statement.memory.value
     return memory.space == "registers" and bool(statement.sizes)
-

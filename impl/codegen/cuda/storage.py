@@ -64,8 +64,10 @@ def check_shared(block: CudaDeviceFunction, size: int, blocks_per_sm: int, arch:
 
 def declared(
     statement: Alloc, shards: Deduction | None, scope: Scope, first: int | None, library: Library
-) -> tuple[View, list[str]]:
-    """What a name stands for, and how it is declared; `first` is the byte of shared memory where it begins."""
+) -> tuple[View, list[tuple[str, str]]]:
+    """What a name stands for, and the names that are declared for it, each with its line; `first` is the byte of shared
+    memory where it begins.
+    """
     try:
         if first is not None:
             return _shared(statement, shards, scope, first)
@@ -85,7 +87,7 @@ def kept_sizes(statement: Alloc, shards: Deduction | None) -> tuple[int, ...]:
 
 def _shared(
     statement: Alloc, shards: Deduction | None, scope: Scope, first: int
-) -> tuple[View, list[str]]:
+) -> tuple[View, list[tuple[str, str]]]:
     assert statement.memory is not None
     memory: Memory = statement.memory.value
     erased = len(shards.distributed) if shards is not None else 0
@@ -102,7 +104,7 @@ def _shared(
     if shards is not None and scope.tiling is not None:
         view = _over_ctas(view, shards, scope.tiling)
     at = f"soundline_dynamic_shared() + {first}" if first else "soundline_dynamic_shared()"
-    return view, [f"{type_} *const {name} = reinterpret_cast<{type_} *>({at});"]
+    return view, [(name, f"{type_} *const {name} = reinterpret_cast<{type_} *>({at});")]
 
 
 def _over_ctas(view: View, shards: Deduction, tiling: Tiling) -> View:
@@ -116,7 +118,9 @@ def _over_ctas(view: View, shards: Deduction, tiling: Tiling) -> View:
     )
 
 
-def _registers(statement: Alloc, shards: Deduction | None, library: Library) -> tuple[View, list[str]]:
+def _registers(
+    statement: Alloc, shards: Deduction | None, library: Library
+) -> tuple[View, list[tuple[str, str]]]:
     assert statement.memory is not None
     memory: Memory = statement.memory.value
     name, sizes = spelled(statement.name), kept_sizes(statement, shards)
@@ -133,7 +137,7 @@ def _registers(statement: Alloc, shards: Deduction | None, library: Library) -> 
             is_array=bool(sizes),
             alignment=statement.dtype.itemsize,
         )
-        return view, [f"{type_} {name}{_extent(sizes)};"]
+        return view, [(name, f"{type_} {name}{_extent(sizes)};")]
     outer = sizes[: len(sizes) - rank]
     dims = row_major(statement.sizes[: len(statement.sizes) - rank], erased)
     inner = range(len(statement.sizes) - rank, len(statement.sizes))
@@ -150,9 +154,9 @@ def _registers(statement: Alloc, shards: Deduction | None, library: Library) -> 
         tile_sizes=sizes[len(sizes) - rank :],
         flags=flags,
     )
-    lines = [f"{type_} {name}{_extent(outer)}[{words}];"]
+    lines = [(name, f"{type_} {name}{_extent(outer)}[{words}];")]
     if flags:
-        lines.append(f"int {flags}{_extent(outer)} = {'{}' if outer else '0'};")
+        lines.append((flags, f"int {flags}{_extent(outer)} = {'{}' if outer else '0'};"))
     return view, lines
 
 

@@ -9,13 +9,14 @@ window or expression that it was given, as the law has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from soundline.impl.codegen.cuda.host.copies import copy, on_device
 from soundline.impl.codegen.cuda.host.launches import Launch, launch
-from soundline.impl.codegen.cuda.host.lines import Line, Lines
+from soundline.impl.codegen.cuda.host.lines import Line, Lines, placed
 from soundline.impl.codegen.cuda.host.loops import is_local, reason_against
 from soundline.impl.codegen.cuda.host.names import (
     Given,
@@ -75,6 +76,8 @@ class Function(NamedTuple):
     declarations: str
     """The headers and helpers that it needs."""
     lines: tuple[Line, ...]
+    rounds: bool
+    """Whether it computes with floats, so that a compiler must not make one rounding of two."""
 
 
 def function(proc: Proc, launches: Mapping[Path, Launch]) -> Function:
@@ -98,7 +101,7 @@ def function(proc: Proc, launches: Mapping[Path, Launch]) -> Function:
     signature = f"int {name}({', '.join(parameters)})"
     helpers = body.lines.values.helpers
     texts = [helpers.text(), *(f"\n{text}\n" for text in lines.values.functions.values())]
-    return Function(name, signature, "".join(texts), tuple(_whole(signature, lines)))
+    return Function(name, signature, "".join(texts), tuple(_whole(signature, lines)), lines.values.rounds)
 
 
 def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
@@ -107,7 +110,7 @@ def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
         case Number(text):
             yield f"{'bool' if meaning.flag else 'int64_t'} {text}"
         case Map(place):
-            yield f"struct soundline_tensor_map const *{place}"
+            yield f"struct soundline_tensor_map const *{place.strip('(*)')}"
         case Storage():
             const = " const" if meaning.constant else ""
             name = meaning.place.strip("(*)")
@@ -119,7 +122,7 @@ def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
 def _whole(signature: str, lines: Lines) -> Iterator[Line]:
     """All lines of the function: what it holds, its statements, and its end."""
     yield Line(f"{signature} {{", None)
-    if not any("device->" in line.text for line in lines.found):
+    if not any(re.search(r"\bdevice\b", line.text) for line in lines.found):
         yield Line("    (void)device;", None)
     if lines.fails:
         yield Line("    int error = SOUNDLINE_OK;", None)
@@ -156,7 +159,7 @@ class _Body:
         is_size, is_flag = argument.type.name == "size", argument.type.name == "bool"
         if is_size:
             self.natural.add(name)
-        return Number(name, is_size, Name(name), is_flag)
+        return Number(name, 0 if is_size else None, Name(name), is_flag)
 
     def data_argument(self, argument: Argument, names: Names, constant: bool) -> Storage | Map:
         """A parameter of data."""
@@ -166,7 +169,7 @@ class _Body:
         sizes = tuple(self.lines.values.control(size, names) for size in type_.sizes)
         declared = Declared(argument.name, type_.dtype, tuple(s.known for s in sizes), memory)
         if memory.window:
-            return Map(name, type_.dtype, memory, declared.whole)
+            return Map(f"(*{name})", type_.dtype, memory, declared.whole)
         strides = row_major(sizes)
         if type_.window:
             strides = tuple(self.lines.spellings.take(f"{name}_stride_{k}") for k in range(len(sizes)))
@@ -176,31 +179,28 @@ class _Body:
     def entry(self, proc: Proc, names: Names) -> None:
         """What is asked of the arguments before anything else is done."""
         controls = [n for a in proc.arguments if isinstance(n := names[a.name], Number) and not n.flag]
-        for found in controls:
-            if found.natural:
-                self.lines.refuse(f"{found.text} < 0", "SOUNDLINE_NEGATIVE_SIZE")
+        if negative := " || ".join(f"{n.text} < 0" for n in controls if n.natural):
+            self.lines.refuse(negative, "SOUNDLINE_NEGATIVE_SIZE")
         if self.launches:
-            for found in controls:
-                self.lines.refuse(f"!soundline_fits({found.text})", "SOUNDLINE_TOO_LARGE")
+            self.lines.fit(controls)
+            self.lines.fitting.update(n.text for n in controls)
         self.assertions(proc, names)
-        for argument in proc.arguments:
-            meaning = names[argument.name]
-            if isinstance(meaning, Storage):
-                self.sizes(meaning.sizes)
+        found = [m for a in proc.arguments if isinstance(m := names[a.name], Storage)]
+        self.sizes(tuple(size for storage in found for size in storage.sizes))
+        self.lines.began = True
 
     def assertions(self, callee: Proc | Instruction, names: Names) -> None:
         """The preconditions of a proc or an instruction."""
         for condition in callee.preconditions:
             self.lines.origin = condition
-            self.lines.comment(condition, f"assert {text_of(condition)}")
-            self.lines.require(self.lines.values.control(condition, names), "SOUNDLINE_ASSERTION")
+            comment = placed(f"assert {text_of(condition)}", condition)
+            self.lines.require(self.lines.values.control(condition, names), "SOUNDLINE_ASSERTION", comment)
         self.lines.origin = None
 
     def sizes(self, sizes: tuple[Number, ...]) -> None:
         """Sizes are not negative."""
-        for size in sizes:
-            if not size.natural:
-                self.lines.refuse(f"{size.text} < 0", "SOUNDLINE_NEGATIVE_SIZE")
+        if negative := " || ".join(dict.fromkeys(f"{s.text} < 0" for s in sizes if not s.natural)):
+            self.lines.refuse(negative, "SOUNDLINE_NEGATIVE_SIZE")
 
     # Statements ---------------------------------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class _Body:
             self.lines.line(f"// in order: {reason}" if reason else "#pragma omp parallel for")
         if lo.natural:
             self.natural.add(iterator)
-        inner = names.with_(loop.iterator, Number(iterator, lo.natural, Name(iterator)))
+        inner = names.with_(loop.iterator, Number(iterator, lo.least, Name(iterator)))
         self.parallel = self.parallel or threads
         head = f"for (int64_t {iterator} = {bare(lo.text)}; {iterator} < {hi.text}; {iterator}++)"
         with self.lines.block(head):
@@ -348,7 +348,7 @@ class _Body:
                 number = self.lines.values.control(value, names)
                 if argument.type.name == "size" and not number.natural:
                     self.lines.refuse(f"{number.text} < 0", "SOUNDLINE_NEGATIVE_SIZE")
-                    number = Number(number.text, True, number.expression)
+                    number = Number(number.text, 0, number.expression)
                 inner = inner.with_(argument.name, number)
         for argument, value in given_to(call):
             if isinstance(argument.type, Data):
@@ -370,7 +370,7 @@ class _Body:
             if difference(own.known, declared.known) != 0:
                 same = Binary(Op.CmpEq, own.known, declared.known)
                 self.lines.require(
-                    Number(f"({own.text} == {declared.text})", True, same, True), "SOUNDLINE_ASSERTION"
+                    Number(f"({own.text} == {declared.text})", None, same, True), "SOUNDLINE_ASSERTION"
                 )
         if isinstance(place, Name):
             return found
@@ -392,5 +392,5 @@ def _check_reachable(call: Call, callee: Proc | Instruction, names: Names) -> No
             raise CompileError(
                 f"{callee.name} of the CPU has no C: its body touches {name} in {memory}, which the CPU does not reach",
                 where=callee.name,
-                hint=f"copy to or from the CPU with cudaMemcpyAsync, or give {call.callee.name} a text of its own",
+                hint=f"copy to or from the CPU with cudaMemcpyAsync before and after {call.callee.name}",
             )

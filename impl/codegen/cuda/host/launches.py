@@ -121,31 +121,29 @@ def task_loops(block: CudaDeviceFunction) -> Iterator[For]:
 
 def launch(block: CudaDeviceFunction, found: Launch, names: Names, out: Lines) -> None:
     """A device function: its tasks are counted, its arguments filled, and it is launched."""
+    out.began = True
     out.comment(block)
     with out.block(""):
-        tasks = out.spellings.take("tasks_of_launch")
-        out.line(f"int64_t {tasks} = 1;")
+        out.line("int64_t tasks = 1;")
         for loop in task_loops(block):
             lo, hi = out.values.control(loop.lo, names), out.values.control(loop.hi, names)
-            out.attempt(f"soundline_tasks(&{tasks}, {bare(lo.text)}, {bare(hi.text)})")
-        with out.block(f"if ({tasks} > 0)"):
+            out.attempt(f"soundline_tasks(&tasks, {bare(lo.text)}, {bare(hi.text)})")
+        with out.block("if (tasks > 0)"):
             _fill(found, names, out)
-            _launch(found, tasks, out)
-        out.spellings.release([tasks])
+            _launch(found, out)
 
 
 def _fill(found: Launch, names: Names, out: Lines) -> None:
-    """The arguments of the kernel."""
-    for argument in found.arguments:
-        meaning = names[argument.spork]
-        if argument.kind == "size" and isinstance(meaning, Number) and not meaning.text.isdecimal():
-            out.refuse(f"!soundline_fits({bare(meaning.text)})", "SOUNDLINE_TOO_LARGE")
+    """The arguments of the kernel, whose bytes are all given."""
+    meanings = [(argument, names[argument.spork]) for argument in found.arguments]
+    out.fit(m for a, m in meanings if a.kind == "size" and isinstance(m, Number))
+    for argument, meaning in meanings:
         if argument.kind == "pointer" and isinstance(meaning, Storage):
             _check_dense(argument, meaning, found, out)
-    out.line(f"struct {found.structure} soundline_args;")
-    out.line("memset(&soundline_args, 0, sizeof soundline_args);")
-    for argument in found.arguments:
-        out.line(_filled(argument, names[argument.spork]))
+    out.line(f"struct {found.structure} args;")
+    out.line("memset(&args, 0, sizeof args);")
+    for argument, meaning in meanings:
+        out.line(_filled(argument, meaning))
 
 
 def _check_dense(argument: KernelArgument, given: Storage, found: Launch, out: Lines) -> None:
@@ -159,12 +157,12 @@ def _check_dense(argument: KernelArgument, given: Storage, found: Launch, out: L
 
 def _filled(argument: KernelArgument, meaning: Meaning) -> str:
     """The statement that fills a member."""
-    place = f"soundline_args.{argument.name}"
+    place = f"args.{argument.name}"
     match meaning:
         case Number(text):
             return f"{place} = {f'(int){text}' if argument.kind == 'size' else bare(text)};"
         case Map():
-            return f"{place} = *{meaning.place};"
+            return f"{place} = {meaning.place};"
         case Storage() if argument.kind == "stride":
             return f"{place} = {bare(meaning.strides[argument.dimension])};"
         case Storage() if argument.kind == "pointer":
@@ -183,20 +181,15 @@ def _filled(argument: KernelArgument, meaning: Meaning) -> str:
     )
 
 
-def _launch(found: Launch, tasks: str, out: Lines) -> None:
-    out.line("struct soundline_launch soundline_launch;")
-    out.line("memset(&soundline_launch, 0, sizeof soundline_launch);")
-    fields: dict[str, str | int] = {
-        "kernel": f'"{found.kernel}"',
-        "function": f"SOUNDLINE_KERNEL({found.kernel})",
-        "args": "&soundline_args",
-        "args_bytes": "sizeof soundline_args",
-        "block_dim": found.block_dim,
-        "cluster_dim": found.cluster_dim,
-        "blocks_per_sm": found.blocks_per_sm,
-        "shared_bytes": found.shared_bytes,
-        "tasks": tasks,
-    }
-    for name, value in fields.items():
-        out.line(f"soundline_launch.{name} = {value};")
-    out.attempt("device->launch(device->state, &soundline_launch)")
+def _launch(found: Launch, out: Lines) -> None:
+    with out.block("struct soundline_launch const launch =", "};"):
+        out.line(f'.kernel = "{found.kernel}",')
+        out.line(f".function = SOUNDLINE_KERNEL({found.kernel}),")
+        out.line(".args = &args,")
+        out.line(".args_bytes = sizeof args,")
+        out.line(f".block_dim = {found.block_dim},")
+        out.line(f".cluster_dim = {found.cluster_dim},")
+        out.line(f".blocks_per_sm = {found.blocks_per_sm},")
+        out.line(f".shared_bytes = {found.shared_bytes},")
+        out.line(".tasks = tasks,")
+    out.attempt("device->launch(device->state, &launch)")

@@ -10,7 +10,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -59,6 +59,10 @@ class Lines:
     depth: int = 1
     fails: bool = False
     """Whether something goes to its end."""
+    began: bool = False
+    """Whether there may be something to release; before, what is refused returns at once."""
+    fitting: set[str] = field(default_factory=set)
+    """The numbers that are known to fit into the integers of the device."""
     origin: Node | None = None
     """The statement that is being written."""
 
@@ -66,15 +70,12 @@ class Lines:
         """One line."""
         self.found.append(Line(f"{INDENT * self.depth}{text}" if text else "", self.origin))
 
-    def comment(self, node: Node, text: str | None = None) -> None:
+    def comment(self, statement: Statement) -> None:
         """A statement as the program has it, and where it stands."""
-        said = text or (lines_of(node)[0] if isinstance(node, Statement) else str(node))
-        at = node.position
-        place = f"   {PurePath(at.file).name}:{at.line}" if at is not None else ""
-        self.line(f"// {said}{place}")
+        self.line(f"// {placed(lines_of(statement)[0], statement)}")
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str, tail: str = "}") -> Iterator[None]:
         """A block in braces."""
         self.line(f"{head} {{" if head else "{")
         self.depth += 1
@@ -82,25 +83,37 @@ class Lines:
             yield
         finally:
             self.depth -= 1
-        self.line("}")
+        self.line(tail)
 
     def attempt(self, call: str) -> None:
         """Something that may fail."""
-        self.fails = True
+        self.fails = self.began = True
         self.line(f"error = {call};")
         self.line("if (error) goto end;")
 
-    def refuse(self, condition: str, code: str) -> None:
+    def refuse(self, condition: str, code: str, comment: str = "") -> None:
         """Ends the function with a code where a condition holds."""
+        said = f" // {comment}" if comment else ""
+        if not self.began:
+            self.line(f"if ({bare(condition)}) return {code};{said}")
+            return
         self.fails = True
         with self.block(f"if ({bare(condition)})"):
-            self.line(f"error = {code};")
+            self.line(f"error = {code};{said}")
             self.line("goto end;")
 
-    def require(self, condition: Number, code: str) -> None:
+    def fit(self, numbers: Iterable[Number]) -> None:
+        """Refuses numbers that the device cannot compute with."""
+        texts = dict.fromkeys(
+            n.text for n in numbers if n.text not in self.fitting and not n.text.isdecimal()
+        )
+        if texts:
+            self.refuse(" || ".join(f"!soundline_fits({bare(t)})" for t in texts), "SOUNDLINE_TOO_LARGE")
+
+    def require(self, condition: Number, code: str, comment: str = "") -> None:
         """Ends the function with a code unless a condition holds; nothing where it is known to."""
         if condition.expression is None or decided(condition.expression) is not True:
-            self.refuse(f"!{condition.text}", code)
+            self.refuse(f"!{condition.text}", code, comment)
 
     def hold(self, name: str, owner: Literal["device", "host"]) -> str:
         """A variable of the whole function for some memory."""
@@ -119,3 +132,9 @@ class Lines:
             self.line(f"error = {held.release};")
             self.line(f"{variable} = 0;")
             self.line("if (error) goto end;")
+
+
+def placed(text: str, node: Node) -> str:
+    """The text of a node, and where it stands."""
+    at = node.position
+    return text if at is None else f"{text}   {PurePath(at.file).name}:{at.line}"

@@ -52,7 +52,7 @@ def reason_against(loop: For, iterator: str, names: Names, natural: set[str], ou
         if not _is_plain(statement):
             return f"an iteration may fail at {lines_of(statement)[0]}"
     gathering = _Gathering(out, set(natural))
-    inner = names.with_(loop.iterator, Number(iterator, False, Name(iterator)))
+    inner = names.with_(loop.iterator, Number(iterator, None, Name(iterator)))
     _gather(loop.body, inner, (), gathering)
     out.spellings.release(gathering.taken)
     return conflict(iterator, gathering.accesses, frozenset(gathering.natural))
@@ -105,7 +105,7 @@ def _gather(body: tuple[Statement, ...], names: Names, loops: tuple[Bounded, ...
                 to.taken.append(iterator)
                 if lo.natural:
                     to.natural.add(iterator)
-                found = Number(iterator, lo.natural, Name(iterator))
+                found = Number(iterator, lo.least, Name(iterator))
                 bounded = Bounded(iterator, lo.known, hi.known)
                 _gather(statement.body, names.with_(statement.iterator, found), (*loops, bounded), to)
 

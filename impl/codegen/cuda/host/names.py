@@ -22,7 +22,7 @@ auto break case char const continue default do double else enum extern float for
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 asm typeof main errno NULL NAN INFINITY memcpy malloc free abort exit and or not xor alignas alignof class new
 delete this template typename operator namespace public private protected virtual friend using try catch throw
-device error end launch arguments tasks index exp log sqrt sqrtf trunc truncf sin cos pow floor round
+device error end launch args tasks memset sqrt sqrtf trunc truncf
 """
 KEYWORDS: Final = frozenset(_KEYWORDS.split())
 """What a name of the program is not called in C, where it would mean something else."""
@@ -45,12 +45,17 @@ class Number:
 
     text: str
     """An operand: a name, a literal, or an expression in parentheses."""
-    natural: bool = False
-    """Whether it is known not to be negative."""
+    least: int | None = None
+    """What it is known not to be less than."""
     expression: Expr | None = None
     """What it is in terms of the C names of arguments and iterators, for comparisons before a run."""
     flag: bool = False
     """Whether it is a bool."""
+
+    @property
+    def natural(self) -> bool:
+        """Whether it is known not to be negative."""
+        return self.least is not None and self.least >= 0
 
     @property
     def known(self) -> Expr:
@@ -80,7 +85,7 @@ class Map:
     """A tensor map."""
 
     place: str
-    """A pointer to the map."""
+    """The map itself, an lvalue."""
     dtype: DType
     memory: Memory
     window: Window

@@ -54,7 +54,6 @@ _SIGNS: Final = {
     Op.Xor: "!=",
 }
 _BITS: Final = (Op.And, Op.Or, Op.Xor)
-_KEEP_NATURAL: Final = (Op.Add, Op.Mul, Op.Idiv, Op.Mod, Op.Max)
 
 
 @dataclass(slots=True)
@@ -64,6 +63,8 @@ class Values:
     helpers: Helpers = field(default_factory=Helpers)
     functions: dict[str, str] = field(default_factory=dict)
     """The C functions for programs of the law, by name."""
+    rounds: bool = False
+    """Whether there is arithmetic of floats."""
     c: Expressions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,8 +77,10 @@ class Values:
         match expression:
             case Const(literal):
                 if isinstance(literal, bool):
-                    return Number("true" if literal else "false", True, expression, True)
-                return Number(f"{literal}" if literal < 1 << 31 else f"INT64_C({literal})", True, expression)
+                    return Number("true" if literal else "false", None, expression, True)
+                return Number(
+                    f"{literal}" if literal < 1 << 31 else f"INT64_C({literal})", int(literal), expression
+                )
             case Name(name):
                 found = names[name]
                 assert isinstance(found, Number), "the static law lets nothing else be control"
@@ -85,7 +88,7 @@ class Values:
             case Unary(op, operand):
                 inner = self.control(operand, names)
                 text = f"(!{inner.text})" if op is Op.Not else f"(-{inner.text})"
-                return Number(text, op is Op.Not, Unary(op, inner.known), op is Op.Not)
+                return Number(text, None, Unary(op, inner.known), op is Op.Not)
             case Binary(op, left, right):
                 return self.binary(op, self.control(left, names), self.control(right, names))
             case Apply(op, operands):
@@ -97,31 +100,34 @@ class Values:
         whole = Binary(op, a.known, b.known)
         constant = value(whole) if op not in COMPARISONS else None
         if constant is not None and 0 <= constant < 1 << 31:
-            return Number(str(constant), True, whole)
+            return Number(str(constant), constant, whole)
         natural = a.natural and b.natural
         if op in (Op.Idiv, Op.Mod):
             divisor = value(b.known)
             if natural and divisor:
                 text = f"({a.text} {'/' if op is Op.Idiv else '%'} {b.text})"
             else:
-                text = f"{self.helpers(f'sl_{op.name.lower()}_i64')}({bare(a.text)}, {bare(b.text)})"
+                function = f"soundline_floor_{'div' if op is Op.Idiv else 'mod'}"
+                text = f"{function}({bare(a.text)}, {bare(b.text)})"
         elif op is Op.Mul:
             text = times(a.text, b.text)
         elif op is Op.Add:
             text = total((a.text, b.text))
         else:
             text = f"({a.text} {_SIGNS[op]} {b.text})"
-        return Number(text, natural and op in _KEEP_NATURAL, whole, op in COMPARISONS or op in _BITS)
+        return Number(text, _least(op, a, b), whole, op in COMPARISONS or op in _BITS)
 
     def _applied(self, op: Op, operands: list[Number]) -> Number:
         whole = Apply(op, tuple(o.known for o in operands))
         texts = [o.text for o in operands]
         if op is Op.Max:
             text = f"({texts[0]} > {texts[1]} ? {texts[0]} : {texts[1]})"
-            return Number(text, any(o.natural for o in operands), whole)
+            known = [o.least for o in operands if o.least is not None]
+            return Number(text, max(known, default=None), whole)
         if op is Op.Where:
             text = f"({texts[0]} ? {texts[1]} : {texts[2]})"
-            return Number(text, all(o.natural for o in operands[1:]), whole, operands[1].flag)
+            both = [o.least for o in operands[1:] if o.least is not None]
+            return Number(text, min(both) if len(both) == 2 else None, whole, operands[1].flag)
         if op is Op.Mulacc:
             return self.binary(Op.Add, self.binary(Op.Mul, operands[0], operands[1]), operands[2])
         raise AssertionError(f"{op.name} is no op of control")
@@ -193,6 +199,7 @@ class Values:
 
     def _computed(self, op: Op, dtype: DType, result: DType, v: list[str]) -> str:
         """An op on operands of a dtype."""
+        self.rounds = self.rounds or dtype.is_float
         if op in PROGRAMS:
             return f"{self._function(op, dtype)}({', '.join(map(bare, v))})"
         if op is Op.Mulacc:  # two roundings: only a licence makes it one
@@ -245,6 +252,24 @@ class Values:
         if node.op in (Op.Shl, Op.Shr, Op.CDiv, Op.CMod):
             return self.c.expression(node, v)
         return self._computed(node.op, dtype, node.dtype, v)
+
+
+def _least(op: Op, a: Number, b: Number) -> int | None:
+    """What an operator of two numbers is known not to be less than."""
+    if a.least is None:
+        return None
+    subtracted = value(b.known)
+    match op:
+        case Op.Sub if subtracted is not None:
+            return a.least - subtracted
+        case Op.Add if b.least is not None:
+            return a.least + b.least
+        case Op.Mul if a.natural and b.natural and b.least is not None:
+            return a.least * b.least
+        case Op.Idiv | Op.Mod if a.natural and b.natural:
+            return 0
+        case _:
+            return None
 
 
 def _leaf(dtype: DType, slot: int) -> UOp:

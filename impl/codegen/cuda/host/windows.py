@@ -149,7 +149,7 @@ def _tensor_map(statement: WindowOf, found: Storage, memory: Memory, out: Lines)
     out.line(f"struct soundline_tensor_map {variable};")
     address = f"(void *){found.place}" if found.constant else bare(found.place)
     out.attempt(
-        f"device->tensor_map(device->state, &{variable}, SOUNDLINE_TENSOR_{TENSOR_TYPES[dtype]}, {rank}, "
+        f"soundline_map(device, &{variable}, SOUNDLINE_TENSOR_{TENSOR_TYPES[dtype]}, {rank}, "
         f"{address}, {sizes}, {strides if rank > 1 else '0'}, {box}, {memory.swizzle})"
     )
-    return Map(f"(&{variable})", dtype, memory, found.window)
+    return Map(variable, dtype, memory, found.window)
