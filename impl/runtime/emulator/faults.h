@@ -32,6 +32,7 @@ constexpr int FAULTS[] = {SIGSEGV, SIGBUS, SIGFPE};
     leave();
 }
 inline void on_fault(int signal, siginfo_t *information, void *context) {
+    if (signal == SIGSEGV && first_write(information->si_addr)) return;
     if (!machine.running) {  // not a thread of a kernel: as if nobody had caught it
         for (int i = 0; i < 3; ++i)
             if (FAULTS[i] == signal) sigaction(signal, &faults_before[i], nullptr);

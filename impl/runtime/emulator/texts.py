@@ -33,6 +33,7 @@ OURS: Final = (
     "machine.h",
     "reports.h",
     "blocks.h",
+    "global_memory.h",
     "mbarriers.h",
     "copies.h",
     "tensor_maps.h",
