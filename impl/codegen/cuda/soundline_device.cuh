@@ -3,19 +3,18 @@
 // cores, and the descriptors of wgmma. Everything here is plain C++; inline PTX stands in soundline_ptx.cuh alone.
 //
 // The sections that are cited are those of the PTX ISA, version 9.0.
-#ifndef SOUNDLINE_DEVICE_CUH
-#define SOUNDLINE_DEVICE_CUH
+#pragma once
 
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
-typedef long long int64_t;
+typedef long int64_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
-typedef unsigned long long uint64_t;
-typedef unsigned long long uintptr_t;
+typedef unsigned long uint64_t;
+typedef unsigned long uintptr_t;
 #else
 #include <cuda_runtime.h>
 #include <math.h>
@@ -118,25 +117,25 @@ SOUNDLINE_HALF(f16)
 // Casts -------------------------------------------------------------------------------------------------------------
 
 template <typename T> struct kind {
-    static constexpr bool is_half = false, is_float = false;
+    enum : bool { is_half = false, is_float = false };
 };
 template <> struct kind<bf16> {
-    static constexpr bool is_half = true, is_float = true;
+    enum : bool { is_half = true, is_float = true };
 };
 template <> struct kind<f16> {
-    static constexpr bool is_half = true, is_float = true;
+    enum : bool { is_half = true, is_float = true };
 };
 template <> struct kind<float> {
-    static constexpr bool is_half = false, is_float = true;
+    enum : bool { is_half = false, is_float = true };
 };
 template <> struct kind<double> {
-    static constexpr bool is_half = false, is_float = true;
+    enum : bool { is_half = false, is_float = true };
 };
 template <typename A, typename B> struct same {
-    static constexpr bool value = false;
+    enum : bool { value = false };
 };
 template <typename A> struct same<A, A> {
-    static constexpr bool value = true;
+    enum : bool { value = true };
 };
 
 // Rounded to odd: toward zero, and where that is not exact to the neighbour whose last bit is 1. What is rounded to odd
@@ -359,7 +358,7 @@ SOUNDLINE_DEVICE void cp_async(line<T, TO_SWIZZLE, TO_ALIGNMENT> to, line<From, 
 
 // Registers of a warp -----------------------------------------------------------------------------------------------
 
-constexpr uint32_t ALL_LANES = 0xffffffffu;
+enum : uint32_t { ALL_LANES = 0xffffffffu };
 
 SOUNDLINE_DEVICE int lane() { return int(threadIdx.x % 32); }
 // The number of a warp in its warpgroup.
@@ -535,5 +534,3 @@ SOUNDLINE_DEVICE uint64_t smem_descriptor(void const *address, uint32_t leading_
 }
 
 } // namespace soundline
-
-#endif

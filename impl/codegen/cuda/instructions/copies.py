@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from soundline.impl.codegen.cuda.instructions.places import in_registers, place, pointer, scalar, window
+from soundline.impl.codegen.cuda.instructions.places import check_architecture, place, pointer, scalar, window
 from soundline.impl.codegen.cuda.operands import CallSite, Place
 from soundline.spec.dtypes import DType, bfloat16, float16, float32, float64, int32, uint32, uint64
 from soundline.spec.spork.library.copies import pieces
@@ -57,11 +57,15 @@ def _cp_async(to: Place, from_: Place, count: int) -> str:
 
 
 def atomic_add(site: CallSite) -> Iterator[str]:
-    """``red.add`` to global or shared memory.
+    """``red.add`` to global or shared memory; that of bf16 came with sm_90.
 
     The hardware flushes subnormal numbers of f32 that are added to global memory to zero, which the law does not.
     """
-    to = place(site, "dst")
+    to, value = place(site, "dst"), scalar(site.places["value"])
+    if to.dtype is bfloat16:
+        check_architecture(site, 90)
+    at = pointer(to)
+    if to.dtype in (float16, bfloat16):
+        at, value = f"&({at})->bits", f"({value}).bits"
     space = "shared" if to.memory.space == "shared" else "global"
-    assert not in_registers(to), "the law lets registers be no operand"
-    yield f"ptx::red_{space}_add_{_ADDED[to.dtype]}({pointer(to)}, {scalar(site.places['value'])});"
+    yield f"ptx::red_{space}_add_{_ADDED[to.dtype]}({at}, {value});"

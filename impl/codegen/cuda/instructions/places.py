@@ -51,7 +51,7 @@ def window(at: Place, *, turned: bool = False) -> str:
     """A window of memory or of the registers of a thread; `turned` exchanges rows and columns."""
     strides = ", ".join(reversed(at.strides) if turned else at.strides)
     if in_registers(at):
-        return f"soundline::registers(&{at.storage}, {strides})"
+        return f"soundline::registers({at.address}, {strides})"
     return f"soundline::window{_parameters(at)}({at.address}, {strides})"
 
 

@@ -4,8 +4,8 @@ Instructions of users
 
 A reader's own instruction brings its CUDA as a template, in which names in braces stand for what a call gives:
 
-- ``{dst}``: of a window of memory the address of its first element (a pointer; in swizzled shared memory before the
-  swizzle is applied), of a window of registers the lvalue, of a scalar its value or lvalue;
+- ``{dst}``: of a window the address of its first element (a pointer; in swizzled shared memory before the swizzle is
+  applied), of a fragment of a matrix the array of its words, of a scalar its value or lvalue;
 - ``{dst.address}`` the address, ``{dst.stride0}`` by how many elements the neighbours of dimension 0 are apart,
   ``{dst.size0}`` its size, ``{dst.swizzle}`` the bytes of its swizzle, 0 where there is none;
 - ``{src.map}`` and ``{src.coordinate0}``: of a window of a tensor map a pointer to the map, and where the box starts;
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from string import Formatter
 
-from soundline.impl.codegen.cuda.instructions.places import in_registers, refused, scalar
+from soundline.impl.codegen.cuda.instructions.places import refused, scalar
 from soundline.impl.codegen.cuda.memories import swizzle_of
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
 from soundline.spec.errors import UsageError
@@ -147,7 +147,7 @@ def _whole(site: CallSite, argument: str, given: Place | Value) -> str:
     declared = next(a.type for a in site.instruction.arguments if a.name == argument)
     if isinstance(given, Value) or (isinstance(declared, Data) and not declared.sizes):
         return scalar(given)
-    return given.storage if in_registers(given) else given.address
+    return given.address or given.storage
 
 
 def _part(site: CallSite, given: Place, part: str) -> str:
