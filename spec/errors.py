@@ -285,8 +285,8 @@ class NoSpaceError(ToolchainError, OSError):
 class GeneratedCodeError(CompileError):
     """A compiler refuses generated text, of which a user's own instruction may be a part.
 
-    Has the `file`, `line` and `text` of what was generated, and the `statement` of the program that it came from with its
-    file and line; the `log` is all that the compiler said.
+    Has the `file`, `line` and `text` of what was generated, and the `statement` of the program that it came from with
+    its file and line; the `log` is all that the compiler said.
     """
 
     def __init__(
