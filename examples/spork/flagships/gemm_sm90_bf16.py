@@ -42,7 +42,7 @@ class Tiles:
 
 REAL = Tiles(GROUPS=2, N1=256, K0=64, RING=4, PART=64, BUFFERS=2)
 SMALL = Tiles(GROUPS=1, N1=32, K0=16, RING=2, PART=16, BUFFERS=2)
-SIZES = {"M": 64, "N": 64, "K": 64, "WM": 1, "WN": 1}
+SIZES = {"M": 64, "N": 64, "K": 32, "WM": 1, "WN": 1}
 
 
 def gemm_of(tiles: Tiles) -> sl.spork.SporkProc:
