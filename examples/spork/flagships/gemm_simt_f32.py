@@ -113,7 +113,9 @@ def gemm_of(tiles: Tiles) -> sl.spork.SporkProc:
                                                     cuda_copy_f32(
                                                         a[i, :],
                                                         A_smem[
-                                                            1 - k1 % 2, Mw * wm + 4 * i + tm, 4 * k : 4 * k + 4
+                                                            1 - k1 % 2,
+                                                            Mw * wm + 4 * i + tm,
+                                                            4 * k : 4 * k + 4,
                                                         ],
                                                         size=4,
                                                     )

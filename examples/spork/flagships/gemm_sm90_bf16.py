@@ -142,7 +142,9 @@ def gemm_of(tiles: Tiles) -> sl.spork.SporkProc:
                                     for wg in cuda_threads(0, GROUPS, unit=cuda_warp):
                                         for lane in cuda_threads(0, 1, unit=cuda_thread):
                                             c_part = C_map[
-                                                M1 * (WM * m + wm) + 64 * wg : M1 * (WM * m + wm) + 64 * wg + 64,
+                                                M1 * (WM * m + wm) + 64 * wg : M1 * (WM * m + wm)
+                                                + 64 * wg
+                                                + 64,
                                                 N1 * (WN * n + wn) + PART * p : N1 * (WN * n + wn)
                                                 + PART * p
                                                 + PART,

@@ -88,7 +88,8 @@ def gemm_of(tiles: Tiles) -> sl.spork.SporkProc:
                                 for cta in cuda_threads(0, CTAS, unit=cuda_cta_in_cluster):
                                     with CudaWarps(name="producer"):
                                         a_tile = A_map[
-                                            M1 * (CTAS * (WM * m + wm) + cta) : M1 * (CTAS * (WM * m + wm) + cta)
+                                            M1 * (CTAS * (WM * m + wm) + cta) : M1
+                                            * (CTAS * (WM * m + wm) + cta)
                                             + M1,
                                             K0 * k : K0 * k + K0,
                                         ]
@@ -100,9 +101,12 @@ def gemm_of(tiles: Tiles) -> sl.spork.SporkProc:
                                         ]
                                         ReverseAwait(ring[cta], tma_to_smem_async, ~RING)
                                         with CudaAsync(tma_to_smem_async):
-                                            Sm90_copy_tensor_to_smem_2d_bf16(
-                                                A_smem[cta, k % RING, :, :], a_tile, n0=M1, n1=K0
-                                            ) >> ring[cta]
+                                            (
+                                                Sm90_copy_tensor_to_smem_2d_bf16(
+                                                    A_smem[cta, k % RING, :, :], a_tile, n0=M1, n1=K0
+                                                )
+                                                >> ring[cta]
+                                            )
                                             Sm90_multicast_tensor_to_smem_2d_bf16(
                                                 B_smem[:, k % RING, SHARE * cta : SHARE * cta + SHARE, :],
                                                 b_share,
