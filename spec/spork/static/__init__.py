@@ -6,5 +6,5 @@ What a program must satisfy before it runs: uses of memory and barriers, windows
 
 In order: `sizes`, `windows`, `scope`, `conditions`, `barriers`, `memory`, `pairing`, `calls`, `queues`, `shards`,
 `law`.
-Doors: `calls`, `conditions`, `law`, `memory`.
+Doors: `calls`, `conditions`, `law`, `memory`, `scope`, `sizes`, `windows`.
 """

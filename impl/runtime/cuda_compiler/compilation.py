@@ -1,0 +1,96 @@
+"""
+Compiling kernels
+=================
+
+The kernels of a generated source become machine code for its architecture. Arithmetic stays as it is written: no product
+is merged with a sum. What was compiled once is taken from the compile cache, which knows it by its text, its options and
+the version of the compiler.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from soundline.impl.logs import logger
+from soundline.impl.runtime import cache
+from soundline.impl.runtime.cuda_compiler.messages import Message, Source, Usage, messages, refusal, usages
+from soundline.impl.runtime.cuda_compiler.nvrtc import Nvrtc, nvrtc
+
+_LOG = logger("runtime")
+SHIPPED: Final = ("soundline_ptx.cuh", "soundline_device.cuh")
+"""The headers that generated text includes and does not bring."""
+OPTIONS: Final = (
+    "--fmad=false",  # the law rounds after each operation
+    "-std=c++17",
+    "--ptxas-options=-v",  # registers and spills of each kernel
+    "--generate-line-info",  # what the assembler says of PTX is about a line of the text
+    "--diag-suppress=177",  # a program need not use every name that it gives
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Machine code, and what the compiler says of it."""
+
+    name: str
+    arch: str
+    cubin: bytes
+    ptx: str
+    kernels: Mapping[str, Usage]
+    """What each kernel takes, by its name."""
+    log: str
+    warnings: tuple[Message, ...]
+    """What the compiler noticed, as that it has serialized products of ``wgmma`` or ignored ``setmaxnreg``."""
+
+    @property
+    def spills(self) -> dict[str, Usage]:
+        """The kernels whose registers do not suffice."""
+        return {name: use for name, use in self.kernels.items() if use.spill_stores or use.spill_loads}
+
+
+def shipped_headers() -> dict[str, str]:
+    """The texts of the headers that soundline ships, by their names."""
+    folder = files("soundline.impl.codegen").joinpath("cuda")
+    found = {name: folder.joinpath(name) for name in SHIPPED}
+    return {name: file.read_text(encoding="utf-8") for name, file in found.items() if file.is_file()}
+
+
+def compiled(source: Source, options: tuple[str, ...] = (), compiler: Nvrtc | None = None) -> Compiled:
+    """Compile the kernels of a source, or take them from the cache.
+
+    Raises `ToolchainError` where NVRTC is missing, and `GeneratedCodeError` where it refuses the text.
+    """
+    used = nvrtc() if compiler is None else compiler
+    given = (f"-arch={source.arch}", *OPTIONS, *options)
+    headers = {**shipped_headers(), **source.files}
+    parts = (f"NVRTC {used.version}", *given, *(t for pair in sorted(headers.items()) for t in pair), source.name)
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    made = json.loads(cache.result_of(key, lambda: _made(source, used, headers, given)))
+    return Compiled(
+        name=source.name,
+        arch=source.arch,
+        cubin=base64.b64decode(made["cubin"]),
+        ptx=made["ptx"],
+        kernels=usages(made["log"]),
+        log=made["log"],
+        warnings=tuple(m for m in messages(made["log"], source, made["ptx"]) if m.severity == "warning"),
+    )
+
+
+def _made(source: Source, used: Nvrtc, headers: Mapping[str, str], options: tuple[str, ...]) -> bytes:
+    file = f"{source.name}.cu"
+    output = used.compile(file, source.files[file], headers, options)
+    if not output.succeeded:
+        # The assembler names lines of PTX, which the compiler gives out where it does not assemble.
+        virtual = tuple(o.replace("-arch=sm_", "-arch=compute_") for o in options)
+        ptx = used.compile(file, source.files[file], headers, virtual).ptx if "ptxas" in output.log else ""
+        raise refusal(messages(output.log, source, ptx), output.log, source)
+    _LOG.info("compiled %s for %s: %d bytes", source.name, source.arch, len(output.cubin))
+    made = {"cubin": base64.b64encode(output.cubin).decode(), "ptx": output.ptx, "log": output.log}
+    return json.dumps(made).encode()
