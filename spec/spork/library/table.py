@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from soundline.spec.spork.library import copies, sm80, sm90, tma, warps
+from soundline.spec.spork.library import copies, rows, sm80, sm90, tma, warps
 from soundline.spec.spork.library.schema import Instruction
 
 CHAPTERS: Final[Mapping[str, tuple[Instruction, ...]]] = {
@@ -20,6 +20,7 @@ CHAPTERS: Final[Mapping[str, tuple[Instruction, ...]]] = {
     "Tensor cores of Sm80": sm80.INSTRUCTIONS,
     "TMA": tma.INSTRUCTIONS,
     "Tensor cores of Sm90": sm90.INSTRUCTIONS,
+    "Rows of an accumulator": rows.INSTRUCTIONS,
 }
 """The instructions by what they are for."""
 
