@@ -2,8 +2,9 @@
 Runtime
 =======
 
-What runs compiled programs: the compile cache, the host library, command buffers, callbacks.
+What runs compiled programs: the compile cache, the host library, command buffers, callbacks; the CPU part of a CUDA
+program, and a GPU.
 
-In order: `cache`, `host`, `commands`, `callbacks`, `cpu`.
-Doors: `cache`, `callbacks`, `commands`, `cpu`, `host`.
+In order: `cache`, `host`, `commands`, `callbacks`, `cpu`, `cpu_part`, `drivers`, `cuda`.
+Doors: `cache`, `callbacks`, `commands`, `cpu`, `cpu_part`, `cuda`, `host`.
 """
