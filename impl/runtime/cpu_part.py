@@ -13,10 +13,11 @@ the call, and back after it; what lies on the device already (`DeviceArray`, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ REFUSALS: Final[dict[int, str]] = {
     1002: "an assertion of the program is false",
     1003: "the CPU has no memory for an array of the program",
     1004: "a size is negative",
+    1005: "a window with gaps is given where a kernel or a tensor map takes none",
 }
 """What the codes mean that the function itself returns; all others are those of the device."""
 
@@ -127,25 +129,27 @@ def compiled(text: str) -> Path:
 class CpuPart:
     """The function of a program in a library that has been loaded."""
 
-    def __init__(self, proc: Proc, library: Path) -> None:
+    def __init__(self, proc: Proc, function: str, library: Path) -> None:
         import cffi  # only programs that run need it
 
         self.proc = proc
+        self.function = function
         self.ffi = cffi.FFI()
         self.ffi.cdef(declarations())
-        self.ffi.cdef(f"int {proc.name}({', '.join(_kinds(proc))});")
+        self.ffi.cdef(f"int {function}({', '.join(_kinds(proc))});")
         self.library = self.ffi.dlopen(str(library))
 
     def run(self, device: Any, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Call the function on a device, a ``struct soundline_device *``; raises `DeviceCode`."""
         with ExitStack() as stack:
-            given = [
-                sizes[a.name]
-                if isinstance(a.type, Control)
-                else stack.enter_context(self._address(a, arrays[a.name], device))
-                for a in self.proc.arguments
-            ]
-            _check(getattr(self.library, self.proc.name)(device, *given))
+            given: list[Any] = []
+            for a in self.proc.arguments:
+                if isinstance(a.type, Control):
+                    given.append(sizes[a.name])
+                else:
+                    given.append(stack.enter_context(self._address(a, arrays[a.name], device)))
+                    given += _row_major(arrays[a.name].shape) if a.type.window else ()
+            _check(getattr(self.library, self.function)(device, *given))
 
     @contextmanager
     def _address(self, argument: Argument, value: Any, device: Any) -> Iterator[Any]:
@@ -197,6 +201,11 @@ def _kinds(proc: Proc) -> Iterator[str]:
             yield "void *"
             # A window says how far its elements are apart; an array that is given whole lies in C order.
             yield from ["int64_t"] * len(argument.type.sizes) if argument.type.window else []
+
+
+def _row_major(shape: Sequence[int]) -> list[int]:
+    """How many elements neighbours are apart along each dimension of an array in C order."""
+    return [prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
 def is_global(argument: Argument) -> bool:

@@ -33,7 +33,9 @@ SECOND = BUFFER // 2
 """Where the destination begins."""
 
 
-def in_memory(memory: Memory, dtype: DType, argument: str, base: int, first: int, step: int, known: int) -> Place:
+def in_memory(
+    memory: Memory, dtype: DType, argument: str, base: int, first: int, step: int, known: int
+) -> Place:
     address = f"(({CUDA.type_of(dtype)} *)(memory + {base}) + {first})"
     return place(argument, dtype, memory, (0,), (step,), address=address, alignment=known)
 
@@ -125,7 +127,9 @@ def test_copies_move_elements_wherever_they_lie(tmp_path: Path) -> None:
             )
             count = int.from_bytes(vectors, "little") + int.from_bytes(scalars, "little")
             passes = 9  # the loop over passes runs each statement again
-            assert count == passes * (1 if whole else copied.count if copied.dtype.itemsize >= 4 else 0), copied
+            assert count == passes * (1 if whole else copied.count if copied.dtype.itemsize >= 4 else 0), (
+                copied
+            )
 
 
 # Registers of a warp ----------------------------------------------------------------------------------------------
@@ -169,5 +173,3 @@ def test_shuffles_and_reductions_are_those_of_the_law(tmp_path: Path) -> None:
             with np.errstate(over="ignore"):
                 execute(instruction.body, {"dst": expected, "src": src, **sizes})
         assert after == expected.tobytes(), (instruction.name, sizes)
-
-

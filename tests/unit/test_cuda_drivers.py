@@ -380,7 +380,7 @@ class OneKernel:
 
 def program(driver: Driver, arch: str = "sm_90a", kernel: OneKernel = OneKernel()) -> cuda.Gpu:
     text = cpu_part.self_contained("twice", {"twice.c": PROGRAM})
-    part = CpuPart(twice(), compiled(text))
+    part = CpuPart(twice(), "twice", compiled(text))
     return cuda.Gpu(part.proc, arch, (kernel,), b"machine code", part, driver)
 
 
@@ -428,7 +428,7 @@ def test_a_graph_does_the_launches_again(opened: tuple[Driver, Card]) -> None:
     driver, card = opened
     gpu = program(driver)
     text = PROGRAM.partition("void *spare")[0] + "return 0; }"
-    gpu.part = CpuPart(twice(), compiled(cpu_part.self_contained("twice", {"twice.c": text})))
+    gpu.part = CpuPart(twice(), "twice", compiled(cpu_part.self_contained("twice", {"twice.c": text})))
     gpu._device = gpu._table.of(gpu.part.ffi)
     x = gpu.array(np.arange(4, dtype=np.float32))
     replay = gpu.graph({"n": 4}, {"x": x, "y": np.zeros(4, np.float32)})

@@ -249,8 +249,12 @@ class Described:
         )
         own = replace(layout.place(self.argument, self.dtype, self.sizes), strides=self.strides())
         first, *_ = text_of(replace(given, places={**given.places, self.argument: own}))
-        found = re.search(r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first)
-        found = found or re.search(r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first)
+        found = re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first
+        )
+        found = found or re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first
+        )
         assert found is not None, first
         return found[0]
 
@@ -273,17 +277,20 @@ def described() -> Iterator[Described]:
             for blocks in (1, 4):
                 for k0 in (0, 16, 8):
                     instruction = STANDARD[f"Sm90_mma_async_kn_{kind}"]
-                    yield Described(
-                        instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0)
-                    )
+                    yield Described(instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0))
 
 
 def described_wrongly(directory: Path, header: Callable[[str], str] = lambda s: s) -> list[Described]:
-    found = [d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))]
+    found = [
+        d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))
+    ]
     # The 32 bits of an address in shared memory are those of the buffer, which is aligned as shared memory is.
-    variables = ["uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"] * len(found)
+    variables = [
+        "uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"
+    ] * len(found)
     cases = [
-        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1) for d, v in zip(found, variables, strict=True)
+        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1)
+        for d, v in zip(found, variables, strict=True)
     ]
     wrong = []
     for d, (_, (word, base)) in zip(found, ran(cases, directory, header=header), strict=True):
@@ -309,5 +316,3 @@ def _is_element(d: Described, descriptor: int, origin: int, at: tuple[int, ...])
 
 def test_descriptors_name_the_elements_of_windows(tmp_path: Path) -> None:
     assert described_wrongly(tmp_path) == []
-
-
