@@ -392,5 +392,5 @@ def _check_reachable(call: Call, callee: Proc | Instruction, names: Names) -> No
             raise CompileError(
                 f"{callee.name} of the CPU has no C: its body touches {name} in {memory}, which the CPU does not reach",
                 where=callee.name,
-                hint=f"copy to or from the CPU with cudaMemcpyAsync, or give {call.callee.name} a text of its own",
+                hint=f"copy to or from the CPU with cudaMemcpyAsync before and after {call.callee.name}",
             )
