@@ -18,6 +18,7 @@ from typing import Final
 
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.cuda_compiler.messages import messages, refusal
+from soundline.impl.runtime.cuda_compiler.nvrtc import TOOLKIT, TOOLKITS
 from soundline.spec.errors import ToolchainError
 
 WHERE: Final = "nvcc"
@@ -29,10 +30,8 @@ def find_nvcc() -> str | None:
     """The command, from PATH or from the toolkit that ``$CUDA_HOME`` names; None where there is none."""
     if (found := shutil.which("nvcc")) is not None:
         return found
-    folders = [os.environ[v] for v in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(v)]
-    return next(
-        (str(p) for f in (*folders, "/usr/local/cuda") if (p := Path(f, "bin", "nvcc")).is_file()), None
-    )
+    folders = [os.environ[v] for v in TOOLKITS if os.environ.get(v)]
+    return next((str(p) for f in (*folders, TOOLKIT) if (p := Path(f, "bin", "nvcc")).is_file()), None)
 
 
 def object_of(source: CudaSource, target: Path) -> str:
