@@ -245,7 +245,10 @@ def attention_of(tiles: Tiles) -> sl.spork.SporkProc:
                             Sm90_d_multiply_rows_f32(sums[wg, :, :], scale[wg, :, :], N=D)
                             Sm90_mma_write_d_columns_bf16(
                                 O[
-                                    QUERIES * head + M1 * q + 64 * wg : QUERIES * head + M1 * q + 64 * wg + 64,
+                                    QUERIES * head + M1 * q + 64 * wg : QUERIES * head
+                                    + M1 * q
+                                    + 64 * wg
+                                    + 64,
                                     :,
                                 ],
                                 sums[wg, :, :],
