@@ -21,6 +21,13 @@ typedef unsigned long uintptr_t;
 #include <stdint.h>
 #endif
 
+// The CTAs of a cluster: a kernel says them itself where the driver launches it, and cudaLaunchKernelEx elsewhere.
+#ifdef __CUDACC_RTC__
+#define SOUNDLINE_CLUSTER(ctas) __cluster_dims__(ctas, 1, 1)
+#else
+#define SOUNDLINE_CLUSTER(ctas)
+#endif
+
 namespace soundline {
 // A CUtensorMap: a view of global memory that the CPU has encoded for TMA.
 struct alignas(64) tensor_map {
