@@ -544,6 +544,26 @@ def program(a: index, b: index, n: size, x: f32[64] @ CudaGmemLinear):
     assert "const int j = 1 + int(task_number % (n - 1 > 0 ? n - 1 : 0));" in code
 
 
+def test_a_launch_counts_tasks_with_functions_that_the_cpu_has() -> None:
+    proc = parsed(
+        """
+@proc
+def program(a: index, n: size, x: f32[64] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for i in cuda_tasks(0, max(a, n)):
+            for t in cuda_threads(0, 1, unit=cuda_thread):
+                x[max(i, 3)] = 0.0
+    with CudaDeviceFunction(blockDim=32):
+        for i in cuda_tasks(0, n):
+            for t in cuda_threads(0, 1, unit=cuda_thread):
+                x[i] = 0.0
+"""
+    )
+    first, second = device_functions(proc, 80)
+    assert first.header.text.count("static __host__ __device__ __forceinline__ int32_t max_i32") == 1
+    assert "max_i32" not in second.header.text
+
+
 def test_named_warps_take_their_registers_and_their_ways() -> None:
     code = code_of(figure("my_warp_config"))
     ways = re.findall(r"^((?:else )?(?:if \(.*\) )?\{)\n(ptx::setmaxnreg\w+<\d+>\(\);)", code, re.MULTILINE)
@@ -669,3 +689,12 @@ def test_kernels_tell_what_a_launch_needs() -> None:
         1,
     )
     assert 'extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(' in found.entry.text
+
+
+def test_an_iterator_of_the_name_that_arrives_count_ctas_by_keeps_its_meaning() -> None:
+    text = GRID_OF_CTAS.replace("c in", "cta in").replace("* c ", "* cta ").replace("r, c", "r, cta")
+    code = code_of(
+        parsed(text.replace("bar[r, :]", "bar[:, cta]").replace("s[r, :, :, :]", "s[:, cta, :, :]"))
+    )
+    assert "0x5 << cta) >> target_cta & 1" in code
+    assert "uint16_t(0x5 << cta)" in code
