@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +11,13 @@ import numpy as np
 import pytest
 
 from soundline.impl.codegen.cuda import memories as memories_in_cuda
-from soundline.impl.codegen.cuda.dialects import CUDA
 from soundline.impl.codegen.cuda.instructions.table import TEXTS, text_of
 from soundline.impl.codegen.cuda.instructions.tma import bytes_of
-from soundline.impl.codegen.cuda.instructions.user import CudaInstruction, include_lines
-from soundline.impl.codegen.cuda.memories import register_storage, swizzle_of
-from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
-from soundline.impl.spork import instr, instr_from_text
-from soundline.spec.dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int32, int64, uint8
-from soundline.spec.errors import CompileError, UsageError
-from soundline.spec.ops.elementwise.conversion import cast
-from soundline.spec.ops.elementwise.selection import maximum
-from soundline.spec.spork.language.nodes import DTYPES
-from soundline.spec.spork.library import copies, sm80, sm90, tma, warps
-from soundline.spec.spork.library.fragments import ptx_place
+from soundline.impl.codegen.cuda.instructions.user import CudaInstruction
+from soundline.impl.codegen.cuda.memories import register_storage
+from soundline.spec.dtypes import DType, bfloat16, float16, float32, float64, int8
+from soundline.spec.errors import CompileError
+from soundline.spec.spork.library import copies, tma
 from soundline.spec.spork.library.memories import (
     CudaGmemLinear,
     CudaRmem,
@@ -40,16 +29,11 @@ from soundline.spec.spork.library.memories import (
     Sm90_RmemMatrixA,
     Sm90_RmemMatrixD,
     Sm90_SmemSwizzled,
-    Sm90_tensorMap,
 )
-from soundline.spec.spork.library.schema import Instruction, Operand
+from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.library.table import STANDARD
-from soundline.spec.spork.library.text import references, text
-from soundline.spec.spork.synchronization.timelines import SyncTl
-from soundline.spec.spork.threads.units import cuda_thread
 
-from .cuda_sites import place, shape_of, site, sites, sizes_of
-from .instruction_runs import execute, numpy_dtype
+from .cuda_sites import place, shape_of, site, sites
 
 HEADERS = Path(memories_in_cuda.__file__).parent
 ON_DEVICE = [i for i in STANDARD.values() if i.unit is not None]
