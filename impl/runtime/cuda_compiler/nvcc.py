@@ -2,8 +2,8 @@
 nvcc
 ====
 
-The compiler of the CUDA toolkit, which compiles kernels and the code that launches them to an object for the linker. The
-toolkit is not needed to run programs: only to link a generated file with handwritten ones.
+The compiler of the CUDA toolkit, which compiles kernels and the code that launches them to an object for the linker.
+The toolkit is not needed to run programs: only to link a generated file with handwritten ones.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from soundline.impl.runtime.cuda_compiler.compilation import SHIPPED, shipped_headers
-from soundline.impl.runtime.cuda_compiler.messages import Source, messages, refusal
+from soundline.impl.codegen.cuda.source import CudaSource
+from soundline.impl.runtime.cuda_compiler.messages import messages, refusal
+from soundline.impl.runtime.cuda_compiler.nvrtc import TOOLKIT, TOOLKITS
 from soundline.spec.errors import ToolchainError
 
 WHERE: Final = "nvcc"
@@ -29,32 +30,45 @@ def find_nvcc() -> str | None:
     """The command, from PATH or from the toolkit that ``$CUDA_HOME`` names; None where there is none."""
     if (found := shutil.which("nvcc")) is not None:
         return found
-    folders = [os.environ[v] for v in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(v)]
-    return next((str(p) for f in (*folders, "/usr/local/cuda") if (p := Path(f, "bin", "nvcc")).is_file()), None)
+    folders = [os.environ[v] for v in TOOLKITS if os.environ.get(v)]
+    return next((str(p) for f in (*folders, TOOLKIT) if (p := Path(f, "bin", "nvcc")).is_file()), None)
 
 
-def object_of(source: Source, target: Path) -> str:
+def object_of(source: CudaSource, target: Path) -> str:
     """Compile kernels and launch code of a source to an object file; what the compiler said is returned.
 
     Raises `ToolchainError` where nvcc is missing, and `GeneratedCodeError` where it refuses the text.
     """
     command = find_nvcc()
     if command is None:
-        raise ToolchainError("nvcc, which compiles code that launches kernels, is not found", where=WHERE, hint=_INSTALL)
+        raise ToolchainError(
+            "nvcc, which compiles code that launches kernels, is not found", where=WHERE, hint=_INSTALL
+        )
     with tempfile.TemporaryDirectory(prefix="soundline-") as scratch:
-        for name, text in {**shipped_headers(), **source.files}.items():
-            Path(scratch, name).write_text(text, encoding="utf-8")
+        source.write(scratch)
         number = source.arch.removeprefix("sm_")
         arch = ("-gencode", f"arch=compute_{number},code=sm_{number}")
-        call = (command, "-c", *FLAGS, *arch, "-I", scratch, "-o", str(target), str(Path(scratch, f"{source.name}.cu")))
+        call = (
+            command,
+            "-c",
+            *FLAGS,
+            *arch,
+            "-I",
+            scratch,
+            "-o",
+            str(target),
+            str(Path(scratch, f"{source.name}.cu")),
+        )
         try:
             done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:
-            raise ToolchainError(f"cannot be started: {error}", command=call, where=WHERE, hint=_INSTALL) from error
+            raise ToolchainError(
+                f"cannot be started: {error}", command=call, where=WHERE, hint=_INSTALL
+            ) from error
         said = messages(done.stderr, source)
         if done.returncode == 0:
             return done.stderr
-        texts = ("", *source.files, *SHIPPED)  # the assembler names none
+        texts = ("", *source.files, *source.headers)  # the assembler names none
         if any(m.severity == "error" and m.file in texts for m in said):
             raise refusal(said, done.stderr, source)
         raise ToolchainError(

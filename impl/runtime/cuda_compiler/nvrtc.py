@@ -15,6 +15,7 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,11 +28,16 @@ VARIABLE: Final = "SOUNDLINE_NVRTC"
 """The environment variable that names the file of the library."""
 WHERE: Final = "CUDA compiler"
 _INSTALL: Final = (
-    "pip install 'soundline[cuda-compiler]', which needs no GPU, or name the file of a libnvrtc in the environment "
-    f"variable {VARIABLE}"
+    "pip install 'soundline[nvrtc]', which brings the wheel nvidia-cuda-nvrtc-cu12 and needs no GPU, or name the file "
+    f"of a libnvrtc in the environment variable {VARIABLE}"
 )
+_TIMES: Final = re.compile(r"^ptxas info\s*: Compile time = .*\n", re.MULTILINE)
+"""How long it took is no part of what came out."""
 _WHEELS: Final = ("nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib")
-_TOOLKITS: Final = ("CUDA_HOME", "CUDA_PATH")
+TOOLKITS: Final = ("CUDA_HOME", "CUDA_PATH")
+"""The environment variables that name the folder of a CUDA toolkit."""
+TOOLKIT: Final = Path("/usr/local/cuda")
+"""Where it is otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Nvrtc:
         try:
             given = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
             code = self._library.nvrtcCompileProgram(program, len(options), given)
-            log = self._bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
+            log = _TIMES.sub("", self._bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace"))
             if code != 0:
                 return Output(b"", "", log or self._reason(code), succeeded=False)
             ptx = self._bytes("PTX", program).rstrip(b"\0").decode()
@@ -104,8 +110,8 @@ class Nvrtc:
 def candidates() -> Iterator[str]:
     """The files that may be the library, where none is named, in order of preference."""
     folders = [Path(entry, wheel) for wheel in _WHEELS for entry in sys.path]
-    folders += [Path(os.environ[v], "lib64") for v in _TOOLKITS if os.environ.get(v)]
-    folders.append(Path("/usr/local/cuda/lib64"))
+    folders += [Path(os.environ[v], "lib64") for v in TOOLKITS if os.environ.get(v)]
+    folders.append(TOOLKIT / "lib64")
     for folder in folders:
         yield from (str(f) for f in sorted(folder.glob("libnvrtc.so*")))
     if (found := ctypes.util.find_library("nvrtc")) is not None:
