@@ -190,7 +190,7 @@ int launch(Launch const &given) {
 int launch_registered(void const *function, void const *args, dim3 grid, dim3 block, unsigned cluster_dim,
                       size_t shared_bytes) {
     for (Kernel const &kernel : kernels)
-        if (kernel.function == function)
+        if (kernel.function == function && kernel.invoke)
             return launch({kernel.name.c_str(), kernel.invoke, function, args, grid, block, cluster_dim, shared_bytes});
     report(nullptr, 0, "launch", "a function is launched that is no kernel of one parameter");
     return INVALID_VALUE;
@@ -257,7 +257,7 @@ static int table_tensor_map(void *, void *map, int type, unsigned rank, void *ad
 }
 static int table_launch(void *, struct soundline_launch const *given) {
     for (Kernel const &kernel : kernels) {
-        if (given->function ? kernel.function != given->function : kernel.name != given->kernel) continue;
+        if (!kernel.invoke || (given->function ? kernel.function != given->function : kernel.name != given->kernel)) continue;
         int64_t const grid = soundline_grid(given, machine.multiprocessors);
         return launch({given->kernel, kernel.invoke, kernel.function, given->args, dim3(unsigned(grid)), dim3(given->block_dim),
                        given->cluster_dim, given->shared_bytes});
