@@ -256,7 +256,7 @@ class CompileError(SoundlineError):
 
 
 class ToolchainError(CompileError):
-    """A compiler of C or CUDA is missing or failed; has its command line and output."""
+    """A compiler of C, C++ or CUDA is missing or failed; has its command line and output."""
 
     def __init__(
         self,
@@ -320,3 +320,49 @@ class GeneratedCodeError(CompileError):
         if statement_file:
             parts.append(f"  from {statement_file}:{statement_line}: {statement}")
         super().__init__("\n".join(parts), where=where, hint=hint)
+
+
+class EmulationError(SoundlineError):
+    """A kernel went wrong in the emulator.
+
+    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of the CUDA C++, the
+    `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for in
+    `waits`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        kernel: str = "",
+        block: tuple[int, int, int] | None = None,
+        thread: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        text: str = "",
+        statement: str = "",
+        statement_file: str | None = None,
+        statement_line: int | None = None,
+        waits: tuple[str, ...] = (),
+        hint: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.kernel = kernel
+        self.block = block
+        self.thread = thread
+        self.file = file
+        self.line = line
+        self.text = text
+        self.statement = statement
+        self.statement_file = statement_file
+        self.statement_line = statement_line
+        self.waits = waits
+        who = f"thread {thread} of block {block}: " if block is not None and thread is not None else ""
+        parts = [f"{who}{message}"]
+        if file and line:
+            parts.append(f"  at {file}:{line}: {text.strip()}")
+        if statement_file:
+            parts.append(f"  from {statement_file}:{statement_line}: {statement}")
+        parts += [f"  {wait}" for wait in waits]
+        super().__init__("\n".join(parts), where=kernel or None, hint=hint)

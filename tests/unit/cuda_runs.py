@@ -105,7 +105,9 @@ class Layout:
     start: tuple[int, ...]
     alignment: int = 0
     turned: bool = False
-    """Whether the window is the transpose of one of the array."""
+    """Whether the window is the transpose of one of the array. Of an array with another dimension, which the window has
+    not, the window lies at one index of that.
+    """
 
     def image(self, array: np.ndarray) -> bytes:
         """The bytes of the array where they lie."""
@@ -122,14 +124,15 @@ class Layout:
 
     def window(self, array: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
         given = sizes[::-1] if self.turned else sizes
-        found = array[tuple(slice(s, s + n) for s, n in zip(self.start, given, strict=True))]
+        found = array[tuple(slice(s, s + n) for s, n in zip(self.start, given, strict=False))]
+        found = found[..., self.start[-1]] if found.ndim > len(sizes) else found
         return found.T if self.turned else found
 
     def place(self, argument: str, dtype: DType, sizes: tuple[int, ...]) -> Place:
         strides = tuple(int(np.prod(self.shape[d + 1 :])) for d in range(len(self.shape)))
         first = sum(s * t for s, t in zip(self.start, strides, strict=True))
         address = f"(({CUDA.type_of(dtype)} *)memory + {first})"
-        given = strides[::-1] if self.turned else strides
+        given = strides[: len(sizes)][::-1] if self.turned else strides[: len(sizes)]
         more = {"address": address, "alignment": self.alignment}
         return place(argument, dtype, self.memory, sizes, given, **more)
 

@@ -7,6 +7,7 @@ law, on matrices that lie in fragments as `spec.spork.library.fragments` says.
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,7 +55,10 @@ def layouts(dtype: DType, sizes: tuple[int, ...], *, loads_rows: bool) -> Iterat
             yield Layout(Sm90_SmemSwizzled(swizzle), (rows + 16, row), (8, row - columns), 16)
     if not loads_rows:
         yield Layout(CudaGmemLinear, (rows + 1, columns + 3), (1, 1))
+        yield Layout(CudaGmemLinear, (rows + 1, columns + 4), (1, 1))
         yield Layout(CudaGmemLinear, (columns + 3, rows + 2), (1, 2), turned=True)
+        yield Layout(CudaGmemLinear, (rows, columns, 2), (0, 0, 0))
+        yield Layout(CudaGmemLinear, (columns, rows, 2), (0, 0, 0), turned=True)
 
 
 SHAPES = {"tf32": 32, "f16": 16, "bf16": 16}
@@ -165,10 +169,13 @@ def store_cases() -> Iterator[tuple[Case, Instruction, dict[str, int], Layout, n
                 yield case, instruction, sizes, layout, matrix
 
 
-def loaded_wrongly(results: list[Result]) -> list[str]:
+Loads = list[tuple[Case, Instruction, dict[str, int], Layout, np.ndarray]]
+
+
+def loaded_wrongly(cases: Loads, results: list[Result]) -> list[str]:
     """The loads whose fragments are not what the body of the instruction says."""
     wrong = []
-    for (_, instruction, sizes, layout, array), (_, (registers,)) in zip(load_cases(), results, strict=True):
+    for (_, instruction, sizes, layout, array), (_, (registers,)) in zip(cases, results, strict=True):
         name, memory = registers_of(instruction)
         shape, window = (shape_of(instruction, n, sizes) for n in (name, "src"))
         expected = np.zeros(shape, array.dtype)
@@ -179,9 +186,9 @@ def loaded_wrongly(results: list[Result]) -> list[str]:
     return wrong
 
 
-def stored_wrongly(results: list[Result]) -> list[str]:
+def stored_wrongly(cases: Loads, results: list[Result]) -> list[str]:
     wrong = []
-    for (_, instruction, sizes, layout, matrix), (memory, _) in zip(store_cases(), results, strict=True):
+    for (_, instruction, sizes, layout, matrix), (memory, _) in zip(cases, results, strict=True):
         name, _ = registers_of(instruction)
         window = shape_of(instruction, "dst", sizes)
         expected = np.full(layout.shape, -1, np.float32)
@@ -192,13 +199,15 @@ def stored_wrongly(results: list[Result]) -> list[str]:
 
 
 def test_loads_fill_fragments_as_the_law_says(tmp_path: Path) -> None:
-    cases = [case for case, *_ in load_cases()]
+    cases = list(load_cases())
     assert len(cases) > 100
-    assert loaded_wrongly(ran(cases, tmp_path)) == []
+    assert loaded_wrongly(cases, ran([case for case, *_ in cases], tmp_path)) == []
 
 
 def test_stores_write_what_is_in_fragments(tmp_path: Path) -> None:
-    assert stored_wrongly(ran([case for case, *_ in store_cases()], tmp_path)) == []
+    cases = list(store_cases())
+    assert len(cases) > 20
+    assert stored_wrongly(cases, ran([case for case, *_ in cases], tmp_path)) == []
 
 
 # Descriptors of wgmma ---------------------------------------------------------------------------------------------
@@ -211,15 +220,16 @@ def element_of(descriptor: int, itemsize: int, mn: int, k: int, *, mn_major: boo
     ((T, S, m), (8, k)) : ((1, T, LBO), (ST, SBO)), where S is the bytes of the swizzle over 16.
     """
     start, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
-    swizzle = {1: 128, 2: 64, 3: 32}[descriptor >> 62]
-    assert descriptor >> 49 & 7 == 0
-    assert descriptor & (0b11 << 14 | 0b11 << 30 | 0b111 << 46 | ((1 << 10) - 1) << 52) == 0
+    swizzle = {0: 16, 1: 128, 2: 64, 3: 32}[descriptor >> 62]
+    base = descriptor >> 49 & 7
+    unused = descriptor & (0b11 << 14 | 0b11 << 30 | 0b111 << 46 | ((1 << 10) - 1) << 52)
+    if base or unused or (not mn_major and leading != 16):
+        return -1  # 1, which are 16 bytes, is assumed where the leading dimension is not used
     t, s = 16 // itemsize, swizzle // 16
     if mn_major:
         offset = (mn % t + t * (mn // t % s)) * itemsize + mn // (t * s) * leading
         offset += k % 8 * s * 16 + k // 8 * stride
     else:
-        assert leading == 16, "PTX assumes 1 where the leading dimension is not used"
         offset = mn % 8 * s * 16 + mn // 8 * stride + k * itemsize
     address = start + offset
     return address ^ (address >> 7 & s - 1) << 4
@@ -249,8 +259,12 @@ class Described:
         )
         own = replace(layout.place(self.argument, self.dtype, self.sizes), strides=self.strides())
         first, *_ = text_of(replace(given, places={**given.places, self.argument: own}))
-        found = re.search(r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first)
-        found = found or re.search(r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first)
+        found = re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first
+        )
+        found = found or re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first
+        )
         assert found is not None, first
         return found[0]
 
@@ -273,17 +287,20 @@ def described() -> Iterator[Described]:
             for blocks in (1, 4):
                 for k0 in (0, 16, 8):
                     instruction = STANDARD[f"Sm90_mma_async_kn_{kind}"]
-                    yield Described(
-                        instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0)
-                    )
+                    yield Described(instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0))
 
 
 def described_wrongly(directory: Path, header: Callable[[str], str] = lambda s: s) -> list[Described]:
-    found = [d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))]
+    found = [
+        d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))
+    ]
     # The 32 bits of an address in shared memory are those of the buffer, which is aligned as shared memory is.
-    variables = ["uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"] * len(found)
+    variables = [
+        "uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"
+    ] * len(found)
     cases = [
-        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1) for d, v in zip(found, variables, strict=True)
+        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1)
+        for d, v in zip(found, variables, strict=True)
     ]
     wrong = []
     for d, (_, (word, base)) in zip(found, ran(cases, directory, header=header), strict=True):
@@ -311,3 +328,80 @@ def test_descriptors_name_the_elements_of_windows(tmp_path: Path) -> None:
     assert described_wrongly(tmp_path) == []
 
 
+# Mistakes ---------------------------------------------------------------------------------------------------------
+
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    "rows of A are swapped": (
+        "load_a",
+        "return lane / 4 + 8 * (word % 2)",
+        "return lane / 4 + 8 * (1 - word % 2)",
+    ),
+    "halves of A are swapped": ("load_a", "(lane % 4 + 4 * (word / 2))", "(lane % 4 + 4 * (1 - word / 2))"),
+    "B by columns": ("load_b", "(int lane) { return lane / 4; }", "(int lane) { return lane % 8; }"),
+    "rows of D are swapped": ("_d", "8 * (e / 2 % 2)", "8 * (1 - e / 2 % 2)"),
+    "pairs of D are swapped": ("_d", "2 * (lane % 4) + e % 2", "2 * (lane % 4) + 1 - e % 2"),
+    "blocks of D are too near": ("write_d", "return 8 * (e / 4) +", "return 4 * (e / 4) +"),
+    "all warps have the first rows": ("Sm90", "16 * warp_in_group() + fragment_a_row", "fragment_a_row"),
+    "the second half first": ("load_a", "uint32_t(low.bits) |", "uint32_t(low.bits) << 8 |"),
+    "no swizzle": ("store_d", "((linear & rows) >> 3)", "((linear & rows) & 0)"),
+    "a swizzle by other bits": (
+        "store_d",
+        "uintptr_t(BYTES / 16 - 1) << 7",
+        "uintptr_t(BYTES / 16 - 1) << 8",
+    ),
+    "rows for ldmatrix": ("ldmatrix", "from.at(l % 16, 8 * (l / 16))", "from.at(l % 8, 8 * (l / 8))"),
+    "rows for ldmatrix across": ("ldmatrix", "l % 8 + 8 * (l / 16), 8 * (l / 8 % 2)", "l % 16, 8 * (l / 16)"),
+    "pairs that are not aligned": (
+        "store_d",
+        "column_step == 1 && row_step % 2 == 0 &&",
+        "column_step == 1 &&",
+    ),
+    "pairs that are not neighbours": ("store_d", "return column_step == 1 &&", "return"),
+    "transposed pairs": ("load_b_", "return row_step == 1 &&", "return"),
+    "alignment that is not asked": ("store_d", "reinterpret_cast<uintptr_t>(address) % BYTES == 0", "true"),
+    "a sum that is not there": ("write_d", "accumulates ? d[e] : 0.0f", "accumulates ? 0.0f : d[e]"),
+}
+"""Mistakes of the header: in which instructions, a text, and the one that stands in its place."""
+
+IN_DESCRIPTORS: dict[str, tuple[str, str]] = {
+    "another swizzle": ("SWIZZLE == 128 ? 1 : SWIZZLE == 64 ? 2", "SWIZZLE == 128 ? 2 : SWIZZLE == 64 ? 1"),
+    "the start in bytes": (
+        "& 0x3FFFF) >> 4;\n    uint64_t const leading",
+        "& 0x3FFFF);\n    uint64_t const leading",
+    ),
+    "offsets exchanged": ("leading << 16 | stride << 32", "stride << 16 | leading << 32"),
+    "the stride in bytes": ("(stride_bytes & 0x3FFFF) >> 4", "(stride_bytes & 0x3FFFF) >> 3"),
+    "the swizzle elsewhere": ("mode << 62", "mode << 61"),
+    "no swizzle": ("mode << 62", "mode"),
+}
+
+
+def changed(old: str, new: str) -> Callable[[str], str]:
+    """A change of the header."""
+
+    def header(text: str) -> str:
+        assert old in text, old
+        return text.replace(old, new)
+
+    return header
+
+
+def is_seen(where: str, old: str, new: str, directory: Path) -> bool:
+    """Whether values are wrong, or an access that is not aligned stops the program."""
+    loads = [case for case in load_cases() if where in case[1].name]
+    stores = [case for case in store_cases() if where in case[1].name]
+    try:
+        results = ran([c[0] for c in (*loads, *stores)], directory, header=changed(old, new))
+    except subprocess.CalledProcessError:
+        return True
+    return bool(loaded_wrongly(loads, results[: len(loads)]) or stored_wrongly(stores, results[len(loads) :]))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_fragments_is_seen(mistake: str, tmp_path: Path) -> None:
+    assert is_seen(*MISTAKES[mistake], tmp_path)
+
+
+@pytest.mark.parametrize("mistake", IN_DESCRIPTORS)
+def test_a_mistake_in_descriptors_is_seen(mistake: str, tmp_path: Path) -> None:
+    assert described_wrongly(tmp_path, changed(*IN_DESCRIPTORS[mistake])) != []

@@ -77,7 +77,9 @@ def test_every_instruction_has_a_text_with_every_memory(family: type[Instruction
 
 
 GOLDEN: dict[str, tuple[str, ...]] = {
-    "cuda_copy_f32": ("soundline::copy<4>(soundline::window<128>(dst_at, 1), soundline::window<128>(src_at, 1));",),
+    "cuda_copy_f32": (
+        "soundline::copy<4>(soundline::window<128>(dst_at, 1), soundline::window<128>(src_at, 1));",
+    ),
     "cuda_atomic_add_bf16": ("ptx::red_shared_add_bf16(&(dst_at)->bits, (value_rmem).bits);",),
     "cuda_shfl_up_f32": (
         "dst_rmem = soundline::bit_cast<float>(ptx::shfl_sync_up_b32("
@@ -229,9 +231,16 @@ def test_rows_that_no_descriptor_names_are_refused(
 
 @pytest.mark.parametrize(
     ("strides", "swizzle", "alignment"),
-    [(("1024", "32", "1"), 128, 0), (("1024", "64", "1"), 64, 0), (("s", "64", "1"), 128, 0), (("1024", "64", "1"), 128, 64)],
+    [
+        (("1024", "32", "1"), 128, 0),
+        (("1024", "64", "1"), 64, 0),
+        (("s", "64", "1"), 128, 0),
+        (("1024", "64", "1"), 128, 64),
+    ],
 )
-def test_blocks_that_no_descriptor_names_are_refused(strides: tuple[str, ...], swizzle: int, alignment: int) -> None:
+def test_blocks_that_no_descriptor_names_are_refused(
+    strides: tuple[str, ...], swizzle: int, alignment: int
+) -> None:
     given = next(sites(STANDARD["Sm90_mma_async_kn_bf16"]))
     own = replace(given.places["B"], strides=strides, memory=Sm90_SmemSwizzled(swizzle), alignment=alignment)
     with pytest.raises(CompileError):

@@ -199,7 +199,7 @@ SOUNDLINE_DEVICE int32_t add(int32_t a, int32_t b) { return int32_t(uint32_t(a) 
 template <typename T> SOUNDLINE_DEVICE T maximum(T a, T b) {
     if constexpr (kind<T>::is_float) {
         if (a != a || b != b) return a + b;
-        if (a == b) return float(a) == 0 ? a + b : a;
+        if (a == b) return a == T(0.0f) ? a + b : a;
     }
     return a < b ? b : a;
 }
