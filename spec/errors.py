@@ -256,14 +256,20 @@ class CompileError(SoundlineError):
 
 
 class ToolchainError(CompileError):
-    """The C compiler is missing or failed; has its command line and output."""
+    """A compiler of C, C++ or CUDA is missing or failed; has its command line and output."""
 
     def __init__(
-        self, message: str, *, command: tuple[str, ...] = (), stderr: str = "", hint: str | None = None
+        self,
+        message: str,
+        *,
+        command: tuple[str, ...] = (),
+        stderr: str = "",
+        hint: str | None = None,
+        where: str = "C compiler",
     ) -> None:
         self.command = command
         self.stderr = stderr
-        super().__init__(message, where="C compiler", hint=hint)
+        super().__init__(message, where=where, hint=hint)
 
 
 class NoSpaceError(ToolchainError, OSError):
@@ -274,3 +280,89 @@ class NoSpaceError(ToolchainError, OSError):
     ) -> None:
         super().__init__(message, command=command, stderr=stderr, hint=hint)
         self.errno = errno.ENOSPC
+
+
+class GeneratedCodeError(CompileError):
+    """A compiler refuses generated text, of which a user's own instruction may be a part.
+
+    Has the `file`, `line` and `text` of what was generated, and the `statement` of the program that it came from with
+    its file and line; the `log` is all that the compiler said.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        text: str = "",
+        kernel: str | None = None,
+        statement: str = "",
+        statement_file: str | None = None,
+        statement_line: int | None = None,
+        log: str = "",
+        others: int = 0,
+        hint: str | None = None,
+    ) -> None:
+        self.file = file
+        self.line = line
+        self.text = text
+        self.kernel = kernel
+        self.statement = statement
+        self.statement_file = statement_file
+        self.statement_line = statement_line
+        self.log = log
+        self.others = others
+        where = f"{file}:{line}" if file and line else file or kernel
+        parts = [f"{message} (and {others} more)" if others > 0 else message]
+        if text:
+            parts.append(f"  {text.strip()}")
+        if statement_file:
+            parts.append(f"  from {statement_file}:{statement_line}: {statement}")
+        super().__init__("\n".join(parts), where=where, hint=hint)
+
+
+class EmulationError(SoundlineError):
+    """A kernel went wrong in the emulator.
+
+    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of the CUDA C++, the
+    `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for in
+    `waits`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        kernel: str = "",
+        block: tuple[int, int, int] | None = None,
+        thread: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        text: str = "",
+        statement: str = "",
+        statement_file: str | None = None,
+        statement_line: int | None = None,
+        waits: tuple[str, ...] = (),
+        hint: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.kernel = kernel
+        self.block = block
+        self.thread = thread
+        self.file = file
+        self.line = line
+        self.text = text
+        self.statement = statement
+        self.statement_file = statement_file
+        self.statement_line = statement_line
+        self.waits = waits
+        who = f"thread {thread} of block {block}: " if block is not None and thread is not None else ""
+        parts = [f"{who}{message}"]
+        if file and line:
+            parts.append(f"  at {file}:{line}: {text.strip()}")
+        if statement_file:
+            parts.append(f"  from {statement_file}:{statement_line}: {statement}")
+        parts += [f"  {wait}" for wait in waits]
+        super().__init__("\n".join(parts), where=kernel or None, hint=hint)

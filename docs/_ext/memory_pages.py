@@ -59,11 +59,17 @@ def _facts(one: Memory) -> list[tuple[str, str]]:
         ("written directly on", _timelines(one.writes)),
         ("touched by instructions of", _timelines(one.instructions)),
         ("holds", scalars + sizes + _shape(one)),
+        *([("begins at multiples of", _alignment(one))] if one.space == "shared" else []),
         (
             "an access by a collective is",
             "a single access of all its threads" if one.convergent else "an access by each of its threads",
         ),
     ]
+
+
+def _alignment(one: Memory) -> str:
+    """Where its arrays begin."""
+    return f"{one.alignment} bytes" if one.row_bytes is None else "8 rows, the bytes of 8 times the swizzle"
 
 
 def _shape(one: Memory) -> str:

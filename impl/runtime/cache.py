@@ -44,8 +44,10 @@ _ATTEMPTS = 8
 """If an entry vanishes this often before it is loaded, that is an error."""
 _BELIEVED = 3
 """The number of attempts to load a whole entry before the folder is considered unusable."""
-_KEPT = (".so", ".c", ".sha256", ".schedule", ".lock")
-"""The endings of the files of entries: libraries, and what searches have found."""
+RESULT = ".result"
+"""How the files end that hold what was computed once: `result_of`."""
+_KEPT = (".so", ".c", ".sha256", ".schedule", ".lock", RESULT)
+"""The endings of the files of entries: libraries, results, and what searches have found."""
 _Loaded = TypeVar("_Loaded")
 
 
@@ -101,6 +103,27 @@ def loaded(source: str, compiler: Compiler, load: Callable[[Path], _Loaded]) -> 
             else:
                 raise
     return load(library)
+
+
+def result_of(key: str, make: Callable[[], bytes]) -> bytes:
+    """The bytes that stand under a key: made now, or taken from the cache. They are only kept where that is possible:
+    where nothing can be written they are made anew, and nothing else is lost.
+    """
+    folder = _SPARE.get(cache_folder(), cache_folder())
+    kept = folder / f"{key}{RESULT}"
+    if _intact(kept):
+        with contextlib.suppress(OSError):
+            return kept.read_bytes()
+    made = make()
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
+            written, checksum = Path(scratch) / "result", Path(scratch) / "sha256"
+            written.write_bytes(made)
+            checksum.write_text(hashlib.sha256(made).hexdigest(), encoding="ascii")
+            written.replace(kept)
+            checksum.replace(_checksum_file(kept))
+    return made
 
 
 class _NoRoom(Exception):

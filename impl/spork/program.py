@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soundline.impl.collecting import collection_paused
 from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.arrays.arrays import Array, same_cell
-from soundline.spec.errors import EvaluationError, ProgramError
+from soundline.spec.errors import CompileError, EvaluationError, ProgramError
 from soundline.spec.spork.language.expressions import Name
 from soundline.spec.spork.language.nodes import SPELLING
 from soundline.spec.spork.language.programs import Proc, text
@@ -28,6 +28,9 @@ from soundline.spec.spork.machine.events import Event
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.readings.sequential import run
 from soundline.spec.spork.synchronization.visibility import Policy
+
+if TYPE_CHECKING:
+    from soundline.impl.codegen.cuda.source import CudaSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,24 @@ class SporkProc(Proc):
             self._check_writable(name, arrays)
         for name in changed:
             arrays[name][...] = found[name].to_numpy()
+
+    def cuda(
+        self, arch: str | None = None, contract: bool = False, *, sizes: Mapping[str, int] | None = None
+    ) -> CudaSource:
+        """The CUDA C++ and C of the program, by which it runs on a GPU.
+
+        `arch` is ``sm_80`` or ``sm_90a``; the default is the least that serves. With `contract` an ``fma`` of the
+        program is rounded once. With `sizes` the abstract machine checks the program first, and the files say at which
+        sizes; raises `CompileError` if it finds a hazard.
+        """
+        from soundline.impl.codegen.cuda.files import generate  # only who generates code loads generators
+
+        checked = [] if sizes is None else [_numbers(sizes)]
+        for own in checked:
+            verdict = self.check(**own)
+            if not verdict.ok:
+                raise CompileError(verdict.text(), where=self.name, hint="no code is generated of a hazard")
+        return generate(self, arch, contract, checked)
 
     def _argument(self, name: str) -> Argument:
         return next(a for a in self.arguments if a.name == name)

@@ -18,6 +18,9 @@ and the decorator says the rest::
         for i in seq(0, size):
             dst[i] = src[i]
 
+``cuda="…"`` gives an instruction its text in CUDA (`soundline.impl.codegen.cuda.instructions.user`), and
+``includes=["mine.cuh"]`` the headers that this needs.
+
 `instr_from_text` reads the same from a text.
 """
 
@@ -25,9 +28,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from soundline.impl.codegen.cuda.instructions.user import CudaInstruction
 from soundline.impl.spork.front_end import Written, read, written_as
 from soundline.impl.spork.names import NAMES
 from soundline.impl.spork.namespace import Namespace
@@ -48,13 +52,16 @@ def instr(
     trailing: BarrierType | None = None,
     trailing_required: bool = False,
     ptx: str = "",
-    family: type[Instruction] = Instruction,
+    family: type[Instruction] | None = None,
+    cuda: str | None = None,
+    includes: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Instruction]:
     """A decorator that reads a function's source as an instruction.
 
     `unit` is who executes it, None for the CPU; `instr_tl` its timeline, by its name, itself, or the sync-tl of the
     same name; `operands` says how it uses arguments of data; `trailing` is the type of a barrier that may follow it;
-    `family` is a subclass of `Instruction`.
+    `family` is a subclass of `Instruction`. `cuda` is the template of its text in CUDA, and `includes` the headers that
+    the text needs.
     """
     frame = inspect.currentframe()
     around = frame.f_back if frame else None
@@ -67,6 +74,7 @@ def instr(
             "trailing": trailing,
         }
         said |= {"trailing_required": trailing_required, "ptx": ptx, "family": family}
+        said |= {"cuda": cuda, "includes": includes}
         return _made(written_as(function, around), said)
 
     return decorate
@@ -87,9 +95,7 @@ def _made(written: Written, said: Mapping[str, Any] | None) -> Instruction:
     function = ast.parse(written.text).body[0]
     assert isinstance(function, ast.FunctionDef), "a text that was read is one function"
     values = dict(_decorator(function, written) if said is None else said)
-    family = values.pop("family", Instruction)
-    if not (isinstance(family, type) and issubclass(family, Instruction)):
-        raise UsageError(f"the family of {meaning.name} is {family!r}, which is not a class of instructions")
+    family = _family(meaning.name, values)
     made: Instruction = family(
         name=meaning.name,
         arguments=meaning.arguments,
@@ -102,7 +108,29 @@ def _made(written: Written, said: Mapping[str, Any] | None) -> Instruction:
     return made
 
 
-_WORDS = ("unit", "instr_tl", "operands", "trailing", "trailing_required", "ptx", "family")
+def _family(name: str, values: dict[str, Any]) -> type[Instruction]:
+    """The class of an instruction. One that says what its CUDA is is a `CudaInstruction`, and keeps that."""
+    says_cuda = values.get("cuda") is not None
+    family = values.pop("family", None) or (CudaInstruction if says_cuda else Instruction)
+    if not (isinstance(family, type) and issubclass(family, Instruction)):
+        raise UsageError(f"the family of {name} is {family!r}, which is not a class of instructions")
+    if issubclass(family, CudaInstruction):
+        if not isinstance(values.get("cuda"), str):
+            given = f"cuda={values.get('cuda')!r}"
+            raise UsageError(f"{name}: expected: the text of its CUDA; got: {given}", rule="cuda-template")
+        return family
+    if says_cuda or values.get("includes"):
+        hint = "leave the family out, or derive it from CudaInstruction"
+        raise UsageError(f"{name}: the family {family.__name__} has no CUDA of its own", hint=hint)
+    values.pop("cuda", None)
+    values.pop("includes", None)
+    return family
+
+
+_WORDS = (
+    *("unit", "instr_tl", "operands", "trailing", "trailing_required", "ptx", "family"),
+    *("cuda", "includes"),
+)
 
 
 def _decorator(function: ast.FunctionDef, written: Written) -> dict[str, Any]:

@@ -118,6 +118,9 @@ def test_swizzled_rows(swizzle: int) -> None:
     assert memory == Sm90_SmemSwizzled(swizzle)
     assert memory != Sm90_SmemSwizzled(96 - swizzle if swizzle != 128 else 32)
     assert (memory.row_bytes, memory.scalars) == (swizzle, False)
+    # Pieces of 16 bytes are permuted by three bits of the address above those of a row of pieces, so in 8 rows.
+    assert memory.alignment == 8 * swizzle
+    assert CudaSmemLinear.alignment == 128
     assert CudaSmemLinear.row_bytes is None
 
 

@@ -10,7 +10,7 @@ from soundline.spec.dtypes import float16, float32, float64
 from soundline.spec.spork.language.nodes import ref
 from soundline.spec.spork.language.scopes import Scope
 from soundline.spec.spork.language.statements import Alloc, CudaDeviceFunction
-from soundline.spec.spork.library.memories import CudaRmem, CudaSmemLinear
+from soundline.spec.spork.library.memories import CudaRmem, CudaSmemLinear, Sm90_SmemSwizzled
 from soundline.spec.spork.machine.addresses import (
     Shard,
     SharedStacks,
@@ -129,7 +129,7 @@ def test_shared_memory_in_a_loop_over_ctas_is_that_of_the_cta() -> None:
         (shard,) = shards(CudaSmemLinear, (8,), found, scope(cta), (c,))
         assert shard.owner == frozenset(range(32 * c, 32 * c + 32))
         stacks = SharedStacks((0, 0), 4)
-        (first, *_) = shared_elements("s", float32, (8,), [shard], stacks, 32)
+        (first, *_) = shared_elements("s", float32, (8,), [shard], stacks, 32, 128)
         assert first.cells[0] == (("shared", (0, 0), c), 0)
         assert stacks.tops == {c: 32}
 
@@ -141,7 +141,7 @@ def test_arrays_of_a_stack_begin_at_boundaries_and_live_ones_do_not_overlap() ->
     stacks = SharedStacks((0, 0), 2)
     whole = [Shard(frozenset(range(32)), 0, (5,))]
     made = [
-        shared_elements(name, dtype, (5,), whole, stacks, 32)
+        shared_elements(name, dtype, (5,), whole, stacks, 32, 128)
         for name, dtype in (("a", float16), ("b", float64), ("c", float32))
     ]
     seen: set[object] = set()
@@ -158,11 +158,18 @@ def test_arrays_of_a_stack_begin_at_boundaries_and_live_ones_do_not_overlap() ->
 def test_shards_of_one_array_lie_at_one_address_in_their_stacks() -> None:
     stacks = SharedStacks((0, 0), 4)
     parts = [Shard(frozenset(range(32 * c, 32 * c + 32)), 3 * c, (3,)) for c in range(2)]
-    elements = shared_elements("s", float32, (2, 3), parts, stacks, 32)
+    elements = shared_elements("s", float32, (2, 3), parts, stacks, 32, 128)
     assert [(e.cells[0].space[2], e.cells[0].address) for e in elements] == [
         (c, k) for c in range(2) for k in range(3)
     ]
     assert [e.index for e in elements] == [(c, k) for c in range(2) for k in range(3)]
+
+
+def test_an_array_begins_where_its_memory_asks_for() -> None:
+    stacks = SharedStacks((0, 0), 4)
+    sizes = [(CudaSmemLinear, 4), *((Sm90_SmemSwizzled(b), 4) for b in (32, 64, 128)), (CudaSmemLinear, 4)]
+    assert [stacks.take(0, size, memory.alignment) for memory, size in sizes] == [0, 256, 512, 1024, 1152]
+    assert stacks.take(1, 4, 1024) == 0
 
 
 def test_the_grain_divides_every_element_of_shared_memory_and_no_other() -> None:

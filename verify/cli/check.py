@@ -114,7 +114,7 @@ class Checked:
 def run(options: argparse.Namespace) -> int:
     """Check and print."""
     path, name = loading.split(options.program)
-    sizes = _sizes(options.size)
+    sizes = given_sizes(options.size)
     with surroundings(path) as namespace:
         try:
             with contextlib.redirect_stdout(sys.stderr):
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
         except ProgramError as error:
             return _report(options, [Checked(name or displayed(path), {}, error)])
         chosen = _chosen(namespace, path, name)
-        given = _given(chosen, sizes)
+        given = sizes_for(chosen, sizes)
         with loading.blamed(path):
             checked = [_checked(n, chosen[n], own, Policy(options.policy)) for n, own in given.items()]
     return _report(options, checked)
@@ -201,7 +201,7 @@ def _controls(proc: Proc) -> dict[str, Control]:
     return {a.name: a.type for a in proc.arguments if isinstance(a.type, Control)}
 
 
-def _sizes(given: Sequence[str]) -> dict[str, int | bool]:
+def given_sizes(given: Sequence[str]) -> dict[str, int | bool]:
     """What ``--size`` says."""
     found: dict[str, int | bool] = {}
     for text in given:
@@ -217,7 +217,7 @@ def _sizes(given: Sequence[str]) -> dict[str, int | bool]:
     return found
 
 
-def _given(
+def sizes_for(
     chosen: Mapping[str, Proc], sizes: Mapping[str, int | bool]
 ) -> dict[str, dict[str, int | bool] | UsageError]:
     """The sizes of each proc; of one among several that misses some, what is missing. Raises ``UsageError`` where no

@@ -15,13 +15,15 @@ from soundline.impl.compilation.stages import STAGES, stage_named
 from soundline.impl.program.program import Program, stage_text
 from soundline.spec.errors import UsageError
 from soundline.spec.pipeline.stages import STAGES as LAW
+from soundline.verify.cli import cuda
 from soundline.verify.programs import loading
 
 SCHEMA = 1
 
 DESCRIPTION = f"""\
 Compile a program and explain the result: what happened to each value and why, memory, stages and certificate;
-or show the program after one stage, or after every stage.
+or show the program after one stage, or after every stage. With --target cuda FILE is Python with Spork programs:
+print the CUDA C++ of one, or write all generated files and the headers that they include to the folder -o.
 
 {loading.INPUTS_HELP}"""
 
@@ -39,6 +41,8 @@ examples:
   soundline compile model.py:layer --stage render > layer.c
   soundline compile model.py:layer --check
   soundline compile model.py:layer --schedule '0: Split 1 16 UPCAST'
+  soundline compile kernel.py:gemm --target cuda
+  soundline compile kernel.py:gemm --target cuda --arch sm_90a --size M=64 --size N=64 --size K=32 -o generated
 """
 
 
@@ -50,10 +54,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", metavar="NAME", help="show the program after this stage, or after 'all'")
     parser.add_argument("--check", action="store_true", help="check the invariants of every stage")
     loading.output_arguments(parser, "text", "svg", "json")
+    cuda.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile and print."""
+    if options.target == "cuda":
+        return cuda.run(options)
+    cuda.check_unused(options)
     stage = options.stage
     if stage is not None:
         stage = "all" if stage.strip().lower() == "all" else stage_named(stage)

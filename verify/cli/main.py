@@ -39,7 +39,7 @@ COMMANDS = {
     "explain": Command("soundline.verify.cli.explain", "say what an id means, or what a report says"),
     "check": Command("soundline.verify.cli.check", "look for hazards in Spork programs"),
     "compile": Command(
-        "soundline.verify.cli.compile", "show what becomes of a tensor program, stage by stage"
+        "soundline.verify.cli.compile", "show what becomes of a tensor program, or of a Spork program in CUDA"
     ),
     "run": Command("soundline.verify.cli.run", "compile a tensor program, call it, print what it returns"),
     "bench": Command("soundline.verify.cli.bench", "measure a tensor program, kernel by kernel"),
@@ -62,6 +62,7 @@ first steps:
   soundline verify my_rules.py       judge your own
   soundline check kernel.py          look for hazards in your Spork programs
   soundline compile model.py:layer   see what becomes of a tensor program
+  soundline compile kernel.py:gemm --target cuda
   soundline explain Reshape          read the law of one op
 
 exit codes: 0 all good, 1 findings, 2 wrong use or bad input, 3 only undecided rules, 130 interrupted

@@ -27,6 +27,7 @@ from soundline.impl import logs
 from soundline.impl.program.compile import PROFILES, Program, compile  # noqa: A004
 from soundline.impl.tensors.tensor import Tensor
 from soundline.spec.errors import SoundlineError, UsageError
+from soundline.spec.spork.language.programs import Proc
 from soundline.verify.files.loader import surroundings
 from soundline.verify.files.problems import displayed
 from soundline.verify.programs.inputs import as_input, example_of, from_text
@@ -224,8 +225,12 @@ def _target(namespace: dict[str, Any], path: str, name: str | None) -> tuple[str
     if name is None:
         name = "main" if "main" in own else next(iter(own), None) if len(own) == 1 else None
     if name is None:
+        spork = [n for n, v in namespace.items() if isinstance(v, Proc) and not own]
+        hint = f"{spork[0]} is a Spork program: add --target cuda" if spork else "name one: FILE.py:NAME"
+        raise UsageError(f"{displayed(path)} defines {', '.join(own) or 'no program'}", hint=hint)
+    if isinstance(namespace.get(name), Proc):
         raise UsageError(
-            f"{displayed(path)} defines {', '.join(own) or 'no program'}", hint="name one: FILE.py:NAME"
+            f"{name} is a Spork program", hint="soundline compile --target cuda, soundline check"
         )
     if not _is_program(namespace.get(name), None):
         raise UsageError(

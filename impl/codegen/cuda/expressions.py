@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from soundline.impl.codegen.cuda.arithmetic import asked_for, cast, literal, operation
 from soundline.impl.codegen.cuda.names import Names
-from soundline.impl.codegen.cuda.operators import UNARY, Written, call, choice, operator, unary
+from soundline.impl.codegen.cuda.operators import UNARY, Written, call, choice, operator, plus, unary
 from soundline.spec.dtypes import DType, bool_, float64, index
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
@@ -31,7 +31,6 @@ from soundline.spec.spork.static.sizes import value as number_of
 __all__ = ["Names", "control", "control_text", "data", "data_text"]
 
 _OPERATORS = {
-    Op.Add: "+",
     Op.Sub: "-",
     Op.Mul: "*",
     Op.And: "&&",
@@ -75,6 +74,8 @@ def control(expression: Expr, names: Names) -> Written:
             return _quotient(left, right, names)
         case Binary(Op.Mod, left, right):
             return _remainder(left, right, names)
+        case Binary(Op.Add, left, right):
+            return plus(control(left, names), control(right, names))
         case Binary(op, left, right):
             return operator(_OPERATORS[op], control(left, names), control(right, names))
         case Apply(Op.Where, (condition, left, right)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 from soundline.impl.codegen.cuda.dialects import CUDA, Dialect, Helpers
 from soundline.spec.ops.node import Op
@@ -32,8 +33,8 @@ _WORDS = (
     "not_eq nullptr operator or or_eq private protected public register reinterpret_cast restrict return "
     "short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
     "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "threadIdx blockIdx blockDim gridDim warpSize args smem sync task ptx soundline main_loop setup "
-    "shutdown SyncState Task half device errno stdin stdout stderr NULL assert max min abs "
+    "threadIdx blockIdx blockDim gridDim warpSize args sync ptx soundline main_loop setup "
+    "shutdown SyncState Args Turn tasks target_cta half device errno stdin stdout stderr NULL assert max min abs "
 )
 _RESERVED = frozenset(_WORDS.split())
 
@@ -48,7 +49,9 @@ def spelled(name: str) -> str:
     >>> spelled("k"), spelled("register")
     ('k', 'register_')
     """
-    return f"{name}_" if name.rstrip("_") in _RESERVED or _HELPER.fullmatch(name) else name
+    ascii_name = "".join(c if c.isascii() else f"_u{ord(c):04x}" for c in name)
+    taken = ascii_name.rstrip("_") in _RESERVED or _HELPER.fullmatch(ascii_name)
+    return f"{ascii_name}_" if taken else ascii_name
 
 
 def no_data(place: Name | Index) -> str:
@@ -64,6 +67,8 @@ class Names:
     """The C++ of every control name."""
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     """What is known of integers among them; nothing of a name that is not here."""
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    """Of which number an integer among them is a multiple, where that is asserted."""
     bindings: Mapping[str, Binding] = field(default_factory=dict)
     """What all names stand for, by which expressions have dtypes."""
     element: Callable[[Name | Index], str] = no_data
@@ -109,6 +114,26 @@ class Names:
                 return _hull(self.interval(left), self.interval(right))
             case _:
                 return ANY
+
+    def divisor(self, expression: Expr) -> int:
+        """A number of which an integer of control is a multiple; 0 of 0 itself.
+
+        >>> Names().divisor(Binary(Op.Add, Binary(Op.Mul, Const(8), Name("k")), Const(4)))
+        4
+        """
+        match expression:
+            case Const(value):
+                return abs(int(value))
+            case Name(name):
+                return self.multiples.get(name, 1)
+            case Unary(Op.Neg, operand):
+                return self.divisor(operand)
+            case Binary(Op.Mul, left, right):
+                return self.divisor(left) * self.divisor(right)
+            case Binary(Op.Add | Op.Sub | Op.Mod, left, right):
+                return gcd(self.divisor(left), self.divisor(right))
+            case _:
+                return 1
 
     def is_non_negative(self, expression: Expr) -> bool:
         """Whether an integer of control is shown to be 0 or more."""

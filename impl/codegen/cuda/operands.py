@@ -45,6 +45,8 @@ class Place:
     """Of a multicast destination, the mask of the CTAs (uint16_t)."""
     accumulates: str = ""
     """Of an accumulator of wgmma, the lvalue of its int flag: whether it holds a sum already (scale-d)."""
+    alignment: int = 0
+    """Bytes of which the address of the first element is known to be a multiple; 0 where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)

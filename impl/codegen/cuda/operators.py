@@ -54,6 +54,11 @@ def operator(sign: str, left: Written, right: Written) -> Written:
     return Written(f"{first} {sign} {right.within(inner)}", level)
 
 
+def plus(left: Written, right: Written) -> Written:
+    """A sum of integers, which needs no parentheses around sums."""
+    return Written(f"{left.within(LEVELS['+'])} + {right.within(LEVELS['+'])}", LEVELS["+"])
+
+
 def unary(sign: str, operand: Written) -> Written:
     """An operand with a sign before it."""
     return Written(f"{sign}{operand.within(UNARY + 1)}", UNARY)

@@ -8,6 +8,7 @@ message of a compiler, or of the emulator, that names a line of the text is led 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -17,6 +18,8 @@ from soundline.spec.spork.language.statements import Statement
 from soundline.spec.spork.language.text import lines as lines_of
 
 INDENT = "    "
+COMMENT = re.compile(r"//.*")
+WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Writer:
@@ -25,6 +28,7 @@ class Writer:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._origins: list[Node | None] = []
+        self._declared: dict[int, str] = {}
         self._depth = 0
 
     def line(self, text: str, statement: Node | None = None) -> None:
@@ -56,6 +60,33 @@ class Writer:
         for text, origin in zip(other._lines, other._origins, strict=True):
             self.line(text, origin)
 
+    def declaration(self, name: str, text: str, statement: Node | None = None) -> None:
+        """A line that declares a name, and is dropped by `without_unused` if nothing names it."""
+        self._declared[len(self._lines)] = name
+        self.line(text, statement)
+
+    def without_unused(self) -> Writer:
+        """The same text without declarations of names that no code in their block names. Comments do not count."""
+        words = [set(WORD.findall(COMMENT.sub("", line))) for line in self._lines]
+        dropped: set[int] = set()
+        for k, name in reversed(self._declared.items()):
+            used = (name in words[later] for later in self._rest_of_block(k) if later not in dropped)
+            if not any(used):
+                dropped.add(k)
+        found = Writer()
+        for k, (text, origin) in enumerate(zip(self._lines, self._origins, strict=True)):
+            if k not in dropped:
+                found.line(text, origin)
+        return found
+
+    def _rest_of_block(self, position: int) -> Iterator[int]:
+        """The lines after one, to the end of its block."""
+        depth = _indent(self._lines[position])
+        for later in range(position + 1, len(self._lines)):
+            if self._lines[later] and _indent(self._lines[later]) < depth:
+                return
+            yield later
+
     @property
     def text(self) -> str:
         """All lines."""
@@ -65,6 +96,10 @@ class Writer:
     def origins(self) -> tuple[Node | None, ...]:
         """For each line of the text the statement that it came from."""
         return tuple(self._origins)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def statement_text(statement: Node) -> str:

@@ -93,6 +93,10 @@ class Memory:
     """For registers of a warpgroup: how many rows of a tile each of its warps has, one warp after the other."""
     row_bytes: int | None = None
     """How many bytes the last dimension has, where that is fixed."""
+    alignment: int = 128
+    """In shared memory, at which multiples of bytes an array begins: that of what TMA writes; a swizzle asks for more,
+    because it permutes by the bits of addresses.
+    """
     window: bool = False
     """Whether it is no storage but a view that is made of a window, such as a tensor map."""
     swizzle: int = 0
@@ -230,9 +234,17 @@ def _check_swizzle(name: str, given: int, allowed: tuple[int, ...]) -> None:
 
 
 def Sm90_SmemSwizzled(swizzle: int) -> Memory:
-    """Shared memory whose rows of 32, 64 or 128 bytes are permuted in pieces of 16, as TMA and wgmma want them."""
+    """Shared memory whose rows of 32, 64 or 128 bytes are permuted in pieces of 16, as TMA and wgmma want them. The
+    permutations repeat after 8 rows, and arrays begin where one does.
+    """
     _check_swizzle("Sm90_SmemSwizzled", swizzle, (32, 64, 128))
-    return replace(CudaSmemLinear, name=f"Sm90_SmemSwizzled({swizzle})", scalars=False, row_bytes=swizzle)
+    return replace(
+        CudaSmemLinear,
+        name=f"Sm90_SmemSwizzled({swizzle})",
+        scalars=False,
+        row_bytes=swizzle,
+        alignment=8 * swizzle,
+    )
 
 
 def Sm90_tensorMap(swizzle: int, *box: int) -> Memory:

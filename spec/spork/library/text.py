@@ -9,6 +9,7 @@ Reading the text again in the namespace of `references` gives the same instructi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 from soundline.spec.spork.language import programs
@@ -40,7 +41,7 @@ def _string(doc: str) -> str:
 
 
 def _head(instruction: Instruction) -> list[str]:
-    """The arguments of the decorator, each with its comma."""
+    """The arguments of the decorator, each with its comma; what a family says beside is written last."""
     given = {"unit": str(instruction.unit), "instr_tl": instruction.instr_tl.value}
     lines = [f"    {name}={value}," for name, value in given.items()]
     if instruction.operands:
@@ -51,6 +52,10 @@ def _head(instruction: Instruction) -> list[str]:
         lines.append("    trailing_required=True,")
     if instruction.ptx:
         lines.append(f"    ptx={instruction.ptx!r},")
+    own = {f.name for f in fields(Instruction)}
+    lines += [
+        f"    {f.name}={getattr(instruction, f.name)!r}," for f in fields(instruction) if f.name not in own
+    ]
     if type(instruction) is not Instruction:
         lines.append(f"    family={type(instruction).__name__},")
     return lines

@@ -4,8 +4,8 @@ Where storage lies
 
 Storage is laid out in spaces of cells. An array of the CPU, of global memory or of registers has a space of its own
 each time that it is allocated. The arrays of shared memory lie in one stack for each CTA of a task: what is allocated
-starts at the top of what is live, on a boundary of 128 bytes, and the top falls back when the block ends. So storage
-that is allocated later covers the same cells (S-06).
+starts at the top of what is live, on the next boundary that its memory asks for, and the top falls back when the block
+ends. So storage that is allocated later covers the same cells (S-06).
 
 Storage of the device is divided into shards: each shard belongs to one collective of the native unit of its memory,
 which allocates and frees it.
@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import Final
 
 from soundline.spec.dtypes import DType
 from soundline.spec.spork.language.scopes import Scope
@@ -27,9 +26,6 @@ from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.machine.events import Cell, Element
 from soundline.spec.spork.threads.distributed_memory import Deduction
 from soundline.spec.spork.threads.units import CollUnit, substituted
-
-ALIGNMENT: Final = 128
-"""Bytes; every array of shared memory begins at a multiple of it."""
 
 
 @dataclass(slots=True)
@@ -41,9 +37,9 @@ class SharedStacks:
     """Bytes of a cell."""
     tops: dict[int, int] = field(default_factory=dict)
 
-    def take(self, rank: int, size: int) -> int:
-        """The first byte of an array of some bytes, which is then live."""
-        first = -(-self.tops.get(rank, 0) // ALIGNMENT) * ALIGNMENT
+    def take(self, rank: int, size: int, alignment: int) -> int:
+        """The first byte of an array of some bytes, which is then live; it is a multiple of the alignment."""
+        first = -(-self.tops.get(rank, 0) // alignment) * alignment
         self.tops[rank] = first + size
         return first
 
@@ -144,13 +140,14 @@ def shared_elements(
     parts: Sequence[Shard],
     stacks: SharedStacks,
     block_dim: int,
+    alignment: int,
 ) -> tuple[Element, ...]:
     """The elements of an array of shared memory, each shard of which lies in the stack of its CTA."""
     places = tuple(product(*(range(n) for n in shape)))
     found: list[Element] = []
     for shard in parts:
         rank = min(shard.owner) // block_dim
-        first = stacks.take(rank, prod(shard.shape) * dtype.itemsize)
+        first = stacks.take(rank, prod(shard.shape) * dtype.itemsize, alignment)
         for k, at in enumerate(places[shard.span]):
             found.append(Element(stacks.cells(rank, first, dtype, k), dtype, name, at))
     return tuple(found)

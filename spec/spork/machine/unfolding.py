@@ -206,7 +206,8 @@ class _Run:
             return tuple(_held(e, memory, p.owner, here) for p in parts for e in elements[p.span])
         assert here.shared is not None
         assert here.scope.tiling is not None
-        return shared_elements(name, dtype, shape, parts, here.shared, here.scope.tiling.block_dim)
+        block_dim = here.scope.tiling.block_dim
+        return shared_elements(name, dtype, shape, parts, here.shared, block_dim, memory.alignment)
 
     def _barriers(self, statement: AllocBarrier, names: Names, here: Here) -> BarrierAllocated:
         """Barriers begin."""

@@ -1,0 +1,515 @@
+"""
+The CPU part of CUDA programs
+=============================
+
+The C of what the CPU does computes what the law says, bit for bit, and asks the device for what the program says: the
+same copies, tensor maps and launches, in the same order; and whatever fails on the way, all memory is given back.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soundline.impl.codegen.cuda.host.function import function
+from soundline.impl.codegen.cuda.host.launches import Launch
+from soundline.impl.spork.front_end import proc_from_text
+from soundline.impl.spork.program import SporkProc
+from soundline.spec.dtypes import DType, from_bits, ieee_floats, ints, same_value, to_numpy
+from soundline.spec.errors import CompileError, ProgramError
+from soundline.spec.spork.language.nodes import SPELLING
+from soundline.spec.spork.language.types import Control, Data
+
+from .fake_device import BROKEN, Compiled, FakeDevice, Mapped
+
+OK, TOO_LARGE, ASSERTION, NEGATIVE, GAPS = 0, 1001, 1002, 1004, 1005
+TO_DEVICE, TO_HOST = 1, 2
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of the arguments of a kernel."""
+
+    name: str
+    type: str
+    spork: str
+    kind: Any
+    count: int = 1
+    dimension: int = 0
+
+
+def launch(kernel: str, *members: Member, **changes: int) -> Launch:
+    """A launch of 64 threads, if nothing else is said."""
+    shape = {"block_dim": 64, "cluster_dim": 1, "blocks_per_sm": 1, "shared_bytes": 0, **changes}
+    return Launch(kernel, members, **shape)
+
+
+def c_text(proc: SporkProc, launches: dict[tuple[int, ...], Launch] | None = None) -> str:
+    """The C file of a proc."""
+    found = function(proc, launches or {})
+    structures = "\n".join("\n".join(one.declaration()) for one in (launches or {}).values())
+    head = '#include "soundline_host.h"\n#include <stdlib.h>\n#include <string.h>\n'
+    lines = "\n".join(line.text for line in found.lines)
+    return f"{head}{found.declarations}\n{structures}\n{found.signature};\n{lines}\n"
+
+
+def compiled(
+    proc: SporkProc,
+    folder: Path,
+    launches: dict[tuple[int, ...], Launch] | None = None,
+    options: Sequence[str] = (),
+) -> Compiled:
+    """The function of a proc in a library."""
+    parameters = ""
+    for argument in proc.arguments:
+        if isinstance(argument.type, Control):
+            parameters += ", _Bool x" if argument.type.name == "bool" else ", int64_t x"
+        else:
+            window = isinstance(argument.type, Data) and argument.type.window
+            parameters += ", void *x" + ", int64_t s" * (len(argument.type.sizes) if window else 0)
+    # Names of parameters are nothing to the caller.
+    name = function(proc, launches or {}).name
+    return Compiled({"p.c": c_text(proc, launches)}, name, parameters, folder, options)
+
+
+def parsed(text: str, **names: Any) -> SporkProc:
+    """A program, whose lines may be indented."""
+    return proc_from_text(dedent(text), names)
+
+
+# Arithmetic -------------------------------------------------------------------------------------------------------
+
+
+def patterns(dtype: DType, count: int, generator: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Numbers of a dtype: random bits, and small ones among them."""
+    array = np.frombuffer(generator.bytes(count * dtype.itemsize), to_numpy(dtype)).copy()
+    array[::3] = np.arange(-(count // 6), len(array[::3]) - count // 6).astype(to_numpy(dtype))
+    return array
+
+
+def same(dtype: DType, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether arrays hold the same values; NaNs are one."""
+    bits = f"u{dtype.itemsize}"
+    pairs = zip(a.view(bits).ravel().tolist(), b.view(bits).ravel().tolist(), strict=True)
+    return all(x == y or same_value(dtype, from_bits(dtype, x), from_bits(dtype, y)) for x, y in pairs)
+
+
+FLOAT = ("x[i] + y[i] * 3.0", "x[i] / y[i]", "-x[i] - 0.5", "max(x[i], y[i])", "sqrt(x[i]) + recip(y[i])")
+FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], 3.0)", "pow(x[i], y[i])", "sin(x[i])")
+FLOAT += ("select(x[i] <= y[i], x[i], 1.5)", "select(not (x[i] != y[i]) or x[i] > 2.0, y[i], x[i])")
+INTEGER = (
+    "x[i] + y[i] * 3",
+    "x[i] // y[i]",
+    "x[i] % y[i] - 1",
+    "max(x[i], y[i])",
+    "x[i] << y[i]",
+    "x[i] >> 3",
+)
+INTEGER += ("(x[i] & y[i]) | (x[i] ^ 5)", "x[i] >> y[i]", "select(x[i] >= y[i], x[i], -y[i])")
+
+
+@pytest.mark.parametrize("dtype", [*ieee_floats, *ints], ids=str)
+def test_arithmetic_is_that_of_the_law(dtype: DType, tmp_path: Path) -> None:
+    name, count = SPELLING[dtype], 48
+    expressions = FLOAT if dtype.is_float else INTEGER
+    lines = "\n".join(f"        z[{k}, i] = {e}" for k, e in enumerate(expressions))
+    proc = proc_from_text(
+        f"def f(n: size, x: {name}[n], y: {name}[n], z: {name}[{len(expressions)}, n], s: {name}[n], f: f32[n]):\n"
+        f"    for i in seq(0, n):\n{lines}\n        s[i] += x[i]\n        f[i] = f32(x[i])\n        s[i] = {name}(f[i])"
+    )
+    generator = np.random.default_rng(dtype.bits)
+    x, y, s = (patterns(dtype, count, generator) for _ in range(3))
+    z, f = np.zeros((len(expressions), count), x.dtype), np.zeros(count, np.float32)
+    arrays = {"x": x, "y": y, "z": z, "s": s, "f": f}
+    ours = {k: v.copy() for k, v in arrays.items()}
+    proc.run(n=count, **arrays)
+    assert compiled(proc, tmp_path)(FakeDevice(), count, *ours.values()) == OK
+    for k, expression in enumerate(expressions):
+        assert same(dtype, ours["z"][k], arrays["z"][k]), expression
+    assert same(dtype, ours["s"], arrays["s"])
+    assert np.array_equal(ours["f"], arrays["f"], equal_nan=True)
+
+
+def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(a: index, b: index, z: i64[7]):
+        z[0] = i64(a // b)
+        z[1] = i64(a % b)
+        z[2] = i64((a * a) // 7)
+        z[3] = i64(max(a, b) - a)
+        z[5] = i64(a // 7)
+        z[6] = i64(a % 7)
+        for i in seq(a - 1, a):
+            z[4] = i64(i // 2)
+    """)
+    run = compiled(proc, tmp_path)
+    for a in (-9, -1, 0, 5, 12):
+        for b in (-4, 0, 3):
+            law, ours = np.zeros(7, np.int64), np.zeros(7, np.int64)
+            proc.run(a=a, b=b, z=law)
+            assert run(FakeDevice(), a, b, ours) == OK
+            assert ours.tolist() == law.tolist(), (a, b)
+
+
+def test_a_literal_takes_the_dtype_of_what_it_meets(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, x: i64[3], y: f32[3]):
+        for i in seq(0, 3):
+            y[i] = select(x[i] < 1099511627777, 1.0, f32(x[i] // 2))
+        if n == 3:
+            y[0] += f32(n) * 0.5
+    """)
+    x = np.array([1 << 40, (1 << 40) + 1, (1 << 40) + 3], np.int64)
+    law, ours = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    proc.run(n=3, x=x, y=law)
+    assert compiled(proc, tmp_path)(FakeDevice(), 3, x, ours) == OK
+    assert ours.tolist() == law.tolist()
+
+
+def test_control_flow_storage_windows_and_calls_compute_what_the_law_says(tmp_path: Path) -> None:
+    scale = parsed("""
+    def scale(k: size, v: [f32][k], by: f32, out: [f32][k]):
+        assert k > 1
+        for i in seq(0, k):
+            out[i] = v[i] * by
+        out[0] += by
+    """)
+    proc = parsed(
+        """
+    def f(n: size, flag: bool, x: f32[n, n], y: [f32][n, 2], k: i32):
+        row: f32[n + 1]
+        few: f32[3]
+        last: f32
+        last = 0.0
+        few[0] = 1.0
+        for i in seq(0, n):
+            if flag and i % 2 == 0:
+                few[i % 3] = x[i, 0]
+                scale(n, x[i, :], x[0, 1] + 1.0, y[:, 1])
+            else:
+                column = x[0:n, i]
+                scale(n, column, 2.0, row[1:n + 1])
+                last += row[n] + few[0]
+        k = 3
+        y[0, 0] = last
+        scale(n, y[:, 0], y[0, 0], y[:, 1])
+    """,
+        scale=scale,
+    )
+    run = compiled(proc, tmp_path)
+    for n, flag in ((2, True), (3, False), (6, True)):
+        generator = np.random.default_rng(n)
+        x, base = (
+            generator.normal(size=(n, n)).astype(np.float32),
+            generator.normal(size=(n, 4)).astype(np.float32),
+        )
+        k, ours = np.zeros((), np.int32), base.copy()
+        law, x_law, k_law = base[:, ::2].copy(), x.copy(), k.copy()
+        proc.run(n=n, flag=flag, x=x_law, y=law, k=k_law)
+        assert run(FakeDevice(), n, flag, x, ours, 4, 2, k) == OK
+        assert np.array_equal(ours[:, ::2], law)
+        assert np.array_equal(ours[:, 1::2], base[:, 1::2]), "what lies between the elements of a window"
+        assert np.array_equal(x, x_law)
+        assert k == 3
+
+
+def test_a_value_that_is_given_is_read_when_the_argument_is(tmp_path: Path) -> None:
+    callee = parsed("""
+    def callee(v: f32, y: f32[2]):
+        y[0] = 5.0
+        y[1] = v
+    """)
+    proc = parsed("def f(y: f32[2]):\n    callee(y[0] + 1.0, y)", callee=callee)
+    law, ours = np.ones(2, np.float32), np.ones(2, np.float32)
+    proc.run(y=law)
+    assert compiled(proc, tmp_path)(FakeDevice(), ours) == OK
+    assert ours.tolist() == law.tolist() == [5.0, 6.0]
+
+
+def test_names_that_c_has_other_meanings_for(tmp_path: Path) -> None:
+    proc = parsed("""
+    def double(int: size, device: f32[int], error: f32):
+        free: f32[int]
+        for end in seq(0, int):
+            free[end] = error
+            device[end] = free[end]
+    """)
+    x = np.zeros(3, np.float32)
+    assert function(proc, {}).name == "double_"
+    assert compiled(proc, tmp_path)(FakeDevice(), 3, x, np.full((), 2.0, np.float32)) == OK
+    assert x.tolist() == [2.0] * 3
+
+
+# What is refused --------------------------------------------------------------------------------------------------
+
+
+def test_sizes_and_assertions_are_asked_at_run(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, m: index, x: f32[n - 2]):
+        assert n % 2 == 0
+        t: f32[m]
+        x[0] = 1.0
+        t[0] = x[0]
+    """)
+    run = compiled(proc, tmp_path)
+    x = np.zeros(8, np.float32)
+    asked = {(4, 1): OK, (5, 1): ASSERTION, (-2, 1): NEGATIVE, (4, -1): NEGATIVE, (0, 1): NEGATIVE}
+    for (n, m), code in asked.items():
+        assert run(FakeDevice(), n, m, x) == code, (n, m)
+        if code == OK:
+            continue
+        with pytest.raises(ProgramError):
+            proc.run(n=n, m=m, x=x[: max(n - 2, 0)])
+    assert run(FakeDevice(), 4, 1 << 62, x) == TOO_LARGE
+
+
+def test_a_call_whose_sizes_do_not_fit_is_refused(tmp_path: Path) -> None:
+    callee = parsed("def callee(k: size, v: f32[k]):\n    v[0] = 1.0")
+    proc = parsed("def f(n: size, x: f32[8]):\n    callee(n, x[0:4])\n    callee(8, x)", callee=callee)
+    run, x = compiled(proc, tmp_path), np.zeros(8, np.float32)
+    assert [run(FakeDevice(), n, x) for n in (4, 5)] == [OK, ASSERTION]
+    assert c_text(proc).count("SOUNDLINE_ASSERTION") == 1, "of what is known before a run nothing is asked"
+
+
+# Copies, tensor maps and launches ---------------------------------------------------------------------------------
+
+STAGED = """
+    def staged(n: size, m: size, x: f32[n, m], y: [f32][n, m], z: f32[n]):
+        g: f32[n, m] @ CudaGmemLinear
+        h: f32[m, n] @ CudaGmemLinear
+        cudaMemcpyAsync_htod_2d_f32(g[:, :], x[:, :], n, m)
+        cudaMemcpyAsync_dtoh_2d_f32(y[:, :], g[:, :], n, m)
+        cudaMemcpyAsync_dtoh_1d_f32(z[:], g[:, 1], n)
+        cudaMemcpyAsync_htod_1d_f32(h[0, 0:n], z, n)
+        cudaMemcpyAsync_dtoh_1d_f32(x[0, 0:m], g[1, :], m)
+    """
+
+
+def test_copies_move_what_the_law_says(tmp_path: Path) -> None:
+    proc, n, m = parsed(STAGED), 3, 4
+    x = np.arange(n * m, dtype=np.float32).reshape(n, m)
+    for base, view, strides in (
+        (np.zeros((n, 6), np.float32), np.s_[:, :4], (6, 1)),
+        (np.zeros((m, n), np.float32).T.base, np.s_[:], (1, n)),
+    ):
+        device, z, ours_x = FakeDevice(), np.zeros(n, np.float32), x.copy()
+        law_y, law_z, law_x = np.zeros((n, m), np.float32), z.copy(), x.copy()
+        proc.run(n=n, m=m, x=law_x, y=law_y, z=law_z)
+        folder = tmp_path / str(strides[0])
+        assert compiled(proc, folder)(device, n, m, ours_x, base, *strides, z) == OK
+        found = base[view] if strides[1] == 1 else base.T
+        assert np.array_equal(found, law_y)
+        assert np.array_equal(z, law_z)
+        assert np.array_equal(ours_x, law_x)
+        assert not device.live, "all memory is given back"
+        assert device.copies[0].kind == TO_DEVICE
+        assert {c.kind for c in device.copies[1:3]} == {TO_HOST}
+
+
+def test_whatever_fails_the_code_is_returned_and_memory_given_back(tmp_path: Path) -> None:
+    proc = parsed(STAGED)
+    run, arrays = compiled(proc, tmp_path), [np.zeros((2, 2), np.float32), np.zeros((2, 2), np.float32)]
+    whole = FakeDevice()
+    assert run(whole, 2, 2, *arrays, 2, 1, np.zeros(2, np.float32)) == OK
+    assert len(whole.calls) == 10
+    for at in range(1, len(whole.calls) + 1):
+        device = FakeDevice(fails_at=at)
+        assert run(device, 2, 2, *arrays, 2, 1, np.zeros(2, np.float32)) == BROKEN
+        assert device.calls[:at] == whole.calls[:at]
+        assert set(device.calls[at:]) <= {"release"}
+        lost = {"release"} & {whole.calls[at - 1]}
+        assert len(device.live) == len(lost), "but for what could not be given back"
+
+
+def test_tensor_maps_have_the_sizes_strides_and_box_of_the_window(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, x: bf16[4, n, 64] @ CudaGmemLinear, w: [f32][n, 8] @ CudaGmemLinear):
+        a = x[1, 0:n, 32:64] @ Sm90_tensorMap(64, 16, 32)
+        b = w[:, :] @ Sm90_tensorMap(0, 2, 8)
+        c = x[:, :, :] @ Sm90_tensorMap(128, 1, 8, 64)
+    """)
+    n, device = 6, FakeDevice()
+    run = compiled(proc, tmp_path)
+    x, w = np.zeros((4, n, 64), np.uint16), np.zeros((n, 16), np.float32)
+    assert run(device, n, x, w, 16, 1) == OK
+    at, there = x.ctypes.data, w.ctypes.data
+    assert device.maps == [
+        Mapped(9, at + 2 * (n * 64 + 32), (32, n), (128,), (32, 16), 64),
+        Mapped(7, there, (8, n), (64,), (8, 2), 0),
+        Mapped(9, at, (64, n, 4), (128, 128 * n), (64, 8, 1), 128),
+    ]
+    assert run(FakeDevice(), n, x, w, 32, 2) == GAPS
+    empty = FakeDevice()
+    assert run(empty, 0, x, w, 16, 1) == OK
+    assert not empty.maps, "there is no tensor map of nothing"
+
+
+def test_a_tensor_map_of_a_column_is_refused() -> None:
+    proc = parsed("def f(n: size, x: f32[n, 8] @ CudaGmemLinear):\n    a = x[:, 0] @ Sm90_tensorMap(0, 4)")
+    with pytest.raises(CompileError, match="last dimension"):
+        function(proc, {})
+
+
+LAUNCHED = """
+    def f(n: size, k: index, b: bool, x: f32[n] @ CudaGmemLinear, c: f32[2] @ CudaGridConstant,
+          s: f32 @ CudaGridConstant):
+        m = x[:] @ Sm90_tensorMap(0, 8)
+        t: bf16[3] @ CudaGridConstant
+        for j in seq(0, 3):
+            t[j] = bf16(c[1]) + 1.0
+        for j in seq(0, 2):
+            with CudaDeviceFunction(blockDim=64):
+                for t0 in cuda_tasks(j, n // 4):
+                    for t1 in cuda_tasks(0, k - 1):
+                        for i in cuda_threads(0, 64, unit=cuda_thread):
+                            pass
+    """
+MEMBERS = (
+    Member("n", "int", "n", "size"),
+    Member("j", "int", "j", "size"),
+    Member("b", "bool", "b", "bool"),
+    Member("x", "float", "x", "pointer"),
+    Member("c", "float", "c", "constant", 2),
+    Member("s", "float", "s", "constant"),
+    Member("t", "soundline_bf16", "t", "constant", 3),
+    Member("x_stride_0", "int64_t", "x", "stride"),
+    Member("m", "soundline_tensor_map", "m", "map"),
+)
+
+
+def test_a_launch_gives_the_kernel_its_arguments_and_counts_the_tasks(tmp_path: Path) -> None:
+    proc = parsed(LAUNCHED)
+    shape = {"block_dim": 384, "cluster_dim": 2, "blocks_per_sm": 3, "shared_bytes": 4096}
+    run = compiled(proc, tmp_path, {(3, 0): launch("f_device0", *MEMBERS, **shape)})
+    x, c, s = np.zeros(16, np.float32), np.array([3.0, 5.0], np.float32), np.full((), 7.0, np.float32)
+    device = FakeDevice()
+    assert run(device, 16, 4, True, x, c, s) == OK
+    assert [one.tasks for one in device.launches] == [4 * 3, 3 * 3]
+    bf16_six = 0x40C0
+    for j, one in enumerate(device.launches):
+        head = struct.pack("<ii?7xQfff", 16, j, True, x.ctypes.data, 3.0, 5.0, 7.0)[: 4 + 4 + 8 + 8 + 12]
+        assert one.args[: len(head)] == head
+        assert one.args[36:42] == struct.pack("<HHH", bf16_six, bf16_six, bf16_six)
+        assert one.args[48:56] == struct.pack("<q", 1)
+        assert one.args[64:] == bytes([1] * 128)
+        assert one[2:6] == (384, 2, 3, 4096)
+
+
+def test_a_nest_without_tasks_launches_nothing(tmp_path: Path) -> None:
+    run = compiled(parsed(LAUNCHED), tmp_path, {(3, 0): launch("f_device0", *MEMBERS)})
+    x, c, s = np.zeros(16, np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)
+    for n, k, launched in ((16, 1, 0), (16, -5, 0), (3, 4, 0), (4, 2, 1), (8, 2, 2)):
+        device = FakeDevice()
+        assert run(device, n, k, False, x, c, s) == OK
+        assert len(device.launches) == launched, (n, k)
+
+
+def test_control_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) -> None:
+    run = compiled(parsed(LAUNCHED), tmp_path, {(3, 0): launch("f_device0", *MEMBERS)})
+    x, c, s = np.zeros(16, np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)
+    most = (1 << 31) - 1
+    for n, k, code in ((1 << 31, 2, TOO_LARGE), (16, 1 << 31, TOO_LARGE), (16, -(1 << 31) - 1, TOO_LARGE)):
+        assert run(FakeDevice(), n, k, False, x, c, s) == code, (n, k)
+    assert run(FakeDevice(), most, most, False, x, c, s) == TOO_LARGE, "more tasks than an int can count"
+    device = FakeDevice()
+    assert run(device, 4, most, False, x, c, s) == OK
+    assert device.launches[0].tasks == most - 1
+
+
+# Loops on threads -------------------------------------------------------------------------------------------------
+
+APART = {
+    "an element each": "x[i, 0] = x[i, 1] + 1.0",
+    "a row each": "for j in seq(0, m):\n            x[i, j] += x[i, m - 1 - j]",
+    "a tile each": "for j in seq(0, 4):\n            v[4 * i + j] = v[4 * i + 3 - j]",
+    "a tile of a size each": "for j in seq(0, m):\n            v[m * i + j] = 1.0",
+    "a variable of its own": "r: f32\n        r = x[i, 0]\n        r += 1.0\n        v[i] = r",
+    "a window of a row": "for j in seq(1, m):\n            for k in seq(0, j):\n                x[i, k] = v[m * i + k]",
+    "reads of what none writes": "v[i] = x[0, 0] + x[n - 1 - i, 1]",
+}
+TOGETHER = {
+    "every iteration writes s": "s = 1.0",
+    "different elements of v": "v[i // 2] = 1.0",
+    "of v (reads)": "v[i] = v[i + 1]",
+    "of v (overlap)": "for j in seq(0, 5):\n            v[4 * i + j] = 1.0",
+    "of v (size)": "for j in seq(0, m + 1):\n            v[m * i + j] = 1.0",
+    "of v (backwards)": "v[n - i] = 1.0",
+    "of v (mixed)": "v[2 * i] = v[i]",
+    "of v (squares)": "v[i * i] = 1.0",
+    "of v (remainder)": "v[i - i % 2] = 1.0",
+    "of v (remainder inside)": "for j in seq(0, 4):\n            v[i + j % 2] = 1.0",
+    "of x": "x[i % 2, 0] = x[i, 1]",
+    "may fail at t: f32": "t: f32[n]\n        t[0] = 1.0",
+}
+
+
+def par_of(body: str) -> SporkProc:
+    return proc_from_text(
+        f"def f(n: size, m: size, x: f32[n, m], v: f32[n * m * 4], s: f32):\n    for i in par(0, n):\n        {body}"
+    )
+
+
+@pytest.mark.parametrize("body", APART.values(), ids=APART)
+def test_iterations_that_share_nothing_run_on_threads(body: str) -> None:
+    assert "#pragma omp parallel for" in c_text(par_of(body))
+
+
+@pytest.mark.parametrize(("reason", "body"), TOGETHER.items(), ids=TOGETHER)
+def test_iterations_that_may_share_something_run_in_order(reason: str, body: str) -> None:
+    text = c_text(par_of(body))
+    assert "#pragma omp" not in text
+    said = next(line for line in text.splitlines() if "// in order: " in line)
+    assert reason.partition(" (")[0] in said
+
+
+def test_loops_on_threads_compute_what_the_law_says(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, m: size, x: f32[n, m], v: f32[n * m]):
+        for i in par(0, n):
+            total: f32
+            total = 0.0
+            for j in par(0, m):
+                v[m * i + j] = x[i, m - 1 - j]
+            for j in seq(0, m):
+                total += x[i, j]
+            for j in seq(0, m):
+                x[i, j] = total
+    """)
+    assert c_text(proc).count("#pragma omp") == 1, "a loop in a loop on threads is no other one"
+    run = compiled(proc, tmp_path, options=["-fopenmp"])
+    x = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
+    law, ours = (x.copy(), np.zeros(280, np.float32)), (x.copy(), np.zeros(280, np.float32))
+    proc.run(n=40, m=7, x=law[0], v=law[1])
+    assert run(FakeDevice(), 40, 7, *ours) == OK
+    assert all(np.array_equal(a, b) for a, b in zip(ours, law, strict=True))
+
+
+def overlaps(body: str, n: int, m: int) -> bool:
+    """Whether two iterations touch one element that one of them writes: by the run of the law itself."""
+    touched: dict[Any, dict[int, bool]] = {}
+    for event in par_of(body).events(n=n, m=m):
+        for touch in getattr(event, "touches", ()):
+            iteration = dict(event.place.iteration).get("i")
+            for element in touch.elements:
+                if element.name not in ("x", "v") or iteration is None:
+                    continue
+                seen = touched.setdefault(element.cells[0], {})
+                seen[iteration] = seen.get(iteration, False) or str(touch.kind) != "read"
+    return any(len(seen) > 1 and any(seen.values()) for seen in touched.values())
+
+
+@pytest.mark.parametrize("body", APART.values(), ids=APART)
+def test_what_is_shown_to_share_nothing_does_not_in_runs_of_the_law(body: str) -> None:
+    assert not any(overlaps(body, n, m) for n, m in ((4, 4), (5, 3), (3, 2)))
+
+
+def test_the_law_finds_what_is_shared() -> None:
+    assert overlaps(TOGETHER["of v (overlap)"], 3, 8)
+    assert overlaps(TOGETHER["of v (reads)"], 3, 8)
