@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from soundline.spec.errors import CompileError as CompileError
     from soundline.spec.errors import DeviceError as DeviceError
     from soundline.spec.errors import EvaluationError as EvaluationError
+    from soundline.spec.errors import GeneratedCodeError as GeneratedCodeError
     from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
     from soundline.spec.errors import NoSpaceError as NoSpaceError
@@ -109,6 +110,7 @@ _HOMES = {
         "CompileError",
         "DeviceError",
         "EvaluationError",
+        "GeneratedCodeError",
         "GradientError",
         "IllFormed",
         "NoSpaceError",

@@ -1,4 +1,4 @@
-"""Statements of CUDA that run on the CPU, with the header of the generated code and ``cuda_warps.h`` in place of a GPU."""
+"""Statements of CUDA that run on the CPU: the header of the generated code, with ``cuda_warps.h`` in place of a GPU."""
 
 from __future__ import annotations
 

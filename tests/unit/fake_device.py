@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,14 +158,21 @@ class FakeDevice:
 class Compiled:
     """A C function in a library."""
 
-    def __init__(self, texts: Mapping[str, str], function: str, parameters: str, folder: Path) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        function: str,
+        parameters: str,
+        folder: Path,
+        options: Sequence[str] = (),
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in {**texts, "soundline_host.h": header_text("soundline_host.h")}.items():
             (folder / name).write_text(text)
         source = next(folder.glob("*.c"))
         library = folder / "program.so"
         command = [*find_compiler().command, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
-        command += ["-Wno-unknown-pragmas", "-shared", "-o", str(library), str(source), "-lm"]
+        command += [*options, "-Wno-unknown-pragmas", "-shared", "-o", str(library), str(source), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         self.ffi = cffi.FFI()

@@ -53,7 +53,9 @@ SECOND = BUFFER // 2
 """Where the destination begins."""
 
 
-def in_memory(memory: Memory, dtype: DType, argument: str, base: int, first: int, step: int, known: int) -> Place:
+def in_memory(
+    memory: Memory, dtype: DType, argument: str, base: int, first: int, step: int, known: int
+) -> Place:
     address = f"(({CUDA.type_of(dtype)} *)(memory + {base}) + {first})"
     return place(argument, dtype, memory, (0,), (step,), address=address, alignment=known)
 
@@ -145,7 +147,9 @@ def test_copies_move_elements_wherever_they_lie(tmp_path: Path) -> None:
             )
             count = int.from_bytes(vectors, "little") + int.from_bytes(scalars, "little")
             passes = 9  # the loop over passes runs each statement again
-            assert count == passes * (1 if whole else copied.count if copied.dtype.itemsize >= 4 else 0), copied
+            assert count == passes * (1 if whole else copied.count if copied.dtype.itemsize >= 4 else 0), (
+                copied
+            )
 
 
 # Registers of a warp ----------------------------------------------------------------------------------------------
@@ -191,8 +195,6 @@ def test_shuffles_and_reductions_are_those_of_the_law(tmp_path: Path) -> None:
         assert after == expected.tobytes(), (instruction.name, sizes)
 
 
-
-
 # Casts and arithmetic ---------------------------------------------------------------------------------------------
 
 
@@ -204,8 +206,28 @@ def bits_of(dtype: DType, count: int = 60) -> list[int]:
         near = {v + d for k in range(dtype.bits + 1) for v in (1 << k, -(1 << k), 3 << k) for d in (-1, 0, 1)}
         found = sorted(wrap(dtype, v) for v in near)
         return [int(v) & ((1 << dtype.bits) - 1) for v in dict.fromkeys(found)]
-    whole = [float(v) for k in (*range(12), 15, 16, 31, 32, 53, 63, 64) for v in (1 << k, (1 << k) - 1, (1 << k) + 1)]
-    numbers = [0.0, 0.5, 1.5, 2.5, 0.1, 1e-8, 6e-8, 1e-40, 5e-324, 65504.0, 65519.9, 65520.0, 3.39e38, 1e39, math.inf]
+    whole = [
+        float(v)
+        for k in (*range(12), 15, 16, 31, 32, 53, 63, 64)
+        for v in (1 << k, (1 << k) - 1, (1 << k) + 1)
+    ]
+    numbers = [
+        0.0,
+        0.5,
+        1.5,
+        2.5,
+        0.1,
+        1e-8,
+        6e-8,
+        1e-40,
+        5e-324,
+        65504.0,
+        65519.9,
+        65520.0,
+        3.39e38,
+        1e39,
+        math.inf,
+    ]
     numbers += [1 + 2.0**-9 + 2.0**-40, 1 + 2.0**-12 + 2.0**-50, 1 + 3 * 2.0**-12, 2.0**-133, 1.5 * 2.0**-134]
     signed = [s * round_to(dtype, x) for x in (*whole, *numbers) for s in (1.0, -1.0)]
     random = np.random.default_rng(1).integers(0, 1 << min(dtype.bits, 62), count)
@@ -274,8 +296,8 @@ def compared(
             result = "bool" if op.name.startswith("Cmp") else own
             declared += f"static {result} to_{k}[{count}][{count}];"
             lines.append(
-                f"for (int i = 0; i < {count}; ++i) for (int j = 0; j < {count}; ++j) {{ {own} a = (({own} *)memory)[i], "
-                f"b = (({own} *)memory)[j]; to_{k}[i][j] = {written}; }}"
+                f"for (int i = 0; i < {count}; ++i) for (int j = 0; j < {count}; ++j) {{ "
+                f"{own} a = (({own} *)memory)[i], b = (({own} *)memory)[j]; to_{k}[i][j] = {written}; }}"
             )
         outputs = tuple(f"to_{k}" for k in range(len(table)))
         cases.append(Case(tuple(lines), packed(dtype, patterns(dtype)), declared, outputs, 1))
@@ -295,11 +317,13 @@ def test_half_precision_computes_as_the_law_does(tmp_path: Path) -> None:
 
 def test_floor_division_is_that_of_the_law(tmp_path: Path) -> None:
     table = {"soundline::floor_div(a, b)": Op.Idiv, "soundline::floor_mod(a, b)": Op.Mod}
-    compared(tmp_path, [int32, int64, uint32], table, lambda dtype: bits_of(dtype)[::7] + [0])
+    compared(tmp_path, [int32, int64, uint32], table, lambda dtype: [*bits_of(dtype)[::7], 0])
 
 
 def test_maximum_is_that_of_the_law(tmp_path: Path) -> None:
-    compared(tmp_path, [float32, float64, int32], {"soundline::maximum(a, b)": Op.Max}, lambda d: bits_of(d)[::6])
+    compared(
+        tmp_path, [float32, float64, int32], {"soundline::maximum(a, b)": Op.Max}, lambda d: bits_of(d)[::6]
+    )
 
 
 def test_a_swizzle_permutes_pieces_of_lines(tmp_path: Path) -> None:
@@ -309,7 +333,11 @@ def test_a_swizzle_permutes_pieces_of_lines(tmp_path: Path) -> None:
         for s in swizzles
     ]
     case = Case(
-        tuple(lines), b"", "".join(f"int to_{s}[1024];" for s in swizzles), tuple(f"to_{s}" for s in swizzles), 1
+        tuple(lines),
+        b"",
+        "".join(f"int to_{s}[1024];" for s in swizzles),
+        tuple(f"to_{s}" for s in swizzles),
+        1,
     )
     ((_, found),) = ran([case], tmp_path)
     for swizzle, held in zip(swizzles, found, strict=True):

@@ -214,7 +214,7 @@ def test_stores_write_what_is_in_fragments(tmp_path: Path) -> None:
 
 
 def element_of(descriptor: int, itemsize: int, mn: int, k: int, *, mn_major: bool) -> int:
-    """Where in shared memory the hardware reads an element: PTX ISA, "Matrix Descriptor Format" and "Canonical Layouts".
+    """Where the hardware reads an element in shared memory: PTX ISA, "Matrix Descriptor Format", "Canonical Layouts".
 
     In units of T elements, which are 16 bytes: K-major ((8, m), (T, 2k)) : ((ST, SBO), (1, T)), MN-major
     ((T, S, m), (8, k)) : ((1, T, LBO), (ST, SBO)), where S is the bytes of the swizzle over 16.
@@ -259,8 +259,12 @@ class Described:
         )
         own = replace(layout.place(self.argument, self.dtype, self.sizes), strides=self.strides())
         first, *_ = text_of(replace(given, places={**given.places, self.argument: own}))
-        found = re.search(r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first)
-        found = found or re.search(r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first)
+        found = re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(soundline::\w+ \*\)memory[^)]*\)[^)]*\)", first
+        )
+        found = found or re.search(
+            r"soundline::smem_descriptor<\d+>\(\(\(float \*\)memory[^)]*\)[^)]*\)", first
+        )
         assert found is not None, first
         return found[0]
 
@@ -283,17 +287,20 @@ def described() -> Iterator[Described]:
             for blocks in (1, 4):
                 for k0 in (0, 16, 8):
                     instruction = STANDARD[f"Sm90_mma_async_kn_{kind}"]
-                    yield Described(
-                        instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0)
-                    )
+                    yield Described(instruction, "B", (blocks, 16, 64), 128, (blocks + 1, 32, 64), (1, k0, 0))
 
 
 def described_wrongly(directory: Path, header: Callable[[str], str] = lambda s: s) -> list[Described]:
-    found = [d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))]
+    found = [
+        d for d in described() if all(s + n <= t for s, n, t in zip(d.start, _whole(d), d.shape, strict=True))
+    ]
     # The 32 bits of an address in shared memory are those of the buffer, which is aligned as shared memory is.
-    variables = ["uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"] * len(found)
+    variables = [
+        "uint64_t word; uint64_t base = uint64_t(reinterpret_cast<uintptr_t>(memory)) & 0x3FFF0;"
+    ] * len(found)
     cases = [
-        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1) for d, v in zip(found, variables, strict=True)
+        Case((f"word = {d.text()};",), b"", v, ("word", "base"), 1)
+        for d, v in zip(found, variables, strict=True)
     ]
     wrong = []
     for d, (_, (word, base)) in zip(found, ran(cases, directory, header=header), strict=True):
@@ -321,12 +328,14 @@ def test_descriptors_name_the_elements_of_windows(tmp_path: Path) -> None:
     assert described_wrongly(tmp_path) == []
 
 
-
-
 # Mistakes ---------------------------------------------------------------------------------------------------------
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "rows of A are swapped": ("load_a", "return lane / 4 + 8 * (word % 2)", "return lane / 4 + 8 * (1 - word % 2)"),
+    "rows of A are swapped": (
+        "load_a",
+        "return lane / 4 + 8 * (word % 2)",
+        "return lane / 4 + 8 * (1 - word % 2)",
+    ),
     "halves of A are swapped": ("load_a", "(lane % 4 + 4 * (word / 2))", "(lane % 4 + 4 * (1 - word / 2))"),
     "B by columns": ("load_b", "(int lane) { return lane / 4; }", "(int lane) { return lane % 8; }"),
     "rows of D are swapped": ("_d", "8 * (e / 2 % 2)", "8 * (1 - e / 2 % 2)"),
@@ -335,10 +344,18 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "all warps have the first rows": ("Sm90", "16 * warp_in_group() + fragment_a_row", "fragment_a_row"),
     "the second half first": ("load_a", "uint32_t(low.bits) |", "uint32_t(low.bits) << 8 |"),
     "no swizzle": ("store_d", "((linear & rows) >> 3)", "((linear & rows) & 0)"),
-    "a swizzle by other bits": ("store_d", "uintptr_t(BYTES / 16 - 1) << 7", "uintptr_t(BYTES / 16 - 1) << 8"),
+    "a swizzle by other bits": (
+        "store_d",
+        "uintptr_t(BYTES / 16 - 1) << 7",
+        "uintptr_t(BYTES / 16 - 1) << 8",
+    ),
     "rows for ldmatrix": ("ldmatrix", "from.at(l % 16, 8 * (l / 16))", "from.at(l % 8, 8 * (l / 8))"),
     "rows for ldmatrix across": ("ldmatrix", "l % 8 + 8 * (l / 16), 8 * (l / 8 % 2)", "l % 16, 8 * (l / 16)"),
-    "pairs that are not aligned": ("store_d", "column_step == 1 && row_step % 2 == 0 &&", "column_step == 1 &&"),
+    "pairs that are not aligned": (
+        "store_d",
+        "column_step == 1 && row_step % 2 == 0 &&",
+        "column_step == 1 &&",
+    ),
     "pairs that are not neighbours": ("store_d", "return column_step == 1 &&", "return"),
     "transposed pairs": ("load_b_", "return row_step == 1 &&", "return"),
     "alignment that is not asked": ("store_d", "reinterpret_cast<uintptr_t>(address) % BYTES == 0", "true"),
@@ -348,7 +365,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 IN_DESCRIPTORS: dict[str, tuple[str, str]] = {
     "another swizzle": ("SWIZZLE == 128 ? 1 : SWIZZLE == 64 ? 2", "SWIZZLE == 128 ? 2 : SWIZZLE == 64 ? 1"),
-    "the start in bytes": ("& 0x3FFFF) >> 4;\n    uint64_t const leading", "& 0x3FFFF);\n    uint64_t const leading"),
+    "the start in bytes": (
+        "& 0x3FFFF) >> 4;\n    uint64_t const leading",
+        "& 0x3FFFF);\n    uint64_t const leading",
+    ),
     "offsets exchanged": ("leading << 16 | stride << 32", "stride << 16 | leading << 32"),
     "the stride in bytes": ("(stride_bytes & 0x3FFFF) >> 4", "(stride_bytes & 0x3FFFF) >> 3"),
     "the swizzle elsewhere": ("mode << 62", "mode << 61"),

@@ -9,6 +9,7 @@ same copies, tensor maps and launches, in the same order; and whatever fails on 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -60,7 +61,10 @@ def c_text(proc: SporkProc, launches: dict[tuple[int, ...], Launch] | None = Non
 
 
 def compiled(
-    proc: SporkProc, folder: Path, launches: dict[tuple[int, ...], Launch] | None = None
+    proc: SporkProc,
+    folder: Path,
+    launches: dict[tuple[int, ...], Launch] | None = None,
+    options: Sequence[str] = (),
 ) -> Compiled:
     """The function of a proc in a library."""
     parameters = ""
@@ -71,7 +75,8 @@ def compiled(
             window = isinstance(argument.type, Data) and argument.type.window
             parameters += ", void *x" + ", int64_t s" * (len(argument.type.sizes) if window else 0)
     # Names of parameters are nothing to the caller.
-    return Compiled({"p.c": c_text(proc, launches)}, function(proc, launches or {}).name, parameters, folder)
+    name = function(proc, launches or {}).name
+    return Compiled({"p.c": c_text(proc, launches)}, name, parameters, folder, options)
 
 
 def parsed(text: str, **names: Any) -> SporkProc:
@@ -97,7 +102,7 @@ def same(dtype: DType, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool
 
 
 FLOAT = ("x[i] + y[i] * 3.0", "x[i] / y[i]", "-x[i] - 0.5", "max(x[i], y[i])", "sqrt(x[i]) + recip(y[i])")
-FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], x[i])", "pow(x[i], y[i])", "sin(x[i])")
+FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], 3.0)", "pow(x[i], y[i])", "sin(x[i])")
 FLOAT += ("select(x[i] <= y[i], x[i], 1.5)", "select(not (x[i] != y[i]) or x[i] > 2.0, y[i], x[i])")
 INTEGER = (
     "x[i] + y[i] * 3",
@@ -134,21 +139,38 @@ def test_arithmetic_is_that_of_the_law(dtype: DType, tmp_path: Path) -> None:
 
 def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
     proc = parsed("""
-    def f(a: index, b: index, z: i64[5]):
+    def f(a: index, b: index, z: i64[7]):
         z[0] = i64(a // b)
         z[1] = i64(a % b)
         z[2] = i64((a * a) // 7)
         z[3] = i64(max(a, b) - a)
+        z[5] = i64(a // 7)
+        z[6] = i64(a % 7)
         for i in seq(a - 1, a):
             z[4] = i64(i // 2)
     """)
     run = compiled(proc, tmp_path)
     for a in (-9, -1, 0, 5, 12):
         for b in (-4, 0, 3):
-            law, ours = np.zeros(5, np.int64), np.zeros(5, np.int64)
+            law, ours = np.zeros(7, np.int64), np.zeros(7, np.int64)
             proc.run(a=a, b=b, z=law)
             assert run(FakeDevice(), a, b, ours) == OK
             assert ours.tolist() == law.tolist(), (a, b)
+
+
+def test_a_literal_takes_the_dtype_of_what_it_meets(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, x: i64[3], y: f32[3]):
+        for i in seq(0, 3):
+            y[i] = select(x[i] < 1099511627777, 1.0, f32(x[i] // 2))
+        if n == 3:
+            y[0] += f32(n) * 0.5
+    """)
+    x = np.array([1 << 40, (1 << 40) + 1, (1 << 40) + 3], np.int64)
+    law, ours = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    proc.run(n=3, x=x, y=law)
+    assert compiled(proc, tmp_path)(FakeDevice(), 3, x, ours) == OK
+    assert ours.tolist() == law.tolist()
 
 
 def test_control_flow_storage_windows_and_calls_compute_what_the_law_says(tmp_path: Path) -> None:
@@ -421,6 +443,8 @@ TOGETHER = {
     "of v (backwards)": "v[n - i] = 1.0",
     "of v (mixed)": "v[2 * i] = v[i]",
     "of v (squares)": "v[i * i] = 1.0",
+    "of v (remainder)": "v[i - i % 2] = 1.0",
+    "of v (remainder inside)": "for j in seq(0, 4):\n            v[i + j % 2] = 1.0",
     "of x": "x[i % 2, 0] = x[i, 1]",
     "may fail at t: f32": "t: f32[n]\n        t[0] = 1.0",
 }
@@ -443,6 +467,28 @@ def test_iterations_that_may_share_something_run_in_order(reason: str, body: str
     assert "#pragma omp" not in text
     said = next(line for line in text.splitlines() if "// in order: " in line)
     assert reason.partition(" (")[0] in said
+
+
+def test_loops_on_threads_compute_what_the_law_says(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, m: size, x: f32[n, m], v: f32[n * m]):
+        for i in par(0, n):
+            total: f32
+            total = 0.0
+            for j in par(0, m):
+                v[m * i + j] = x[i, m - 1 - j]
+            for j in seq(0, m):
+                total += x[i, j]
+            for j in seq(0, m):
+                x[i, j] = total
+    """)
+    assert c_text(proc).count("#pragma omp") == 1, "a loop in a loop on threads is no other one"
+    run = compiled(proc, tmp_path, options=["-fopenmp"])
+    x = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
+    law, ours = (x.copy(), np.zeros(280, np.float32)), (x.copy(), np.zeros(280, np.float32))
+    proc.run(n=40, m=7, x=law[0], v=law[1])
+    assert run(FakeDevice(), 40, 7, *ours) == OK
+    assert all(np.array_equal(a, b) for a, b in zip(ours, law, strict=True))
 
 
 def overlaps(body: str, n: int, m: int) -> bool:

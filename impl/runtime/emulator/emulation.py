@@ -82,7 +82,7 @@ def _emulator() -> ctypes.CDLL:
 
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     """How a program is compiled that uses libraries, and the emulator's functions, which are there when it is loaded."""
-    flags = compiler.flags
+    flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
     if sys.platform == "darwin":
