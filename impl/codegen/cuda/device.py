@@ -409,6 +409,8 @@ def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
     """The kernel and its launch."""
     out = Writer()
     bounds = f"__launch_bounds__({kernel.block_dim}, {kernel.blocks_per_sm})"
+    if kernel.cluster_dim > 1:
+        bounds += f" SOUNDLINE_CLUSTER({kernel.cluster_dim})"
     head = f'extern "C" __global__ void {bounds} {kernel.name}(const __grid_constant__ {kernel.args} args)'
     with out.block(head, block):
         out.line(f"{kernel.name}::main_loop(args);", block)

@@ -110,7 +110,9 @@ def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
     return [cache.library_for(joined([n], given).text, compiler) for n in given if n.endswith(".c")]
 
 
-def _refused(failure: ToolchainError, text: Joined, source: CudaSource | None) -> ToolchainError | GeneratedCodeError:
+def _refused(
+    failure: ToolchainError, text: Joined, source: CudaSource | None
+) -> ToolchainError | GeneratedCodeError:
     """What a compiler said of a program, with the lines of its files."""
     said = text.readable(failure.stderr)
     for line in said.splitlines():
