@@ -59,8 +59,16 @@ def product(A: {t}[16, 16] @ CudaGmemLinear, B: {t}[16, 16] @ CudaGmemLinear, C:
             A_smem: {t}[16, {row}] @ {memory}
             B_smem: {t}[16, {row}] @ {memory}
             for lane in cuda_threads(0, 32, unit=cuda_thread):
-                cuda_copy_{t}(A_smem[lane // 2, {first} + 8 * (lane % 2):{first} + 8 * (lane % 2) + 8], A[lane // 2, 8 * (lane % 2):8 * (lane % 2) + 8], size=8)
-                cuda_copy_{t}(B_smem[lane // 2, {first} + 8 * (lane % 2):{first} + 8 * (lane % 2) + 8], B[lane // 2, 8 * (lane % 2):8 * (lane % 2) + 8], size=8)
+                cuda_copy_{t}(
+                    A_smem[lane // 2, {first} + 8 * (lane % 2):{first} + 8 * (lane % 2) + 8],
+                    A[lane // 2, 8 * (lane % 2):8 * (lane % 2) + 8],
+                    size=8,
+                )
+                cuda_copy_{t}(
+                    B_smem[lane // 2, {first} + 8 * (lane % 2):{first} + 8 * (lane % 2) + 8],
+                    B[lane // 2, 8 * (lane % 2):8 * (lane % 2) + 8],
+                    size=8,
+                )
             Fence(cuda_in_order, cuda_in_order)
             A_rmem: {t}[16, 16] @ Sm80_RmemMatrixA
             B_rmem: {t}[2, 16, 8] @ Sm80_RmemMatrixB
@@ -198,7 +206,11 @@ def product(A: {t}[64, {k}] @ CudaGmemLinear, B: {t}[{shape}] @ CudaGmemLinear, 
             group: barrier @ CudaCommitGroup
             for tid in cuda_threads(0, 64, unit=cuda_thread):
                 for j in seq(0, {k} // {piece}):
-                    cuda_copy_{t}(A_smem[tid, {piece} * j:{piece} * j + {piece}], A[tid, {piece} * j:{piece} * j + {piece}], size={piece})
+                    cuda_copy_{t}(
+                        A_smem[tid, {piece} * j:{piece} * j + {piece}],
+                        A[tid, {piece} * j:{piece} * j + {piece}],
+                        size={piece},
+                    )
 {copy}
             Fence(cuda_in_order, cuda_generic_and_async_proxy)
             for i in seq(0, {k} // {depth}):
@@ -218,7 +230,11 @@ ROWS_OF_B = "B_smem[:, {depth} * i:{depth} * i + {depth}]"
 BLOCKS_OF_B = "B_smem[:, {depth} * i:{depth} * i + {depth}, :]"
 COPY_ROWS = """            for tid in cuda_threads(0, {n}, unit=cuda_thread):
                 for j in seq(0, {k} // {piece}):
-                    cuda_copy_{t}(B_smem[tid, {piece} * j:{piece} * j + {piece}], B[tid, {piece} * j:{piece} * j + {piece}], size={piece})"""
+                    cuda_copy_{t}(
+                        B_smem[tid, {piece} * j:{piece} * j + {piece}],
+                        B[tid, {piece} * j:{piece} * j + {piece}],
+                        size={piece},
+                    )"""
 COPY_BLOCKS = """            for tid in cuda_threads(0, {k}, unit=cuda_thread):
                 for block in seq(0, {n} // 64):
                     for j in seq(0, 8):
