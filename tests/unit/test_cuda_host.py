@@ -384,3 +384,17 @@ def test_control_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) 
     device = FakeDevice()
     assert run(device, 4, most, False, x, c, s) == OK
     assert device.launches[0].tasks == most - 1
+
+
+def test_an_iterator_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(k: index):
+        for j in seq(k + 1, k + 2):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    pass
+    """)
+    run = compiled(proc, tmp_path, {(0, 0): launch("f_device0", Member("j", "int", "j", "size"))})
+    device, most = FakeDevice(), (1 << 31) - 1
+    assert [run(device, k) for k in (most - 1, most)] == [OK, TOO_LARGE]
+    assert [struct.unpack("<i", one.args) for one in device.launches] == [(most,)]
