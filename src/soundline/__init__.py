@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
     from soundline.spec.errors import EvaluationError as EvaluationError
+    from soundline.spec.errors import GeneratedCodeError as GeneratedCodeError
     from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
     from soundline.spec.errors import NoSpaceError as NoSpaceError
@@ -107,6 +108,7 @@ _HOMES = {
     "soundline.spec.errors": (
         "CompileError",
         "EvaluationError",
+        "GeneratedCodeError",
         "GradientError",
         "IllFormed",
         "NoSpaceError",

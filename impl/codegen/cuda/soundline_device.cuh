@@ -31,6 +31,7 @@ struct alignas(64) tensor_map {
 #include "soundline_ptx.cuh"
 
 #define SOUNDLINE_DEVICE static __device__ __forceinline__
+#define SOUNDLINE_ANYWHERE static __host__ __device__ __forceinline__ // a launch computes with it as well
 #define SOUNDLINE_MEMBER __device__ __forceinline__
 
 namespace soundline {
@@ -38,7 +39,7 @@ namespace soundline {
 // Integers ----------------------------------------------------------------------------------------------------------
 
 // Floor division; a quotient by 0 is 0, and one that does not fit wraps.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_div(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return T(0);
@@ -48,7 +49,7 @@ template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> d
 }
 
 // The remainder of floor division, with the sign of the divisor; by 0 it is the dividend.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_mod(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_mod(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return x;

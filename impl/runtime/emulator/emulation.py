@@ -33,6 +33,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache as remembered
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -49,6 +50,8 @@ Order = Literal["latest", "random", "earliest"]
 _ORDERS: Final[tuple[Order, ...]] = ("latest", "random", "earliest")
 _LOCK: Final = threading.RLock()
 """The emulator runs one program at a time."""
+_RUNTIME: Final = "class cuda_runtime {"
+"""Where this is in a text, soundline_cuda_runtime.cuh is."""
 _CODES: Final = {
     1001: "a control value does not fit the 32 bits that the device computes with",
     1002: "an assertion of the program is false",
@@ -79,7 +82,7 @@ def _emulator() -> ctypes.CDLL:
 
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     """How a program is compiled that uses libraries, and the emulator's functions, which are there when it is loaded."""
-    flags = compiler.flags
+    flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
     if sys.platform == "darwin":
@@ -91,12 +94,19 @@ def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     return flags
 
 
-def _c_parts(given: Mapping[str, str]) -> list[Path]:
-    """The libraries of the C files; kernels are looked for in what loads them."""
+def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
+    """The libraries of the C files.
+
+    Where the program itself provides the table of functions, they hold the addresses of its kernels. A library is loaded
+    once and would keep those of the first program that has it, so each program gets its own.
+    """
     compiler = find_compiler()
-    compiler = replace(compiler, flags=(*compiler.flags, "-DSOUNDLINE_LINKED"))
+    flags = compiler.flags
+    if _RUNTIME in text:
+        flags = (*flags, "-DSOUNDLINE_LINKED", f"-DSOUNDLINE_PROGRAM_{sha256(text.encode()).hexdigest()}")
     if sys.platform == "darwin":
-        compiler = replace(compiler, flags=(*compiler.flags, "-Wl,-undefined,dynamic_lookup"))
+        flags = (*flags, "-Wl,-undefined,dynamic_lookup")
+    compiler = replace(compiler, flags=flags)
     return [cache.library_for(joined([n], given).text, compiler) for n in given if n.endswith(".c")]
 
 
@@ -167,7 +177,7 @@ class Emulated:
     def _built(self, text: str, files: Mapping[str, str]) -> ctypes.CDLL:
         compiler = find_cpp_compiler()
         try:
-            compiler = replace(compiler, flags=_flags(compiler, _c_parts(files)))
+            compiler = replace(compiler, flags=_flags(compiler, _c_parts(files, text)))
             return cache.loaded(text, compiler, lambda path: _load(path, ctypes.RTLD_LOCAL))
         except ToolchainError as failure:
             raise _refused(failure, self._text, self.source) from None
