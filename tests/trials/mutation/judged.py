@@ -83,6 +83,24 @@ JUDGED: tuple[Judged, ...] = (
         "a frame without a loop has no index to give",
     ),
     Judged(
+        "spec/evaluation/frames.py",
+        "return frozenset(), False",
+        "return frozenset(), True",
+        "a coarser answer: places are then computed again more often",
+    ),
+    Judged(
+        "spec/rules/kinds.py",
+        'return tuple(n for n in kind.inside if isinstance(n, str) and kinds[n].kind == "Range")',
+        'return tuple(n for n in kind.inside if isinstance(n, str) and kinds[n].kind >= "Range")',
+        "a Body names ranges and dtype variables alone, and DTypeVar comes first in the alphabet",
+    ),
+    Judged(
+        "spec/rules/vocabulary.py",
+        "return apply(Op.Where, apply(Op.Or, x == x, x != x).pad(first, shape), x.pad(first, shape), behind)",
+        "return apply(Op.Where, apply(Op.Or, x <= x, x != x).pad(first, shape), x.pad(first, shape), behind)",
+        "x <= x is what x == x is",
+    ),
+    Judged(
         "spec/rules/instances.py",
         "if decisive not in leaves_of:",
         "if True:",
