@@ -31,7 +31,7 @@ def _target(path: str, *tests: str) -> Target:
 
 _SCALARS = ("mutants_scalar_prover", "prover_scalars", "prover_floats", "smt_against_spec")
 _TENSORS = ("mutants_shape_prover", "prover_indexing", "prover_tensors")
-_FOLDS = ("prover_reduce", *_TENSORS)
+_FOLDS = ("prover_reduce", "mutants_reductions", *_TENSORS)
 _RANKS = ("every_rank", "every_rank_frames", "every_rank_reductions", *_TENSORS)
 _TYPED = ("constraints", "derived_props", "adjoints")
 _MOVED = ("movement_law", "mutants_movement", *_TYPED)
@@ -289,7 +289,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/kernels/warps.py", "optops"),
     _target("spec/evaluation/workgroups.py", "workgroups", "warps"),
     _target("verify/verdicts/layers.py", *_RULES),
-    _target("verify/judging/judge.py", *_RULES),
+    _target("verify/judging/judge.py", "advice_overflow", *_RULES),
     _target("verify/smt/goals/algebra.py", *_SCALARS),
     _target("verify/smt/values/algebras.py", *_SCALARS),
     _target("verify/smt/integers/arithmetic.py", *_TENSORS),
@@ -299,14 +299,14 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/integers/congruences.py", "congruences", *_SCALARS),
     _target("verify/smt/counterexamples/scalars.py", *_SCALARS),
     _target("verify/smt/counterexamples/sizes.py", *_TENSORS),
-    _target("verify/smt/counterexamples/tensors.py", *_TENSORS),
+    _target("verify/smt/counterexamples/tensors.py", *_FOLDS),
     _target("verify/smt/counterexamples/demands.py", "index_shifts", *_SCALARS),
     _target("verify/smt/elements/text.py", "rule_mistakes"),
-    _target("verify/smt/elements/denotation.py", *_TENSORS),
+    _target("verify/smt/elements/denotation.py", *_FOLDS),
     _target("verify/smt/elements/bits.py", "prover_bitcasts"),
     _target("verify/smt/elements/reductions.py", *_FOLDS),
     _target("verify/smt/elements/movement.py", "movement_law", *_TENSORS),
-    _target("verify/smt/elements/numbers.py", *_TENSORS),
+    _target("verify/smt/elements/numbers.py", "index_shifts", *_TENSORS),
     _target("verify/smt/proving/digit_products.py", "digit_products", *_TENSORS),
     _target("verify/smt/integers/divisibility.py", "prover_divisibility", *_SCALARS),
     _target("verify/smt/integers/division.py", *_SCALARS),
@@ -340,7 +340,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/reductions/zeros.py", *_FOLDS),
     _target("verify/smt/reductions/equality.py", *_FOLDS),
     _target("verify/smt/integers/formulas.py", "mutants_conditions", *_TENSORS),
-    _target("verify/smt/counterexamples/gather_inputs.py", *_TENSORS),
+    _target("verify/smt/counterexamples/gather_inputs.py", *_FOLDS),
     _target("verify/smt/values/ieee.py", *_SCALARS),
     _target("verify/smt/elements/indexing.py", "digit_lemmas", *_TENSORS),
     _target("verify/smt/integers/bits.py", "prover_divisibility", *_SCALARS),
