@@ -336,7 +336,7 @@ TARGETS: tuple[Target, ...] = (
     _target("verify/smt/reductions/orders.py", *_FOLDS),
     _target("verify/smt/reductions/sums.py", *_FOLDS),
     _target("verify/smt/reductions/counting.py", *_FOLDS),
-    _target("verify/smt/reductions/validity.py", *_FOLDS),
+    _target("verify/smt/reductions/validity.py", "hidden_counterexamples", *_FOLDS),
     _target("verify/smt/reductions/zeros.py", *_FOLDS),
     _target("verify/smt/reductions/equality.py", *_FOLDS),
     _target("verify/smt/integers/formulas.py", "mutants_conditions", *_TENSORS),
