@@ -416,3 +416,12 @@ def test_what_is_not_said_of_data_is_not_so() -> None:
     assert Data(float32) == Data(float32, (), False)
     assert Data(float32) != Data(float32, (), True)
     assert Argument("x", Data(float32)).memory is None
+
+
+@pytest.mark.parametrize("value", ["1 + 0.5", "0.5 + 1", "2 * (1 - 0.5)"])
+def test_literals_of_both_kinds_make_one_of_a_float(value: str) -> None:
+    check(proc_from_text(f"def f(x: f32[1]):\n    x[0] = {value}"))
+    check(proc_from_text(f"def f(x: f32[1], y: f32[1]):\n    x[0] = y[0] * ({value})"))
+    with pytest.raises(ProgramError) as refused:
+        check(proc_from_text(f"def f(x: i32[1]):\n    x[0] = {value}"))
+    assert refused.value.rule == "prog-dtype"
