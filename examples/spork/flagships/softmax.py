@@ -79,9 +79,9 @@ def softmax_of(tiles: Tiles) -> sl.spork.SporkProc:
                         own[w, lane] = 0.0
                         for v in seq(0, VECTORS):
                             for e in seq(0, 4):
-                                cuda_ex2_approx_f32(
-                                    values[w, lane, v, e], (values[w, lane, v, e] - of_row[w, lane]) * LOG2E
-                                )
+                                power: f32 @ CudaRmem
+                                cuda_ex2_approx_f32(power, (values[w, lane, v, e] - of_row[w, lane]) * LOG2E)
+                                values[w, lane, v, e] = power
                                 own[w, lane] += values[w, lane, v, e]
                     cuda_warp_sum_f32(of_warp[w, :], own[w, :])
                     for lane in cuda_threads(0, 32, unit=cuda_thread):
