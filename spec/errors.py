@@ -255,6 +255,10 @@ class CompileError(SoundlineError):
     """A program cannot be lowered or compiled; the message names the stage and the reason."""
 
 
+class DeviceError(SoundlineError):
+    """A GPU is missing or cannot run a program: driver, architecture, shared memory, launch; names kernel and limit."""
+
+
 class ToolchainError(CompileError):
     """A compiler of C, C++ or CUDA is missing or failed; has its command line and output."""
 

@@ -1,4 +1,4 @@
-"""Statements of CUDA that run on the CPU, with the header of the generated code and ``cuda_warps.h`` in place of a GPU."""
+"""Statements of CUDA that run on the CPU: the header of the generated code, with ``cuda_warps.h`` in place of a GPU."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def ran(cases: list[Case], directory: Path, *, header: Callable[[str], str] = la
         "template <typename T> static void told(T const &x, size_t n) {"
         " uint64_t size = n; fwrite(&size, 8, 1, stdout); fwrite(&x, 1, n, stdout); }\n"
         f"{functions}\nint main() {{\n"
-        + "".join(f"fread(memory, 1, {BUFFER}, stdin) == {BUFFER} ? case_{k}() : void();\n" for k in range(len(cases)))
+        + "".join(
+            f"fread(memory, 1, {BUFFER}, stdin) == {BUFFER} ? case_{k}() : void();\n"
+            for k in range(len(cases))
+        )
         + "}\n"
     )
     command = ["g++", "-I.", "-std=c++17", "-O1", "-w"]
@@ -140,5 +143,3 @@ class Layout:
 def numbers(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     """Different numbers, as far as a dtype has them."""
     return np.arange(int(np.prod(shape))).reshape(shape).astype(numpy_dtype(dtype))
-
-

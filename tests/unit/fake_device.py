@@ -12,13 +12,19 @@ import ctypes
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import cffi
 import numpy as np
 
+from soundline.impl.codegen.cuda.host.function import function
+from soundline.impl.codegen.cuda.host.launches import Launch
 from soundline.impl.codegen.cuda.source import header_text
+from soundline.impl.spork.front_end import proc_from_text
+from soundline.impl.spork.program import SporkProc
 from soundline.impl.toolchain import find_compiler
+from soundline.spec.spork.language.types import Control, Data
 
 BROKEN = 77
 """The code of a call that is made to fail."""
@@ -188,3 +194,36 @@ class Compiled:
         ]
         code: int = self.function(self.ffi.cast("struct soundline_device *", device.table), *given)
         return code
+
+
+def c_text(proc: SporkProc, launches: dict[tuple[int, ...], Launch] | None = None) -> str:
+    """The C file of a proc."""
+    found = function(proc, launches or {})
+    structures = "\n".join("\n".join(one.declaration()) for one in (launches or {}).values())
+    head = '#include "soundline_host.h"\n#include <stdlib.h>\n#include <string.h>\n'
+    lines = "\n".join(line.text for line in found.lines)
+    return f"{head}{found.declarations}\n{structures}\n{found.signature};\n{lines}\n"
+
+
+def compiled(
+    proc: SporkProc,
+    folder: Path,
+    launches: dict[tuple[int, ...], Launch] | None = None,
+    options: Sequence[str] = (),
+) -> Compiled:
+    """The function of a proc in a library."""
+    parameters = ""
+    for argument in proc.arguments:
+        if isinstance(argument.type, Control):
+            parameters += ", _Bool x" if argument.type.name == "bool" else ", int64_t x"
+        else:
+            window = isinstance(argument.type, Data) and argument.type.window
+            parameters += ", void *x" + ", int64_t s" * (len(argument.type.sizes) if window else 0)
+    # Names of parameters are nothing to the caller.
+    name = function(proc, launches or {}).name
+    return Compiled({"p.c": c_text(proc, launches)}, name, parameters, folder, options)
+
+
+def parsed(text: str, **names: Any) -> SporkProc:
+    """A program, whose lines may be indented."""
+    return proc_from_text(dedent(text), names)

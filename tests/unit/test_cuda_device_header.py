@@ -296,8 +296,8 @@ def compared(
             result = "bool" if op.name.startswith("Cmp") else own
             declared += f"static {result} to_{k}[{count}][{count}];"
             lines.append(
-                f"for (int i = 0; i < {count}; ++i) for (int j = 0; j < {count}; ++j) {{ {own} a = (({own} *)memory)[i], "
-                f"b = (({own} *)memory)[j]; to_{k}[i][j] = {written}; }}"
+                f"for (int i = 0; i < {count}; ++i) for (int j = 0; j < {count}; ++j) {{ "
+                f"{own} a = (({own} *)memory)[i], b = (({own} *)memory)[j]; to_{k}[i][j] = {written}; }}"
             )
         outputs = tuple(f"to_{k}" for k in range(len(table)))
         cases.append(Case(tuple(lines), packed(dtype, patterns(dtype)), declared, outputs, 1))
@@ -317,7 +317,7 @@ def test_half_precision_computes_as_the_law_does(tmp_path: Path) -> None:
 
 def test_floor_division_is_that_of_the_law(tmp_path: Path) -> None:
     table = {"soundline::floor_div(a, b)": Op.Idiv, "soundline::floor_mod(a, b)": Op.Mod}
-    compared(tmp_path, [int32, int64, uint32], table, lambda dtype: bits_of(dtype)[::7] + [0])
+    compared(tmp_path, [int32, int64, uint32], table, lambda dtype: [*bits_of(dtype)[::7], 0])
 
 
 def test_maximum_is_that_of_the_law(tmp_path: Path) -> None:

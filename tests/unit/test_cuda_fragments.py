@@ -214,7 +214,7 @@ def test_stores_write_what_is_in_fragments(tmp_path: Path) -> None:
 
 
 def element_of(descriptor: int, itemsize: int, mn: int, k: int, *, mn_major: bool) -> int:
-    """Where in shared memory the hardware reads an element: PTX ISA, "Matrix Descriptor Format" and "Canonical Layouts".
+    """Where the hardware reads an element in shared memory: PTX ISA, "Matrix Descriptor Format", "Canonical Layouts".
 
     In units of T elements, which are 16 bytes: K-major ((8, m), (T, 2k)) : ((ST, SBO), (1, T)), MN-major
     ((T, S, m), (8, k)) : ((1, T, LBO), (ST, SBO)), where S is the bytes of the swizzle over 16.

@@ -8,19 +8,19 @@ the CPU gives to kernels is what they take.
 
 from __future__ import annotations
 
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pytest
 
 from soundline.impl.runtime.emulator.emulation import emulated
-from soundline.impl.spork.front_end import proc_from_text
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EmulationError
 from soundline.spec.spork.language.types import Control, Data
 from soundline.spec.spork.machine.names import Names
+
+from .fake_device import parsed
 
 SCALE = """
     def scale(k: size, by: i32, v: f32[k, 4] @ CudaGmemLinear, c: f32[2] @ CudaGridConstant):
@@ -118,11 +118,6 @@ PROGRAMS: dict[str, tuple[str, list[dict[str, int]]]] = {
         [{"n": 1}, {"n": 4}],
     ),
 }
-
-
-def parsed(text: str, **names: Any) -> SporkProc:
-    """A program, whose lines may be indented."""
-    return proc_from_text(dedent(text), names)
 
 
 def callees() -> dict[str, SporkProc]:

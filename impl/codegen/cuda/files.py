@@ -214,16 +214,17 @@ def _launcher(device: DeviceFunction, out: Writer) -> None:
                 "config.stream = stream;",
             ]
         )
-        if kernel.cluster_dim > 1:
-            out.lines(
-                [
-                    "cudaLaunchAttribute cluster = {};",
-                    "cluster.id = cudaLaunchAttributeClusterDimension;",
-                    f"cluster.val.clusterDim.x = {kernel.cluster_dim};",
-                    "cluster.val.clusterDim.y = 1;",
-                    "cluster.val.clusterDim.z = 1;",
-                    "config.attrs = &cluster;",
-                    "config.numAttrs = 1;",
-                ]
-            )
+        out.lines(_cluster(kernel.cluster_dim))
         out.line(f"return cudaLaunchKernelEx(&config, {kernel.name}, args);")
+
+
+def _cluster(ctas: int) -> Iterator[str]:
+    """The attribute of a launch of clusters; a cluster of one CTA is slower than none."""
+    if ctas > 1:
+        yield "cudaLaunchAttribute cluster = {};"
+        yield "cluster.id = cudaLaunchAttributeClusterDimension;"
+        yield f"cluster.val.clusterDim.x = {ctas};"
+        yield "cluster.val.clusterDim.y = 1;"
+        yield "cluster.val.clusterDim.z = 1;"
+        yield "config.attrs = &cluster;"
+        yield "config.numAttrs = 1;"

@@ -5,5 +5,5 @@ Memories and instructions
 The memories and the instructions that ship with the language, each a class that a user could have written.
 
 In order: `fragments`, `memories`, `parts`, `schema`, `copies`, `text`, `sm80`, `tma`, `sm90`, `warps`, `table`, `ptx`.
-Doors: `memories`, `ptx`, `schema`, `table`, `text`.
+Doors: `copies`, `memories`, `ptx`, `schema`, `sm80`, `sm90`, `table`, `text`, `tma`, `warps`.
 """
