@@ -1,16 +1,16 @@
 """Attention, forward: ``python examples/spork/flagships/attention.py``.
 
-Out = softmax(Q @ K.T / sqrt(D)) @ V for each head, without the matrix of scores in memory. A task has 64 * GROUPS queries
-of one head, and takes N1 keys and values at a time. For each query the largest score so far, `largest`, and the sum of
-the powers, `total`, are kept; when the largest score grows, what was added up before is scaled down.
+Out = softmax(Q @ K.T / sqrt(D)) @ V for each head, without the matrix of scores in memory. A task has 64 * GROUPS
+queries of one head, and takes N1 keys and values at a time. For each query the largest score so far, `largest`, and the
+sum of the powers, `total`, are kept; when the largest score grows, what was added up before is scaled down.
 
 *Roles*. The producer, a warp, asks TMA for the queries, and then for tiles of keys and of values, which have a ring
-each. Each consumer, a warpgroup, has 64 queries. Its scores S and its result Out are accumulators of wgmma, and the
+each. Each consumer, a warpgroup, has 64 queries. Its scores S and its result `sums` are accumulators of wgmma, and the
 powers P are rounded to bf16 in the very registers that hold them, as left operand of the second product.
 
 *Two products at once*. While the tensor cores multiply powers of the tile before with its values, the consumer computes
 the powers of the next tile: the scores of the next tile are issued first, so that to await all groups of wgmma but the
-last one is to await them. Only after that is Out awaited and scaled.
+last one is to await them. Only after are the sums awaited and scaled.
 
 A row of an accumulator is held by four lanes. Each adds up the powers that it has by itself; the four are added at the
 end.
