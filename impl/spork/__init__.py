@@ -4,10 +4,14 @@ Spork programs
 
 Spork programs: reading them from Python and from text, building them, and writing them.
 
-In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `program`, `builder`, `front_end`,
+In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `on_devices`, `program`, `builder`, `front_end`,
 `read_instructions`.
 Doors: `builder`, `front_end`, `names`, `program`, `read_instructions`.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from soundline.impl.spork.builder import Builder
 from soundline.impl.spork.front_end import proc, proc_from_text
@@ -22,10 +26,14 @@ from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.library.schema import Instruction, Operand
 from soundline.spec.spork.synchronization.barriers import BarrierType
 
+if TYPE_CHECKING:
+    from soundline.impl.codegen.cuda.source import CudaSource as CudaSource
+
 __all__ = [
     "NAMES",
     "BarrierType",
     "Builder",
+    "CudaSource",
     "CudaWarpConfig",
     "Instruction",
     "Memory",
@@ -42,3 +50,12 @@ __all__ = [
     "references",
     "text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what generates code when it is first used."""
+    if name != "CudaSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from soundline.impl.codegen.cuda.source import CudaSource
+
+    return CudaSource

@@ -75,9 +75,7 @@ def place(
         "accumulates": f"{argument}_accumulates" if memory.name == "Sm90_RmemMatrixD" else "",
     }
     said |= more
-    return Place(
-        argument, dtype, memory, tuple(map(str, sizes)), sizes, tuple(map(str, strides)), **said
-    )
+    return Place(argument, dtype, memory, tuple(map(str, sizes)), sizes, tuple(map(str, strides)), **said)
 
 
 def site(
@@ -93,7 +91,14 @@ def site(
     trailing = Trailing("bar") if instruction.trailing is not None else None
     texts = {name: str(value) for name, value in sizes.items()} if known else {name: name for name in sizes}
     return CallSite(
-        instruction, Call(ref(instruction), ()), arch, places, dict(sizes) if known else {}, texts, trailing, whole_warp
+        instruction,
+        Call(ref(instruction), ()),
+        arch,
+        places,
+        dict(sizes) if known else {},
+        texts,
+        trailing,
+        whole_warp,
     )
 
 

@@ -10,7 +10,7 @@ powers P are rounded to bf16 in the very registers that hold them, as left opera
 
 *Two products at once*. While the tensor cores multiply powers of the tile before with its values, the consumer computes
 the powers of the next tile: the scores of the next tile are issued first, so that to await all groups of wgmma but the
-last one is to await them. Only after are the sums awaited and scaled.
+last one is to await them. Only after that are the sums awaited and scaled.
 
 A row of an accumulator is held by four lanes. Each adds up the powers that it has by itself; the four are added at the
 end.

@@ -12,14 +12,14 @@ the way of its name. What a kernel is given is what its code names: sizes, point
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from soundline.impl.codegen.cuda.dialects import CUDA
-from soundline.impl.codegen.cuda.expressions import control, control_text
+from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
+from soundline.impl.codegen.cuda.expressions import control
 from soundline.impl.codegen.cuda.instructions.user import include_lines
-from soundline.impl.codegen.cuda.library import Library
+from soundline.impl.codegen.cuda.library import Library, Synchronizing
 from soundline.impl.codegen.cuda.names import Names, spelled
 from soundline.impl.codegen.cuda.operators import LEVELS, Written, operator
 from soundline.impl.codegen.cuda.outside import Outside, device_functions_of
@@ -27,14 +27,13 @@ from soundline.impl.codegen.cuda.refusals import refused
 from soundline.impl.codegen.cuda.standard import LIBRARY
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
 from soundline.impl.codegen.cuda.storage import check_shared, first_byte
-from soundline.impl.codegen.cuda.windows import Kind, View
+from soundline.impl.codegen.cuda.windows import Kind
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.spork.language.nodes import Node
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.scopes import HOST, Scope, inside
 from soundline.spec.spork.language.statements import (
     CUDA_TASKS,
-    Alloc,
     Call,
     CudaDeviceFunction,
     For,
@@ -110,10 +109,13 @@ def device_functions(
     found = []
     for number, (block, path, outside) in enumerate(device_functions_of(proc)):
         name = f"{proc.name}_device{number}"
-        names = replace(outside.names, contract=contract)
+        names = replace(outside.names, contract=contract, helpers=Helpers())
         found.append(_Function(block, path, replace(outside, names=names), name, arch, facts, parts).made())
     return tuple(found)
 
+
+EVERYWHERE = replace(CUDA, qualifiers="static __host__ __device__ __forceinline__ ")
+"""The dialect of what a launch computes as well."""
 
 ON_SM90 = {
     InstrTl.tma_to_smem_async: "TMA",
@@ -164,6 +166,7 @@ class _Function:
         sync = self.library.synchronization(self.facts, self.block, self.path, self.arch)
         first = first_byte(self.block, sync.shared_bytes)
         loops, body, task_scope, task_path = self._tasks(scope)
+        counting = self._counting(loops)  # first, so that the functions it asks for are there on the CPU
         tasks = self._task_names(loops)
         functions = [
             self._task(
@@ -171,7 +174,6 @@ class _Function:
             )
             for warps in (scope.shape.warps or (None,))
         ]
-        counting = self._counting(loops)
         main = self._main_loop(loops, scope.shape.warps, sync, body[-1])
         size = first + self.peak if self.peak else sync.shared_bytes
         check_shared(self.block, size, self.block.blocks_per_sm, self.arch)
@@ -233,13 +235,13 @@ class _Function:
         loops: list[For],
         body: tuple[Statement, ...],
         here: Here,
-        sync: object,
+        sync: Synchronizing,
         first: int,
     ) -> Writer:
         """The function of a task, for the warps of a name or for all."""
         out = Writer()
         name = None if warps is None else warps.name
-        writer = Statements(out, self.facts, self.library, sync, self.arch, name, first)  # type: ignore[arg-type]
+        writer = Statements(out, self.facts, self.library, sync, self.arch, name, first)
         iterators = "".join(f", int {here.names.texts[loop.iterator]}" for loop in loops)
         function = "task" if name is None else f"task_{name}"
         head = (
@@ -254,7 +256,7 @@ class _Function:
     def _counting(self, loops: list[For]) -> Writer:
         """The function that counts tasks, for the device and for a launch."""
         out = Writer()
-        names = self.outside.names
+        names = replace(self.outside.names, dialect=EVERYWHERE)
         head = "static __host__ __device__ __forceinline__ int64_t tasks(Args const &args)"
         with out.block(head, self.block):
             total = [Written(CUDA.cast("int64_t", _count(loop, names).text)) for loop in loops]
@@ -265,13 +267,13 @@ class _Function:
         return out
 
     def _main_loop(
-        self, loops: list[For], warps: tuple[NamedWarps, ...], sync: object, last: Statement
+        self, loops: list[For], warps: tuple[NamedWarps, ...], sync: Synchronizing, last: Statement
     ) -> Writer:
         """The loop over the tasks of a CTA."""
         out = Writer()
         with out.block("static __device__ __forceinline__ void main_loop(Args const &args)", self.block):
             out.line("SyncState sync;")
-            sync.setup(out)  # type: ignore[attr-defined]
+            sync.setup(out)
             if not warps:
                 self._turns(out, loops, "task", sync, last)
             first = 0
@@ -284,10 +286,12 @@ class _Function:
                     out.lines(_registers(named))
                     self._turns(out, loops, f"task_{named.name}", sync, last)
                 first = end
-            sync.shutdown(out)  # type: ignore[attr-defined]
+            sync.shutdown(out)
         return out
 
-    def _turns(self, out: Writer, loops: list[For], function: str, sync: object, last: Statement) -> None:
+    def _turns(
+        self, out: Writer, loops: list[For], function: str, sync: Synchronizing, last: Statement
+    ) -> None:
         size = self.block.cluster_dim
         by = f" / {size}" if size > 1 else ""
         head = (
@@ -312,8 +316,8 @@ class _Function:
                 out.comment(loop)
                 out.line(f"const int {spelled(loop.iterator)} = {text};", loop)
             given = "".join(f", {spelled(loop.iterator)}" for loop in loops)
-            out.line(f"{function}(args, sync{given});", self.block)
-            sync.task_boundary(out, last)  # type: ignore[attr-defined]
+            out.line(f"{self.name}::{function}(args, sync{given});", self.block)
+            sync.task_boundary(out, last)
 
     # Arguments ----------------------------------------------------------------------------------------------------
 
@@ -405,20 +409,9 @@ def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
     """The kernel and its launch."""
     out = Writer()
     bounds = f"__launch_bounds__({kernel.block_dim}, {kernel.blocks_per_sm})"
+    if kernel.cluster_dim > 1:
+        bounds += f" SOUNDLINE_CLUSTER({kernel.cluster_dim})"
     head = f'extern "C" __global__ void {bounds} {kernel.name}(const __grid_constant__ {kernel.args} args)'
     with out.block(head, block):
         out.line(f"{kernel.name}::main_loop(args);", block)
     return out
-
-
-__all__ = [
-    "Alloc",
-    "ArgumentOfKernel",
-    "DeviceFunction",
-    "Kernel",
-    "Mapping",
-    "View",
-    "control_text",
-    "device_functions",
-    "least_arch",
-]

@@ -16,11 +16,14 @@ from typing import Final
 from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.host.function import Function, function
 from soundline.impl.codegen.cuda.host.launches import Launch
+from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.errors import UsageError
+from soundline.spec.spork.language.expressions import walk
+from soundline.spec.spork.language.nodes import Ref
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.library.schema import Instruction
 
 ARCHS: Final = {"sm_80": 80, "sm_90a": 90}
 """The architectures that code is generated for, the least first, and their numbers in the texts of instructions."""
@@ -50,15 +53,14 @@ def generate(
     """
     if arch is not None and arch not in ARCHS:
         raise UsageError(f"there is no architecture {arch}", hint=f"one of {', '.join(ARCHS)}")
-    static_law(proc)
     chosen = arch or next(name for name, number in ARCHS.items() if number >= least_arch(proc))
-    devices = device_functions(proc, ARCHS[chosen], contract)
+    devices = device_functions(proc, ARCHS[chosen], contract)  # which asks the static law
     launches = {d.path: _launch(d) for d in devices}
     on_cpu = function(proc, launches)
     head = tuple(_head(proc, chosen, contract, checked))
     writers = {".h": _header(proc, on_cpu, head), ".c": _c(proc, on_cpu, launches.values(), head)}
     if devices:
-        writers |= {".cuh": _cuh(devices, head), ".cu": _cu(proc, devices, head)}
+        writers |= {".cuh": _cuh(proc, devices, head), ".cu": _cu(proc, devices, head)}
     return CudaSource(
         name=proc.name,
         arch=chosen,
@@ -133,10 +135,11 @@ def _c(proc: Proc, found: Function, launches: Iterable[Launch], head: Iterable[s
 # The part of the device -------------------------------------------------------------------------------------------
 
 
-def _cuh(devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
+def _cuh(proc: Proc, devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
     out = Writer()
     out.lines(head)
     out.lines(["#pragma once", "", '#include "soundline_device.cuh"'])
+    out.lines(dict.fromkeys(_includes(proc)))
     for device in devices:
         out.line("")
         out.append(device.header)
@@ -145,6 +148,15 @@ def _cuh(devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
         out.line(f"{_launch_head(device)};", device.node)
     out.lines(["#endif"])
     return out
+
+
+def _includes(proc: Proc) -> Iterator[str]:
+    """The lines that include what instructions of the user need."""
+    for node in walk(proc):
+        if isinstance(node, Ref) and isinstance(node.value, Proc):
+            yield from _includes(node.value)
+        elif isinstance(node, Ref) and isinstance(node.value, Instruction):
+            yield from include_lines(node.value)
 
 
 def _cu(proc: Proc, devices: Sequence[DeviceFunction], head: Iterable[str]) -> Writer:
@@ -202,16 +214,17 @@ def _launcher(device: DeviceFunction, out: Writer) -> None:
                 "config.stream = stream;",
             ]
         )
-        if kernel.cluster_dim > 1:
-            out.lines(
-                [
-                    "cudaLaunchAttribute cluster = {};",
-                    "cluster.id = cudaLaunchAttributeClusterDimension;",
-                    f"cluster.val.clusterDim.x = {kernel.cluster_dim};",
-                    "cluster.val.clusterDim.y = 1;",
-                    "cluster.val.clusterDim.z = 1;",
-                    "config.attrs = &cluster;",
-                    "config.numAttrs = 1;",
-                ]
-            )
+        out.lines(_cluster(kernel.cluster_dim))
         out.line(f"return cudaLaunchKernelEx(&config, {kernel.name}, args);")
+
+
+def _cluster(ctas: int) -> Iterator[str]:
+    """The attribute of a launch of clusters; a cluster of one CTA is slower than none."""
+    if ctas > 1:
+        yield "cudaLaunchAttribute cluster = {};"
+        yield "cluster.id = cudaLaunchAttributeClusterDimension;"
+        yield f"cluster.val.clusterDim.x = {ctas};"
+        yield "cluster.val.clusterDim.y = 1;"
+        yield "cluster.val.clusterDim.z = 1;"
+        yield "config.attrs = &cluster;"
+        yield "config.numAttrs = 1;"

@@ -14,7 +14,7 @@ from math import prod
 
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.names import SIZE, spelled
-from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, row_major
+from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, may_be_large, row_major
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Binary, Const, Expr, Name
@@ -160,7 +160,8 @@ def _with_storage(
     if is_window:
         dims = tuple(Dimension(d.size, Name(f"{name}_stride_{d.axis}"), d.axis) for d in dims)
         alignment = dtype.itemsize
-    view = View(name, Kind.pointer, dtype, own, spelled(name), dims, alignment=alignment)
+    is_large = is_window or may_be_large(sizes)
+    view = View(name, Kind.pointer, dtype, own, spelled(name), dims, alignment=alignment, is_large=is_large)
     return found.with_view(name, view, at)
 
 

@@ -21,6 +21,13 @@ typedef unsigned long uintptr_t;
 #include <stdint.h>
 #endif
 
+// The CTAs of a cluster: a kernel says them itself where the driver launches it, and cudaLaunchKernelEx elsewhere.
+#ifdef __CUDACC_RTC__
+#define SOUNDLINE_CLUSTER(ctas) __cluster_dims__(ctas, 1, 1)
+#else
+#define SOUNDLINE_CLUSTER(ctas)
+#endif
+
 namespace soundline {
 // A CUtensorMap: a view of global memory that the CPU has encoded for TMA.
 struct alignas(64) tensor_map {
@@ -31,6 +38,7 @@ struct alignas(64) tensor_map {
 #include "soundline_ptx.cuh"
 
 #define SOUNDLINE_DEVICE static __device__ __forceinline__
+#define SOUNDLINE_ANYWHERE static __host__ __device__ __forceinline__ // a launch computes with it as well
 #define SOUNDLINE_MEMBER __device__ __forceinline__
 
 namespace soundline {
@@ -38,7 +46,7 @@ namespace soundline {
 // Integers ----------------------------------------------------------------------------------------------------------
 
 // Floor division; a quotient by 0 is 0, and one that does not fit wraps.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_div(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return T(0);
@@ -48,7 +56,7 @@ template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> d
 }
 
 // The remainder of floor division, with the sign of the divisor; by 0 it is the dividend.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_mod(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_mod(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return x;
@@ -199,7 +207,7 @@ SOUNDLINE_DEVICE int32_t add(int32_t a, int32_t b) { return int32_t(uint32_t(a) 
 template <typename T> SOUNDLINE_DEVICE T maximum(T a, T b) {
     if constexpr (kind<T>::is_float) {
         if (a != a || b != b) return a + b;
-        if (a == b) return float(a) == 0 ? a + b : a;
+        if (a == b) return a == T(0.0f) ? a + b : a;
     }
     return a < b ? b : a;
 }

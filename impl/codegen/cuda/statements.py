@@ -238,14 +238,14 @@ class Statements:
 
     def _threads(self, loop: For, here: Here, inner: Here) -> None:
         """A loop over threads: each of them computes which iteration it runs."""
-        assert here.scope.tiling is not None
-        assert inner.scope.tiling is not None
-        found = inner.scope.tiling.iterators[-1]
+        outer, tiling = here.scope.tiling, inner.scope.tiling
+        assert outer is not None
+        assert tiling is not None
+        found = tiling.iterators[-1]
         names = inner.names.with_control(loop.iterator, (0, found.count - 1))
-        value = coordinate_text(found.value, inner.scope.tiling)
-        iterator = f"const int {names.texts[loop.iterator]} = {value};"
+        iterator = f"const int {names.texts[loop.iterator]} = {coordinate_text(found.value, tiling)};"
         inner = replace(inner, names=elements_of(inner.views, names))
-        guards = new_guards(here.scope.tiling, inner.scope.tiling)
+        guards = new_guards(outer, tiling)
         if guards:
             head = f"if ({iterator} {names.texts[loop.iterator]} < {found.count})"
             with self.out.block(head, loop):

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import reduce
-from math import gcd
+from math import gcd, prod
 
 from soundline.impl.codegen.cuda.expressions import control, control_text
 from soundline.impl.codegen.cuda.names import Names
-from soundline.impl.codegen.cuda.operators import Written, operator, plus
+from soundline.impl.codegen.cuda.operators import ATOM, Written, operator, plus
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Binary, Const, Expr, Index, Name, Span
@@ -68,6 +67,8 @@ class View:
     """Of fragments, the sizes of a tile, which are those of the last dimensions."""
     alignment: int = 0
     """Bytes of which the base is a multiple; 0 where nothing is known."""
+    is_large: bool = False
+    """Whether offsets may not fit 32 bits."""
     flags: str = ""
     """Of accumulators of wgmma, the flags that say which of them hold a sum."""
     shards: tuple[tuple[Expr | Span, int], ...] = ()
@@ -150,23 +151,39 @@ def aligned(view: View, names: Names) -> int:
     return found
 
 
+def may_be_large(sizes: Sequence[Expr]) -> bool:
+    """Whether an array may have more elements than 32 bits count."""
+    known = [number_of(size) for size in sizes]
+    return None in known or prod(n for n in known if n is not None) >= 1 << 31
+
+
 # Texts ------------------------------------------------------------------------------------------------------------
 
 
 def offset(view: View, names: Names) -> Written | None:
-    """How many elements the window is behind its base; None for none. In global memory it has 64 bits."""
-    if view.memory.space != "global":
-        total = reduce(_plus, [_times(index, stride) for index, stride in view.terms], Const(0))
+    """How many elements the window is behind its base; None for none. It has 64 bits in global memory whose size is not
+    known to be small.
+    """
+    if not view.is_large:
+        total = _total(view)
         return None if number_of(total) == 0 else control(total, names)
     found: Written | None = None
     for index, stride in view.terms:
-        term = control(index, names)
-        if stride != Const(1):
+        term = control(_times(index, stride), names)
+        if stride != Const(1) and number_of(_times(index, stride)) is None:
+            term = control(index, names)
             term = Written(names.dialect.cast("int64_t", term.text))
             for factor in _factors(stride):
                 term = operator("*", term, control(factor, names))
         found = term if found is None else plus(found, term)
     return found
+
+
+def _total(view: View) -> Expr:
+    total: Expr = Const(0)
+    for index, stride in view.terms:
+        total = _plus(total, _times(index, stride))
+    return total
 
 
 def _factors(stride: Expr) -> list[Expr]:
@@ -213,8 +230,7 @@ def tile_number(view: View, names: Names) -> str | None:
     """Which tile a window is; None where the storage is one tile."""
     if not view.is_array:
         return None
-    total = reduce(_plus, [_times(index, stride) for index, stride in view.terms], Const(0))
-    return control_text(total, names)
+    return control_text(_total(view), names)
 
 
 def coordinates(view: View, names: Names) -> tuple[str, ...]:
@@ -235,4 +251,4 @@ def cta_mask(view: View, names: Names) -> str:
             shift = _plus(shift, _times(index, Const(pitch)))
     mask = hex(sum(1 << rank for rank in set(ranks)))
     by = control(shift, names)
-    return f"uint16_t({mask})" if number_of(shift) == 0 else f"uint16_t({mask} << {by.within(12)})"
+    return f"uint16_t({mask})" if number_of(shift) == 0 else f"uint16_t({mask} << {by.within(ATOM)})"

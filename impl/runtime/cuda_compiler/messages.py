@@ -9,34 +9,13 @@ spills, and whether it had to give up something. Here it is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.spec.errors import GeneratedCodeError
 from soundline.spec.spork.language.nodes import Node
-
-
-class Kernel(Protocol):
-    """A kernel of a source, by its name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-class Source(Protocol):
-    """Generated CUDA C++: its files by name, its kernels, and for each line of a file the statement it came from."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def arch(self) -> str: ...
-    @property
-    def files(self) -> Mapping[str, str]: ...
-    @property
-    def kernels(self) -> Sequence[Kernel]: ...
-    @property
-    def origins(self) -> Mapping[str, Sequence[Node | None]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +72,17 @@ _SPOKEN: Final = re.compile(
     r'^"?(?P<file>[^\s"(:]+)"?(?:\((?P<line>\d+)\)|, line (?P<other>\d+)): '
     r"(?P<kind>catastrophic error|fatal error|error|warning)(?: #[\w-]+)?: (?P<text>.*)$"
 )
-_HOST: Final = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning): (?P<text>.*)$")
+_HOST: Final = re.compile(
+    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning): (?P<text>.*)$"
+)
 _ASSEMBLED: Final = re.compile(
     r"^ptxas (?P<file>[^,]*), line (?P<line>\d+); (?P<kind>error|warning)\s*: (?P<text>.*)$"
 )
 _ASSEMBLER: Final = re.compile(r"^ptxas (?P<kind>fatal|error|warning|info)\s*: (?P<text>.*)$")
 _LOSS: Final = re.compile(r"\(C\d+\)|Potential Performance Loss|setmaxnreg")
-_ABOUT: Final = re.compile(r"in (?:the )?function '(?P<kernel>\w+)'|Compiling entry function '(?P<entry>\w+)'")
+_ABOUT: Final = re.compile(
+    r"in (?:the )?function '(?P<kernel>\w+)'|Compiling entry function '(?P<entry>\w+)'"
+)
 _AROUND: Final = re.compile(r"around line (\d+)")
 _INSTANTIATED: Final = re.compile(r'at line (?P<line>\d+) of "?(?P<file>[^\s"]+)"?')
 
@@ -108,7 +91,7 @@ Place = tuple[str, int]
 NOWHERE: Final[Place] = ("", 0)
 
 
-def messages(log: str, source: Source, ptx: str = "") -> tuple[Message, ...]:
+def messages(log: str, source: CudaSource, ptx: str = "") -> tuple[Message, ...]:
     """The errors and warnings of a log, in its order. With the PTX, lines of it are led back to those of the source."""
     found: list[Message] = []
     kernel = source.kernels[0].name if len(source.kernels) == 1 else ""
@@ -138,17 +121,17 @@ def _matters(kind: str, text: str) -> bool:
     return kind != "info" or _LOSS.search(text) is not None
 
 
-def _place(spoken: re.Match[str], source: Source) -> Place:
+def _place(spoken: re.Match[str], source: CudaSource) -> Place:
     groups = spoken.groupdict()
     return _named(groups["file"], source), int(groups["line"] or groups.get("other") or 0)
 
 
-def _named(file: str, source: Source) -> str:
+def _named(file: str, source: CudaSource) -> str:
     """The name of a file of the source, where a compiler has it with the folder; else only what the compiler says."""
     return next((n for n in source.files if file == n or file.endswith(f"/{n}")), file.rpartition("/")[2])
 
 
-def _instantiated(lines: Sequence[str], source: Source) -> Place | None:
+def _instantiated(lines: Sequence[str], source: CudaSource) -> Place | None:
     """Where the source uses what an error in a header is about: it follows the message, before the next one."""
     for line in lines:
         if _SPOKEN.match(line) is not None:
@@ -158,7 +141,7 @@ def _instantiated(lines: Sequence[str], source: Source) -> Place | None:
     return None
 
 
-def _located(kind: str, text: str, place: Place, source: Source, kernel: str = "") -> Message:
+def _located(kind: str, text: str, place: Place, source: CudaSource, kernel: str = "") -> Message:
     severity = "warning" if kind == "warning" else "error"
     name, line = place
     lines = source.files.get(name, "").splitlines()
@@ -172,7 +155,7 @@ _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"')
 _PLACES: Final = re.compile(r"(?:^\s*\.loc|inlined_at)\s+(\d+)\s+(\d+)")
 
 
-def line_of_ptx(ptx: str, line: int, files: Iterable[str]) -> Place:
+def line_of_ptx(ptx: str, line: int, files: Collection[str]) -> Place:
     """Which line of one of the files a line of PTX came from, by the ``.loc`` before it; where that is in a function of
     another file, the line that calls it.
     """
@@ -218,16 +201,14 @@ def usages(log: str) -> dict[str, Usage]:
     return found
 
 
-def refusal(said: Sequence[Message], log: str, source: Source) -> GeneratedCodeError:
-    """The error that a failed compilation is: its first message with a known statement, or its first one."""
+def refusal(said: Sequence[Message], log: str, source: CudaSource) -> GeneratedCodeError:
+    """The error that a failed compilation is: its first error with a known statement, or else its first one."""
     errors = [m for m in said if m.severity == "error"]
-    first = next((m for m in errors if m.statement is not None), errors[0] if errors else None)
-    if first is None:
-        return GeneratedCodeError(f"the compiler refused {source.name}: {log.strip()}", log=log)
+    first = next((m for m in errors if m.statement is not None), errors[0])
     position = None if first.statement is None else first.statement.position
     return GeneratedCodeError(
         first.text,
-        file=first.file or None,
+        file=first.file or f"{source.name}.cu",
         line=first.line or None,
         text=first.shown,
         kernel=first.kernel or None,

@@ -58,9 +58,17 @@ void proxy_fence(int line) {
     for (auto &entry : block.mbarriers)
         if (entry.second->by == self) entry.second->fenced = true;
 }
+// Where threads have written and no fence has followed, what the asynchronous proxy writes is lost to them: theirs may
+// arrive after it.
 inline void write_shared(Block &block, uint32_t offset, void const *from, size_t bytes) {
-    memcpy(block.generic + offset, from, bytes);
-    memcpy(block.asynchronous + offset, from, bytes);
+    unsigned char *const generic = block.generic + offset, *const asynchronous = block.asynchronous + offset;
+    if (memcmp(generic, asynchronous, bytes) == 0) {
+        memcpy(generic, from, bytes);
+    } else {
+        for (size_t i = 0; i < bytes; ++i)
+            if (generic[i] == asynchronous[i]) generic[i] = static_cast<unsigned char const *>(from)[i];
+    }
+    memcpy(asynchronous, from, bytes);
 }
 
 // Barriers -----------------------------------------------------------------------------------------------------------

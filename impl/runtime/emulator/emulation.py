@@ -33,6 +33,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache as remembered
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -49,6 +50,8 @@ Order = Literal["latest", "random", "earliest"]
 _ORDERS: Final[tuple[Order, ...]] = ("latest", "random", "earliest")
 _LOCK: Final = threading.RLock()
 """The emulator runs one program at a time."""
+_RUNTIME: Final = "class cuda_runtime {"
+"""Where this is in a text, soundline_cuda_runtime.cuh is."""
 _CODES: Final = {
     1001: "a control value does not fit the 32 bits that the device computes with",
     1002: "an assertion of the program is false",
@@ -78,8 +81,8 @@ def _emulator() -> ctypes.CDLL:
 
 
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
-    """How a program is compiled that uses libraries, and the emulator's functions, which are there when it is loaded."""
-    flags = compiler.flags
+    """How a program is compiled that uses libraries; the emulator's functions are there when it is loaded."""
+    flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
     if sys.platform == "darwin":
@@ -91,16 +94,25 @@ def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     return flags
 
 
-def _c_parts(given: Mapping[str, str]) -> list[Path]:
-    """The libraries of the C files; kernels are looked for in what loads them."""
+def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
+    """The libraries of the C files.
+
+    Where the program itself provides the table of functions, they hold the addresses of its kernels. A library is
+    loaded once and would keep those of the first program that has it, so each program gets its own.
+    """
     compiler = find_compiler()
-    compiler = replace(compiler, flags=(*compiler.flags, "-DSOUNDLINE_LINKED"))
+    flags = compiler.flags
+    if _RUNTIME in text:
+        flags = (*flags, "-DSOUNDLINE_LINKED", f"-DSOUNDLINE_PROGRAM_{sha256(text.encode()).hexdigest()}")
     if sys.platform == "darwin":
-        compiler = replace(compiler, flags=(*compiler.flags, "-Wl,-undefined,dynamic_lookup"))
+        flags = (*flags, "-Wl,-undefined,dynamic_lookup")
+    compiler = replace(compiler, flags=flags)
     return [cache.library_for(joined([n], given).text, compiler) for n in given if n.endswith(".c")]
 
 
-def _refused(failure: ToolchainError, text: Joined, source: CudaSource | None) -> ToolchainError | GeneratedCodeError:
+def _refused(
+    failure: ToolchainError, text: Joined, source: CudaSource | None
+) -> ToolchainError | GeneratedCodeError:
     """What a compiler said of a program, with the lines of its files."""
     said = text.readable(failure.stderr)
     for line in said.splitlines():
@@ -167,7 +179,7 @@ class Emulated:
     def _built(self, text: str, files: Mapping[str, str]) -> ctypes.CDLL:
         compiler = find_cpp_compiler()
         try:
-            compiler = replace(compiler, flags=_flags(compiler, _c_parts(files)))
+            compiler = replace(compiler, flags=_flags(compiler, _c_parts(files, text)))
             return cache.loaded(text, compiler, lambda path: _load(path, ctypes.RTLD_LOCAL))
         except ToolchainError as failure:
             raise _refused(failure, self._text, self.source) from None
@@ -180,8 +192,8 @@ class Emulated:
     def run(self, entry: str, *arguments: object) -> None:
         """Run a proc on the emulated device: its C function, whose first argument is that device.
 
-        Integers become ``int64_t``, arrays pointers to their first elements. Raises `EmulationError` where a kernel goes
-        wrong or the function refuses its arguments.
+        Integers become ``int64_t``, arrays pointers to their first elements. Raises `EmulationError` where a kernel
+        goes wrong or the function refuses its arguments.
         """
         code = self.call(entry, self.device, *arguments)
         if code:
@@ -189,7 +201,10 @@ class Emulated:
             raise EmulationError(f"{entry} returned {code}: {why}", kind="host")
 
     def call(self, entry: str, *arguments: object) -> int:
-        """Call a function of C linkage, and return what it returns; raises `EmulationError` where a kernel goes wrong."""
+        """Call a function of C linkage, and return what it returns.
+
+        Raises `EmulationError` where a kernel goes wrong.
+        """
         try:
             function = getattr(self._program, entry)
         except AttributeError:
@@ -219,10 +234,11 @@ def emulated(
 ) -> Emulated:
     """A program made ready to run without a GPU: generated, or files by their names.
 
-    `seed` is the order in which threads have their turns: as they come (0), the last first (1), or at random. `order` is
+    `seed` is the order in which threads have their turns: as they come (0), the last first, so that a warp runs as far
+    as it can (1), any of them (even), or those of one warp after another, which changes now and then (odd). `order` is
     when asynchronous operations happen, what they read is read and what they write is written: as late as the wait for
-    them allows, at some time between, or at once. There are so many multiprocessors, each of which holds the blocks that
-    a launch says.
+    them allows, at some time between, or at once. Together the odd seeds with each order find most mistakes. There are
+    so many `multiprocessors`, each of which holds the blocks that a launch says.
 
     Raises `ToolchainError` where there is no C++ compiler, and `GeneratedCodeError` where it refuses the program.
     """

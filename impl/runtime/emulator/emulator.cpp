@@ -65,6 +65,8 @@ static unsigned char *shared_region(size_t index, size_t bytes) {
     return reinterpret_cast<unsigned char *>(region.start);
 }
 
+constexpr size_t POISONED = 4096;  // bytes of a stack in which a register that was never written is seen
+
 static void begin_thread() {
     machine.launch->invoke(machine.launch->function, machine.launch->args);
     thread_ends(machine.running);
@@ -80,6 +82,7 @@ static void set_up_block(Block &block, unsigned rank, dim3 const &size, uint3 in
     block.generic = shared_region(2 * rank, machine.launch->shared_bytes);
     block.asynchronous = shared_region(2 * rank + 1, machine.launch->shared_bytes);
     for (unsigned w = 0; w < warps; ++w) {
+        block.warps[w].urgency = uint32_t(random_bits());
         block.warps[w].block = &block;
         block.warps[w].index = w;
     }
@@ -93,6 +96,7 @@ static void set_up_block(Block &block, unsigned rank, dim3 const &size, uint3 in
         fiber.lane = i % 32;
         fiber.stack = first_stack + i;
         fiber.top = machine.stacks.top(fiber.stack);
+        memset(fiber.top - POISONED, POISON, POISONED);
         fiber.sp = first_frame(fiber.top, &begin_thread);
     }
 }
@@ -190,7 +194,7 @@ int launch(Launch const &given) {
 int launch_registered(void const *function, void const *args, dim3 grid, dim3 block, unsigned cluster_dim,
                       size_t shared_bytes) {
     for (Kernel const &kernel : kernels)
-        if (kernel.function == function)
+        if (kernel.function == function && kernel.invoke)
             return launch({kernel.name.c_str(), kernel.invoke, function, args, grid, block, cluster_dim, shared_bytes});
     report(nullptr, 0, "launch", "a function is launched that is no kernel of one parameter");
     return INVALID_VALUE;
@@ -257,7 +261,7 @@ static int table_tensor_map(void *, void *map, int type, unsigned rank, void *ad
 }
 static int table_launch(void *, struct soundline_launch const *given) {
     for (Kernel const &kernel : kernels) {
-        if (given->function ? kernel.function != given->function : kernel.name != given->kernel) continue;
+        if (!kernel.invoke || (given->function ? kernel.function != given->function : kernel.name != given->kernel)) continue;
         int64_t const grid = soundline_grid(given, machine.multiprocessors);
         return launch({given->kernel, kernel.invoke, kernel.function, given->args, dim3(unsigned(grid)), dim3(given->block_dim),
                        given->cluster_dim, given->shared_bytes});

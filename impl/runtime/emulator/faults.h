@@ -25,7 +25,7 @@ constexpr int FAULTS[] = {SIGSEGV, SIGBUS, SIGFPE};
     char *const at = static_cast<char *>(fault_address);
     if (fault_signal == SIGFPE)
         report(self, self->line, "fault", "an integer division by zero, after what this line does");
-    else if (at >= machine.stacks.bottom(self->stack) - 4096 && at < machine.stacks.bottom(self->stack))
+    else if (at < machine.stacks.bottom(self->stack) && machine.stacks.bottom(self->stack) - at < 64 * std::ptrdiff_t(STACK))
         report(self, self->line, "fault", "the stack of the thread overflows its %zu bytes, after what this line does", STACK);
     else
         report(self, self->line, "fault", "an access to address %p, where no memory is, after what this line does", fault_address);

@@ -105,15 +105,18 @@ int encode_tensor_map(void *map, int type, unsigned rank, void *address, uint64_
 int attribute(int which);
 void register_kernel(char const *name, void const *function, void (*invoke)(void const *, void const *));
 
-// Called with a kernel's only parameter; a kernel of several parameters is launched by cudaLaunchKernelEx.
+// A kernel of one parameter can be called by whoever has its bytes; one of several is only named.
 template <class A>
 void invoke_one(void const *function, void const *args) {
     reinterpret_cast<void (*)(A)>(const_cast<void *>(function))(*static_cast<A const *>(args));
 }
 template <class A>
-int registered(char const *name, void (*kernel)(A)) {
+void registered(char const *name, void (*kernel)(A)) {
     register_kernel(name, reinterpret_cast<void const *>(kernel), &invoke_one<A>);
-    return 0;
+}
+template <class... A>
+void registered(char const *name, void (*kernel)(A...)) {
+    register_kernel(name, reinterpret_cast<void const *>(kernel), nullptr);
 }
 
 }  // namespace soundline_emulator

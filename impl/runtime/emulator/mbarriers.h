@@ -72,7 +72,8 @@ void mbarrier_init(uint64_t *at, uint32_t count, int line) {
     bar.line = line;
     bar.by = self;
     uint64_t const held = token(bar);
-    write_shared(*self->block, offset, &held, 8);
+    memcpy(self->block->generic + offset, &held, 8);
+    memcpy(self->block->asynchronous + offset, &held, 8);
 }
 inline void check_tx(Mbarrier const &bar, Fiber *self, int line) {
     if (bar.tx != 0)
@@ -94,6 +95,7 @@ void mbarrier_inval(uint64_t *at, int line) {
     if (machine.report.made) leave();
     bar.live = false;
     memset(self->block->generic + bar.at, POISON, 8);
+    memset(self->block->asynchronous + bar.at, POISON, 8);
 }
 void mbarrier_init_fence(int line) {
     Fiber *self = enter(line);

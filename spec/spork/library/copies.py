@@ -128,6 +128,8 @@ def _cp_async(dtype: DType) -> CpAsync:
 
 
 def _atomic_add(dtype: DType) -> AtomicAdd:
+    # Numbers of 16 bits below the normal ones are kept, and i32 is called s32 there.
+    kind = {"f16": "noftz.f16", "bf16": "noftz.bf16", "i32": "s32"}.get(spelled(dtype), spelled(dtype))
     return AtomicAdd(
         name=f"cuda_atomic_add_{spelled(dtype)}",
         arguments=(scalar("dst", dtype), scalar("value", dtype)),
@@ -135,7 +137,7 @@ def _atomic_add(dtype: DType) -> AtomicAdd:
         unit=cuda_thread,
         instr_tl=InstrTl.cuda_in_order,
         operands={"dst": Operand(memories=(CudaGmemLinear, CudaSmemLinear), atomic=True)},
-        ptx="red.global.add, red.shared.add",
+        ptx=f"red.global.add.{kind}, red.shared.add.{kind}",
         doc="Add a value to an element of global or shared memory, undisturbed by other atomic additions.",
     )
 

@@ -9,6 +9,8 @@ index says, and that is the CTA of all who use it but for multicasts, which name
 erased: every CTA has the same mbarriers at the same addresses, and those of another CTA are found by its rank alone.
 What is left of the index, and of the loops around the allocation, tells the queues within a CTA apart.
 
+A unit divides the threads along one dimension (``coll-tile-c4``): no iterator goes from one CTA into the next.
+
 *How many arrivals.* The law says how many threads arrive at one queue each time, those of all CTAs that multicast to it
 (`SideFacts.arriving`). An arrive that reaches n queues is one of n that reach each of them: a queue t is reached from a
 home h where some pattern agrees with both in all indices but its colons, and that is the same from t to h. Of these
@@ -30,7 +32,6 @@ from soundline.spec.spork.static.law import Facts
 from soundline.spec.spork.static.windows import Path
 from soundline.spec.spork.synchronization.barriers import BarrierType
 from soundline.spec.spork.synchronization.fences import WARP
-from soundline.spec.spork.threads.tilings import Tiling
 
 BYTES = 8
 """Of an mbarrier."""
@@ -95,8 +96,6 @@ def rings_of(uses: Uses, facts: Facts) -> dict[Path, Ring]:
         own = [use for use in uses.uses.values() if use.barrier == path]
         if barrier.statement.kind.value is not BarrierType.CudaMbarrier or not own:
             continue
-        for use in own:
-            _check_place(use)
         _check_same_queues(own)
         found[path] = _ring(barrier, own, facts, first, taken)
         first += found[path].mbarriers * len(found[path].sides)
@@ -170,23 +169,7 @@ def targets_of(use: Use, barriers: Iterable[BarrierAt]) -> tuple[Targets, ...]:
     return tuple(found)
 
 
-# What the law accepts and no mbarrier can do ----------------------------------------------------------------------
-
-
-def _check_place(use: Use) -> None:
-    """The threads of a use are in the CTA that the iterators over CTAs say; no other iterator leads out of a CTA."""
-    tiling = use.tiling
-    last = _last_in_cta(tiling)
-    if last >= tiling.block_dim:
-        given = f"a loop over threads that goes from one CTA into the next, to thread {last}"
-        raise refused(use.statement, given, "loops over CTAs to be loops of their own")
-
-
-def _last_in_cta(tiling: Tiling) -> int:
-    """The greatest thread that executes a statement in the first of its CTAs."""
-    last = sum((d.offset + d.box - 1) * pitch for d, pitch in zip(tiling.dims, tiling.pitches, strict=True))
-    ctas = over_ctas(tiling)
-    return last + sum(i.pitch * (i.count - 1) for i in tiling.iterators if i.name not in ctas)
+# What the law accepts and no thread can count ---------------------------------------------------------------------
 
 
 def _check_same_queues(uses: Sequence[Use]) -> None:

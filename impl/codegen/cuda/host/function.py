@@ -9,6 +9,7 @@ window or expression that it was given, as the law has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -121,7 +122,7 @@ def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
 def _whole(signature: str, lines: Lines) -> Iterator[Line]:
     """All lines of the function: what it holds, its statements, and its end."""
     yield Line(f"{signature} {{", None)
-    if not any("device" in line.text for line in lines.found):
+    if not any(re.search(r"\bdevice\b", line.text) for line in lines.found):
         yield Line("    (void)device;", None)
     if lines.fails:
         yield Line("    int error = SOUNDLINE_OK;", None)
@@ -391,5 +392,5 @@ def _check_reachable(call: Call, callee: Proc | Instruction, names: Names) -> No
             raise CompileError(
                 f"{callee.name} of the CPU has no C: its body touches {name} in {memory}, which the CPU does not reach",
                 where=callee.name,
-                hint=f"copy to or from the CPU with cudaMemcpyAsync, or give {call.callee.name} a text of its own",
+                hint=f"copy to or from the CPU with cudaMemcpyAsync before and after {call.callee.name}",
             )
