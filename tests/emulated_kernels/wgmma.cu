@@ -11,7 +11,9 @@ template <int SWIZZLE, int TRANSPOSED>
 __device__ __forceinline__ void product(ProductArgs const &args) {
     constexpr int N = 64, K = 64, WIDTH = SWIZZLE ? SWIZZLE : 16;
     int const without = args.without, i = threadIdx.x;
-    unsigned char *const a = soundline_dynamic_shared(), *const b = a + 8192;
+    // A pattern of 1024 bytes may begin elsewhere than at a multiple of 1024, if its descriptor says so.
+    bool const elsewhere = without == 15 || without == 16;
+    unsigned char *const a = soundline_dynamic_shared() + (elsewhere ? 256 : 0), *const b = soundline_dynamic_shared() + 9216;
     // Columns of WIDTH bytes, one after another, each of 64 rows; chunks of 16 bytes are moved by the swizzle.
     auto const place = [](int row, int byte) {
         uint32_t at = byte / WIDTH * 64 * WIDTH + row * WIDTH + byte % WIDTH;
@@ -37,8 +39,9 @@ __device__ __forceinline__ void product(ProductArgs const &args) {
     constexpr unsigned COLUMN = 64 * WIDTH;  // bytes from one column to the next
     for (int step = 0; step < K / 16; ++step) {
         int const mode = without == 5 ? (SWIZZLE == 128 ? 64 : 128) : SWIZZLE;
-        uint64_t const left = descriptor(a + step * 32 / WIDTH * COLUMN + step * 32 % WIDTH, COLUMN,
+        uint64_t left = descriptor(a + step * 32 / WIDTH * COLUMN + step * 32 % WIDTH, COLUMN,
                                          without == 6 ? 4 * WIDTH : 8 * WIDTH, mode);
+        if (without == 15) left |= uint64_t(256 >> 7) << 49;
         uint64_t right;
         if (!TRANSPOSED)
             right = descriptor(b + step * 32 / WIDTH * COLUMN + step * 32 % WIDTH, without == 7 ? 0 : COLUMN, 8 * WIDTH, SWIZZLE);
@@ -76,7 +79,7 @@ extern "C" __global__ void products(const __grid_constant__ ProductArgs args) {
     }
 }
 extern "C" int run_products(int64_t without, int64_t swizzle, int64_t transposed, uint16_t const *a, uint16_t const *b, float *d) {
-    return launched(products, {int(without), int(swizzle), int(transposed), a, b, d}, 1, 128, 16384);
+    return launched(products, {int(without), int(swizzle), int(transposed), a, b, d}, 1, 128, 17408);
 }
 
 // tf32, 64 by 16 by 8: A in registers, or in shared memory.

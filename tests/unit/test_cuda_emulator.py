@@ -153,6 +153,16 @@ def test_a_twin_that_lacks_one_thing_is_noticed(name: str, without: int) -> None
     assert seen <= twins[without - 1]
 
 
+@pytest.mark.parametrize("without", [1, 2])
+def test_what_is_not_waited_for_comes_late_in_one_order_and_at_once_in_another(without: int) -> None:
+    size, result, _ = SIMPLE["blocks.groups"]
+    x = numbers(size)
+    for order in ("latest", "earliest"):
+        y = np.zeros_like(result(x))
+        called("blocks.groups", 0, order, without, x, y)  # type: ignore[arg-type]
+        assert np.array_equal(y, result(x)) == (order == "earliest")
+
+
 def test_blocks_and_parameters_are_what_was_launched() -> None:
     y = np.zeros(96, np.int32)
     called("blocks.places", 0, "latest", y)
@@ -451,6 +461,10 @@ def test_descriptors_say_where_operands_lie(swizzle: int, transposed: int) -> No
     assert products(0, swizzle, transposed) == {"right"}
 
 
+def test_a_pattern_may_begin_where_the_base_offset_says() -> None:
+    assert products(15, 128, 0) == {"right"}
+
+
 @pytest.mark.parametrize(
     ("without", "swizzle", "transposed", "kinds"),
     [
@@ -468,6 +482,7 @@ def test_descriptors_say_where_operands_lie(swizzle: int, transposed: int) -> No
         (12, 128, 0, {"wrong"}),  # a wait for too little
         (13, 128, 0, {"wrong"}),  # no wait
         (14, 128, 0, {"wrong"}),  # an operand is overwritten, and that is published
+        (16, 128, 0, {"wrong"}),  # no base offset where the pattern begins elsewhere
     ],
 )
 def test_a_twin_of_wgmma_is_noticed(without: int, swizzle: int, transposed: int, kinds: set[str]) -> None:
