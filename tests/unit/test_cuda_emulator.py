@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import re
 import runpy
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +18,6 @@ import numpy as np
 import pytest
 
 from soundline.impl.codegen.cuda.files import generate
-from soundline.impl.codegen.cuda.source import header_text
 from soundline.impl.runtime.emulator.emulation import Emulated, Order, emulated
 from soundline.impl.toolchain import find_cpp_compiler
 from soundline.spec.dtypes import DType
@@ -27,7 +25,6 @@ from soundline.spec.errors import EmulationError, GeneratedCodeError, ToolchainE
 from soundline.spec.values.tensor_cores import CORES, TensorCore, fragments_of, multiply_accumulate
 
 KERNELS = Path(__file__).resolve().parents[1] / "emulated_kernels"
-HEADERS = Path(__file__).resolve().parents[2] / "impl" / "runtime" / "emulator"
 ORDERS: tuple[tuple[int, Order], ...] = (
     (0, "latest"),
     (1, "latest"),
@@ -504,34 +501,3 @@ def test_words_in_registers_or_in_memory(without: int, in_registers: int, wanted
         return np.array_equal(d, a @ b.T)
 
     assert outcomes(run) == {wanted}
-
-
-# The twin of the header -------------------------------------------------------------------------------------------
-
-
-def _declared(text: str, folder: Path) -> dict[str, set[str]]:
-    """The functions of a header, and of each its parameters, without the line of the caller."""
-    stubs = "#define __device__\n#define __forceinline__\n#define __shared__\n#define __align__(n)\n"
-    command = [*find_cpp_compiler().command, "-x", "c++", "-std=c++17", "-E", "-P", f"-I{folder}", "-"]
-    done = subprocess.run(command, input=stubs + text, capture_output=True, text=True, check=True)
-    body = done.stdout[done.stdout.index("namespace ptx") :]
-    found: dict[str, set[str]] = {}
-    for name, parameters in re.findall(r"\b([a-z]\w+)\(((?:[^(){};]|\([^()]*\))*)\)\s*\{", body):
-        if name in ("asm", "if", "for", "while", "switch"):
-            continue
-        plain = re.sub(r",?\s*int line = __builtin_LINE\(\)", "", parameters)
-        types = [re.sub(r"\b\w+(?=(\)|$|\s*=))", "", p, count=1) for p in plain.split(",") if p.strip()]
-        found.setdefault(name, set()).add(",".join("".join(t.split("=")[0].split()) for t in types))
-    return found
-
-
-def test_the_twin_has_every_function_of_the_header_with_its_parameters() -> None:
-    real = _declared(header_text("soundline_ptx.cuh"), HEADERS)
-    twin = _declared((HEADERS / "soundline_ptx.cuh").read_text(), HEADERS)
-    twin["barrier_cta_sync"] |= {"int"}  # the number of threads has a default there
-    assert len(real) > 50
-    generic = {name for name in real if "_add_f16" in name or "_add_bf16" in name}  # of any type of 16 bits
-    for name in real:
-        assert name in twin, f"{name} has no twin"
-        if name not in generic:
-            assert real[name] == twin[name], name

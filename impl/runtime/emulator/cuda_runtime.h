@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interface.h"
+#include "soundline_emulator.h"
 
 #define SOUNDLINE_EMULATED 1
 #define __global__

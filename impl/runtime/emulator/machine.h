@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "fibers.h"
-#include "interface.h"
+#include "soundline_emulator.h"
 
 namespace soundline_emulator {
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "interface.h"
+#include "soundline_emulator.h"
 
 #ifndef __device__
 #define __device__

@@ -26,11 +26,10 @@ _KERNEL: Final = re.compile(
     r"(?:\s+void|\s+(?:__launch_bounds__|__cluster_dims__|SOUNDLINE_CLUSTER)\s*\([^()]*(?:\([^()]*\)[^()]*)*\))+"
     r"\s+(?P<name>\w+)\s*\("
 )
-OURS: Final = (
-    "soundline_ptx.cuh",
-    "cuda_runtime.h",
-    "cuda.h",
-    "interface.h",
+_OURS: Final = ("soundline_ptx.cuh", "cuda_runtime.h", "cuda.h", "soundline_emulator.h")
+"""The headers of the emulator that programs may include; those of the same name that a program brings stand back."""
+_EMULATOR: Final = (
+    "emulator.cpp",
     "fibers.h",
     "machine.h",
     "reports.h",
@@ -43,14 +42,18 @@ OURS: Final = (
     "products.h",
     "faults.h",
 )
-"""The headers of the emulator; those of the same name that a program brings stand back."""
+"""What the emulator itself is made of."""
 _GENERATOR: Final = ("soundline_device.cuh", "soundline_host.h", "soundline_cuda_runtime.cuh")
+
+
+def _own(name: str) -> str:
+    return files("soundline.impl.runtime.emulator").joinpath(name).read_text(encoding="utf-8")
 
 
 def _library(name: str) -> str | None:
     """The text of a header that programs may include."""
-    if name in OURS:
-        return files("soundline.impl.runtime.emulator").joinpath(name).read_text(encoding="utf-8")
+    if name in _OURS:
+        return _own(name)
     return header_text(name) if name in _GENERATOR else None
 
 
@@ -135,6 +138,4 @@ def kernels(given: Mapping[str, str]) -> Iterator[str]:
 
 def emulator_text() -> str:
     """The emulator itself, which is compiled once."""
-    name = "emulator.cpp"
-    text = files("soundline.impl.runtime.emulator").joinpath(name).read_text(encoding="utf-8")
-    return joined([name], {name: text}).text
+    return joined(_EMULATOR[:1], {name: _own(name) for name in _EMULATOR}).text

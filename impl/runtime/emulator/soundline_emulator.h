@@ -1,4 +1,4 @@
-// interface.h: what a compiled program and the emulator know of each other.
+// soundline_emulator.h: what a compiled program and the emulator know of each other.
 //
 // The program is compiled against soundline_ptx.cuh and cuda_runtime.h, which call the functions of this file; the
 // emulator, which is compiled once for all programs, has their bodies. Every function of a thread takes the line of the
