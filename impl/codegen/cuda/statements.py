@@ -349,7 +349,9 @@ def _chosen(loop: For, views: Mapping[str, View]) -> bool:
         given = [*call.arguments, *(value for _, value in call.keywords)]
         named = {v.name for v in given if isinstance(v, Name | Index) and v.name in views}
         control = [v for v in given if not (isinstance(v, Name | Index) and v.name in views)]
-        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(tuple(control)):
+        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(
+            tuple(control)
+        ):
             return True
     return False
 
