@@ -234,4 +234,4 @@ def test_kernels_tell_what_a_launch_needs() -> None:
         2,
         1,
     )
-    assert 'extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(' in found.entry.text
+    assert 'extern "C" __global__ void __launch_bounds__(256, 1) SOUNDLINE_CLUSTER(2) gemm_device0(' in found.entry.text
