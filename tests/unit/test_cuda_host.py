@@ -390,7 +390,7 @@ def test_a_launch_gives_the_kernel_its_arguments_and_counts_the_tasks(tmp_path: 
 def test_a_nest_without_tasks_launches_nothing(tmp_path: Path) -> None:
     run = compiled(parsed(LAUNCHED), tmp_path, {(3, 0): launch("f_device0", *MEMBERS)})
     x, c, s = np.zeros(16, np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)
-    for n, k, launched in ((16, 1, 0), (16, -5, 0), (3, 4, 0), (4, 2, 1), (8, 2, 2)):
+    for n, k, launched in ((16, 1, 0), (16, -5, 0), (0, -5, 0), (3, 4, 0), (4, 2, 1), (8, 2, 2)):
         device = FakeDevice()
         assert run(device, n, k, False, x, c, s) == OK
         assert len(device.launches) == launched, (n, k)

@@ -364,6 +364,12 @@ class _Body:
         assert isinstance(argument.type, Data)
         place = value if isinstance(value, Name | Index) else None
         meaning = None if place is None else names[place.name]
+        if isinstance(meaning, Map) and (meaning.part or isinstance(place, Index)):
+            raise CompileError(
+                f"{argument.name} is given a part of a tensor map: {text_of(value)}; a proc takes all of one",
+                where=argument.name,
+                hint="give the whole map, and let the proc make the window",
+            )
         if isinstance(meaning, Map | Given):
             return meaning
         if place is None or not isinstance(meaning, Storage):
