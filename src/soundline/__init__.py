@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from soundline.spec.dtypes import uint32 as uint32
     from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
+    from soundline.spec.errors import DeviceError as DeviceError
     from soundline.spec.errors import EvaluationError as EvaluationError
     from soundline.spec.errors import GeneratedCodeError as GeneratedCodeError
     from soundline.spec.errors import GradientError as GradientError
@@ -107,6 +108,7 @@ _HOMES = {
     ),
     "soundline.spec.errors": (
         "CompileError",
+        "DeviceError",
         "EvaluationError",
         "GeneratedCodeError",
         "GradientError",

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from soundline.impl.codegen.cuda.device import device_functions, least_arch
-from soundline.impl.codegen.cuda.standard import LIBRARY
+from soundline.impl.codegen.cuda.programs.device import device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.errors import CompileError
 from soundline.spec.spork.language.programs import Proc

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.codegen.cuda.barriers.rings import rings_of, targets_of
+from soundline.impl.codegen.cuda.barriers.synchronization import PIECES, Synchronization
 from soundline.impl.codegen.cuda.barriers.targets import Targets, largest
 from soundline.impl.codegen.cuda.barriers.uses import uses_of
-from soundline.impl.codegen.cuda.synchronization import PIECES, Synchronization
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.abstract_machine import check
 from soundline.spec.errors import CompileError
@@ -421,9 +421,14 @@ def test_what_the_law_accepts_and_mbarriers_cannot_do_is_refused(proc: Proc, sai
         listing(proc)
 
 
-def test_what_an_architecture_lacks_is_refused() -> None:
-    with pytest.raises(CompileError, match=r"sm_80: mbarrier.arrive.expect_tx is an instruction of sm_90"):
-        listing(EMPTY, arch=80)
+@pytest.mark.parametrize(
+    ("proc", "piece"),
+    [(EMPTY, "mbarrier.arrive.expect_tx"), (GROUPS, "wgmma.fence"), (THREADS, "barrier.cluster")],
+    ids=["arrive", "fence", "cluster"],
+)
+def test_what_an_architecture_lacks_is_refused(proc: Proc, piece: str) -> None:
+    with pytest.raises(CompileError, match=rf"sm_80: {piece} is an instruction of sm_90"):
+        listing(proc, arch=80)
 
 
 def test_each_line_knows_its_statement() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from soundline.impl.codegen.cuda.calls import place
-from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
-from soundline.impl.codegen.cuda.standard import LIBRARY
+from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.storage import declared
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CompileError

@@ -18,12 +18,11 @@ from math import prod
 from soundline.impl.codegen.cuda.memories import swizzle_of
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
 from soundline.spec.errors import CompileError
-from soundline.spec.spork.language.nodes import Node
 
 
 def refused(site: CallSite, wants: str, given: str, hint: str | None = None) -> CompileError:
     """The error of a call that has no text."""
-    position = site.call.position if isinstance(site.call, Node) else None
+    position = site.call.position
     where = f"{position.file}:{position.line}" if position is not None else str(site.instruction)
     message = f"{site.instruction}: expected: {wants}; got: {given}"
     return CompileError(message, rule="cuda-instruction", where=where, hint=hint)

@@ -14,17 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
 from soundline.impl.codegen.cuda.instructions.user import include_lines
+from soundline.impl.codegen.cuda.kernels import ArgumentOfKernel, Kernel
 from soundline.impl.codegen.cuda.library import Library, Synchronizing
 from soundline.impl.codegen.cuda.names import Names, spelled
 from soundline.impl.codegen.cuda.operators import LEVELS, Written, operator
 from soundline.impl.codegen.cuda.outside import Outside, device_functions_of
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.refusals import refused
-from soundline.impl.codegen.cuda.standard import LIBRARY
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
 from soundline.impl.codegen.cuda.storage import check_shared, first_byte
 from soundline.impl.codegen.cuda.windows import Kind
@@ -45,40 +45,6 @@ from soundline.spec.spork.static.law import Facts, static_law
 from soundline.spec.spork.static.windows import Path
 from soundline.spec.spork.synchronization.timelines import InstrTl
 from soundline.spec.spork.threads.warps import NamedWarps
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What a launch has to know of a kernel."""
-
-    name: str
-    block_dim: int
-    cluster_dim: int
-    blocks_per_sm: int
-    shared_bytes: int
-    """Dynamic shared memory."""
-    args: str
-    """The name of the struct of its arguments."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentOfKernel:
-    """A member of the struct of arguments."""
-
-    name: str
-    """Its name in C."""
-    type: str
-    """Its type in C; that of an element where it is a pointer or an array."""
-    spork: str
-    """The name in the program that it stands for."""
-    kind: Literal["size", "bool", "pointer", "stride", "constant", "map"]
-    """A size or index; a condition; a pointer to global memory; a stride of a window in elements; a grid constant by
-    value, an array where `count` is more than 1; a tensor map.
-    """
-    count: int = 1
-    """Of a grid constant, how many elements it has."""
-    dimension: int = 0
-    """Of a stride, the dimension that it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,6 +375,8 @@ def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
     """The kernel and its launch."""
     out = Writer()
     bounds = f"__launch_bounds__({kernel.block_dim}, {kernel.blocks_per_sm})"
+    if kernel.cluster_dim > 1:
+        bounds += f" SOUNDLINE_CLUSTER({kernel.cluster_dim})"
     head = f'extern "C" __global__ void {bounds} {kernel.name}(const __grid_constant__ {kernel.args} args)'
     with out.block(head, block):
         out.line(f"{kernel.name}::main_loop(args);", block)

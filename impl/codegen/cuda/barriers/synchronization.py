@@ -88,7 +88,7 @@ class Synchronization:
         self._all = Collective(frozenset(range(size)), shape.block_dim, shape.cluster_dim)
         self._uses = uses_of(function, path, facts)
         self._rings = rings_of(self._uses, facts)
-        _check_arch(self._uses.uses.values(), facts, arch)
+        _check_arch(facts, path, arch, clustered=shape.cluster_dim > 1)
 
     @property
     def shared_bytes(self) -> int:
@@ -409,11 +409,11 @@ def _spelled(pieces: Iterable[str], n: int = 0) -> list[str]:
     return [line.format(n=n) for piece in pieces for line in PIECES[piece]]
 
 
-def _check_arch(uses: Iterable[Use], facts: Facts, arch: int) -> None:
+def _check_arch(facts: Facts, path: Path, arch: int, *, clustered: bool) -> None:
     """Refuse what the architecture does not have."""
     if arch >= 90:
         return
-    for use in uses:
-        for piece in facts.pieces.get(use.path, ()):
-            if piece in LATER:
-                raise CompileError(f"{piece} is an instruction of sm_90", where=f"sm_{arch}")
+    own = (piece for at, pieces in facts.pieces.items() if at[: len(path)] == path for piece in pieces)
+    missing = next((p for p in own if p in LATER), "barrier.cluster" if clustered else None)
+    if missing is not None:
+        raise CompileError(f"{missing} is an instruction of sm_90", where=f"sm_{arch}")
