@@ -10,6 +10,10 @@ PEERS_STAMP := $(PEERS)/$(notdir $(STAMP))
 MINUTES ?= 10
 JOBS    ?= 2
 ARGS    ?=
+# The Python of a machine with a GPU, which has torch, and a folder of wheels for what it lacks.
+GPU_PYTHON ?= python3
+GPU_SITE := .gpu
+WHEELS  ?=
 PYTEST  := $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
 # Tests and campaigns start hundreds of processes, which import the same modules: compiled once, not by each of them.
@@ -20,7 +24,7 @@ PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; exit; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify verify-deep test test-rest test-all lint docs bench bench-peers clean
+.PHONY: help verify verify-deep test test-rest test-all lint docs bench bench-peers gpu-site gpu-test gpu-bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +63,16 @@ bench: $(STAMP) ## Measure prover, compiler and kernels; results go to benchmark
 
 bench-peers: $(PEERS_STAMP) ## Measure kernels beside numpy, torch, JAX and tinygrad (ARGS="--row gemm-1024" to choose; tinygrad needs clang)
 	@$(PEERS)/bin/python benchmarks/peers.py $(ARGS)
+
+gpu-site:
+	@test -z "$(WHEELS)" || $(GPU_PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --upgrade \
+		--target $(GPU_SITE) $(WHEELS)/*.whl
+
+gpu-test: gpu-site ## On an NVIDIA GPU: compare kernels with torch and with their sequential reading, under sanitizers (WHEELS=folder)
+	@PYTHONPATH=src:$(GPU_SITE) $(GPU_PYTHON) tests/gpu/main.py $(ARGS)
+
+gpu-bench: gpu-site ## On an NVIDIA GPU: measure kernels beside cuBLAS and torch (WHEELS=folder; ARGS="--row softmax" to choose)
+	@PYTHONPATH=src:$(GPU_SITE) $(GPU_PYTHON) benchmarks/gpu.py $(ARGS)
 
 clean: ## Remove .venv, caches and built documentation
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build

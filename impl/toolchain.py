@@ -121,7 +121,9 @@ class Compiler:
                 command, capture_output=True, text=True, errors="replace", check=False, env=environment
             )
         except OSError as error:
-            raise ToolchainError(f"cannot be started: {error}", command=command, hint=self.language.install, where=where) from error
+            raise ToolchainError(
+                f"cannot be started: {error}", command=command, hint=self.language.install, where=where
+            ) from error
         if done.returncode != 0:
             raise ToolchainError(
                 f"exit status {done.returncode} from: {shlex.join(command)}\n{done.stderr.strip()}",

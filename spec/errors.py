@@ -255,6 +255,10 @@ class CompileError(SoundlineError):
     """A program cannot be lowered or compiled; the message names the stage and the reason."""
 
 
+class DeviceError(SoundlineError):
+    """A GPU is missing or cannot run a program: driver, architecture, shared memory, launch; names kernel and limit."""
+
+
 class ToolchainError(CompileError):
     """A compiler of C, C++ or CUDA is missing or failed; has its command line and output."""
 
@@ -325,9 +329,9 @@ class GeneratedCodeError(CompileError):
 class EmulationError(SoundlineError):
     """A kernel went wrong in the emulator.
 
-    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of the CUDA C++, the
-    `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for in
-    `waits`.
+    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of the CUDA C++,
+    the `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for
+    in `waits`.
     """
 
     def __init__(

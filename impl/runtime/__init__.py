@@ -2,8 +2,10 @@
 Runtime
 =======
 
-What runs compiled programs: the compile cache, the host library, command buffers, callbacks.
+What runs compiled programs: the compile cache, the host library, command buffers, callbacks; the CPU part of a CUDA
+program, the compiler of its kernels, an emulator and a GPU.
 
-In order: `cache`, `host`, `commands`, `callbacks`, `cpu`.
-Doors: `cache`, `callbacks`, `commands`, `cpu`, `host`.
+In order: `cache`, `host`, `commands`, `callbacks`, `cpu`, `cpu_part`, `cuda_compiler`, `emulator`, `drivers`, `cuda`,
+`devices`.
+Doors: `cache`, `callbacks`, `commands`, `cpu`, `devices`, `host`.
 """

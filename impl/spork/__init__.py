@@ -4,7 +4,7 @@ Spork programs
 
 Spork programs: reading them from Python and from text, building them, and writing them.
 
-In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `program`, `builder`, `front_end`,
+In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `on_devices`, `program`, `builder`, `front_end`,
 `read_instructions`.
 Doors: `builder`, `front_end`, `names`, `program`, `read_instructions`.
 """

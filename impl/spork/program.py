@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soundline.impl.collecting import collection_paused
+from soundline.impl.spork.on_devices import prepared
 from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.errors import CompileError, EvaluationError, ProgramError
@@ -51,13 +52,19 @@ class SporkProc(Proc):
         with collection_paused():  # what threads see of each other is much, and in no cycles
             return check(self, _numbers(sizes), policy=policy)
 
-    def run(self, /, **arguments: Any) -> None:
-        """Run the program sequentially; arrays are changed in place.
+    def run(self, /, *, device: str | None = None, **arguments: Any) -> None:
+        """Run the program sequentially, or on a `device`; arrays are changed in place.
 
         An argument of data takes a numpy array of its dtype; a scalar that is not written can also be a number. A size
         that follows from the shape of an array can be omitted.
+
+        The device is ``"CUDA"`` or ``"CUDA:1"``, a GPU, where arguments in global memory may also be arrays with
+        ``__cuda_array_interface__``; or ``"CUDA-EMULATED"``, which runs the same CUDA C++ on the CPU.
         """
         arrays, sizes = self._sorted(arguments)
+        if device is not None:
+            self._run_on(device, arrays, sizes)
+            return
         given = {name: _array(self._argument(name), value) for name, value in arrays.items()}
         found = run(self, self._all_sizes(sizes, given), given)
         changed = [name for name in found if not _same(given[name], found[name])]
@@ -65,6 +72,20 @@ class SporkProc(Proc):
             self._check_writable(name, arrays)
         for name in changed:
             arrays[name][...] = found[name].to_numpy()
+
+    def _run_on(self, device: str, arrays: dict[str, Any], sizes: dict[str, Any]) -> None:
+        """Run the program on a device."""
+        from soundline.impl.codegen.cuda.host.writing import (
+            written,
+        )  # only who runs there loads what runs there
+        from soundline.impl.runtime.devices import run_on
+
+        all_sizes = self._all_sizes(sizes, arrays)
+        given = prepared(self, all_sizes, arrays)
+        for name in written(self):
+            if not hasattr(arrays[name], "__cuda_array_interface__"):
+                self._check_writable(name, arrays)
+        run_on(device, self, all_sizes, given)
 
     def cuda(
         self, arch: str | None = None, contract: bool = False, *, sizes: Mapping[str, int] | None = None
@@ -102,16 +123,17 @@ class SporkProc(Proc):
             _numbers({name: value for name, value in arguments.items() if name not in data}),
         )
 
-    def _all_sizes(self, sizes: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
+    def _all_sizes(self, sizes: dict[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The sizes that are given, and those that the shapes of arrays are."""
         found = dict(sizes)
         wanted = {a.name for a in self.arguments if isinstance(a.type, Control)}
         for name, array in arrays.items():
             declared = self._argument(name).type
             assert isinstance(declared, Data)
-            if len(array.shape) != len(declared.sizes):
-                raise self._misfit(name, f"an array of {len(array.shape)} dimensions")
-            for size, extent in zip(declared.sizes, array.shape, strict=True):
+            shape = tuple(getattr(array, "shape", ()))
+            if len(shape) != len(declared.sizes):
+                raise self._misfit(name, f"an array of {len(shape)} dimensions")
+            for size, extent in zip(declared.sizes, shape, strict=True):
                 if isinstance(size, Name) and size.name in wanted:
                     found.setdefault(size.name, extent)
         return found

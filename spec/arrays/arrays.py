@@ -133,7 +133,7 @@ def _nested_shape(values: Any) -> tuple[int, ...]:
 
 
 def _flat(values: Any, rank: int) -> Iterator[Any]:
-    if rank == 0:
+    if not rank:
         yield values
     else:
         for v in values:

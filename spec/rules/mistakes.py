@@ -76,10 +76,11 @@ def _where(trace: TracebackType | None, code: CodeType) -> tuple[int | None, str
 
 def _expression(code: CodeType, instruction: int) -> str | None:
     """The source of the expression that an instruction belongs to."""
-    first, last, start, end = list(code.co_positions())[instruction // 2]
-    if first is None or last is None or start is None or end is None:
-        return None
-    lines = [linecache.getline(code.co_filename, k) for k in range(first, last + 1)]
+    match list(code.co_positions())[instruction // 2]:
+        case (int(first), int(last), int(start), int(end)):
+            lines = [linecache.getline(code.co_filename, k) for k in range(first, last + 1)]
+        case _:
+            return None
     if not all(lines):
         return None
     data = [text.encode() for text in lines]  # columns count bytes

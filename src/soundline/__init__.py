@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from soundline.spec.dtypes import uint32 as uint32
     from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
+    from soundline.spec.errors import DeviceError as DeviceError
     from soundline.spec.errors import EvaluationError as EvaluationError
+    from soundline.spec.errors import GeneratedCodeError as GeneratedCodeError
     from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
     from soundline.spec.errors import NoSpaceError as NoSpaceError
@@ -106,7 +108,9 @@ _HOMES = {
     ),
     "soundline.spec.errors": (
         "CompileError",
+        "DeviceError",
         "EvaluationError",
+        "GeneratedCodeError",
         "GradientError",
         "IllFormed",
         "NoSpaceError",

@@ -93,8 +93,8 @@ extern "C" __global__ void faults(const __grid_constant__ BlockArgs args) {
     int const i = threadIdx.x;
     __syncthreads();
     float value = args.x[i];
-    if (args.without == 1 && i == 5) value = args.x[1 << 20];
-    if (args.without == 2 && i == 5) soundline_dynamic_shared()[1 << 20] = 1;
+    if (args.without == 1 && i == 5) value = args.x[64];
+    if (args.without == 2 && i == 5) soundline_dynamic_shared()[1024] = 1;
     int volatile divisor = args.without == 3 && i == 5 ? 0 : 1;
     value += float(int(value) / divisor) - float(int(value));
     if (args.without == 4 && i == 5) ptx::cp_async_cg_shared_global(soundline_dynamic_shared() + 4, args.x);

@@ -51,10 +51,10 @@ AHEAD = program(
 
 GRID = program(
     """
-    x_map = x[:, :] @ Sm90_tensorMap(0, 4, 4)
+    x_map = x[:, :] @ Sm90_tensorMap(0, 8, 4)
     ---
-    a: f32[2, 2, 4, 4] @ CudaSmemLinear
-    b: f32[2, 2, 2, 8, 4] @ CudaSmemLinear
+    a: f32[2, 2, 8, 4] @ CudaSmemLinear
+    b: f32[2, 2, 2, 16, 4] @ CudaSmemLinear
     full: barrier[2, 2] @ CudaMbarrier
     for k in seq(0, 3):
         for m in cuda_threads(0, 2, unit=2 * cuda_cta_in_cluster):
@@ -63,9 +63,9 @@ GRID = program(
                     ReverseAwait(full[m, n], tma_to_smem_async, ~1)
                     with CudaAsync(tma_to_smem_async):
                         for i in seq(0, k % 2 + 1):
-                            Sm90_multicast_tensor_to_smem_2d_f32(b[m, :, n, 4 * i : 4 * i + 4, :], x_map[4 * n : 4 * n + 4, 4 * k : 4 * k + 4], ctas=2, n0=4, n1=4) >> full[m, :] >> full[:, n]
+                            Sm90_multicast_tensor_to_smem_2d_f32(b[m, :, n, 8 * i : 8 * i + 8, :], x_map[8 * n : 8 * n + 8, 4 * k : 4 * k + 4], ctas=2, n0=8, n1=4) >> full[m, :] >> full[:, n]
                         if k > 0:
-                            Sm90_copy_tensor_to_smem_2d_f32(a[m, n, :, :], x_map[4 * m : 4 * m + 4, 4 * k : 4 * k + 4], n0=4, n1=4) >> full[m, :] >> full[:, n]
+                            Sm90_copy_tensor_to_smem_2d_f32(a[m, n, :, :], x_map[8 * m : 8 * m + 8, 4 * k : 4 * k + 4], n0=8, n1=4) >> full[m, :] >> full[:, n]
                         Arrive(tma_to_smem_async, 1) >> full[m, :] >> full[:, n]
         for m in cuda_threads(0, 2, unit=2 * cuda_cta_in_cluster):
             for n in cuda_threads(0, 2, unit=cuda_cta_in_cluster):
@@ -182,14 +182,14 @@ TRANSPOSED = program(
 
 ELSEWHERE = program(
     """
-    x_map = x[:, :] @ Sm90_tensorMap(0, 4, 4)
+    x_map = x[:, :] @ Sm90_tensorMap(0, 8, 4)
     ---
-    b: f32[2, 2, 4, 4] @ CudaSmemLinear
+    b: f32[2, 2, 8, 4] @ CudaSmemLinear
     full: barrier[2] @ CudaMbarrier
     for n in cuda_threads(0, 2, unit=cuda_cta_in_cluster):
         with CudaWarps(0, 1):
             with CudaAsync(tma_to_smem_async):
-                Sm90_multicast_tensor_to_smem_2d_f32(b[:, n, :, :], x_map[0:4, 0:4], ctas=2, n0=4, n1=4) >> full[n]
+                Sm90_multicast_tensor_to_smem_2d_f32(b[:, n, :, :], x_map[0:8, 0:4], ctas=2, n0=8, n1=4) >> full[n]
                 Arrive(tma_to_smem_async, 1) >> full[n]
         with CudaWarps(1, 2):
             Await(full[n], cuda_in_order, ~0)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,28 @@ def programs() -> dict[str, Proc]:
     """All programs with golden files."""
     matrices = {name: proc for name, proc in examples() if name in WITH_GOLDEN}
     return {**{name: figure(name) for name in FIGURES}, **matrices}
+
+
+def parsed(text: str, **names: Any) -> Proc:
+    """A program; the first line of the text is empty."""
+    return proc_from_text(text.lstrip("\n"), names, file="program.py")
+
+
+def on_device(body: str, arguments: str = "x: f32[64] @ CudaGmemLinear", head: str = "blockDim=64") -> Proc:
+    """A program of one task with some statements."""
+    lines = "\n".join(f"            {line}" for line in body.strip("\n").splitlines())
+    return parsed(
+        f"@proc\ndef program({arguments}):\n    with CudaDeviceFunction({head}):\n"
+        f"        for task in cuda_tasks(0, 1):\n{lines}\n"
+    )
+
+
+def code_of(proc: Proc, arch: int | None = None, **given: Any) -> str:
+    """The code of the device part, without comments and indents."""
+    found = device_functions(proc, least_arch(proc) if arch is None else arch, **given)
+    text = "".join(f.header.text + f.entry.text for f in found)
+    lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import cffi
 import numpy as np
 
+from soundline.impl.codegen.cuda.host.function import function
+from soundline.impl.codegen.cuda.host.launches import Launch
 from soundline.impl.codegen.cuda.source import header_text
+from soundline.impl.spork.front_end import proc_from_text
+from soundline.impl.spork.program import SporkProc
 from soundline.impl.toolchain import find_compiler
+from soundline.spec.spork.language.types import Control, Data
 
 BROKEN = 77
 """The code of a call that is made to fail."""
@@ -158,14 +164,21 @@ class FakeDevice:
 class Compiled:
     """A C function in a library."""
 
-    def __init__(self, texts: Mapping[str, str], function: str, parameters: str, folder: Path) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        function: str,
+        parameters: str,
+        folder: Path,
+        options: Sequence[str] = (),
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in {**texts, "soundline_host.h": header_text("soundline_host.h")}.items():
             (folder / name).write_text(text)
         source = next(folder.glob("*.c"))
         library = folder / "program.so"
         command = [*find_compiler().command, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
-        command += ["-Wno-unknown-pragmas", "-shared", "-o", str(library), str(source), "-lm"]
+        command += [*options, "-Wno-unknown-pragmas", "-shared", "-o", str(library), str(source), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         self.ffi = cffi.FFI()
@@ -181,3 +194,36 @@ class Compiled:
         ]
         code: int = self.function(self.ffi.cast("struct soundline_device *", device.table), *given)
         return code
+
+
+def c_text(proc: SporkProc, launches: dict[tuple[int, ...], Launch] | None = None) -> str:
+    """The C file of a proc."""
+    found = function(proc, launches or {})
+    structures = "\n".join("\n".join(one.declaration()) for one in (launches or {}).values())
+    head = '#include "soundline_host.h"\n#include <stdlib.h>\n#include <string.h>\n'
+    lines = "\n".join(line.text for line in found.lines)
+    return f"{head}{found.declarations}\n{structures}\n{found.signature};\n{lines}\n"
+
+
+def compiled(
+    proc: SporkProc,
+    folder: Path,
+    launches: dict[tuple[int, ...], Launch] | None = None,
+    options: Sequence[str] = (),
+) -> Compiled:
+    """The function of a proc in a library."""
+    parameters = ""
+    for argument in proc.arguments:
+        if isinstance(argument.type, Control):
+            parameters += ", _Bool x" if argument.type.name == "bool" else ", int64_t x"
+        else:
+            window = isinstance(argument.type, Data) and argument.type.window
+            parameters += ", void *x" + ", int64_t s" * (len(argument.type.sizes) if window else 0)
+    # Names of parameters are nothing to the caller.
+    name = function(proc, launches or {}).name
+    return Compiled({"p.c": c_text(proc, launches)}, name, parameters, folder, options)
+
+
+def parsed(text: str, **names: Any) -> SporkProc:
+    """A program, whose lines may be indented."""
+    return proc_from_text(dedent(text), names)

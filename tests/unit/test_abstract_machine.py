@@ -789,3 +789,11 @@ def test_every_hazard_has_a_name_and_a_test() -> None:
 def test_queues_are_told_as_programs_write_them() -> None:
     assert queue_text(QueueId(("bar", 3), (0, 2))) == "bar[0, 2]"
     assert queue_text(QueueId("bar", reverse=True)) == "bar (reverse)"
+
+
+@pytest.mark.parametrize(("times", "last"), [(1, "1 hazard ("), (2, "2 hazards (")])
+def test_the_verdict_counts_its_hazards(times: int, last: str) -> None:
+    found = check(exchange("pass"), {})
+    *told, count = replace(found, findings=found.findings * times).text().split("\n\n")
+    assert count.startswith(last)
+    assert told

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import (
     DType,
     bfloat16,
+    bool_,
     float8_e4m3fn,
     float16,
     float32,
@@ -719,3 +721,33 @@ def test_an_argument_that_a_function_does_not_use() -> None:
     assert taken(y, x, 3.0) == [0.0]
     opaque = Op.GetTuple(Op.Function(Op.Tuple(Op.GetTuple(Op.Call(Op.Tuple(p), p), arg=0)), x), arg=0)
     refused("uop-call-adjoint", lambda: gradient(opaque, [x]))
+
+
+def pair(first: int, second: int) -> UOp:
+    return Op.Stack(const(first, index), const(second, index))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("live", "rows", "columns"),
+    [
+        ([[True, True], [True, True]], (2, 0), (3, 1)),
+        ([[False, True], [False, False]], (2, -1), (-1, 1)),
+        ([[False, False], [True, False]], (-1, 0), (3, -1)),
+        ([[False, False], [False, False]], (-1, -1), (-1, -1)),
+    ],
+)
+def test_an_index_that_nothing_live_needs_is_no_position(live: object, rows: object, columns: object) -> None:
+    x = param(0, float32, (3, 4))
+    read = Op.Index(x, pair(2, 0), pair(3, 1))
+    readable = ADJOINTS[Op.Index].readable(read, param(1, bool_, (2, 2)))
+    assert readable.src[0] is x
+    found = [evaluate(i, {1: Array.of(live, bool_)}).elements for i in readable.src[1:]]
+    assert found == [rows, columns]
+
+
+def test_a_single_index_takes_no_axis_of_what_is_live() -> None:
+    x = param(0, float32, (3, 4))
+    read = Op.Index(x, const(2, index), pair(3, 1))
+    readable = ADJOINTS[Op.Index].readable(read, param(1, bool_, (2,)))
+    found = [evaluate(i, {1: Array.of([False, True], bool_)}).elements for i in readable.src[1:]]
+    assert found == [(2,), (-1, 1)]

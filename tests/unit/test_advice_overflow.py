@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from soundline.spec.dtypes import index, int8, int32, ints, uint8
-from soundline.spec.rules.language import Rule, fits, given, rule
+from soundline.spec.dtypes import float32, index, int8, int32, ints, uint8
+from soundline.spec.rules.language import Rule, fits, given, rule, where
 from soundline.spec.rules.terms import Const, Tensor, Value
 from soundline.verify.judging import overflow
 from soundline.verify.judging.judge import prove, prove_layer
@@ -91,6 +91,16 @@ def test_no_fits_helps_against_zero() -> None:
 def test_what_is_right_needs_none() -> None:
     assert prove_layer(inner_only, int8).verdict == "proved"
     assert holds_when(inner_only, int8) == ()
+
+
+@rule(dtypes=[float32, index])
+def chosen_by_a_narrow_one(x: Value, y: Value[int8]):
+    return where(y + 1 > y, x, x + 1), x
+
+
+@pytest.mark.parametrize("dtype", [float32, index])
+def test_integers_beside_the_dtype_of_a_rule_wrap_as_well(dtype) -> None:
+    assert holds_when(chosen_by_a_narrow_one, dtype) == ("fits(y + 1)",)
 
 
 def test_the_mathematical_integers_never_wrap() -> None:

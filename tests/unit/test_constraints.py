@@ -365,6 +365,7 @@ TWINS: dict[str, tuple[list[Build], list[Build]]] = {
             lambda: Op.Slice(vector(int32, N), number(1), arg=SliceArg(1, int64)),
             lambda: Op.Slice(V, number(5), arg=SliceArg(2, int32)),
             lambda: Op.Slice(V, number(-1), arg=SliceArg(1, int32)),
+            lambda: Op.Slice(vector(uint8, 4), number(-1), arg=SliceArg(1, uint8)),
             lambda: Op.Slice(V, number(1), arg=SliceArg(1, int64)),
             lambda: Op.Slice(V, number(0), arg=SliceArg(-1, int32)),
             lambda: Op.Slice(V, R, arg=SliceArg(-1, int32)),

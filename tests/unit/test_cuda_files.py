@@ -19,9 +19,11 @@ import pytest
 
 import soundline as sl
 from soundline.impl.codegen.cuda.source import CudaSource, header_text
+from soundline.impl.spork.front_end import proc_from_text
 from soundline.impl.spork.program import SporkProc
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import CompileError, ProgramError, UsageError
+from soundline.spec.spork.language.nodes import Named
 from soundline.spec.spork.language.statements import CUDA_TASKS, CudaDeviceFunction, For, statements
 from soundline.spec.spork.language.types import Control
 from soundline.spec.spork.machine.names import Names
@@ -205,6 +207,14 @@ def test_a_proc_without_device_functions_is_c_alone(kernel: Path, tmp_path: Path
     assert str(source) == source.files["on_cpu.c"]
     written = source.write(tmp_path / "out")
     assert sorted(p.name for p in written) == ["on_cpu.c", "on_cpu.h", "soundline_host.h"]
+
+
+def test_a_program_that_breaks_the_static_law_is_refused() -> None:
+    text = "def f(x: f32[4] @ CudaGmemLinear):\n    x[0] = 1.0"
+    with pytest.raises(ProgramError, match="mem-write"):
+        proc_from_text(text).cuda()
+    with pytest.raises(ProgramError, match="static-object"):
+        proc_from_text("def f(x: f32[4]):\n    g(x)", {"g": Named("g", "proc")}).cuda()
 
 
 def test_a_hazard_and_a_wrong_architecture_are_refused(kernel: Path) -> None:

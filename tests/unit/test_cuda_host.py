@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,11 @@ import pytest
 from soundline.impl.codegen.cuda.host.function import function
 from soundline.impl.codegen.cuda.host.launches import Launch
 from soundline.impl.spork.front_end import proc_from_text
-from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import DType, from_bits, ieee_floats, ints, same_value, to_numpy
 from soundline.spec.errors import CompileError, ProgramError
 from soundline.spec.spork.language.nodes import SPELLING
-from soundline.spec.spork.language.types import Control, Data
 
-from .fake_device import BROKEN, Compiled, FakeDevice, Mapped
+from .fake_device import BROKEN, FakeDevice, Mapped, c_text, compiled, parsed
 
 OK, TOO_LARGE, ASSERTION, NEGATIVE, GAPS = 0, 1001, 1002, 1004, 1005
 TO_DEVICE, TO_HOST = 1, 2
@@ -50,35 +47,6 @@ def launch(kernel: str, *members: Member, **changes: int) -> Launch:
     return Launch(kernel, members, **shape)
 
 
-def c_text(proc: SporkProc, launches: dict[tuple[int, ...], Launch] | None = None) -> str:
-    """The C file of a proc."""
-    found = function(proc, launches or {})
-    structures = "\n".join("\n".join(one.declaration()) for one in (launches or {}).values())
-    head = '#include "soundline_host.h"\n#include <stdlib.h>\n#include <string.h>\n'
-    lines = "\n".join(line.text for line in found.lines)
-    return f"{head}{found.declarations}\n{structures}\n{found.signature};\n{lines}\n"
-
-
-def compiled(
-    proc: SporkProc, folder: Path, launches: dict[tuple[int, ...], Launch] | None = None
-) -> Compiled:
-    """The function of a proc in a library."""
-    parameters = ""
-    for argument in proc.arguments:
-        if isinstance(argument.type, Control):
-            parameters += ", _Bool x" if argument.type.name == "bool" else ", int64_t x"
-        else:
-            window = isinstance(argument.type, Data) and argument.type.window
-            parameters += ", void *x" + ", int64_t s" * (len(argument.type.sizes) if window else 0)
-    # Names of parameters are nothing to the caller.
-    return Compiled({"p.c": c_text(proc, launches)}, function(proc, launches or {}).name, parameters, folder)
-
-
-def parsed(text: str, **names: Any) -> SporkProc:
-    """A program, whose lines may be indented."""
-    return proc_from_text(dedent(text), names)
-
-
 # Arithmetic -------------------------------------------------------------------------------------------------------
 
 
@@ -97,7 +65,7 @@ def same(dtype: DType, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool
 
 
 FLOAT = ("x[i] + y[i] * 3.0", "x[i] / y[i]", "-x[i] - 0.5", "max(x[i], y[i])", "sqrt(x[i]) + recip(y[i])")
-FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], x[i])", "pow(x[i], y[i])", "sin(x[i])")
+FLOAT += ("exp2(x[i])", "log2(x[i])", "trunc(x[i])", "fma(x[i], y[i], 3.0)", "pow(x[i], y[i])", "sin(x[i])")
 FLOAT += ("select(x[i] <= y[i], x[i], 1.5)", "select(not (x[i] != y[i]) or x[i] > 2.0, y[i], x[i])")
 INTEGER = (
     "x[i] + y[i] * 3",
@@ -134,21 +102,38 @@ def test_arithmetic_is_that_of_the_law(dtype: DType, tmp_path: Path) -> None:
 
 def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
     proc = parsed("""
-    def f(a: index, b: index, z: i64[5]):
+    def f(a: index, b: index, z: i64[7]):
         z[0] = i64(a // b)
         z[1] = i64(a % b)
         z[2] = i64((a * a) // 7)
         z[3] = i64(max(a, b) - a)
+        z[5] = i64(a // 7)
+        z[6] = i64(a % 7)
         for i in seq(a - 1, a):
             z[4] = i64(i // 2)
     """)
     run = compiled(proc, tmp_path)
     for a in (-9, -1, 0, 5, 12):
         for b in (-4, 0, 3):
-            law, ours = np.zeros(5, np.int64), np.zeros(5, np.int64)
+            law, ours = np.zeros(7, np.int64), np.zeros(7, np.int64)
             proc.run(a=a, b=b, z=law)
             assert run(FakeDevice(), a, b, ours) == OK
             assert ours.tolist() == law.tolist(), (a, b)
+
+
+def test_a_literal_takes_the_dtype_of_what_it_meets(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(n: size, x: i64[3], y: f32[3]):
+        for i in seq(0, 3):
+            y[i] = select(x[i] < 1099511627777, 1.0, f32(x[i] // 2))
+        if n == 3:
+            y[0] += f32(n) * 0.5
+    """)
+    x = np.array([1 << 40, (1 << 40) + 1, (1 << 40) + 3], np.int64)
+    law, ours = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    proc.run(n=3, x=x, y=law)
+    assert compiled(proc, tmp_path)(FakeDevice(), 3, x, ours) == OK
+    assert ours.tolist() == law.tolist()
 
 
 def test_control_flow_storage_windows_and_calls_compute_what_the_law_says(tmp_path: Path) -> None:
@@ -401,69 +386,15 @@ def test_control_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) 
     assert device.launches[0].tasks == most - 1
 
 
-# Loops on threads -------------------------------------------------------------------------------------------------
-
-APART = {
-    "an element each": "x[i, 0] = x[i, 1] + 1.0",
-    "a row each": "for j in seq(0, m):\n            x[i, j] += x[i, m - 1 - j]",
-    "a tile each": "for j in seq(0, 4):\n            v[4 * i + j] = v[4 * i + 3 - j]",
-    "a tile of a size each": "for j in seq(0, m):\n            v[m * i + j] = 1.0",
-    "a variable of its own": "r: f32\n        r = x[i, 0]\n        r += 1.0\n        v[i] = r",
-    "a window of a row": "for j in seq(1, m):\n            for k in seq(0, j):\n                x[i, k] = v[m * i + k]",
-    "reads of what none writes": "v[i] = x[0, 0] + x[n - 1 - i, 1]",
-}
-TOGETHER = {
-    "every iteration writes s": "s = 1.0",
-    "different elements of v": "v[i // 2] = 1.0",
-    "of v (reads)": "v[i] = v[i + 1]",
-    "of v (overlap)": "for j in seq(0, 5):\n            v[4 * i + j] = 1.0",
-    "of v (size)": "for j in seq(0, m + 1):\n            v[m * i + j] = 1.0",
-    "of v (backwards)": "v[n - i] = 1.0",
-    "of v (mixed)": "v[2 * i] = v[i]",
-    "of v (squares)": "v[i * i] = 1.0",
-    "of x": "x[i % 2, 0] = x[i, 1]",
-    "may fail at t: f32": "t: f32[n]\n        t[0] = 1.0",
-}
-
-
-def par_of(body: str) -> SporkProc:
-    return proc_from_text(
-        f"def f(n: size, m: size, x: f32[n, m], v: f32[n * m * 4], s: f32):\n    for i in par(0, n):\n        {body}"
-    )
-
-
-@pytest.mark.parametrize("body", APART.values(), ids=APART)
-def test_iterations_that_share_nothing_run_on_threads(body: str) -> None:
-    assert "#pragma omp parallel for" in c_text(par_of(body))
-
-
-@pytest.mark.parametrize(("reason", "body"), TOGETHER.items(), ids=TOGETHER)
-def test_iterations_that_may_share_something_run_in_order(reason: str, body: str) -> None:
-    text = c_text(par_of(body))
-    assert "#pragma omp" not in text
-    said = next(line for line in text.splitlines() if "// in order: " in line)
-    assert reason.partition(" (")[0] in said
-
-
-def overlaps(body: str, n: int, m: int) -> bool:
-    """Whether two iterations touch one element that one of them writes: by the run of the law itself."""
-    touched: dict[Any, dict[int, bool]] = {}
-    for event in par_of(body).events(n=n, m=m):
-        for touch in getattr(event, "touches", ()):
-            iteration = dict(event.place.iteration).get("i")
-            for element in touch.elements:
-                if element.name not in ("x", "v") or iteration is None:
-                    continue
-                seen = touched.setdefault(element.cells[0], {})
-                seen[iteration] = seen.get(iteration, False) or str(touch.kind) != "read"
-    return any(len(seen) > 1 and any(seen.values()) for seen in touched.values())
-
-
-@pytest.mark.parametrize("body", APART.values(), ids=APART)
-def test_what_is_shown_to_share_nothing_does_not_in_runs_of_the_law(body: str) -> None:
-    assert not any(overlaps(body, n, m) for n, m in ((4, 4), (5, 3), (3, 2)))
-
-
-def test_the_law_finds_what_is_shared() -> None:
-    assert overlaps(TOGETHER["of v (overlap)"], 3, 8)
-    assert overlaps(TOGETHER["of v (reads)"], 3, 8)
+def test_an_iterator_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) -> None:
+    proc = parsed("""
+    def f(k: index):
+        for j in seq(k + 1, k + 2):
+            with CudaDeviceFunction(blockDim=64):
+                for t in cuda_tasks(0, 1):
+                    pass
+    """)
+    run = compiled(proc, tmp_path, {(0, 0): launch("f_device0", Member("j", "int", "j", "size"))})
+    device, most = FakeDevice(), (1 << 31) - 1
+    assert [run(device, k) for k in (most - 1, most)] == [OK, TOO_LARGE]
+    assert [struct.unpack("<i", one.args) for one in device.launches] == [(most,)]

@@ -151,10 +151,10 @@ def test_multicast_with_bytes() -> None:
     assert set(found.pointers.values()) == {"SyncState::mbarrier(sync.ring_arrives.slot)"}
     assert found.of("Arrive(tma") == [
         "__syncwarp();",
-        "if (const uint32_t cta = threadIdx.x % 32; 0x3 >> cta & 1) {",
+        "if (const uint32_t target_cta = threadIdx.x % 32; 0x3 >> target_cta & 1) {",
         (
             "    ptx::mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(SyncState::mbarrier("
-            "sync.ring_arrives.slot), cta, (cta == ptx::cluster_ctarank() ? sync.ring_bytes : 0) + "
+            "sync.ring_arrives.slot), target_cta, (target_cta == ptx::cluster_ctarank() ? sync.ring_bytes : 0) + "
             "sync.ring_bytes_all_cta);"
         ),
         "}",
@@ -181,18 +181,18 @@ def test_multicast_with_bytes() -> None:
 def test_a_grid_of_ctas() -> None:
     found = listing(GRID)
     assert found.of("ReverseArrive")[1] == (
-        "if (const uint32_t cta = threadIdx.x % 32; (0x3 << (2 * m) | 0x5 << n) >> cta & 1) {"
+        "if (const uint32_t target_cta = threadIdx.x % 32; (0x3 << (2 * m) | 0x5 << n) >> target_cta & 1) {"
     )
-    assert "((0x3 << (2 * m)) >> cta & 1 ? sync.full_bytes_all_n : 0)" in found.of("Arrive(tma")[2]
+    assert "((0x3 << (2 * m)) >> target_cta & 1 ? sync.full_bytes_all_n : 0)" in found.of("Arrive(tma")[2]
 
 
 def test_one_thread_and_several_queues() -> None:
     found = listing(THREADS)
     assert found.of("Arrive") == [
-        "for (uint32_t cta = 0; cta < 2; ++cta) {",
+        "for (uint32_t target_cta = 0; target_cta < 2; ++target_cta) {",
         (
-            "    if (0x3 >> cta & 1) ptx::mbarrier_arrive_release_cluster_shared_cluster_b64(SyncState::mbarrier("
-            "2 * w + sync.bar_arrives.slot), cta);"
+            "    if (0x3 >> target_cta & 1) ptx::mbarrier_arrive_release_cluster_shared_cluster_b64("
+            "SyncState::mbarrier(2 * w + sync.bar_arrives.slot), target_cta);"
         ),
         "}",
         "sync.bar_arrives.next();",
@@ -338,7 +338,7 @@ MUTANTS = {
     "a CTA is left out": (GRID, r"0x3 << \(2 \* m\) \| ", ""),
     "another row": (GRID, r"2 \* m", "2 * n"),
     "bytes of a loop are not counted": (GRID, r"full_bytes_all_n \+=", "full_bytes_all_n ="),
-    "bytes are announced to all": (GRID, r"\(cta == ptx::cluster_ctarank\(\) \? (\S+) : 0\)", r"\1"),
+    "bytes are announced to all": (GRID, r"\(target_cta == ptx::cluster_ctarank\(\) \? (\S+) : 0\)", r"\1"),
     "bytes of the last block remain": (GRID, r"sync\.full_bytes(_all_n)? = 0;", ""),
     "two queues share mbarriers": (THREADS, r"2 \* w \+ ", ""),
     "two barriers share mbarriers": (NESTED, r"2 \+ w", "w"),
@@ -421,9 +421,14 @@ def test_what_the_law_accepts_and_mbarriers_cannot_do_is_refused(proc: Proc, sai
         listing(proc)
 
 
-def test_what_an_architecture_lacks_is_refused() -> None:
-    with pytest.raises(CompileError, match=r"sm_80: mbarrier.arrive.expect_tx is an instruction of sm_90"):
-        listing(EMPTY, arch=80)
+@pytest.mark.parametrize(
+    ("proc", "piece"),
+    [(EMPTY, "mbarrier.arrive.expect_tx"), (GROUPS, "wgmma.fence"), (THREADS, "barrier.cluster")],
+    ids=["arrive", "fence", "cluster"],
+)
+def test_what_an_architecture_lacks_is_refused(proc: Proc, piece: str) -> None:
+    with pytest.raises(CompileError, match=rf"sm_80: {piece} is an instruction of sm_90"):
+        listing(proc, arch=80)
 
 
 def test_each_line_knows_its_statement() -> None:

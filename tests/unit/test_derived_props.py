@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from soundline.spec.derived_props import AXIS, DEVICE, DTYPE, SHAPE, element_count
+from soundline.spec.derived_props import AXIS, DEVICE, DTYPE, MIN_MAX, SHAPE, element_count
 from soundline.spec.dtypes import (
     DType,
     bool_,
@@ -248,6 +248,12 @@ def test_every_op_has_its_laws_and_a_row() -> None:
     assert all(tuple(e.laws) == PROPERTIES for e in TABLE.values())
 
 
+def test_every_op_with_a_value_has_its_bounds() -> None:
+    assert all(MIN_MAX[op] is e.bounds.of for op, e in TABLE.items() if e.bounds is not None)
+    assert {Op.Add, Op.Const, Op.Where, Op.Reduce, Op.Param} <= MIN_MAX.keys()
+    assert MIN_MAX.keys().isdisjoint((Op.Store, Op.End, Op.Sink))
+
+
 # Symbolic shapes --------------------------------------------------------------------------------------------------
 
 
@@ -260,6 +266,8 @@ def test_shapes_keep_their_symbols() -> None:
     assert substitute_size(narrowed[0], 3) == 12
     widened = Op.Bitcast(param(0, int8, (N,)), arg=int32).shape
     assert substitute_size(widened[0], 12) == 3
+    between = Op.Bitcast(param(0, int16, (N,)), arg=int64).shape
+    assert substitute_size(between[0], 12) == 3
     assert substitute_size(element_count(x), 5) == 20
     assert element_count(one()) == 6
 

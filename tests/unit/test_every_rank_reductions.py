@@ -1,10 +1,14 @@
 """Reductions at every rank: of other dtypes than the rule's, under ops that are homomorphisms, with idle paddings."""
 
+from dataclasses import replace
+
 from soundline.spec.rules.language import Rule
+from soundline.spec.rules.terms import show
 from soundline.verify import (
     Axes,
     Bool,
     Const,
+    Flags,
     Monoid,
     Offset,
     Perm,
@@ -21,6 +25,8 @@ from soundline.verify import (
     int32,
     maximum,
     no_axes,
+    no_flags,
+    product,
     rule,
     uint8,
     uint32,
@@ -29,7 +35,10 @@ from soundline.verify import (
 from soundline.verify.judging.judge import prove_layer
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.proving.instances import Court
+from soundline.verify.smt.ranks.conditions import Uniform
 from soundline.verify.smt.ranks.every_rank import NotShown, plan
+from soundline.verify.smt.ranks.reductions import peeled
+from soundline.verify.smt.ranks.shapes import of_one_element
 
 
 def shown_at_every_rank(*rules: Rule) -> None:
@@ -45,6 +54,71 @@ def refuted(*rules: Rule) -> None:
     for stated in rules:
         for dtype in stated.dtypes or ():
             assert prove_layer(stated, dtype, derive=False).verdict == "refuted", (stated.id, dtype)
+
+
+def test_flags_that_are_known_on_every_axis() -> None:
+    """Where none of `f & g` is set, nothing is said of f; where none of `f | g` is, none of f is either."""
+    p, q = Flags("var", ("p",)), Flags("var", ("q",))
+
+    def uniform(said: Flags, about: Flags) -> bool | None:
+        @rule(dtypes=[int8])
+        def stated(x: Tensor, p: Flags, q: Flags):
+            return x.flip(p).flip(q), x.flip(q).flip(p)
+
+        return Uniform(replace(stated, given=(no_flags(said),))).of(about)
+
+    def joined(word: str, a: Flags, b: Flags) -> Flags:
+        return Flags(word, (a, b))
+
+    def turned(a: Flags) -> Flags:
+        return Flags("not", (a,))
+
+    for said, known in (
+        (p, {"p": False}),
+        (turned(p), {"p": True}),
+        (joined("or", p, q), {"p": False, "q": False}),
+        (joined("and", p, q), {}),
+        (turned(joined("and", p, q)), {"p": True, "q": True}),
+        (turned(joined("or", p, q)), {}),
+        (joined("and", p, p), {"p": False}),
+        (turned(joined("or", p, p)), {"p": True}),
+        (joined("or", p, turned(q)), {"p": False, "q": True}),
+    ):
+        found = {name: uniform(said, about) for name, about in (("p", p), ("q", q))}
+        assert found == {"p": None, "q": None} | known, show(said)
+        assert uniform(said, said) is False
+        assert uniform(said, turned(said)) is True
+
+
+def test_a_permuted_shape_is_one_of_sizes() -> None:
+    s, a, p = Shape("var", ("s",)), Offset("var", ("a",)), Perm("var", ("p",))
+    for vector, is_shape in ((s, True), (a, False)):
+        for of in (vector, vector.permute(p), vector.permute(p).permute(p)):
+            known = of if is_shape else None
+            assert of_one_element(product(of) == 1) is known
+    assert of_one_element(product(s) == 2) is None
+
+
+def test_what_may_leave_out_something_invalid_is_not_taken_off() -> None:
+    """Else a right side that is reduced only there, and is an error then, would be proved."""
+
+    @rule(dtypes=[index])
+    def of_indices(x: Tensor, a: Axes, o: Offset, s: Shape):
+        return x.max(a).shrink(o, s), x.flip(a).max(a).shrink(o, s)
+
+    @rule(dtypes=[int32])
+    def of_numbers(x: Tensor, a: Axes, o: Offset, s: Shape):
+        return x.sum(a).shrink(o, s), x.flip(a).sum(a).shrink(o, s)
+
+    @rule(dtypes=[index])
+    def outside_all(x: Tensor, a: Axes, s: Shape):
+        return -x.max(a), -x.flip(a).max(a)
+
+    assert peeled(of_indices) is None
+    for stated in (of_numbers, outside_all):
+        inner = peeled(stated)
+        assert inner is not None
+        assert (inner.left, inner.right) == (stated.left.args[0], stated.right.args[0])
 
 
 def is_planned(stated: Rule) -> bool:

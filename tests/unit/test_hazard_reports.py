@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from soundline.impl.spork import Proc, proc_from_text
 from soundline.spec.abstract_machine import check
 from soundline.spec.dtypes import float32
-from soundline.spec.spork.diagnosis.causes import accesses_of, first_failures
-from soundline.spec.spork.diagnosis.fixes import FIRST, SECOND, collective_text, least
+from soundline.spec.spork.diagnosis.causes import Case, accesses_of, first_failures
+from soundline.spec.spork.diagnosis.fixes import FIRST, SECOND, _before, collective_text, least
 from soundline.spec.spork.diagnosis.reports import (
     SHORT,
     Finding,
@@ -47,6 +48,7 @@ from soundline.spec.spork.synchronization.visibility import (
     Kind,
     Policy,
     Thread,
+    second_sets,
     signatures,
 )
 
@@ -699,3 +701,22 @@ def test_signatures_in_words() -> None:
     assert [len(row["pairs"]) for row in signatures_json(held)] == [2, 1]
     everything = signatures(LEGAL_PAIRS, threads([0]))
     assert [len(row["pairs"]) for row in signatures_json(everything)] == [len(DEVICE) + 1]
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_a_record_gains_what_records_of_its_kind_gain(policy: Policy) -> None:
+    some, by = sync_tl("cuda_in_order"), threads(range(2))
+    of_writes, of_reads = second_sets(some, by, policy)
+    assert of_writes != of_reads
+    for writes, gained in ((True, of_writes), (False, of_reads)):
+        case = Case((), None, [], None, frozenset(), writes, policy)  # type: ignore[arg-type]
+        assert case.gains(some, by) == gained
+
+
+def test_an_await_that_is_moved_is_done_once() -> None:
+    access, wait, other = (SimpleNamespace(place=SimpleNamespace(path=(k,))) for k in (1, 2, 3))
+    run = [(0, access), (1, access), (2, other), (3, wait), (4, wait)]
+    moved = _before(run, wait, (1,))  # type: ignore[arg-type]
+    assert moved == [(3, wait), (0, access), (4, wait), (1, access), (2, other)]
+    late = _before(run[:4], wait, (1,))  # type: ignore[arg-type]
+    assert late == [(3, wait), (0, access), (-1, wait), (1, access), (2, other)]

@@ -9,6 +9,7 @@ from soundline.spec.dtypes import bool_, float32, index, int8, int32
 from soundline.spec.errors import EvaluationError, IllFormed
 from soundline.spec.evaluate import evaluate, execute, run_kernel
 from soundline.spec.ops import bodies
+from soundline.spec.ops.bodies import bind, free_ranges
 from soundline.spec.ops.table import Op
 from soundline.spec.uop import (
     AxisType,
@@ -290,3 +291,19 @@ def test_an_argument_that_may_be_nan_is_outside_all_bounds() -> None:
     with pytest.raises(IllFormed):
         Op.Function(body, param(1, float32))
     assert Op.Function(body, const(1.0, float32)).op is Op.Function
+
+
+def test_binding_renames_a_loop_only_where_it_would_meet_another() -> None:
+    p, bound, other = param(0, index), loop(4, 1), loop(4, 2)
+    summed = Op.Reduce(Op.Mul(p, bound), bound, arg=ReduceArg(Op.Add))
+
+    def with_p(value: UOp) -> UOp:
+        return Op.Reduce(Op.Mul(value, bound), bound, arg=ReduceArg(Op.Add))
+
+    for value in (const(3, index), other):
+        assert bind(summed, {p: value}) is with_p(value)
+        assert bind(Op.Add(p, bound), {p: value}) is Op.Add(value, bound), "a free loop is one of the outside"
+    met = bind(summed, {p: bound})
+    assert met is not with_p(bound)
+    assert free_ranges(met) == {bound}
+    assert free_ranges(bind(Op.Add(p, bound), {p: bound})) == {bound}

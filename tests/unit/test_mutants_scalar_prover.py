@@ -1,7 +1,7 @@
 """Parts of the scalar prover against the law and each other, where a slip would make a proof or a replay lie."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -453,6 +453,32 @@ def test_no_lemma_says_more_than_division(divisors: int, many: bool) -> None:
             assert z3.is_true(z3.simplify(z3.substitute(lemma, *at))), (lemma, values)
 
 
+NESTED: list[Callable[[UOp, UOp, UOp], UOp]] = [
+    lambda x, b, c: Op.Idiv(Op.Idiv(x, b), c),
+    lambda x, b, c: Op.Mod(Op.Idiv(x, b), c),
+    lambda x, b, c: Op.Idiv(Op.Mod(x, b), c),
+    lambda x, b, c: Op.Idiv(x, Op.Idiv(b, c)),
+    lambda x, b, c: Op.Idiv(Op.Mul(x, b), Op.Mul(c, b)),
+    lambda x, b, c: Op.Idiv(Op.Add(Op.Mul(x, b), c), b),
+    lambda x, b, c: Op.Add(Op.Idiv(x, Op.Mul(b, c)), Op.Idiv(Op.Idiv(x, b), c)),
+    lambda x, b, c: Op.Idiv(Op.Idiv(x, const(3, index)), Op.Add(b, Op.Mul(c, const(2, index)))),
+]
+
+
+@pytest.mark.parametrize("made", NESTED)
+@pytest.mark.parametrize("many", [False, True])
+def test_no_lemma_of_quotients_of_quotients_says_more(made: Callable[..., UOp], many: bool) -> None:
+    x, b, c = (param(k, index) for k in range(3))
+    algebra = Integers(stated(made(x, b, c), x, x, b, c))
+    algebra.term(algebra.obligation.left)
+    found = list(Lemmas(algebra).instances(many=many))
+    assert found
+    for values in product((-7, -1, 0, 2, 11), (-2, 0, 3), (-1, 2, 5)):
+        at = _quotients(algebra, values)
+        for lemma in found:
+            assert z3.is_true(z3.simplify(z3.substitute(lemma, *at))), (lemma, values)
+
+
 def _quotients(algebra: Integers, values: Sequence[int]) -> list[tuple[Any, Any]]:
     """The variables, and each quotient and remainder, with their values; a quotient by 0 is 0."""
     pairs = [(v, algebra.int(n)) for v, n in zip(algebra.variables, values, strict=True)]
@@ -461,6 +487,28 @@ def _quotients(algebra: Integers, values: Sequence[int]) -> list[tuple[Any, Any]
         quotient = a // b if b else 0
         pairs += [(q.q, algebra.int(quotient)), (q.r, algebra.int(a - quotient * b))]
     return pairs
+
+
+@pytest.mark.parametrize("op", [Op.Idiv, Op.CDiv])
+def test_a_quotient_is_known_to_fit_unless_the_divisor_may_be_minus_one(op: Op) -> None:
+    def is_exact(dtype: DType, divisor: Any = None, *hypotheses: UOp) -> bool:
+        x, d = param(0, dtype), param(1, dtype)
+        made = UOp(op, (x, d if divisor is None else const(divisor, dtype)))
+        algebra = Integers(stated(made, x, x, d, hypotheses=hypotheses))
+        algebra.term(made)
+        return bool(algebra.found(made).exact)
+
+    for divisor in (2, 1, -2, -128):
+        assert is_exact(int8, divisor), divisor
+    assert not is_exact(int8, -1)
+    assert not is_exact(int8)
+    assert is_exact(uint8)
+    assert is_exact(index)
+    assert is_exact(index, -1)
+    d = param(1, int8)
+    assert is_exact(int8, None, Op.CmpLe(const(0, int8), d))
+    assert is_exact(int8, None, Op.CmpLt(const(0, int8), d))
+    assert not is_exact(int8, None, Op.CmpLe(const(-1, int8), d))
 
 
 # casts ------------------------------------------------------------------------------------------------------------

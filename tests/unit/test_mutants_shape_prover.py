@@ -234,6 +234,17 @@ def test_a_reshaped_position_has_the_same_row_major_number(shape: Any, new: Any)
     assert space.plainly(ALWAYS, space.same(back, at, shape, ALWAYS))
 
 
+def test_a_flat_position_is_written_by_the_sizes_it_is_divided_by() -> None:
+    assert list(a_space()._forms(I * N + J, (M, N))) == [I * N + J]
+    assert list(a_space()._forms(I, (N, ZERO))) == [I]
+    space = a_space(equal(N * M, K))
+    first, *others = space._forms(I - J, (N, M))
+    assert (first, others) == (I - J, [])
+    first, *others = space._forms(K - 1 - I, (N, M))
+    assert first == K - 1 - I
+    assert others == [N * M - 1 - I]
+
+
 def test_the_empty_stack_has_no_element_at_any_position() -> None:
     reader = a_reader()
     assert isinstance(reader.element(UOp(Op.Stack, ()), (I,), ALWAYS), Bottom)

@@ -5,10 +5,13 @@ The instructions are those of the court of the machine, of one element each, so 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
+from soundline.spec.spork.interleavings.queues import QueueUses
+from soundline.spec.spork.machine.events import Awaited, BarrierAllocated
 from soundline.spec.spork.readings.parallel import Exploration, outcomes, replay, sample
 
 from .parallel_programs import TINY, host, program
@@ -141,6 +144,18 @@ def test_a_ring_gives_its_slots_back_by_the_reverse_side() -> None:
         back, release = f"ReverseAwait(bar, {BOTH}, ~{depth})", "ReverseArrive(cuda_in_order, 1) >> bar"
         assert_right(RING.format(depth=depth, back=back, release=release))
         assert explored(RING.format(depth=depth, back="pass", release="pass")).wrong
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_ring_has_the_depth_that_its_lags_ask_for(depth: int) -> None:
+    release = "ReverseArrive(cuda_in_order, 1) >> bar"
+    text = RING.format(depth=depth, back=f"ReverseAwait(bar, {BOTH}, ~{depth})", release=release)
+    events = program(text, arguments=TINY, shape="blockDim=64")
+    known = QueueUses(events)
+    asked = QueueUses([replace(e, depth=None) if isinstance(e, BarrierAllocated) else e for e in events])
+    assert set(asked.lags.values()) == {0, depth}
+    (queue,) = {e.queue for e in events if isinstance(e, Awaited) and not e.queue.reverse}
+    assert known.depth(queue) == asked.depth(queue) == depth
 
 
 def test_a_thread_that_arrives_a_phase_too_early_leaves_the_other_waiting_for_ever() -> None:
@@ -456,6 +471,42 @@ Fence(cuda_in_order, cuda_in_order)
 """
     assert_right(body.format("atomic_add(y[0:1], x[1:2])"))
     assert_wrong(body.format("y[0] = x[1]"))
+
+
+def test_an_asynchronous_add_comes_before_generic_writes_that_it_overtakes() -> None:
+    body = """
+s: i32[1] @ CudaSmemLinear
+u: i32[1] @ CudaSmemLinear
+g: barrier @ CudaCommitGroup
+bar: barrier @ CudaMbarrier
+with CudaWarps(0, 1):
+    for t in cuda_threads(0, 1, unit=cuda_thread):
+        s[0] = x[0]
+        Fence(cuda_in_order, cuda_generic_and_async_proxy)
+        {}
+        with CudaAsync(tma_to_gmem_async):
+            tma_add(y[0:1], s[0:1])
+        Arrive(tma_to_gmem_async, 1) >> g
+        Await(g, cuda_in_order, 0)
+        with CudaAsync(tma_to_smem_async):
+            tma_load_1(u[0:1], y[0:1]) >> bar
+            Arrive(tma_to_smem_async, 1) >> bar
+        Await(bar, cuda_in_order, ~0)
+        z[0] = u[0]
+Fence(cuda_in_order, cuda_in_order)
+"""
+
+    def ends(statement: str) -> set[tuple[str, str]]:
+        found = explored(body.format(statement))
+        return {(dict(o.result)["y[0]"], dict(o.result)["z[0]"]) for o in found.outcomes}
+
+    added = "atomics(y[0], x[0], x[1])"
+    assert ends("atomic_add(y[0:1], x[1:2])") == {(added, added), (added, "atomics(y[0], x[0])")}
+    assert ends("y[0] = x[1]") == {
+        ("atomics(x[1], x[0])", "atomics(x[1], x[0])"),
+        ("x[1]", "x[1]"),
+        ("x[1]", "atomics(y[0], x[0])"),
+    }
 
 
 REUSED = """

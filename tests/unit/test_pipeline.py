@@ -472,3 +472,10 @@ def test_a_loop_may_run_up_to_an_argument_and_to_nothing_else_in_memory(name: st
     assert not [v for v in check(name, small(name, up_to(size))) if "kernel-c3" in v.what]
     for other in (buffer(2, 1, int32), buffer(7, 1, int32), buffer(1, 2, int32)):
         assert [v for v in check(name, small(name, up_to(other))) if "kernel-c3" in v.what]
+
+
+def test_an_index_of_the_hardware_stands_in_no_loop() -> None:
+    at = Op.Special(const(8, index), arg="gidx0")
+    read = got(X, at)
+    given = small("linearize", sequence(at, read, put(OUT, at, read)))
+    assert check("linearize", given) == []

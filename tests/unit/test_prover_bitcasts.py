@@ -26,10 +26,11 @@ from soundline.spec.rules.terms import Perm, Size, Tensor, Value
 from soundline.spec.uop import param
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.elements.denotation import Denotation
-from soundline.verify.smt.elements.elements import valid_where
+from soundline.verify.smt.elements.elements import Choice, reads, valid_where
 from soundline.verify.smt.elements.indexing import ALWAYS, Space
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.integers.arithmetic import Arithmetic
+from soundline.verify.smt.integers.formulas import at_least_zero, less
 from soundline.verify.smt.integers.polynomials import Poly
 from soundline.verify.smt.proving.leaves import Scalars
 from soundline.verify.smt.ranks.elements import about_elements
@@ -168,3 +169,24 @@ def test_indices_that_are_read_at_one_place_are_one() -> None:
         return x.index(i).index(a), x.index(i.index(b))
 
     assert prove(read_again).verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(int32, uint8), (int16, uint8), (uint8, int32), (int8, int16)]
+)
+def test_an_item_is_read_inside_of_its_source(source: DType, target: DType) -> None:
+    """Known of the position without asking a solver, as of every position that an op reads."""
+    size, i = param(1, index), Poly.of("i")
+    x = param(0, source, (size,))
+    reader = a_reader(x, size)
+    n, items = reader.size(size), reader.shape(Op.Bitcast(x, arg=target))[0]
+    path = frozenset((at_least_zero(i), less(i, items)))
+    item = reader.element(Op.Bitcast(x, arg=target), (i,), path)
+    while isinstance(item, Choice):  # by which of the items of an element it is
+        item = item.otherwise
+    found = list(reads(item))
+    assert found
+    for read in found:
+        assert reader.space.plainly(path, less(read.at[0], n))
+        assert reader.space.plainly(path, at_least_zero(read.at[0]))
+        assert not reader.space.plainly(path, less(read.at[0] + 4, n))

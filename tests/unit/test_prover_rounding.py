@@ -29,7 +29,7 @@ from soundline.spec.values.elementwise import ELEMENTWISE
 from soundline.verify import Value, rule
 from soundline.verify.judging.judge import prove
 from soundline.verify.smt.goals.obligations import Obligation
-from soundline.verify.smt.values import ieee, rounding
+from soundline.verify.smt.values import ieee, narrowing, rounding
 from soundline.verify.smt.values.narrowing import narrowed
 from soundline.verify.smt.values.rounding import Rounded
 from soundline.verify.smt.values.rounding_facts import FACTS, is_power_of_two, of_square, power_of_two
@@ -220,6 +220,16 @@ def test_which_formats_are_much_finer():
         *(("float16", n) for n in below[2:]),
         ("bfloat16", "float8_e5m2"),
     }
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [(float32, float16), (float64, float32)], ids=str)
+def test_a_finer_format_must_reach_below_products_of_subnormals(wide, narrow, monkeypatch):
+    """Of the formats there are each that is fine enough does; one of as few exponents would round twice."""
+    bits = narrow.mantissa_bits + 2 * (narrow.mantissa_bits + 1) - wide.mantissa_bits
+    for lowest, enough in ((-100 - bits, True), (-99 - bits, False), (-101 - bits, True)):
+        ranges = {wide: (lowest, 1000), narrow: (-100, 100)}
+        monkeypatch.setattr(narrowing, "exponent_range", ranges.__getitem__)
+        assert narrowing._much_finer(wide, narrow) is enough
 
 
 @pytest.mark.parametrize("narrow", NARROW, ids=str)

@@ -10,14 +10,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.spec.dtypes import float32, floats, int32
+from soundline.spec.dtypes import bool_, float32, floats, index, int32
 from soundline.spec.errors import RuleError
+from soundline.spec.ops.node import Op
 from soundline.spec.rules import language
 from soundline.spec.rules.kinds import KINDS
 from soundline.spec.rules.language import Rule, rule
 from soundline.spec.rules.notation import show
 from soundline.spec.rules.ranges import Body, Range
 from soundline.verify.judging.judge import prove
+from soundline.verify.smt.elements.elements import (
+    Apply,
+    Bottom,
+    Choice,
+    Number,
+    Read,
+    Reduction,
+    Truth,
+    constant,
+)
+from soundline.verify.smt.elements.text import equation
+from soundline.verify.smt.integers.formulas import less
+from soundline.verify.smt.integers.polynomials import Poly
 
 WORDS: dict[str, Any] = {n: getattr(language, n) for n in language.__all__} | KINDS
 KIND_NAMES = sorted(KINDS)
@@ -248,3 +262,29 @@ def test_a_report_has_no_notation_of_the_prover() -> None:
     assert layer.detail == (
         "does not hold: max(sum(f[r0, r1] for r1 < m) for r0 < n) = sum(max(f[r1, r0] for r1 < n) for r0 < m)"
     )
+
+
+def test_every_element_is_written_in_the_notation_of_the_rule_language() -> None:
+    i, n = Poly.of("@0"), Poly.of("n")
+    x, y = Read(int32, "x", (i,), (n,)), Read(int32, "y", (), ())
+    c = Truth(bool_, less(i, n))
+    for element, written in (
+        (x, "x[i0]"),
+        (y, "y"),
+        (constant(int32, 3), "3"),
+        (Number(index, i * n), "i0*n"),
+        (Apply(int32, Op.Add, (x, y)), "(x[i0] + y)"),
+        (Apply(int32, Op.Neg, (x,)), "-x[i0]"),
+        (Apply(bool_, Op.Not, (Read(bool_, "p", (), ()),)), "~p"),
+        (Apply(int32, Op.Max, (x, y)), "max(x[i0], y)"),
+        (Apply(int32, Op.Exp2, (x,)), "exp2(x[i0])"),
+        (Apply(float32, Op.Cast, (x,)), "x[i0].cast(float32)"),
+        (Apply(float32, Op.Bitcast, (x,)), "x[i0].bitcast(float32)"),
+        (Choice(int32, c.formula, x, y), f"where({c.formula.key.replace('@', 'i')}, x[i0], y)"),
+        (Bottom(int32), "invalid"),
+        (
+            Reduction(int32, Op.Mul, (("$1.0", n),), Read(int32, "x", (Poly.of("$1.0"),), (n,))),
+            "prod(x[r0] for r0 < n)",
+        ),
+    ):
+        assert equation(element, y) == f"{written} = y"

@@ -9,6 +9,7 @@ from soundline.impl.matching.matcher import patterns_of
 from soundline.spec.dtypes import bool_, float32, index, int8, uint8
 from soundline.spec.errors import IllFormed, RuleError, SoundlineError
 from soundline.spec.evaluate import evaluate
+from soundline.spec.evaluation.strides import of_sizes
 from soundline.spec.ops.node import Op
 from soundline.spec.rules.building import Env, build
 from soundline.spec.uop import const, param, tensor
@@ -103,6 +104,7 @@ def test_powers_of_two(dtype):
     assert found == [1, 2, 4, 8, 16, 32, 64]
     assert not value_of(is_power_of_two(X), int8, x=-128)
     assert not value_of(is_power_of_two(X), index, x=2**64 + 1)
+    assert [n for n in range(58, 68) if value_of(is_power_of_two(X), index, x=2**n)] == [*range(58, 63)]
 
 
 def test_what_is_invalid():
@@ -256,3 +258,14 @@ def test_words_are_shown_as_they_are_written():
     assert str(is_power_of_two(x)) == "is_power_of_two(x)"
     assert str(Tensor("var", ("t",)).shrink(0, (3,), 2)) == "t.shrink(0, (3,), 2)"
     assert index_dtype is index
+
+
+@pytest.mark.parametrize(("op", "found"), [(Op.Idiv, 3), (Op.Mod, 1), (Op.Max, 7)])
+def test_an_op_on_sizes_is_a_number_only_of_numbers(op, found):
+    assert of_sizes(op, 7, 2) == found
+    n = param(0, index)
+    for x, y in ((n, 2), (7, n), (n, n)):
+        made = of_sizes(op, x, y)
+        numbers = [7 if x is n else x, 2 if y is n and x is not n else 7 if y is n else y]
+        given = {0: 7 if x is n else 2}
+        assert evaluate(made, given).item() == of_sizes(op, *numbers)

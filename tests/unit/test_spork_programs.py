@@ -16,6 +16,7 @@ from soundline.spec.spork.language.expressions import Binary, Const, Name, Unary
 from soundline.spec.spork.language.nodes import SORTS, Position, Ref, ref
 from soundline.spec.spork.language.programs import Proc, constant
 from soundline.spec.spork.language.statements import Assign, Pass, statements
+from soundline.spec.spork.language.types import Argument, Data
 
 NAMES = {**named("instruction", "instr"), "TILE": 16, "NEGATIVE": -2}
 NAMES["callee"] = proc_from_text("def callee(n: size, on: bool, x: f32[n], s: f32):\n    x[0] = s")
@@ -409,3 +410,18 @@ def test_code_that_makes_no_statement_is_told_so() -> None:
     ):
         with pytest.raises(UsageError):
             wrong()
+
+
+def test_what_is_not_said_of_data_is_not_so() -> None:
+    assert Data(float32) == Data(float32, (), False)
+    assert Data(float32) != Data(float32, (), True)
+    assert Argument("x", Data(float32)).memory is None
+
+
+@pytest.mark.parametrize("value", ["1 + 0.5", "0.5 + 1", "2 * (1 - 0.5)"])
+def test_literals_of_both_kinds_make_one_of_a_float(value: str) -> None:
+    check(proc_from_text(f"def f(x: f32[1]):\n    x[0] = {value}"))
+    check(proc_from_text(f"def f(x: f32[1], y: f32[1]):\n    x[0] = y[0] * ({value})"))
+    with pytest.raises(ProgramError) as refused:
+        check(proc_from_text(f"def f(x: i32[1]):\n    x[0] = {value}"))
+    assert refused.value.rule == "prog-dtype"

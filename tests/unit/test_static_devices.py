@@ -10,8 +10,11 @@ import pytest
 from soundline.impl.spork import Builder, proc_from_text
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CollectiveError, ProgramError, StaticError, SynchronizationError
+from soundline.spec.spork.language.scopes import HOST
+from soundline.spec.spork.language.statements import Pass
 from soundline.spec.spork.library.memories import CudaGmemLinear
 from soundline.spec.spork.static.law import static_law
+from soundline.spec.spork.static.scope import Standing
 from soundline.spec.spork.threads.units import cuda_thread
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -214,3 +217,9 @@ def test_a_called_proc_that_breaks_the_law_is_refused_at_its_own_line() -> None:
     with pytest.raises(StaticError) as caught:
         static_law(proc_from_text(cpu("wrong(x[0:4])"), {"wrong": wrong}))
     assert (caught.value.rule, caught.value.file, caught.value.line) == ("mem-write", "other.py", 2)
+
+
+def test_a_statement_stands_in_nothing_that_is_not_said() -> None:
+    found = Standing(Pass())
+    assert (found.scope, found.names, found.path, found.par) == (HOST, {}, (), False)
+    assert (found.tasks, found.around, found.asynchronous) == ((), (), None)

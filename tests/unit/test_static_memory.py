@@ -218,3 +218,9 @@ def test_a_memory_is_made_with_parameters_that_it_takes() -> None:
     assert caught.value.rule == "mem-parameter"
     assert caught.value.given == "48"
     assert caught.value.line is not None
+
+
+def test_a_dimension_of_a_tile_may_have_any_size() -> None:
+    error = refused("mem-tile", device("d: f32[32, 8] @ Sm90_RmemMatrixD"), "d: f32")
+    assert str(error.given).endswith("where tiles are 64×any")
+    law(device("d: f32[64, 8] @ Sm90_RmemMatrixD"))

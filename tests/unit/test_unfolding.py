@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from soundline.spec.spork.language.expressions import Const, Name
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.statements import BarrierAt
 from soundline.spec.spork.library import memories
-from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS
+from soundline.spec.spork.machine.conditions import RUN_CONSTRAINTS, failed
 from soundline.spec.spork.machine.events import (
     Action,
     Allocated,
@@ -37,6 +38,7 @@ from soundline.spec.spork.machine.events import (
     Launched,
     Load,
     Number,
+    Step,
     TaskBegan,
     TaskEnded,
     Touch,
@@ -809,3 +811,23 @@ def _all_elements(actions: list[Action]) -> Iterator[Element]:
         for touch in action.touches:
             assert isinstance(touch, Touch)
             yield from touch.elements
+
+
+def defaults(kind: type) -> dict[str, Any]:
+    return {f.name: f.default for f in dataclasses.fields(kind) if f.default is not dataclasses.MISSING}
+
+
+def test_what_is_not_said_of_a_step_or_a_touch_is_not_so() -> None:
+    assert defaults(Step) == {"reduce": False, "atomic": False}
+    plain = {"out_of_order": False, "convergent": False, "extended": frozenset(), "seen_by": None}
+    assert defaults(Touch) == plain | {"by": None}
+
+
+def test_an_error_names_a_place_only_where_there_is_one() -> None:
+    error = failed("seq-size", "no size is negative", None, "-1", [("i", 2)], hint="none")
+    assert error.message == "no size is negative; got: -1 where i = 2"
+    assert (error.file, error.line, error.rule, error.hint) == (None, None, "seq-size", "none")
+    there = program("def f(n: size):\n    pass").body[0]
+    found = failed("seq-size", "no size is negative", there, "-1")
+    assert there.position is not None
+    assert (found.line, found.message) == (there.position.line, "no size is negative; got: -1")

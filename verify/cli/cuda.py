@@ -12,7 +12,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from soundline.impl.codegen.cuda.files import generate
 from soundline.impl.program.program import Program
@@ -24,7 +24,7 @@ from soundline.verify.files.loader import surroundings
 from soundline.verify.files.problems import displayed, visible
 from soundline.verify.programs import loading
 
-TENSOR_OPTIONS = {
+TENSOR_OPTIONS: Final[dict[str, Any]] = {
     "stage": None,
     "check": False,
     "input": [],
@@ -66,9 +66,9 @@ def check_unused(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Generate, and print the device part or write all files to a folder."""
-    for name, absent in TENSOR_OPTIONS.items():
-        if getattr(options, name) != absent:
-            raise UsageError(f"--{name} is of tensor programs", hint="leave it out with --target cuda")
+    for option, absent in TENSOR_OPTIONS.items():
+        if getattr(options, option) != absent:
+            raise UsageError(f"--{option} is of tensor programs", hint="leave it out with --target cuda")
     path, name = loading.split(options.program)
     with surroundings(path) as namespace:
         with contextlib.redirect_stdout(sys.stderr):

@@ -31,8 +31,6 @@ FOR_CONDITIONS = 0.1
 FOR_WEAKER = 0.3
 """The part of the budget for each attempt to prove an undecided layer under weaker conditions."""
 
-BIT_PRECISE = "bit-precise"
-
 
 def prove(rule: Rule, *, budget: Budget | None = None) -> RuleReport:
     """All that can be shown of a rule. Raises ``RuleError`` where it is ill-typed."""
@@ -54,7 +52,7 @@ def prove_layer(
     """
     budget = budget or Budget()
     found = _with_opinions(rule, dtype, budget) if budget.opinions else _judged(rule, dtype, budget)
-    if not derive or found.verdict != "refuted" or not found.layer.startswith(BIT_PRECISE):
+    if not derive or found.verdict != "refuted":
         return found
     if found.counterexample is not None and found.counterexample.note:
         return found  # a side that does not exist, or has another shape, does so whatever its elements are

@@ -119,7 +119,7 @@ class LayerResult:
     detail: str = ""
     """For unknown: the sub-goal that resisted. For vacuous: why nothing was shown."""
     holds_when: tuple[str, ...] = ()
-    """For refuted, at an integer dtype: what must not overflow so that the layer holds, which is then proved."""
+    """For refuted: what must not overflow so that the layer holds, which is then proved."""
     opinions: tuple[Opinion, ...] = ()
     """What others say, where they were asked."""
     bug: str = ""

@@ -6,5 +6,5 @@ The renderer of C: expressions, masks, lanes, vectors, streams, and the points a
 
 In order: `helpers`, `expressions`, `kernel`, `interruption`, `vector_helpers`, `masks`, `streams`, `transpositions`,
 `lanes`, `vectors`, `renderer`, `target`.
-Doors: `interruption`, `renderer`, `target`.
+Doors: `expressions`, `helpers`, `interruption`, `renderer`, `target`.
 """

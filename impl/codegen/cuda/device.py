@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from soundline.impl.codegen.cuda.dialects import CUDA
+from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
 from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.library import Library, Synchronizing
@@ -109,10 +109,13 @@ def device_functions(
     found = []
     for number, (block, path, outside) in enumerate(device_functions_of(proc)):
         name = f"{proc.name}_device{number}"
-        names = replace(outside.names, contract=contract)
+        names = replace(outside.names, contract=contract, helpers=Helpers())
         found.append(_Function(block, path, replace(outside, names=names), name, arch, facts, parts).made())
     return tuple(found)
 
+
+EVERYWHERE = replace(CUDA, qualifiers="static __host__ __device__ __forceinline__ ")
+"""The dialect of what a launch computes as well."""
 
 ON_SM90 = {
     InstrTl.tma_to_smem_async: "TMA",
@@ -163,6 +166,7 @@ class _Function:
         sync = self.library.synchronization(self.facts, self.block, self.path, self.arch)
         first = first_byte(self.block, sync.shared_bytes)
         loops, body, task_scope, task_path = self._tasks(scope)
+        counting = self._counting(loops)  # first, so that the functions it asks for are there on the CPU
         tasks = self._task_names(loops)
         functions = [
             self._task(
@@ -170,7 +174,6 @@ class _Function:
             )
             for warps in (scope.shape.warps or (None,))
         ]
-        counting = self._counting(loops)
         main = self._main_loop(loops, scope.shape.warps, sync, body[-1])
         size = first + self.peak if self.peak else sync.shared_bytes
         check_shared(self.block, size, self.block.blocks_per_sm, self.arch)
@@ -253,7 +256,7 @@ class _Function:
     def _counting(self, loops: list[For]) -> Writer:
         """The function that counts tasks, for the device and for a launch."""
         out = Writer()
-        names = self.outside.names
+        names = replace(self.outside.names, dialect=EVERYWHERE)
         head = "static __host__ __device__ __forceinline__ int64_t tasks(Args const &args)"
         with out.block(head, self.block):
             total = [Written(CUDA.cast("int64_t", _count(loop, names).text)) for loop in loops]
@@ -406,6 +409,8 @@ def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
     """The kernel and its launch."""
     out = Writer()
     bounds = f"__launch_bounds__({kernel.block_dim}, {kernel.blocks_per_sm})"
+    if kernel.cluster_dim > 1:
+        bounds += f" SOUNDLINE_CLUSTER({kernel.cluster_dim})"
     head = f'extern "C" __global__ void {bounds} {kernel.name}(const __grid_constant__ {kernel.args} args)'
     with out.block(head, block):
         out.line(f"{kernel.name}::main_loop(args);", block)

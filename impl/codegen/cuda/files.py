@@ -24,7 +24,6 @@ from soundline.spec.spork.language.expressions import walk
 from soundline.spec.spork.language.nodes import Ref
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.library.schema import Instruction
-from soundline.spec.spork.static.law import static_law
 
 ARCHS: Final = {"sm_80": 80, "sm_90a": 90}
 """The architectures that code is generated for, the least first, and their numbers in the texts of instructions."""
@@ -54,9 +53,8 @@ def generate(
     """
     if arch is not None and arch not in ARCHS:
         raise UsageError(f"there is no architecture {arch}", hint=f"one of {', '.join(ARCHS)}")
-    static_law(proc)
     chosen = arch or next(name for name, number in ARCHS.items() if number >= least_arch(proc))
-    devices = device_functions(proc, ARCHS[chosen], contract)
+    devices = device_functions(proc, ARCHS[chosen], contract)  # which asks the static law
     launches = {d.path: _launch(d) for d in devices}
     on_cpu = function(proc, launches)
     head = tuple(_head(proc, chosen, contract, checked))
@@ -216,16 +214,17 @@ def _launcher(device: DeviceFunction, out: Writer) -> None:
                 "config.stream = stream;",
             ]
         )
-        if kernel.cluster_dim > 1:
-            out.lines(
-                [
-                    "cudaLaunchAttribute cluster = {};",
-                    "cluster.id = cudaLaunchAttributeClusterDimension;",
-                    f"cluster.val.clusterDim.x = {kernel.cluster_dim};",
-                    "cluster.val.clusterDim.y = 1;",
-                    "cluster.val.clusterDim.z = 1;",
-                    "config.attrs = &cluster;",
-                    "config.numAttrs = 1;",
-                ]
-            )
+        out.lines(_cluster(kernel.cluster_dim))
         out.line(f"return cudaLaunchKernelEx(&config, {kernel.name}, args);")
+
+
+def _cluster(ctas: int) -> Iterator[str]:
+    """The attribute of a launch of clusters; a cluster of one CTA is slower than none."""
+    if ctas > 1:
+        yield "cudaLaunchAttribute cluster = {};"
+        yield "cluster.id = cudaLaunchAttributeClusterDimension;"
+        yield f"cluster.val.clusterDim.x = {ctas};"
+        yield "cluster.val.clusterDim.y = 1;"
+        yield "cluster.val.clusterDim.z = 1;"
+        yield "config.attrs = &cluster;"
+        yield "config.numAttrs = 1;"

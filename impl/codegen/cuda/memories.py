@@ -77,8 +77,8 @@ def register_storage(memory: Memory, dtype: DType, sizes: Sequence[int]) -> Stor
 
 
 def is_accumulator(memory: Memory, dtype: DType) -> bool:
-    """Whether fragments are numbers that are added to, and not operands."""
-    return memory.name in ("Sm80_RmemMatrixD", "Sm90_RmemMatrixD") and dtype is float32
+    """Whether fragments are numbers that are computed with, and not operands of tensor cores."""
+    return memory.name in ("Sm80_RmemMatrixD", "Sm90_RmemMatrixD", "Sm90_RmemRows") and dtype is float32
 
 
 def has_sum_flag(memory: Memory) -> bool:

@@ -34,7 +34,7 @@ _WORDS = (
     "short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
     "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
     "threadIdx blockIdx blockDim gridDim warpSize args sync ptx soundline main_loop setup "
-    "shutdown SyncState Args Turn tasks half device errno stdin stdout stderr NULL assert max min abs "
+    "shutdown SyncState Args Turn tasks target_cta half device errno stdin stdout stderr NULL assert max min abs "
 )
 _RESERVED = frozenset(_WORDS.split())
 

@@ -21,6 +21,13 @@ typedef unsigned long uintptr_t;
 #include <stdint.h>
 #endif
 
+// The CTAs of a cluster: a kernel says them itself where the driver launches it, and cudaLaunchKernelEx elsewhere.
+#ifdef __CUDACC_RTC__
+#define SOUNDLINE_CLUSTER(ctas) __cluster_dims__(ctas, 1, 1)
+#else
+#define SOUNDLINE_CLUSTER(ctas)
+#endif
+
 namespace soundline {
 // A CUtensorMap: a view of global memory that the CPU has encoded for TMA.
 struct alignas(64) tensor_map {
@@ -31,6 +38,7 @@ struct alignas(64) tensor_map {
 #include "soundline_ptx.cuh"
 
 #define SOUNDLINE_DEVICE static __device__ __forceinline__
+#define SOUNDLINE_ANYWHERE static __host__ __device__ __forceinline__ // a launch computes with it as well
 #define SOUNDLINE_MEMBER __device__ __forceinline__
 
 namespace soundline {
@@ -38,7 +46,7 @@ namespace soundline {
 // Integers ----------------------------------------------------------------------------------------------------------
 
 // Floor division; a quotient by 0 is 0, and one that does not fit wraps.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_div(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return T(0);
@@ -48,7 +56,7 @@ template <typename A, typename B> SOUNDLINE_DEVICE auto floor_div(A a, B b) -> d
 }
 
 // The remainder of floor division, with the sign of the divisor; by 0 it is the dividend.
-template <typename A, typename B> SOUNDLINE_DEVICE auto floor_mod(A a, B b) -> decltype(a + b) {
+template <typename A, typename B> SOUNDLINE_ANYWHERE auto floor_mod(A a, B b) -> decltype(a + b) {
     using T = decltype(a + b);
     T const x = T(a), y = T(b);
     if (y == T(0)) return x;
@@ -203,6 +211,8 @@ template <typename T> SOUNDLINE_DEVICE T maximum(T a, T b) {
     }
     return a < b ? b : a;
 }
+
+SOUNDLINE_DEVICE float maximum(float a, float b) { return ptx::max_NaN_f32(a, b); }
 
 // a · b + c in one rounding: only where a licence to contract was given.
 SOUNDLINE_DEVICE float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
@@ -517,6 +527,96 @@ SOUNDLINE_DEVICE void wgmma_write_d(
             fragment_d_column(lane(), e),
             accumulates ? d[e] : 0.0f,
             accumulates ? d[e + 1] : 0.0f);
+}
+
+// Two neighbours of an accumulator, rounded to the two halves of a word.
+template <typename T> struct rounded;
+template <> struct rounded<f16> {
+    static SOUNDLINE_MEMBER uint32_t pair(float first, float second) {
+        return ptx::cvt_rn_f16x2_f32(second, first);
+    }
+};
+template <> struct rounded<bf16> {
+    static SOUNDLINE_MEMBER uint32_t pair(float first, float second) {
+        return ptx::cvt_rn_bf16x2_f32(second, first);
+    }
+};
+
+template <typename T, int SWIZZLE, int ALIGNMENT>
+SOUNDLINE_DEVICE void store_rounded_pair(
+    matrix<T, SWIZZLE, ALIGNMENT> const &to, int row, int column, float first, float second) {
+    if constexpr (sizeof(T) == 4) {
+        store_pair(to, row, column, first, second);
+    } else if (to.has_pairs()) {
+        *reinterpret_cast<uint32_t *>(to.at(row, column)) = rounded<T>::pair(first, second);
+    } else {
+        *to.at(row, column) = T(first);
+        *to.at(row, column + 1) = T(second);
+    }
+}
+
+// An element of an accumulator, which is 0 where nothing was added to it yet.
+SOUNDLINE_DEVICE float sum_of(float element, int accumulates) { return accumulates ? element : 0.0f; }
+
+// COLUMNS of an accumulator from `first` on, which are 4 words for every 8.
+template <int COLUMNS, int WORDS, typename T, int SWIZZLE, int ALIGNMENT>
+SOUNDLINE_DEVICE void wgmma_write_columns(
+    matrix<T, SWIZZLE, ALIGNMENT> to, float const (&d)[WORDS], int accumulates, int first) {
+#pragma unroll
+    for (int e = 0; e < COLUMNS / 2; e += 2)
+        store_rounded_pair(
+            to,
+            16 * warp_in_group() + fragment_d_row(lane(), e),
+            fragment_d_column(lane(), e),
+            sum_of(d[first / 2 + e], accumulates),
+            sum_of(d[first / 2 + e + 1], accumulates));
+}
+
+// Rows of an accumulator --------------------------------------------------------------------------------------------
+
+// Element e of an accumulator is in row lane / 4, or where e / 2 is odd in the row 8 below: that is which of the two
+// values of rows it goes with.
+template <int WORDS>
+SOUNDLINE_DEVICE void rows_max(float (&rows)[2], float const (&d)[WORDS], int accumulates) {
+#pragma unroll
+    for (int e = 0; e < WORDS; ++e) rows[e / 2 % 2] = maximum(rows[e / 2 % 2], sum_of(d[e], accumulates));
+}
+template <int WORDS>
+SOUNDLINE_DEVICE void rows_add(float (&rows)[2], float const (&d)[WORDS], int accumulates) {
+#pragma unroll
+    for (int e = 0; e < WORDS; ++e) rows[e / 2 % 2] = rows[e / 2 % 2] + sum_of(d[e], accumulates);
+}
+
+// The four lanes of a row: two butterfly shuffles, by 1 and 2.
+SOUNDLINE_DEVICE float quad_max(float value) {
+    value = maximum(value, from_lane_xor(value, 1));
+    return maximum(value, from_lane_xor(value, 2));
+}
+SOUNDLINE_DEVICE float quad_sum(float value) {
+    value = value + from_lane_xor(value, 1);
+    return value + from_lane_xor(value, 2);
+}
+
+template <int WORDS>
+SOUNDLINE_DEVICE void multiply_by_rows(float (&d)[WORDS], float const (&rows)[2], int accumulates) {
+#pragma unroll
+    for (int e = 0; e < WORDS; ++e) d[e] = sum_of(d[e], accumulates) * rows[e / 2 % 2];
+}
+template <int WORDS>
+SOUNDLINE_DEVICE void exp2_by_rows(float (&d)[WORDS], float const (&rows)[2], float scale, int accumulates) {
+#pragma unroll
+    for (int e = 0; e < WORDS; ++e)
+        d[e] = ptx::ex2_approx_f32((sum_of(d[e], accumulates) - rows[e / 2 % 2]) * scale);
+}
+
+// Columns 16 * BLOCK to 16 * BLOCK + 15 of an accumulator as a left operand: what a lane has of the one it has of the
+// other, in the same order.
+template <typename T, int BLOCK, int WORDS>
+SOUNDLINE_DEVICE void wgmma_a_from_d(uint32_t (&a)[4], float const (&d)[WORDS], int accumulates) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w)
+        a[w] = rounded<T>::pair(
+            sum_of(d[8 * BLOCK + 2 * w], accumulates), sum_of(d[8 * BLOCK + 2 * w + 1], accumulates));
 }
 
 // Section 9.7.15.5.1.2.2, "Matrix Descriptor Format": bits 0-13 the start address, 16-29 the leading dimension byte

@@ -80,6 +80,31 @@ SOUNDLINE_FUNCTION uint16_t cvt_rn_bf16_f32(float value) {
     return bits;
 }
 
+// The first operand goes to the upper half of the word.
+SOUNDLINE_FUNCTION uint32_t cvt_rn_f16x2_f32(float upper, float lower) {
+    uint32_t bits;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
+    return bits;
+}
+
+SOUNDLINE_FUNCTION uint32_t cvt_rn_bf16x2_f32(float upper, float lower) {
+    uint32_t bits;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
+    return bits;
+}
+
+SOUNDLINE_FUNCTION float max_NaN_f32(float a, float b) {
+    float value;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(value) : "f"(a), "f"(b));
+    return value;
+}
+
+SOUNDLINE_FUNCTION float ex2_approx_f32(float exponent) {
+    float value;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(value) : "f"(exponent));
+    return value;
+}
+
 // The last operand has the lanes in which the sources are sought: for `up` none is below 0, else none above 31.
 #define SOUNDLINE_SHUFFLE(MODE, LANES)                                                                                 \
     SOUNDLINE_FUNCTION uint32_t shfl_sync_##MODE##_b32(uint32_t mask, uint32_t value, uint32_t lane) {                 \

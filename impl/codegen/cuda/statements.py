@@ -291,8 +291,9 @@ class Statements:
         count = number_of(Binary(Op.Sub, loop.hi, loop.lo))
         if count is None:
             return False
-        most = None if _touched(loop, here.views, loop.iterator) else UNROLLED
-        return (most is None or count <= most) and _touched(loop, here.views)
+        if _touched(loop, here.views, loop.iterator) or _chosen(loop, here.views):
+            return True
+        return count <= UNROLLED and _touched(loop, here.views)
 
     def _if(self, statement: If, inner: Here) -> None:
         names = inner.names
@@ -337,6 +338,19 @@ def _touched(loop: For, views: Mapping[str, View], iterator: str | None = None) 
             indices = node.indices if isinstance(node, Index) else ()
             if iterator is None or Name(iterator) in walk(indices):
                 return True
+    return False
+
+
+def _chosen(loop: For, views: Mapping[str, View]) -> bool:
+    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose some."""
+    for call in statements(loop.body):
+        if not isinstance(call, Call) or not isinstance(call.callee.value, Instruction):
+            continue
+        given = [*call.arguments, *(value for _, value in call.keywords)]
+        named = {v.name for v in given if isinstance(v, Name | Index) and v.name in views}
+        control = [v for v in given if not (isinstance(v, Name | Index) and v.name in views)]
+        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(tuple(control)):
+            return True
     return False
 
 

@@ -88,7 +88,7 @@ class Synchronization:
         self._all = Collective(frozenset(range(size)), shape.block_dim, shape.cluster_dim)
         self._uses = uses_of(function, path, facts)
         self._rings = rings_of(self._uses, facts)
-        _check_arch(self._uses.uses.values(), facts, arch)
+        _check_arch(facts, path, arch, clustered=shape.cluster_dim > 1)
 
     @property
     def shared_bytes(self) -> int:
@@ -243,15 +243,17 @@ class Synchronization:
         if "expect_tx" in self.facts.pieces[use.path][0]:
             what = "arrive_expect_tx"
             announced = f", {_sum(self._announced(use, targets, names))}"
-        arrive = f"ptx::mbarrier_{what}_release_cluster_shared_cluster_b64({at}, cta{announced});"
+        arrive = f"ptx::mbarrier_{what}_release_cluster_shared_cluster_b64({at}, target_cta{announced});"
         if whole_warps:
             out.line("__syncwarp();", statement)
-            head = f"if (const uint32_t cta = threadIdx.x % 32; {mask} >> cta & 1)"
+            head = f"if (const uint32_t target_cta = threadIdx.x % 32; {mask} >> target_cta & 1)"
             with out.block(head, statement):
                 out.line(arrive, statement)
             return
-        with out.block(f"for (uint32_t cta = 0; cta < {self._all.cluster_dim}; ++cta)", statement):
-            out.line(f"if ({mask} >> cta & 1) {arrive}", statement)
+        with out.block(
+            f"for (uint32_t target_cta = 0; target_cta < {self._all.cluster_dim}; ++target_cta)", statement
+        ):
+            out.line(f"if ({mask} >> target_cta & 1) {arrive}", statement)
 
     @property
     def _elected(self) -> str:
@@ -340,9 +342,9 @@ class Synchronization:
             if (reached,) == tuple(targets):
                 yield counter
             elif reached == own_cta(arrive.tiling):
-                yield f"(cta == ptx::cluster_ctarank() ? {counter} : 0)"
+                yield f"(target_cta == ptx::cluster_ctarank() ? {counter} : 0)"
             else:
-                yield f"({_masks([reached], names)} >> cta & 1 ? {counter} : 0)"
+                yield f"({_masks([reached], names)} >> target_cta & 1 ? {counter} : 0)"
 
 
 # Text -------------------------------------------------------------------------------------------------------------
@@ -407,11 +409,11 @@ def _spelled(pieces: Iterable[str], n: int = 0) -> list[str]:
     return [line.format(n=n) for piece in pieces for line in PIECES[piece]]
 
 
-def _check_arch(uses: Iterable[Use], facts: Facts, arch: int) -> None:
+def _check_arch(facts: Facts, path: Path, arch: int, *, clustered: bool) -> None:
     """Refuse what the architecture does not have."""
     if arch >= 90:
         return
-    for use in uses:
-        for piece in facts.pieces.get(use.path, ()):
-            if piece in LATER:
-                raise CompileError(f"{piece} is an instruction of sm_90", where=f"sm_{arch}")
+    own = (piece for at, pieces in facts.pieces.items() if at[: len(path)] == path for piece in pieces)
+    missing = next((p for p in own if p in LATER), "barrier.cluster" if clustered else None)
+    if missing is not None:
+        raise CompileError(f"{missing} is an instruction of sm_90", where=f"sm_{arch}")

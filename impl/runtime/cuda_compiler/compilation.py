@@ -20,7 +20,9 @@ from soundline.impl.codegen.cuda.source import CudaSource, header_text
 from soundline.impl.logs import logger
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.cuda_compiler.messages import Message, Usage, messages, refusal, usages
-from soundline.impl.runtime.cuda_compiler.nvrtc import Nvrtc, nvrtc
+from soundline.impl.runtime.cuda_compiler.nvcc import Nvcc, find_nvcc
+from soundline.impl.runtime.cuda_compiler.nvrtc import VIRTUAL, WHERE, KernelCompiler, library_file, nvrtc
+from soundline.spec.errors import ToolchainError
 
 _LOG = logger("runtime")
 OPTIONS: Final = (
@@ -52,16 +54,24 @@ class Compiled:
         return {name: use for name, use in self.kernels.items() if use.spill_stores or use.spill_loads}
 
 
-def compiled(source: CudaSource, options: tuple[str, ...] = (), compiler: Nvrtc | None = None) -> Compiled:
+def kernel_compiler() -> KernelCompiler:
+    """NVRTC, or where that is not installed nvcc. Raises `ToolchainError` where neither is."""
+    command = find_nvcc() if library_file() is None else None
+    return nvrtc() if command is None else Nvcc(command)
+
+
+def compiled(
+    source: CudaSource, options: tuple[str, ...] = (), compiler: KernelCompiler | None = None
+) -> Compiled:
     """Compile the kernels of a source, or take them from the cache.
 
-    Raises `ToolchainError` where NVRTC is missing, and `GeneratedCodeError` where it refuses the text.
+    Raises `ToolchainError` where there is no compiler, and `GeneratedCodeError` where it refuses the text.
     """
-    used = nvrtc() if compiler is None else compiler
+    used = kernel_compiler() if compiler is None else compiler
     given = (f"-arch={source.arch}", *OPTIONS, *options)
     headers = {**{name: header_text(name) for name in source.headers}, **source.files}
     parts = (
-        f"NVRTC {used.version}",
+        used.version,
         *given,
         *(t for pair in sorted(headers.items()) for t in pair),
         source.name,
@@ -79,14 +89,21 @@ def compiled(source: CudaSource, options: tuple[str, ...] = (), compiler: Nvrtc 
     )
 
 
-def _made(source: CudaSource, used: Nvrtc, headers: Mapping[str, str], options: tuple[str, ...]) -> bytes:
+def _made(
+    source: CudaSource, used: KernelCompiler, headers: Mapping[str, str], options: tuple[str, ...]
+) -> bytes:
     file = f"{source.name}.cu"
     output = used.compile(file, source.files[file], headers, options)
     if not output.succeeded:
         # The assembler names lines of PTX, which the compiler gives out where it does not assemble.
-        virtual = tuple(o.replace("-arch=sm_", "-arch=compute_") for o in options)
+        virtual = tuple(o.replace("-arch=sm_", VIRTUAL) for o in options)
         ptx = used.compile(file, source.files[file], headers, virtual).ptx if "ptxas" in output.log else ""
-        raise refusal(messages(output.log, source, ptx), output.log, source)
+        said = messages(output.log, source, ptx)
+        if all(m.severity != "error" for m in said):
+            raise ToolchainError(
+                f"{file} is not compiled: {output.log.strip()}", stderr=output.log, where=WHERE
+            )
+        raise refusal(said, output.log, source)
     _LOG.info("compiled %s for %s: %d bytes", source.name, source.arch, len(output.cubin))
     made = {"cubin": base64.b64encode(output.cubin).decode(), "ptx": output.ptx, "log": output.log}
     return json.dumps(made).encode()

@@ -9,7 +9,7 @@ spills, and whether it had to give up something. Here it is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -155,7 +155,7 @@ _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"')
 _PLACES: Final = re.compile(r"(?:^\s*\.loc|inlined_at)\s+(\d+)\s+(\d+)")
 
 
-def line_of_ptx(ptx: str, line: int, files: Iterable[str]) -> Place:
+def line_of_ptx(ptx: str, line: int, files: Collection[str]) -> Place:
     """Which line of one of the files a line of PTX came from, by the ``.loc`` before it; where that is in a function of
     another file, the line that calls it.
     """
@@ -202,15 +202,13 @@ def usages(log: str) -> dict[str, Usage]:
 
 
 def refusal(said: Sequence[Message], log: str, source: CudaSource) -> GeneratedCodeError:
-    """The error that a failed compilation is: its first message with a known statement, or its first one."""
+    """The error that a failed compilation is: its first error with a known statement, or else its first one."""
     errors = [m for m in said if m.severity == "error"]
-    first = next((m for m in errors if m.statement is not None), errors[0] if errors else None)
-    if first is None:
-        return GeneratedCodeError(f"the compiler refused {source.name}: {log.strip()}", log=log)
+    first = next((m for m in errors if m.statement is not None), errors[0])
     position = None if first.statement is None else first.statement.position
     return GeneratedCodeError(
         first.text,
-        file=first.file or None,
+        file=first.file or f"{source.name}.cu",
         line=first.line or None,
         text=first.shown,
         kernel=first.kernel or None,

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from soundline.spec.errors import ToolchainError
 
@@ -31,13 +31,17 @@ _INSTALL: Final = (
     "pip install 'soundline[nvrtc]', which brings the wheel nvidia-cuda-nvrtc-cu12 and needs no GPU, or name the file "
     f"of a libnvrtc in the environment variable {VARIABLE}"
 )
-_TIMES: Final = re.compile(r"^ptxas info\s*: Compile time = .*\n", re.MULTILINE)
+TIMES: Final = re.compile(r"^ptxas info\s*: Compile time = .*\n", re.MULTILINE)
 """How long it took is no part of what came out."""
 _WHEELS: Final = ("nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib")
 TOOLKITS: Final = ("CUDA_HOME", "CUDA_PATH")
 """The environment variables that name the folder of a CUDA toolkit."""
 TOOLKIT: Final = Path("/usr/local/cuda")
 """Where it is otherwise."""
+
+
+VIRTUAL: Final = "-arch=compute_"
+"""How the option begins that asks for PTX alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,22 @@ class Output:
     succeeded: bool
 
 
+class KernelCompiler(Protocol):
+    """What compiles kernels: NVRTC, or nvcc in its place."""
+
+    @property
+    def version(self) -> str:
+        """Which one it is, where its output may differ."""
+
+    def compile(self, name: str, text: str, headers: Mapping[str, str], options: Sequence[str]) -> Output:
+        """Compile one file; headers are found by their names."""
+
+
 class Nvrtc:
     """The loaded library."""
+
+    version: str
+    """Its numbers."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -62,7 +80,7 @@ class Nvrtc:
             self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         except (OSError, AttributeError) as error:
             raise ToolchainError(f"{path} cannot be loaded: {error}", where=WHERE, hint=_INSTALL) from error
-        self.version = f"{major.value}.{minor.value}"
+        self.version = f"NVRTC {major.value}.{minor.value}"
 
     def compile(self, name: str, text: str, headers: Mapping[str, str], options: Sequence[str]) -> Output:
         """Compile one file; headers are found by their names, and no other file is read."""
@@ -81,7 +99,7 @@ class Nvrtc:
         try:
             given = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
             code = self._library.nvrtcCompileProgram(program, len(options), given)
-            log = _TIMES.sub("", self._bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace"))
+            log = TIMES.sub("", self._bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace"))
             if code != 0:
                 return Output(b"", "", log or self._reason(code), succeeded=False)
             ptx = self._bytes("PTX", program).rstrip(b"\0").decode()
@@ -124,10 +142,14 @@ def nvrtc() -> Nvrtc:
         if not Path(named).is_file():
             raise ToolchainError(f"{VARIABLE} names {named}, which is no file", where=WHERE, hint=_INSTALL)
         return _loaded(named)
-    path = next(candidates(), None)
-    if path is None:
+    if (path := library_file()) is None:
         raise ToolchainError("NVRTC, which compiles CUDA, is not installed", where=WHERE, hint=_INSTALL)
     return _loaded(path)
+
+
+def library_file() -> str | None:
+    """The file of the library that is used: what the variable names, or the first candidate."""
+    return os.environ.get(VARIABLE) or next(candidates(), None)
 
 
 @functools.cache

@@ -159,8 +159,9 @@ void bulk_store(void *dst, void const *src, uint32_t bytes, int line) {
     char const *const what = "cp.async.bulk.global.shared::cta";
     uint32_t const offset = shared_offset(self, src, bytes, 16, what, line);
     check_bulk(self, dst, bytes, what, line);
-    Block &block = *self->block;
-    begin_store(self, [=, &block] { memcpy(dst, block.asynchronous + offset, bytes); }, line);
+    Block const &block = *self->block;
+    unsigned char const *view = through_generic() ? block.generic : block.asynchronous;
+    begin_store(self, [=] { memcpy(dst, view + offset, bytes); }, line);
 }
 void bulk_commit(int line) { ++enter(line)->store_groups; }
 void bulk_wait(int pending, int line) {

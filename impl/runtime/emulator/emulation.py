@@ -82,7 +82,7 @@ def _emulator() -> ctypes.CDLL:
 
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     """How a program is compiled that uses libraries, and the emulator's functions, which are there when it is loaded."""
-    flags = compiler.flags
+    flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
     if sys.platform == "darwin":
@@ -110,7 +110,9 @@ def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
     return [cache.library_for(joined([n], given).text, compiler) for n in given if n.endswith(".c")]
 
 
-def _refused(failure: ToolchainError, text: Joined, source: CudaSource | None) -> ToolchainError | GeneratedCodeError:
+def _refused(
+    failure: ToolchainError, text: Joined, source: CudaSource | None
+) -> ToolchainError | GeneratedCodeError:
     """What a compiler said of a program, with the lines of its files."""
     said = text.readable(failure.stderr)
     for line in said.splitlines():

@@ -65,6 +65,8 @@ static unsigned char *shared_region(size_t index, size_t bytes) {
     return reinterpret_cast<unsigned char *>(region.start);
 }
 
+constexpr size_t POISONED = 4096;  // bytes of a stack in which a register that was never written is seen
+
 static void begin_thread() {
     machine.launch->invoke(machine.launch->function, machine.launch->args);
     thread_ends(machine.running);
@@ -80,6 +82,7 @@ static void set_up_block(Block &block, unsigned rank, dim3 const &size, uint3 in
     block.generic = shared_region(2 * rank, machine.launch->shared_bytes);
     block.asynchronous = shared_region(2 * rank + 1, machine.launch->shared_bytes);
     for (unsigned w = 0; w < warps; ++w) {
+        block.warps[w].urgency = uint32_t(random_bits());
         block.warps[w].block = &block;
         block.warps[w].index = w;
     }
@@ -93,6 +96,7 @@ static void set_up_block(Block &block, unsigned rank, dim3 const &size, uint3 in
         fiber.lane = i % 32;
         fiber.stack = first_stack + i;
         fiber.top = machine.stacks.top(fiber.stack);
+        memset(fiber.top - POISONED, POISON, POISONED);
         fiber.sp = first_frame(fiber.top, &begin_thread);
     }
 }

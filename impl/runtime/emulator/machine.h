@@ -1,8 +1,9 @@
 // machine.h: threads, warps, blocks and clusters, and whose turn it is.
 //
 // The blocks of one cluster run together; clusters run one after another. A thread runs until it waits for something:
-// then the next one of the queue of ready threads has its turn. The order of the queue is the seed's: as threads come
-// (0), the last first (1), or at random. Where no thread is ready, the latest possible moment has come for asynchronous
+// then the next one of the queue of ready threads has its turn. The order is the seed's: as threads come (0), the last
+// first (1), so that a warp runs as far as it can, any of them (even seeds), or the warp that counts most, which changes
+// now and then (odd seeds). Where no thread is ready, the latest possible moment has come for asynchronous
 // operations that somebody waits for; where there are none, the kernel hangs, and that is reported.
 #pragma once
 
@@ -78,7 +79,7 @@ struct Issued {
     Product product;  // d is lane 0's
     int group, line;
     When when;
-    bool done;
+    bool through_generic, done;
     float left[16][16];  // A where it is in registers
 };
 struct Accumulator {
@@ -106,7 +107,7 @@ struct Warp {
     std::vector<Snapshot> snapshots;
     int groups = 0;
     uint64_t products = 0;
-    uint32_t exited = 0;
+    uint32_t exited = 0, urgency = 0;
 
     uint32_t all() const { return lanes.size() == 32 ? 0xffffffffu : (1u << lanes.size()) - 1; }
 };
@@ -215,18 +216,26 @@ inline void make_ready(Fiber *fiber) {
     size_t const mask = machine.ring.size() - 1;
     machine.ring[(machine.head + machine.count++) & mask] = fiber;
 }
-// Threads that were woken together, in the order of the seed.
 inline void make_ready(std::vector<Fiber *> &fibers) {
-    if (machine.seed == 1)
-        for (size_t i = fibers.size(); i-- > 0;) make_ready(fibers[i]);
-    else
-        for (Fiber *fiber : fibers) make_ready(fiber);
+    for (Fiber *fiber : fibers) make_ready(fiber);
     fibers.clear();
+}
+// Of the ready threads, the first of the warp that counts most.
+inline size_t most_urgent() {
+    size_t const mask = machine.ring.size() - 1;
+    size_t best = machine.head & mask;
+    if ((random_bits() & 63) == 0) machine.ring[best]->warp->urgency = uint32_t(random_bits());
+    for (size_t i = 1; i < machine.count; ++i) {
+        size_t const other = (machine.head + i) & mask;
+        if (machine.ring[other]->warp->urgency > machine.ring[best]->warp->urgency) best = other;
+    }
+    return best;
 }
 inline Fiber *take_ready() {
     size_t const mask = machine.ring.size() - 1;
+    if (machine.seed == 1) return machine.ring[(machine.head + --machine.count) & mask];
     if (machine.seed > 1) {
-        size_t const other = (machine.head + random_below(machine.count)) & mask;
+        size_t const other = machine.seed & 1 ? most_urgent() : (machine.head + random_below(machine.count)) & mask;
         std::swap(machine.ring[machine.head & mask], machine.ring[other]);
     }
     --machine.count;
@@ -259,6 +268,10 @@ inline When when() {
     return When(random_below(3));
 }
 
+// What threads wrote and no fence published may reach an asynchronous operation or not; in random orders it sometimes
+// does, so that a write which comes too early is seen as well as one that comes too late.
+inline bool through_generic() { return machine.order == Order::RANDOM && (random_bits() & 1); }
+
 // Lanes of a warp meet: the last one acts for all of them, then all go on.
 template <class Act>
 inline void meet(char const *what, int line, uint32_t mask, void *mine, Act act) {
@@ -286,10 +299,7 @@ inline void meet(char const *what, int line, uint32_t mask, void *mine, Act act)
     uint32_t const woken = mask & ~bit;
     warp.met &= ~mask;
     act(warp);
-    for (int i = 0; i < 32; ++i) {
-        int const lane = machine.seed == 1 ? 31 - i : i;
-        if (woken >> lane & 1) make_ready(warp.lanes[lane]);
-    }
+    for (uint32_t rest = woken; rest; rest &= rest - 1) make_ready(warp.lanes[size_t(__builtin_ctz(rest))]);
 }
 // All 32 lanes, as the .aligned instructions want.
 template <class Act>

@@ -52,7 +52,7 @@ inline float element(Fiber *self, Issued const &one, Descriptor const &matrix, b
                matrix.stride);
         return 0;
     }
-    unsigned char const *at = self->block->asynchronous + (address - SHARED_START);
+    unsigned char const *at = (one.through_generic ? self->block->generic : self->block->asynchronous) + (address - SHARED_START);
     if (bytes == 4) {
         uint32_t word;
         memcpy(&word, at, 4);
@@ -204,7 +204,7 @@ inline void issue(Warp &warp, int line) {
     Product const &product = *static_cast<Product *>(warp.slots[0]);
     check_uniform(warp, product, line);
     check_warpgroup(warp, product, line);
-    warp.issued.push_back({product, warp.groups, line, when(), false, {}});
+    warp.issued.push_back({product, warp.groups, line, when(), through_generic(), false, {}});
     Issued &one = warp.issued.back();
     if (product.registers) take_left(warp, one, line);
     for (size_t lane = 0; lane < 32; ++lane) {

@@ -240,6 +240,18 @@ SOUNDLINE_WGMMA(bf16, BF16)
 SOUNDLINE_TWIN uint16_t cvt_rn_f16_f32(float x) { return emulator::f16_of(x); }
 SOUNDLINE_TWIN float cvt_f32_f16(uint16_t x) { return emulator::of_f16(x); }
 SOUNDLINE_TWIN uint16_t cvt_rn_bf16_f32(float x) { return emulator::bf16_of(x); }
+SOUNDLINE_TWIN uint32_t cvt_rn_f16x2_f32(float upper, float lower) {
+    return uint32_t(emulator::f16_of(upper)) << 16 | emulator::f16_of(lower);
+}
+SOUNDLINE_TWIN uint32_t cvt_rn_bf16x2_f32(float upper, float lower) {
+    return uint32_t(emulator::bf16_of(upper)) << 16 | emulator::bf16_of(lower);
+}
+SOUNDLINE_TWIN float max_NaN_f32(float a, float b) {
+    if (a != a || b != b) return a + b;
+    return a > b ? a : a < b ? b : a == 0 ? a + b : a;
+}
+// The hardware is within 2 units in the last place of this.
+SOUNDLINE_TWIN float ex2_approx_f32(float exponent) { return __builtin_exp2f(exponent); }
 
 // All threads take turns on one processor, so that every operation is atomic.
 #define SOUNDLINE_ADD(NAME, T)                                                                                         \

@@ -159,13 +159,13 @@ inline void add_elements(int type, char *to, char const *from, int64_t count) {
         case 9: return add_halves(to, from, count, of_bf16, bf16_of);
     }
 }
-inline void store_box(TensorMap const &map, std::vector<int> const &starts, uint32_t from, Block const &block, bool add) {
+inline void store_box(TensorMap const &map, std::vector<int> const &starts, uint32_t from, unsigned char const *view, bool add) {
     uint32_t const bytes = element_bytes(map.type), row = map.box[0] * bytes;
     std::vector<char> buffer(row);
     rows_of(map, starts, [&](uint32_t offset, char *global, int64_t begin, int64_t end) {
         if (begin >= end) return;
         for (uint32_t at = 0; at < row; at += 16)
-            memcpy(buffer.data() + at, block.asynchronous + swizzled(from + offset + at, map.swizzle), 16);
+            memcpy(buffer.data() + at, view + swizzled(from + offset + at, map.swizzle), 16);
         if (add)
             add_elements(map.type, global + begin * bytes, buffer.data() + begin * bytes, end - begin);
         else
@@ -202,8 +202,8 @@ void tensor_store(int rank, void const *encoded, int const *starts, void const *
     TensorMap const map = decode(self, encoded, rank, what, line);
     uint32_t const offset = shared_offset(self, src, box_bytes(map), 128, what, line);
     std::vector<int> const to(starts, starts + rank);
-    Block const *block = self->block;
-    begin_store(self, [=] { store_box(map, to, offset, *block, add); }, line);
+    unsigned char const *view = through_generic() ? self->block->generic : self->block->asynchronous;
+    begin_store(self, [=] { store_box(map, to, offset, view, add); }, line);
 }
 
 }  // namespace soundline_emulator

@@ -22,7 +22,9 @@ LINES: Final = 100_000
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
 _ONCE: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
 _KERNEL: Final = re.compile(
-    r"(?P<template>>\s*)?__global__(?:\s+void|\s+__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\))+\s+(?P<name>\w+)\s*\("
+    r"(?P<template>>\s*)?__global__"
+    r"(?:\s+void|\s+(?:__launch_bounds__|__cluster_dims__|SOUNDLINE_CLUSTER)\s*\([^()]*(?:\([^()]*\)[^()]*)*\))+"
+    r"\s+(?P<name>\w+)\s*\("
 )
 OURS: Final = (
     "soundline_ptx.cuh",

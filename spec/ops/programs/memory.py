@@ -59,9 +59,10 @@ def load_axis(src: Sources, arg: LoadArg | None) -> int | None:
 
 
 def _to_loaded(node: UOp, g: UOp) -> Parts:
-    if len(node.src) == 1:
+    _, *gated = node.src
+    if not gated:
         return (g,)
-    gate = broadcast_to(node.src[2], shape_of(node))
+    gate = broadcast_to(gated[1], shape_of(node))
     return kept(gate, g), dropped(gate, g), None
 
 

@@ -115,7 +115,8 @@ class Search:
             for other in self.users[cell]:
                 if not _of_one(move, other) and not _done(control, other):
                     theirs = self.accesses[other]
-                    alike = cell in added and cell in theirs[2] and not (cell in read or cell in theirs[0])
+                    # what adds to a cell atomically does not read it (instr-atomic, seq-overlap)
+                    alike = cell in added and cell in theirs[2]
                     if not alike and (cell in written | added or cell in theirs[1] | theirs[2]):
                         found.add(other)
         return frozenset(found)

@@ -204,7 +204,7 @@ def _met(at: Expr, a: Typed, b: Typed) -> Typed:
     if a.dtype == b.dtype:
         return Typed(a.dtype, control)
     if isinstance(a.dtype, type) and isinstance(b.dtype, type):
-        return Typed(float, True)
+        return Typed(float, control)
     for literal, other in ((a, b), (b, a)):
         if isinstance(literal.dtype, type) and isinstance(other.dtype, DType) and _fits(literal, other.dtype):
             return Typed(other.dtype, control)

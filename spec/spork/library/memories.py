@@ -223,6 +223,9 @@ Sm90_RmemMatrixA: Final = _matrix(
 Sm90_RmemMatrixD: Final = _matrix("Sm90_RmemMatrixD", cuda_warpgroup, ((64, None),), _WGMMA, 16)
 """The accumulator of wgmma, 64 rows by N, in the registers of a warpgroup."""
 
+Sm90_RmemRows: Final = _matrix("Sm90_RmemRows", cuda_warpgroup, ((64, 4),), warp_rows=16)
+"""A value of each row of an accumulator of wgmma, held by each of the four lanes that have the row."""
+
 
 def _refused(name: str, given: str) -> StaticError:
     return StaticError(name, "mem-parameter", given=given, wants=MEMORY_CONSTRAINTS["mem-parameter"])
@@ -292,6 +295,7 @@ STANDARD: Final[Mapping[str, object]] = {
             Sm80_RmemMatrixD,
             Sm90_RmemMatrixA,
             Sm90_RmemMatrixD,
+            Sm90_RmemRows,
         )
     },
     "Sm90_SmemSwizzled": Sm90_SmemSwizzled,

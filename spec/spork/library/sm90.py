@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from soundline.spec.dtypes import DType, float32
+from soundline.spec.dtypes import DType, bfloat16, float16, float32
 from soundline.spec.ops.node import Op
-from soundline.spec.spork.language.expressions import Const, Expr
+from soundline.spec.spork.language.expressions import Cast, Const, Expr
 from soundline.spec.spork.language.statements import Assign, Reduce
 from soundline.spec.spork.library.copies import SHARED
 from soundline.spec.spork.library.memories import (
@@ -37,11 +37,13 @@ from soundline.spec.spork.library.parts import (
     between,
     binary,
     copied,
+    index,
     multiple,
     nest,
     one_of,
     plus,
     size,
+    spelled,
     times,
     window,
 )
@@ -86,6 +88,12 @@ class WgmmaLoadA(Instruction):
 
 class WgmmaWriteD(Instruction):
     """The accumulator of a warpgroup is written to memory."""
+
+    __slots__ = ()
+
+
+class WgmmaWriteColumns(Instruction):
+    """Some columns of the accumulator of a warpgroup are written to memory, in f32 or rounded to 16 bits."""
 
     __slots__ = ()
 
@@ -138,14 +146,15 @@ def _mma(kind: str, in_registers: bool) -> Instruction:
     )
 
 
-def _mma_kn(kind: str) -> Wgmma:
+def _mma_kn(kind: str, in_registers: bool) -> Instruction:
     dtype, _ = KINDS[kind]
     k = depth(dtype)
     column = plus(times(BLOCK, "block"), "j")
     gain = Reduce(at("D", "i", column), product(kind, at("A", "i", "k"), at("B", "block", "k", "j")))
     blocks = binary(Op.Idiv, "N", BLOCK)
-    return Wgmma(
-        name=f"Sm90_mma_async_kn_{kind}",
+    family = WgmmaFromRegisters if in_registers else Wgmma
+    return family(
+        name=f"Sm90_mma_async_{'ra_' if in_registers else ''}kn_{kind}",
         arguments=(
             window("D", float32, ROWS, "N"),
             window("A", dtype, ROWS, k),
@@ -156,9 +165,10 @@ def _mma_kn(kind: str) -> Wgmma:
         body=nest({"i": ROWS, "block": blocks, "j": BLOCK, "k": k}, gain),
         unit=cuda_warpgroup,
         instr_tl=InstrTl.wgmma_async,
-        operands={"D": _D, "A": _SHARED, "B": _SHARED},
+        operands={"D": _D, "A": _A if in_registers else _SHARED, "B": _SHARED},
         ptx=f"wgmma.mma_async.sync.aligned.m64n*k{k}.f32.{kind}.{kind}",
-        doc="Add the product of A and of B in blocks of 64 columns to an accumulator, asynchronously.",
+        doc="Add the product of A and of B in blocks of 64 columns to an accumulator, asynchronously"
+        f"{', with A in registers' if in_registers else ''}.",
     )
 
 
@@ -199,12 +209,41 @@ def _write_d(columns: bool) -> WgmmaWriteD:
     )
 
 
+def _write_columns(dtype: DType) -> WgmmaWriteColumns:
+    taken: Expr = at("D", "i", plus("first", "j"))
+    if dtype is not float32:
+        taken = Cast(dtype, taken)
+    inside = binary(Op.And, binary(Op.CmpLe, 0, "first"), binary(Op.CmpLe, plus("first", "columns"), "N"))
+    return WgmmaWriteColumns(
+        name=f"Sm90_mma_write_d_columns_{spelled(dtype)}",
+        arguments=(
+            window("dst", dtype, ROWS, "columns"),
+            window("D", float32, ROWS, "N"),
+            index("first"),
+            size("columns"),
+            size("N"),
+        ),
+        preconditions=(*_N, multiple("first", 8), multiple("columns", 8), inside),
+        body=nest({"i": ROWS, "j": "columns"}, Assign(at("dst", "i", "j"), taken)),
+        unit=cuda_warpgroup,
+        instr_tl=InstrTl.cuda_in_order,
+        operands={
+            "dst": Operand(memories=(CudaGmemLinear, *SHARED)),
+            "D": Operand(memories=(Sm90_RmemMatrixD,)),
+        },
+        ptx="st" if dtype is float32 else f"cvt.rn.{spelled(dtype)}x2.f32, st",
+        doc="Write columns of an accumulator to global or shared memory"
+        f"{'' if dtype is float32 else f', rounded to {spelled(dtype)}'}.",
+    )
+
+
 INSTRUCTIONS: Final[tuple[Instruction, ...]] = (
     _ZERO_D,
     *(_mma(kind, in_registers) for in_registers in (False, True) for kind in KINDS),
-    *(_mma_kn(kind) for kind in ("f16", "bf16")),
+    *(_mma_kn(kind, in_registers) for in_registers in (False, True) for kind in ("f16", "bf16")),
     *(_load_a(kind) for kind in KINDS),
     _write_d(columns=False),
     _write_d(columns=True),
+    *(_write_columns(dtype) for dtype in (float32, float16, bfloat16)),
 )
 """The instructions of tensor cores that a warpgroup executes."""

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from soundline.spec.spork.library import copies, sm80, sm90, tma, warps
+from soundline.spec.spork.library import approximate, copies, rows, sm80, sm90, tma, warps
 from soundline.spec.spork.library.schema import Instruction
 
 CHAPTERS: Final[Mapping[str, tuple[Instruction, ...]]] = {
     "Copies and atomic additions": copies.INSTRUCTIONS,
     "Registers of a warp": warps.INSTRUCTIONS,
+    "Approximate functions": approximate.INSTRUCTIONS,
     "Tensor cores of Sm80": sm80.INSTRUCTIONS,
     "TMA": tma.INSTRUCTIONS,
     "Tensor cores of Sm90": sm90.INSTRUCTIONS,
+    "Rows of an accumulator": rows.INSTRUCTIONS,
 }
 """The instructions by what they are for."""
 

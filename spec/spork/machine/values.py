@@ -123,6 +123,8 @@ class Recorder:
             case Binary(op, left, right):
                 both = self.value(left, wanted, names), self.value(right, wanted, names)
                 return Computed(op, both, wanted)
+            case Cast(dtype, Index() as place):
+                return Converted(self._load(place, names), dtype)
             case Cast(dtype, operand):
                 return Converted(self.value(operand, _met(operand, operand, names), names), dtype)
             case Apply(op, operands):

@@ -84,8 +84,8 @@ struct gemm_device0 {
                         if (ptx::elect_sync()) ptx::cp_async_bulk_tensor_2d_shared_cluster_global_multicast_cluster(B_smem + (k & 1) * 64 + 4 * cta * 8, &args.B_map, SyncState::mbarrier(sync.ring_arrives.slot), uint16_t(0x3), 8 * k, 8 * n + 4 * cta);
                         // Arrive(tma_to_smem_async, 1) >> ring[cta] >> ring[:]   gemm_sm90_multicast.py:77
                         __syncwarp();
-                        if (const uint32_t cta = threadIdx.x % 32; 0x3 >> cta & 1) {
-                            ptx::mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(SyncState::mbarrier(sync.ring_arrives.slot), cta, (cta == ptx::cluster_ctarank() ? sync.ring_bytes : 0) + sync.ring_bytes_all_cta);
+                        if (const uint32_t target_cta = threadIdx.x % 32; 0x3 >> target_cta & 1) {
+                            ptx::mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(SyncState::mbarrier(sync.ring_arrives.slot), target_cta, (target_cta == ptx::cluster_ctarank() ? sync.ring_bytes : 0) + sync.ring_bytes_all_cta);
                         }
                         sync.ring_arrives.next();
                     }
@@ -130,7 +130,6 @@ struct gemm_device0 {
             // for cta in cuda_threads(0, 2, unit=cuda_cta_in_cluster):   gemm_sm90_multicast.py:58: other warps
             // for cta in cuda_threads(0, 2, unit=cuda_cta_in_cluster):   gemm_sm90_multicast.py:78
             {
-                const int cta = blockIdx.x % 2;
                 // with CudaWarps(name="consumer"):   gemm_sm90_multicast.py:79
                 {
                     // Await(ring[cta], cuda_generic_and_async_proxy, ~0)   gemm_sm90_multicast.py:80
@@ -163,8 +162,8 @@ struct gemm_device0 {
                     }
                     // ReverseArrive(cuda_in_order, 1) >> ring[cta] >> ring[:]   gemm_sm90_multicast.py:95
                     __syncwarp();
-                    if (const uint32_t cta = threadIdx.x % 32; 0x3 >> cta & 1) {
-                        ptx::mbarrier_arrive_release_cluster_shared_cluster_b64(SyncState::mbarrier(2 + sync.ring_reverse_arrives.slot), cta);
+                    if (const uint32_t target_cta = threadIdx.x % 32; 0x3 >> target_cta & 1) {
+                        ptx::mbarrier_arrive_release_cluster_shared_cluster_b64(SyncState::mbarrier(2 + sync.ring_reverse_arrives.slot), target_cta);
                     }
                     sync.ring_reverse_arrives.next();
                 }

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from soundline.impl.codegen.cuda.instructions import copies, sm80, sm90, tma, user, warps
+from soundline.impl.codegen.cuda.instructions import copies, rows, sm80, sm90, tma, user, warps
 from soundline.impl.codegen.cuda.instructions.places import refused
 from soundline.impl.codegen.cuda.instructions.user import CudaInstruction
 from soundline.impl.codegen.cuda.operands import CallSite
+from soundline.spec.spork.library import approximate as approximate_of_law
 from soundline.spec.spork.library import copies as copies_of_law
+from soundline.spec.spork.library import rows as rows_of_law
 from soundline.spec.spork.library import sm80 as sm80_of_law
 from soundline.spec.spork.library import sm90 as sm90_of_law
 from soundline.spec.spork.library import tma as tma_of_law
@@ -47,6 +49,13 @@ TEXTS: Final[Mapping[type[Instruction], Text]] = {
     sm90_of_law.WgmmaFromRegisters: sm90.product_from_registers,
     sm90_of_law.WgmmaLoadA: sm90.load_a,
     sm90_of_law.WgmmaWriteD: sm90.write_d,
+    sm90_of_law.WgmmaWriteColumns: rows.write_columns,
+    rows_of_law.RowsElementwise: rows.elementwise,
+    rows_of_law.RowsReduction: rows.reduction,
+    rows_of_law.RowsQuad: rows.quad,
+    rows_of_law.AccumulatorByRows: rows.by_rows,
+    rows_of_law.AccumulatorToA: rows.to_a,
+    approximate_of_law.ApproximateExp2: rows.exp2_approximate,
     CudaInstruction: user.text,
 }
 """The text of each family that is executed on the device."""

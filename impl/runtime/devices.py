@@ -1,0 +1,92 @@
+"""
+Devices
+=======
+
+Where a Spork program runs. ``CUDA`` is the first GPU and ``CUDA:1`` the second; ``CUDA-EMULATED`` runs the same CUDA text
+on the CPU, so that it needs no GPU. A program is generated and compiled at its first run on a device, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.source import CudaSource
+from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
+from soundline.impl.runtime.cuda import Gpu
+from soundline.impl.runtime.cuda_compiler import compilation
+from soundline.impl.runtime.drivers.choice import driver
+from soundline.impl.runtime.emulator.emulation import Emulated, emulated
+from soundline.spec.errors import UsageError
+from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.types import Control
+
+GPU: Final = "CUDA"
+EMULATED: Final = "CUDA-EMULATED"
+DEVICES: Final = (GPU, f"{GPU}:1", EMULATED)
+"""The names of devices, with an example of one that has a number."""
+
+_KEPT: Final = 64
+"""How many programs are kept."""
+
+
+def run_on(device: str, proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Run a program on a device; arrays are changed in place."""
+    if device == EMULATED:
+        program = _emulated(proc)
+        assert program.source is not None
+        program.run(program.source.function, *_arguments(proc, sizes, arrays))
+    else:
+        gpu(proc, _number(device)).run(sizes, arrays)
+
+
+def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> Iterator[Any]:
+    """The arguments of the C function: a window is followed by how far its elements are apart."""
+    for argument in proc.arguments:
+        if isinstance(argument.type, Control):
+            yield sizes[argument.name]
+            continue
+        value = arrays[argument.name]
+        if argument.type.window:
+            yield value
+            yield from (stride // value.itemsize for stride in value.strides)
+        elif value.flags.c_contiguous:
+            yield value
+        else:
+            raise UsageError(
+                f"{argument.name} is not in C order", hint="give a copy, and copy back what is written"
+            )
+
+
+def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
+    """A program on a GPU, compiled and loaded; with `contract` an ``fma`` is rounded once."""
+    return _on_gpu(proc, number, contract)
+
+
+def _number(device: str) -> int:
+    """The number of a GPU."""
+    name, _, number = device.partition(":")
+    if name != GPU or (number and not number.isdecimal()) or device.endswith(":"):
+        raise UsageError(f"there is no device {device!r}", hint=f"one of {', '.join(DEVICES)}")
+    return int(number or 0)
+
+
+@lru_cache(_KEPT)
+def _source(proc: Proc, contract: bool) -> CudaSource:
+    return generate(proc, contract=contract)
+
+
+@lru_cache(_KEPT)
+def _emulated(proc: Proc) -> Emulated:
+    return emulated(_source(proc, contract=False))
+
+
+@lru_cache(_KEPT)
+def _on_gpu(proc: Proc, number: int, contract: bool) -> Gpu:
+    on = driver(number)
+    source = _source(proc, contract)
+    cubin = compilation.compiled(source).cubin if source.kernels else b""
+    part = CpuPart(proc, source.function, compiled(self_contained(source.name, source.files)))
+    return Gpu(proc, source.arch, source.kernels, cubin, part, on)
