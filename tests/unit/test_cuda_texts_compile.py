@@ -24,12 +24,13 @@ MOST = 120
 """Texts of a family; of more a part is compiled."""
 
 
-def declared(at: Place) -> Iterator[str]:
-    """The variables that a place names."""
+def declared(at: Place, *, written: bool) -> Iterator[str]:
+    """The variables that a place names; what is only read is constant where it has an address."""
     own = CUDA.type_of(at.dtype)
     sizes = tuple(c for c in at.constants if c is not None)
     if at.memory.space != "registers":
-        yield f"{own} *{at.argument}_at = reinterpret_cast<{own} *>(memory);"
+        pointer = f"{own} *" if written else f"{own} const *"
+        yield f"{pointer}{at.argument}_at = reinterpret_cast<{pointer}>(memory);"
     elif at.memory.tiles:
         kind, words, _ = register_storage(at.memory, at.dtype, sizes)
         yield f"{kind} {at.argument}_all[130][{words}]; auto &{at.argument}_rmem = {at.argument}_all[0];"
@@ -47,7 +48,8 @@ def program(texts: dict[str, CallSite]) -> str:
     """A kernel that has all texts, each in a block with what it names."""
     blocks = []
     for text, site in texts.items():
-        variables = [line for at in site.places.values() if isinstance(at, Place) for line in declared(at)]
+        places = [(at, name in site.instruction.written) for name, at in site.places.items()]
+        variables = [v for at, w in places if isinstance(at, Place) for v in declared(at, written=w)]
         controls = [f"int {name} = 8;" for name in site.texts if name not in site.sizes]
         blocks.append("\n".join(["{", *variables, *controls, text, "}"]))
     return "\n".join(
