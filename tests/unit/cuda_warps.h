@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define __device__
+#define __host__
 #define __forceinline__ inline
 
 struct Index {
