@@ -100,6 +100,22 @@ def test_memory_is_used_again_after_the_end_of_a_block() -> None:
     assert found.kernel.shared_bytes == 1024 + 4 * 128
 
 
+def test_a_kernel_asks_for_the_most_that_lives_at_once() -> None:
+    body = """
+for k in seq(0, 2):
+    a: f32[1000] @ CudaSmemLinear
+    for t in cuda_threads(0, 1, unit=cuda_thread):
+        a[0] = 0.0
+    Fence(cuda_in_order, cuda_in_order)
+b: f32[10] @ CudaSmemLinear
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    b[0] = 0.0
+Fence(cuda_in_order, cuda_in_order)
+"""
+    (found,) = device_functions(on_device(body), 80)
+    assert (offsets(found), found.kernel.shared_bytes) == ({"a": 0, "b": 0}, 4000)
+
+
 def test_mbarriers_lie_before_the_arrays() -> None:
     (found,) = device_functions(EXAMPLES["gemm_sm80_ring_gemm"], 80)
     assert min(offsets(found).values()) == 128
