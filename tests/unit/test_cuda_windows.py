@@ -119,6 +119,14 @@ Fence(cuda_in_order, cuda_in_order)
 def test_mbarriers_lie_before_the_arrays() -> None:
     (found,) = device_functions(EXAMPLES["gemm_sm80_ring_gemm"], 80)
     assert min(offsets(found).values()) == 128
+    assert found.kernel.shared_bytes == 128 + 3 * 32 * 8 * 4 + 3 * 8 * 32 * 4
+    body = """
+bar: barrier @ CudaMbarrier
+Arrive(cuda_in_order, 1) >> bar
+Await(bar, cuda_in_order, ~0)
+"""
+    (alone,) = device_functions(on_device(body), 80)
+    assert alone.kernel.shared_bytes == 8
 
 
 # Windows ----------------------------------------------------------------------------------------------------------
