@@ -10,7 +10,7 @@ import pytest
 from soundline.impl.codegen.cuda.calls import place
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
-from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions
+from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.storage import declared
 from soundline.spec.dtypes import float32
@@ -359,3 +359,10 @@ def test_what_is_known_of_addresses() -> None:
     tiles = found["Sm80_mma_load_b_tf32"]["src"]
     assert isinstance(tiles, Place)
     assert tiles.alignment == 32
+
+
+def test_clusters_alone_need_sm_90() -> None:
+    proc = parsed(NESTED)
+    assert least_arch(proc) == 90
+    with pytest.raises(CompileError, match="got: clusters"):
+        device_functions(proc, 80)
