@@ -96,7 +96,9 @@ class SporkProc(Proc):
         program is rounded once. With `sizes` the abstract machine checks the program first, and the files say at which
         sizes; raises `CompileError` if it finds a hazard.
         """
-        from soundline.impl.codegen.cuda.files import generate  # only who generates code loads generators
+        from soundline.impl.codegen.cuda.programs.files import (
+            generate,  # only who generates code loads generators
+        )
 
         checked = [] if sizes is None else [_numbers(sizes)]
         for own in checked:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from soundline.impl.codegen.cuda.device import device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.device import device_functions, least_arch
 from soundline.impl.spork import CudaWarpConfig, proc_from_text
 from soundline.spec.spork.language.programs import Proc
 

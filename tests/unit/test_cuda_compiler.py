@@ -13,7 +13,7 @@ from typing import Any
 import _cffi_backend
 import pytest
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime import cache as compile_cache
 from soundline.impl.runtime.cuda_compiler import nvcc, nvrtc

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from soundline.impl.codegen.cuda.device import device_functions, least_arch
-from soundline.impl.codegen.cuda.standard import LIBRARY
+from soundline.impl.codegen.cuda.programs.device import device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.errors import CompileError
 from soundline.spec.spork.language.programs import Proc
@@ -204,6 +204,18 @@ Fence(cuda_in_order, cuda_in_order)
     for arch, most in ((80, 163), (90, 227)):
         with pytest.raises(CompileError, match=f"at most {most * 1024} bytes.*got: 240000 bytes"):
             device_functions(on_device(body), arch)
+    between = on_device(body.replace("60000", str(200 * 256)))
+    assert device_functions(between, 90)[0].kernel.shared_bytes == 200 * 1024
+    with pytest.raises(CompileError, match=f"at most {163 * 1024} bytes"):
+        device_functions(between, 80)
+    # A CTA takes a KiB of the multiprocessor's 228 for itself.
+    for kib, fits in ((113, True), (114, False)):
+        half = on_device(body.replace("60000", str(kib * 256)), head="blockDim=64, blocks_per_sm=2")
+        if fits:
+            assert device_functions(half, 90)
+            continue
+        with pytest.raises(CompileError, match=f"at most {113 * 1024} bytes.*where 2 CTAs"):
+            device_functions(half, 90)
     smaller = body.replace("60000", "20000")
     assert device_functions(on_device(smaller), 80)[0].kernel.shared_bytes == 80000
     with pytest.raises(CompileError, match="where 3 CTAs share a multiprocessor"):
@@ -234,4 +246,7 @@ def test_kernels_tell_what_a_launch_needs() -> None:
         2,
         1,
     )
-    assert 'extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(' in found.entry.text
+    assert (
+        'extern "C" __global__ void __launch_bounds__(256, 1) SOUNDLINE_CLUSTER(2) gemm_device0('
+        in found.entry.text
+    )

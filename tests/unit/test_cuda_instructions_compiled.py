@@ -70,7 +70,7 @@ def kernel(name: str, call: CallSite) -> str:
 
 
 def held(place: Place) -> str:
-    """The variable that is or has the registers: fragments and scalars are named by their storage, arrays by address."""
+    """The variable that is or has the registers: arrays are named by their address, all others by their storage."""
     return place.storage.removesuffix("[0]") if place.memory.tiles or not place.sizes else place.address
 
 

@@ -213,11 +213,44 @@ OTHERS = {
 }
 
 
-def functions(text: str) -> list[str]:
-    """The names of the functions of the header, of which macros make many."""
+def functions(text: str, mark: str = "__device__ __forceinline__") -> dict[str, set[tuple[str, ...]]]:
+    """The functions of a header, of which macros make many: for each form the types of its result and parameters."""
+    source = "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("#include"))
     command = (*find_compiler().command, "-E", "-P", "-x", "c", "-D__CUDACC_RTC__", "-")
-    made = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-    return re.findall(r"__device__ __forceinline__ [\w ]+?[ *](\w+)\(", made)
+    made = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for head in re.finditer(rf"{mark} ([\w ]+?[ *])(\w+)\(", made):
+        depth, end = 1, head.end()
+        while depth:
+            depth += (made[end] == "(") - (made[end] == ")")
+            end += 1
+        given = [p.strip() for p in made[head.end() : end - 1].split(",") if p.strip()]
+        types = [type_of(p) for p in given if "__builtin_LINE" not in p]
+        found.setdefault(head[2], set()).add((head[1].strip(), *types))
+    return found
+
+
+def type_of(parameter: str) -> str:
+    """The type of a parameter: what is left without its name and its default."""
+    text = re.sub(r"\s+", " ", parameter.partition("=")[0].strip())
+    return re.sub(r"\(&\w+\)", "(&)", text) if "(&" in text else re.sub(r"\w+$", "", text).strip()
+
+
+TWIN_ALONE = {"of_bf16"}
+"""What the twin makes its sums with."""
+
+
+def test_the_twin_of_the_emulator_has_the_same_functions() -> None:
+    text = files("soundline.impl.runtime").joinpath("emulator", HEADER).read_text(encoding="utf-8")
+    own, twins = functions(header()), functions(text, "inline")
+    assert set(twins) - set(own) == TWIN_ALONE
+    assert set(own) <= set(twins)
+    different = {name for name in own if own[name] != twins[name]}
+    # The twin's have a default for the second, and take any type of 16 bits.
+    assert different == {
+        "barrier_cta_sync",
+        *(f"red_{space}_add_{kind}" for space in ("global", "shared") for kind in ("f16", "bf16")),
+    }
 
 
 INLINE = re.compile(r"\basm\s*(volatile\s*)?\(|__asm__")

@@ -81,7 +81,7 @@ def _emulator() -> ctypes.CDLL:
 
 
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
-    """How a program is compiled that uses libraries, and the emulator's functions, which are there when it is loaded."""
+    """How a program is compiled that uses libraries; the emulator's functions are there when it is loaded."""
     flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
@@ -97,8 +97,8 @@ def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
 def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
     """The libraries of the C files.
 
-    Where the program itself provides the table of functions, they hold the addresses of its kernels. A library is loaded
-    once and would keep those of the first program that has it, so each program gets its own.
+    Where the program itself provides the table of functions, they hold the addresses of its kernels. A library is
+    loaded once and would keep those of the first program that has it, so each program gets its own.
     """
     compiler = find_compiler()
     flags = compiler.flags
@@ -192,8 +192,8 @@ class Emulated:
     def run(self, entry: str, *arguments: object) -> None:
         """Run a proc on the emulated device: its C function, whose first argument is that device.
 
-        Integers become ``int64_t``, arrays pointers to their first elements. Raises `EmulationError` where a kernel goes
-        wrong or the function refuses its arguments.
+        Integers become ``int64_t``, arrays pointers to their first elements. Raises `EmulationError` where a kernel
+        goes wrong or the function refuses its arguments.
         """
         code = self.call(entry, self.device, *arguments)
         if code:
@@ -201,7 +201,10 @@ class Emulated:
             raise EmulationError(f"{entry} returned {code}: {why}", kind="host")
 
     def call(self, entry: str, *arguments: object) -> int:
-        """Call a function of C linkage, and return what it returns; raises `EmulationError` where a kernel goes wrong."""
+        """Call a function of C linkage, and return what it returns.
+
+        Raises `EmulationError` where a kernel goes wrong.
+        """
         try:
             function = getattr(self._program, entry)
         except AttributeError:
@@ -231,10 +234,11 @@ def emulated(
 ) -> Emulated:
     """A program made ready to run without a GPU: generated, or files by their names.
 
-    `seed` is the order in which threads have their turns: as they come (0), the last first (1), or at random. `order` is
+    `seed` is the order in which threads have their turns: as they come (0), the last first, so that a warp runs as far
+    as it can (1), any of them (even), or those of one warp after another, which changes now and then (odd). `order` is
     when asynchronous operations happen, what they read is read and what they write is written: as late as the wait for
-    them allows, at some time between, or at once. There are so many multiprocessors, each of which holds the blocks that
-    a launch says.
+    them allows, at some time between, or at once. Together the odd seeds with each order find most mistakes. There are
+    so many `multiprocessors`, each of which holds the blocks that a launch says.
 
     Raises `ToolchainError` where there is no C++ compiler, and `GeneratedCodeError` where it refuses the program.
     """

@@ -224,7 +224,6 @@ inline void make_ready(std::vector<Fiber *> &fibers) {
 inline size_t most_urgent() {
     size_t const mask = machine.ring.size() - 1;
     size_t best = machine.head & mask;
-    if ((random_bits() & 63) == 0) machine.ring[best]->warp->urgency = uint32_t(random_bits());
     for (size_t i = 1; i < machine.count; ++i) {
         size_t const other = (machine.head + i) & mask;
         if (machine.ring[other]->warp->urgency > machine.ring[best]->warp->urgency) best = other;
@@ -256,7 +255,8 @@ inline Fiber *enter(int line) {
     Fiber *self = machine.running;
     self->line = line;
     if (machine.order == Order::RANDOM) land_some();
-    if (machine.seed > 1 && (random_bits() & 15) == 0) {
+    if (machine.seed > 1 && (random_bits() & (machine.seed & 1 ? 15 : 3)) == 0) {
+        self->warp->urgency = uint32_t(random_bits());
         make_ready(self);
         switch_stacks(&self->sp, machine.scheduler);
     }
