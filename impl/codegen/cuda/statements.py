@@ -342,7 +342,9 @@ def _touched(loop: For, views: Mapping[str, View], iterator: str | None = None) 
 
 
 def _chosen(loop: For, views: Mapping[str, View]) -> bool:
-    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose some."""
+    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose
+    some.
+    """
     for call in statements(loop.body):
         if not isinstance(call, Call) or not isinstance(call.callee.value, Instruction):
             continue

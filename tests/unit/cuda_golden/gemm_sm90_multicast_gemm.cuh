@@ -252,6 +252,6 @@ struct gemm_device0 {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(const __grid_constant__ gemm_device0_Args args) {
+extern "C" __global__ void __launch_bounds__(256, 1) SOUNDLINE_CLUSTER(2) gemm_device0(const __grid_constant__ gemm_device0_Args args) {
     gemm_device0::main_loop(args);
 }

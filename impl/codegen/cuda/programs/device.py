@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
-from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.kernels import ArgumentOfKernel, Kernel
 from soundline.impl.codegen.cuda.library import Library, Synchronizing
 from soundline.impl.codegen.cuda.names import Names, spelled
@@ -59,8 +58,6 @@ class DeviceFunction:
     """The structs, for the ``.cuh``."""
     entry: Writer
     """The kernel itself, for the ``.cu``."""
-    includes: tuple[str, ...] = ()
-    """The lines that include what instructions of a user need."""
 
 
 def device_functions(
@@ -168,7 +165,7 @@ class _Function:
                 header.line("")
                 self._unpacked(header, part, arguments)
         entry = _entry(kernel, self.block)
-        return DeviceFunction(self.block, self.path, kernel, arguments, header, entry, _includes(self.block))
+        return DeviceFunction(self.block, self.path, kernel, arguments, header, entry)
 
     def _check_arch(self) -> None:
         if self.arch >= 90:
@@ -363,12 +360,6 @@ def _is_named(argument: ArgumentOfKernel, text: str) -> bool:
     code = re.sub(r"//.*", "", text)
     before = r"\bargs\." if argument.kind in ("constant", "map") else r"(?<![\w.])"
     return re.search(rf"{before}{re.escape(argument.name)}\b", code) is not None
-
-
-def _includes(block: CudaDeviceFunction) -> tuple[str, ...]:
-    """The lines of includes that the instructions in a device function ask for, each once."""
-    called = (s.callee.value for s in statements(block.body) if isinstance(s, Call))
-    return tuple(dict.fromkeys(line for instruction in called for line in include_lines(instruction)))
 
 
 def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:
