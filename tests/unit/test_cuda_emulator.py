@@ -122,6 +122,16 @@ SIMPLE: dict[str, tuple[int, Callable[[np.ndarray], np.ndarray], tuple[set[str],
         lambda x: x[::-1].copy(),
         ({"wrong", "unfinished", "mbarrier"}, {"deadlock"}, {"wrong"}),
     ),
+    "tma.staged": (
+        64,
+        lambda x: x + 1,
+        (
+            {"wrong"},  # no proxy fence after writes to global memory
+            {"wrong", "mbarrier"},  # no barrier
+            {"fault"},  # a copy reads beyond an array, when nobody can go on
+            {"tensor map"},  # a map reaches beyond its array
+        ),
+    ),
 }
 """For each kernel its size, its result, and for each twin the kinds that may be seen."""
 

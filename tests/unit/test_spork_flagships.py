@@ -17,7 +17,7 @@ from soundline.impl.spork.program import SporkProc
 from soundline.spec.errors import SoundlineError, ToolchainError
 from soundline.spec.spork.static.law import static_law
 
-from .spork_twins import EXAMPLES, FREE_READ, RAW, UNEQUAL, WAR, WAW, load
+from .spork_twins import EXAMPLES, FREE_READ, RAW, STUCK, UNEQUAL, WAR, WAW, load
 
 FLAGSHIPS = EXAMPLES / "flagships"
 
@@ -115,7 +115,7 @@ TWINS = {
         ("                    Fence(cuda_in_order, cuda_in_order)\n", "", FREE_READ),
     ],
     "gemm_sm90_bf16": [("Await(group[wg], cuda_in_order, 1)", "Await(group[wg], cuda_in_order, 2)", WAR)],
-    "gemm_sm90_multicast_bf16": [("if k > 0:", "if k > 1:", UNEQUAL)],
+    "gemm_sm90_multicast_bf16": [("if k > 0:", "if k > 1:", STUCK)],
     "softmax": [("Fence(cuda_in_order, cuda_in_order)", "pass", RAW)],
     "reduction": [("Fence(cuda_in_order, cuda_in_order)", "pass", RAW)],
     "prefix_sum": [("Fence(cuda_in_order, cuda_in_order)", "pass", RAW)],

@@ -49,12 +49,15 @@ inline Block &block_of_rank(Fiber *self, uint32_t rank, char const *what, int li
     return block;
 }
 
+void publish_regions();
+
 // A copy of shared memory is what asynchronous operations see; a fence brings it up to date. Which thread wrote what is
 // not known: a fence publishes all that has been written before it.
 void proxy_fence(int line) {
     Fiber *self = enter(line);
     Block &block = *self->block;
     memcpy(block.asynchronous, block.generic, machine.launch->shared_bytes);
+    publish_regions();
     for (auto &entry : block.mbarriers)
         if (entry.second->by == self) entry.second->fenced = true;
 }
