@@ -138,9 +138,9 @@ def found_in(module: ModuleType) -> set[str | None]:
 @pytest.mark.parametrize(
     ("name", "old", "new", "rule"),
     [
-        pytest.param(name, *twin, marks=() if ALL[name].quick else pytest.mark.thorough)
+        pytest.param(name, *twin, marks=() if ALL[name].quick and k < 2 else pytest.mark.thorough)
         for name, twins in TWINS.items()
-        for twin in twins
+        for k, twin in enumerate(twins)
     ],
 )
 def test_a_flagship_without_one_synchronization_is_a_hazard(
@@ -153,6 +153,7 @@ def test_a_flagship_without_one_synchronization_is_a_hazard(
     assert rule in found_in(load(path))
 
 
+@pytest.mark.thorough
 def test_prefix_sums_are_carried_from_one_round_of_chunks_to_the_next() -> None:
     """There are more chunks than the one warp of the second kernel has lanes."""
     module = flagship("prefix_sum")
