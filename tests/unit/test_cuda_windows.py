@@ -10,6 +10,7 @@ import pytest
 from soundline.impl.codegen.cuda.calls import place
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
+from soundline.impl.codegen.cuda.outside import device_functions_of
 from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.storage import declared
@@ -366,3 +367,19 @@ def test_clusters_alone_need_sm_90() -> None:
     assert least_arch(proc) == 90
     with pytest.raises(CompileError, match="got: clusters"):
         device_functions(proc, 80)
+
+
+def test_what_is_known_of_the_addresses_of_arguments() -> None:
+    """An array begins where an access of 16 bytes may; a window begins at any element."""
+    proc = parsed(
+        """
+@proc
+def program(n: size, x: [f32][n] @ CudaGmemLinear, y: f32[n] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for i in cuda_tasks(0, n):
+            for t in cuda_threads(0, 1, unit=cuda_thread):
+                y[i] = x[i]
+"""
+    )
+    ((_, _, outside),) = device_functions_of(proc)
+    assert (outside.views["x"].alignment, outside.views["y"].alignment) == (4, 16)
