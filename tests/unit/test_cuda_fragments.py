@@ -398,11 +398,13 @@ def is_seen(where: str, old: str, new: str, directory: Path) -> bool:
     return bool(loaded_wrongly(loads, results[: len(loads)]) or stored_wrongly(stores, results[len(loads) :]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_fragments_is_seen(mistake: str, tmp_path: Path) -> None:
     assert is_seen(*MISTAKES[mistake], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", IN_DESCRIPTORS)
 def test_a_mistake_in_descriptors_is_seen(mistake: str, tmp_path: Path) -> None:
     assert described_wrongly(tmp_path, changed(*IN_DESCRIPTORS[mistake])) != []
