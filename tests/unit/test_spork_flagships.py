@@ -184,11 +184,14 @@ def test_a_flagship_of_real_tiles_is_right_where_it_is_emulated(
         is_expected(name, module, arrays, wanted)
 
 
-@pytest.mark.parametrize(("name", "program"), PROGRAMS)
-def test_a_flagship_compiles_without_spills(name: str, program: str) -> None:
+COMPILED = [(*program, False) for program in PROGRAMS] + [("gemm_simt_f32", "gemm", True)]
+
+
+@pytest.mark.parametrize(("name", "program", "contract"), COMPILED)
+def test_a_flagship_compiles_without_spills(name: str, program: str, contract: bool) -> None:
     proc: SporkProc = getattr(flagship(name), program)
     try:
-        made = compiled(proc.cuda("sm_90a"))
+        made = compiled(proc.cuda("sm_90a", contract=contract))
     except ToolchainError as error:
         if "NVRTC" not in str(error):
             raise
