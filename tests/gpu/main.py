@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from soundline.impl.runtime.devices import GPU, gpu
+from soundline.impl.spork.devices import GPU, gpu
 from soundline.impl.spork import SporkProc
 from soundline.spec.errors import SoundlineError
 

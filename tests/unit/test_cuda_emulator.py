@@ -97,6 +97,7 @@ SIMPLE: dict[str, tuple[int, Callable[[np.ndarray], np.ndarray], tuple[set[str],
         lambda x: x,
         ({"fault"}, {"fault"}, {"fault"}, {"alignment"}, {"memory"}, {"fault"}),
     ),
+    "blocks.registers": (384, lambda x: x, ({"registers"}, {"registers"}, {"registers"})),
     "mbarriers.hand_over": (
         256,
         lambda x: 2 * x,
