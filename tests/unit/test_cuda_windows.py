@@ -383,3 +383,43 @@ def program(n: size, x: [f32][n] @ CudaGmemLinear, y: f32[n] @ CudaGmemLinear):
     )
     ((_, _, outside),) = device_functions_of(proc)
     assert (outside.views["x"].alignment, outside.views["y"].alignment) == (4, 16)
+
+
+def test_a_control_argument_is_a_number_only_where_it_is_one_number() -> None:
+    body = """
+s: f32[64] @ CudaSmemLinear
+g: barrier @ CudaCommitGroup
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    with CudaAsync(tma_to_gmem_async):
+        Sm90_bulk_copy_to_gmem_f32(x[0:n], s[0:n], size=n)
+        Sm90_bulk_copy_to_gmem_f32(x[0 : 4 * t + 8], s[0 : 4 * t + 8], size=4 * t + 8)
+        Arrive(tma_to_gmem_async, 1) >> g
+    Await(g, cuda_in_order, 0)
+Fence(cuda_in_order, cuda_in_order)
+"""
+    found = sites(on_device(body, "n: size, x: f32[64] @ CudaGmemLinear"))
+    assert [(s.sizes, s.texts["size"]) for s in found] == [({}, "n"), ({"size": 8}, "(4 * t + 8)")]
+
+
+def test_a_multicast_to_one_cta() -> None:
+    """The first dimension of the destination, which counts CTAs, is left away even if the memory is not divided."""
+    proc = parsed(
+        """
+@proc
+def alone(x: f32[8, 8] @ CudaGmemLinear):
+    x_map = x[:, :] @ Sm90_tensorMap(0, 4, 8)
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            s: f32[1, 4, 8] @ CudaSmemLinear
+            bar: barrier @ CudaMbarrier
+            with CudaAsync(tma_to_smem_async):
+                Sm90_multicast_tensor_to_smem_2d_f32(s[:, :, :], x_map[0:4, :], ctas=1, n0=4, n1=8) >> bar
+                Arrive(tma_to_smem_async, 1) >> bar
+            Await(bar, cuda_in_order, ~0)
+"""
+    )
+    (site,) = sites(proc)
+    dst = site.places["dst"]
+    assert isinstance(dst, Place)
+    assert (dst.sizes, dst.strides) == (("4", "8"), ("8", "1"))
+    assert (dst.address, dst.ctas) == ("s", "uint16_t(1u << ptx::cluster_ctarank())")
