@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from soundline.impl.codegen.cuda.barriers.synchronization import LATER
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
 from soundline.impl.codegen.cuda.kernels import ArgumentOfKernel, Kernel
@@ -26,7 +27,6 @@ from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.refusals import refused
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
 from soundline.impl.codegen.cuda.storage import check_shared, first_byte
-from soundline.impl.codegen.cuda.synchronization import LATER
 from soundline.impl.codegen.cuda.windows import Kind
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.spork.language.nodes import Node
