@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.runtime.emulator.emulation import Emulated, Order, emulated
 from soundline.impl.toolchain import find_cpp_compiler
 from soundline.spec.dtypes import DType

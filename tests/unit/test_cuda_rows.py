@@ -15,9 +15,10 @@ from soundline.spec.spork.library import rows
 from soundline.spec.spork.library.memories import Memory, Sm90_RmemMatrixA, Sm90_RmemRows
 from soundline.spec.spork.library.schema import Instruction
 
+from .cuda_runs import Case, ran
 from .cuda_sites import place, site
 from .instruction_runs import allowed, execute, numpy_dtype
-from .test_cuda_instructions import Case, gathered, ran, spread
+from .test_cuda_fragments import gathered, spread
 
 THREADS = 128
 SCALARS = {"value": np.float32(2.5), "scale": np.float32(0.25)}

@@ -378,7 +378,7 @@ def test_columns_of_the_accumulator_of_wgmma() -> None:
         assert np.array_equal(done["dst"], done["D"][:, 8:24].astype(done["dst"].dtype))
         given = [(first, columns) for first in range(-8, 33, 4) for columns in range(4, 41, 4)]
         right = {(f, c) for f, c in given if allowed(instruction, N=32, first=f, columns=c)}
-        assert right == {(f, c) for f, c in given if 0 <= f and f + c <= 32 and f % 8 == c % 8 == 0}
+        assert right == {(f, c) for f, c in given if f >= 0 and f + c <= 32 and f % 8 == c % 8 == 0}
 
 
 def test_rows_of_the_accumulator_of_wgmma() -> None:

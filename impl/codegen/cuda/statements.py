@@ -350,14 +350,18 @@ def _touched(loop: For, views: Mapping[str, View], iterator: str | None = None) 
 
 
 def _chosen(loop: For, views: Mapping[str, View]) -> bool:
-    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose some."""
+    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose
+    some.
+    """
     for call in statements(loop.body):
         if not isinstance(call, Call) or not isinstance(call.callee.value, Instruction):
             continue
         given = [*call.arguments, *(value for _, value in call.keywords)]
         named = {v.name for v in given if isinstance(v, Name | Index) and v.name in views}
         control = [v for v in given if not (isinstance(v, Name | Index) and v.name in views)]
-        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(tuple(control)):
+        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(
+            tuple(control)
+        ):
             return True
     return False
 
