@@ -94,6 +94,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "timeline-pairs": synchronization_pages.pairs,
     "fence-pieces": synchronization_pages.fences,
     "barrier-pieces": synchronization_pages.barriers,
+    "pieces-in-cuda": synchronization_pages.spelled,
     "memories": memory_pages.memories,
     "memory-summary": memory_pages.summary,
     "instructions": instruction_pages.instructions,

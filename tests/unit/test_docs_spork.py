@@ -115,7 +115,7 @@ def test_the_twin_of_an_example_breaks_what_it_says(construct: Construct) -> Non
 def test_pages_have_one_shape(construct: Construct) -> None:
     text = pages.page(construct)
     assert re.findall(r"^(.+)\n-{4,}$", text, re.MULTILINE) == [
-        *("Form", "Meaning", "Readings", "Conditions", "Example", "Gone wrong", "Decisions"),
+        *("Form", "Meaning", "Readings", "Conditions", "Example", "In CUDA", "Gone wrong", "Decisions"),
         "Source and tests",
     ]
     assert re.findall(r"^   \* - :law:`(.+)`$", text, re.MULTILINE) == list(construct.laws)
