@@ -78,7 +78,7 @@ class SporkProc(Proc):
         from soundline.impl.codegen.cuda.host.writing import (
             written,
         )  # only who runs there loads what runs there
-        from soundline.impl.runtime.devices import run_on
+        from soundline.impl.spork.devices import run_on
 
         all_sizes = self._all_sizes(sizes, arrays)
         given = prepared(self, all_sizes, arrays)

@@ -55,13 +55,14 @@ def instr(
     family: type[Instruction] | None = None,
     cuda: str | None = None,
     includes: Sequence[str] = (),
+    expect_tx: str = "",
 ) -> Callable[[Callable[..., Any]], Instruction]:
     """A decorator that reads a function's source as an instruction.
 
     `unit` is who executes it, None for the CPU; `instr_tl` its timeline, by its name, itself, or the sync-tl of the
     same name; `operands` says how it uses arguments of data; `trailing` is the type of a barrier that may follow it;
-    `family` is a subclass of `Instruction`. `cuda` is the template of its text in CUDA, and `includes` the headers that
-    the text needs.
+    `family` is a subclass of `Instruction`. `cuda` is the template of its text in CUDA, `includes` the headers that the
+    text needs, and `expect_tx` the bytes that a load by TMA brings.
     """
     frame = inspect.currentframe()
     around = frame.f_back if frame else None
@@ -75,6 +76,7 @@ def instr(
         }
         said |= {"trailing_required": trailing_required, "ptx": ptx, "family": family}
         said |= {"cuda": cuda, "includes": includes}
+        said |= {"expect_tx": expect_tx} if expect_tx else {}
         return _made(written_as(function, around), said)
 
     return decorate
@@ -119,17 +121,18 @@ def _family(name: str, values: dict[str, Any]) -> type[Instruction]:
             given = f"cuda={values.get('cuda')!r}"
             raise UsageError(f"{name}: expected: the text of its CUDA; got: {given}", rule="cuda-template")
         return family
-    if says_cuda or values.get("includes"):
+    if says_cuda or values.get("includes") or values.get("expect_tx"):
         hint = "leave the family out, or derive it from CudaInstruction"
         raise UsageError(f"{name}: the family {family.__name__} has no CUDA of its own", hint=hint)
     values.pop("cuda", None)
     values.pop("includes", None)
+    values.pop("expect_tx", None)
     return family
 
 
 _WORDS = (
     *("unit", "instr_tl", "operands", "trailing", "trailing_required", "ptx", "family"),
-    *("cuda", "includes"),
+    *("cuda", "includes", "expect_tx"),
 )
 
 

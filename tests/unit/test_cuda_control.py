@@ -231,3 +231,12 @@ def program(a: index, n: size, x: f32[64] @ CudaGmemLinear):
         "x[(i - 3) / 7 + t / 3] = 6.0f;",
     ):
         assert line in code
+
+
+def test_intervals_of_division_by_what_may_be_zero() -> None:
+    """By 0 a quotient is 0 and a remainder the dividend (U-03)."""
+    names = Names().with_control("k", (5, 9)).with_control("n", (0, 2)).with_control("m", (1, 2))
+    assert names.interval(Binary(Op.Idiv, Name("k"), Name("n"))) == (0, 9)
+    assert names.interval(Binary(Op.Idiv, Name("k"), Name("m"))) == (2, 9)
+    assert names.interval(Binary(Op.Mod, Name("k"), Name("n"))) == (0, 9)
+    assert names.interval(Binary(Op.Mod, Name("k"), Name("m"))) == (0, 1)

@@ -107,8 +107,12 @@ def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
         z[1] = i64(a % b)
         z[2] = i64((a * a) // 7)
         z[3] = i64(max(a, b) - a)
-        z[5] = i64(a // 7)
-        z[6] = i64(a % 7)
+        for q in seq(a // 7, a // 7 + 1):
+            for r in seq(a % 7, a % 7 + 1):
+                z[5] = i64(q * 100 + r)
+        for q in seq(a // b, a // b + 1):
+            for r in seq(a % b, a % b + 1):
+                z[6] = i64(q * 100 + r)
         for i in seq(a - 1, a):
             z[4] = i64(i // 2)
     """)

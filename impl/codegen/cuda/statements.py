@@ -143,9 +143,17 @@ class Statements:
                 self.sync.arrive(self.out, statement, here.path, here.scope, here.names)
             case Await():
                 self.sync.await_(self.out, statement, here.path, here.scope, here.names)
+                self._keep_behind(statement, here)
             case _:
                 self._block(statement, here)
         return here
+
+    def _keep_behind(self, statement: Await, here: Here) -> None:
+        """Keep what is done to accumulators after a wait for wgmma behind it, of which the compiler sees no effect."""
+        if "wgmma.wait_group" not in self.facts.pieces[here.path]:
+            return
+        held = {v.base for v in here.views.values() if v.flags and not v.terms}
+        self.out.lines((f"ptx::fence_registers({base});" for base in sorted(held)), statement)
 
     def _concerns(self, statement: Statement, scope: Scope) -> bool:
         """Whether the warps of the function execute anything in a statement."""

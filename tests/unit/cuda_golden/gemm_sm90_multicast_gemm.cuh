@@ -159,6 +159,7 @@ struct gemm_device0 {
                         }
                         // Await(group[cta, wg], cuda_in_order, 0)   gemm_sm90_multicast.py:94
                         ptx::wgmma_wait_group_sync_aligned<0>();
+                        ptx::fence_registers(D);
                     }
                     // ReverseArrive(cuda_in_order, 1) >> ring[cta] >> ring[:]   gemm_sm90_multicast.py:95
                     __syncwarp();

@@ -20,6 +20,7 @@ from soundline.impl.codegen.cuda.instructions.places import (
     place,
     refused,
 )
+from soundline.impl.codegen.cuda.instructions.user import expected_bytes
 from soundline.impl.codegen.cuda.operands import CallSite, Place
 from soundline.spec.spork.library.tma import PIECE, BulkLoad, TensorLoad, TensorMulticast
 
@@ -36,7 +37,7 @@ def bytes_of(site: CallSite) -> int | str:
     A box is counted whole, also where part of it lies outside of the tensor and is filled with zeros.
     """
     if not isinstance(site.instruction, LOADS):
-        raise refused(site, "a load by TMA", f"{type(site.instruction).__name__}")
+        return expected_bytes(site)
     src = place(site, "src")
     if not isinstance(site.instruction, BulkLoad):
         return prod(src.memory.box) * src.dtype.itemsize

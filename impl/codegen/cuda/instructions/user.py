@@ -13,7 +13,8 @@ A reader's own instruction brings its CUDA as a template, in which names in brac
 - ``{n}``: a control argument;
 - ``{barrier}``: a pointer to the trailing mbarrier.
 
-``{{`` and ``}}`` are braces. The headers that the text needs are its `CudaInstruction.includes`.
+``{{`` and ``}}`` are braces. The headers that the text needs are its `CudaInstruction.includes`. A load by TMA says
+in `CudaInstruction.expect_tx` how many bytes its mbarrier has to expect.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class CudaInstruction(Instruction):
     """The template of its text."""
     includes: tuple[str, ...] = ()
     """The headers that the text needs: ``"mine.cuh"``, or ``"<cooperative_groups.h>"``."""
+    expect_tx: str = ""
+    """For a load by TMA the bytes that it brings to each CTA that it writes to, a template of control arguments."""
 
     def __post_init__(self) -> None:
         # The class that has slots is another than the one which `super` would know.
@@ -67,10 +70,10 @@ def include_lines(instruction: Instruction) -> tuple[str, ...]:
 # The template -----------------------------------------------------------------------------------------------------
 
 
-def _pieces(instruction: CudaInstruction) -> list[tuple[str, str | None]]:
+def _pieces(instruction: CudaInstruction, template: str) -> list[tuple[str, str | None]]:
     """The text before each name in braces, and the name."""
     try:
-        parsed = list(Formatter().parse(instruction.cuda))
+        parsed = list(Formatter().parse(template))
     except ValueError as error:
         raise _broken(instruction, str(error), "write {{ and }} for braces of C++") from error
     for _, name, form, conversion in parsed:
@@ -94,7 +97,11 @@ def check_template(instruction: CudaInstruction) -> None:
     for header in instruction.includes:
         if not header or header.startswith("<") != header.endswith(">") or '"' in header or "\n" in header:
             raise _broken(instruction, f"the header {header!r}", 'write "mine.cuh" or "<system.h>"')
-    for _, name in _pieces(instruction):
+    controls = {a.name for a in instruction.arguments if isinstance(a.type, Control)}
+    for _, name in _pieces(instruction, instruction.expect_tx):
+        if name is not None and name not in controls:
+            raise _broken(instruction, f"{{{name}}} in expect_tx", "its bytes follow from control arguments")
+    for _, name in _pieces(instruction, instruction.cuda):
         if name is None or (name == BARRIER and instruction.trailing is not None and name not in arguments):
             continue
         argument, dot, part = name.partition(".")
@@ -119,10 +126,39 @@ def text(site: CallSite) -> Iterator[str]:
     """The template with what a call gives."""
     instruction = site.instruction
     assert isinstance(instruction, CudaInstruction), "the table has this text for no other family"
-    filled = "".join(
-        before + ("" if name is None else _filled(site, name)) for before, name in _pieces(instruction)
-    )
-    yield from filled.strip("\n").splitlines()
+    yield from _with(site, instruction, instruction.cuda).strip("\n").splitlines()
+
+
+def expected_bytes(site: CallSite) -> str:
+    """What `CudaInstruction.expect_tx` says of a call."""
+    instruction = site.instruction
+    if not isinstance(instruction, CudaInstruction) or not instruction.expect_tx:
+        hint = 'say how many bytes it brings: @instr(..., cuda="...", expect_tx="4 * {n}")'
+        raise refused(site, "a load by TMA", f"{type(instruction).__name__} without expect_tx", hint)
+    return f"uint32_t({_with(site, instruction, instruction.expect_tx)})"
+
+
+def _with(site: CallSite, instruction: CudaInstruction, template: str) -> str:
+    """A template with what a call gives; in parentheses where what stands around it could take it apart."""
+    pieces = _pieces(instruction, template)
+    found = ""
+    for number, (before, name) in enumerate(pieces):
+        found += before
+        if name is not None:
+            after = pieces[number + 1][0] if number + 1 < len(pieces) else ""
+            text = _filled(site, name)
+            alone = _stands_alone(found, after) or _PRIMARY.fullmatch(text)
+            found += text if alone else f"({text})"
+    return found
+
+
+_PRIMARY = re.compile(r"\w+(::\w+|\.\w+|\[[^][]*\])*")
+"""Expressions that no operator takes apart."""
+
+
+def _stands_alone(before: str, after: str) -> bool:
+    """Whether a name in braces is all of an argument, or of what brackets hold."""
+    return before.rstrip()[-1:] in tuple("(,[") and after.lstrip()[:1] in tuple("),]")
 
 
 def _filled(site: CallSite, name: str) -> str:

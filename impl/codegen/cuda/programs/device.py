@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from soundline.impl.codegen.cuda.barriers.synchronization import LATER
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
 from soundline.impl.codegen.cuda.kernels import ArgumentOfKernel, Kernel
@@ -90,8 +91,12 @@ ON_SM90 = {
 
 def least_arch(proc: Proc) -> int:
     """The least architecture that a program needs: 80 or 90."""
-    needs = (reason for block, _, _ in device_functions_of(proc) for _, reason in _needs_sm90(block))
-    return 90 if next(needs, None) else 80
+    blocks = [block for block, _, _ in device_functions_of(proc)]
+    if any(True for block in blocks for _ in _needs_sm90(block)):
+        return 90
+    # A fence may ask for the other proxy where nothing uses it.
+    pieces = static_law(proc).pieces.values() if blocks else ()
+    return 90 if any(piece in LATER for found in pieces for piece in found) else 80
 
 
 def _needs_sm90(block: CudaDeviceFunction) -> Iterator[tuple[Node, str]]:

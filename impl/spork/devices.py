@@ -2,8 +2,8 @@
 Devices
 =======
 
-Where a Spork program runs. ``CUDA`` is the first GPU and ``CUDA:1`` the second; ``CUDA-EMULATED`` runs the same CUDA text
-on the CPU, so that it needs no GPU. A program is generated and compiled at its first run on a device, and kept.
+Where a Spork program runs. ``CUDA`` is the first GPU and ``CUDA:1`` the second; ``CUDA-EMULATED`` runs the same CUDA
+text on the CPU, so that it needs no GPU. A program is generated and compiled at its first run on a device, and kept.
 """
 
 from __future__ import annotations
