@@ -46,7 +46,7 @@ SEE = {
 }
 """The page that has the tables behind a construct."""
 CHAPTERS = (programs, device, synchronization)
-_MARKED = re.compile(r"`([^`]+)`|\*(\w+)\*")
+_MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w(?:[\w ]*\w)?)\*(?!\w)")
 
 
 def pages() -> dict[str, str]:
