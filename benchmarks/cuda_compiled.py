@@ -2,9 +2,9 @@
 What flagship kernels take of a GPU, as the compiler says
 =========================================================
 
-``python benchmarks/cuda_compiled.py`` generates every flagship of ``examples/spork/flagships`` at its real tiles,
-compiles it by NVRTC for Hopper, and writes what each kernel takes to ``benchmarks/results/cuda-compiled.json``: registers, spills,
-stack and shared memory. No GPU is needed. The tables of the documentation are made of this file.
+``python benchmarks/cuda_compiled.py`` generates every flagship of ``examples/spork/flagships`` at its real tiles, and
+compiles it by NVRTC for Hopper. What each kernel takes (registers, spills, stack and shared memory) is written to
+``benchmarks/results/cuda-compiled.json``, of which the tables of the documentation are made. No GPU is needed.
 """
 
 from __future__ import annotations

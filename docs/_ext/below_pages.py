@@ -1,4 +1,4 @@
-"""What is measured and tested of generated CUDA: what compilers say of flagships, results of GPUs, and the waterline."""
+"""What is known of generated CUDA: what compilers say of flagships, results of GPUs, and tests of the waterline."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def on_a_gpu() -> str:
     results = sorted(RESULTS.glob("gpu-*.json"))
     if not results:
         return (
-            "No result is committed: no GPU was at hand when this version was made. So no time of a kernel is known, and no "
-            "value that a GPU has computed. Known is what the emulator computes (:doc:`emulator`), and what the compiler "
-            "says of each kernel (:doc:`flagships`).\n"
+            "No result is committed: no GPU was at hand when this version was made. So no time of a kernel is known, "
+            "and no value that a GPU has computed. Known is what the emulator computes (:doc:`emulator`), and what the "
+            "compiler says of each kernel (:doc:`flagships`).\n"
         )
     return "\n".join(_card(json.loads(path.read_text())) for path in results)
 
@@ -111,8 +111,8 @@ def on_a_gpu() -> str:
 def _card(result: Mapping[str, Any]) -> str:
     machine = result["machine"]
     taken = (
-        f"Taken on one {machine['card']} ({machine['multiprocessors']} multiprocessors) on {machine['date']}, with torch "
-        f"{machine['torch']} and CUDA {machine['cuda']}. Medians; kernel and peer take turns.\n"
+        f"Taken on one {machine['card']} ({machine['multiprocessors']} multiprocessors) on {machine['date']}, with "
+        f"torch {machine['torch']} and CUDA {machine['cuda']}. Medians; kernel and peer take turns.\n"
     )
     rows = [(code(name), _sizes(row), *_judged(row)) for name, row in result["rows"].items()]
     header = ("kernel", "size", "of the peer's speed", "wanted", "", "rate", "error")

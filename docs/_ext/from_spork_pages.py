@@ -62,5 +62,3 @@ def interoperation() -> str:
 def named_sections() -> list[str]:
     """The titles of sections of this page that errors name."""
     return [where.partition(", ")[2].capitalize() for where in SECTIONS.values()]
-
-

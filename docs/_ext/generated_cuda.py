@@ -90,7 +90,7 @@ def _extents(text: Sequence[Line], wanted: Callable[[Node], bool]) -> Iterator[l
         last = k
         for later in range(k + 1, len(text)):
             within = _open(text[k:later])
-            if within or text[later].origin is origin and text[later].depth >= text[k].depth:
+            if within or (text[later].origin is origin and text[later].depth >= text[k].depth):
                 last = later
             elif text[later].origin is not None or not text[later].text:
                 break

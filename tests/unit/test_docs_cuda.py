@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
+from soundline.impl.codegen.cuda.refusals import SECTIONS
 from soundline.impl.spork import proc_from_text
 from soundline.spec.spork.constructs.schema import Construct
 from soundline.spec.spork.constructs.table import CONSTRUCTS
+from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.statements import Assign, For, If
 from soundline.spec.spork.library.memories import STANDARD as MEMORIES
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.library.table import CHAPTERS
 from soundline.spec.spork.static.law import static_law
 
-from .test_docs_spork import generator
+from .test_docs_spork import DOCS, generator, rows_of
 
 cuda, programs = generator("generated_cuda"), generator("shown_programs")
 constructs, pages = generator("constructs_in_cuda"), generator("spork_pages")
@@ -136,3 +142,96 @@ def test_the_programs_that_are_shown_are_right(program: object) -> None:
 def test_so_is_the_product_of_a_warpgroup() -> None:
     (product,) = (p for p in programs.own() if p.name == "product")
     assert product.check().ok
+
+
+# Chapters ---------------------------------------------------------------------------------------------------------
+
+parts, below, chapter = generator("parts"), generator("below_pages"), generator("from_spork_pages")
+
+
+def test_errors_name_sections_that_exist() -> None:
+    text = (DOCS / "from_spork.rst").read_text()
+    titles = re.findall(r"^(.+)\n[-=]{4,}$", text, re.MULTILINE)
+    assert titles[0] == "From Spork to CUDA"
+    assert set(chapter.named_sections()) <= set(titles)
+    assert all(where.startswith("From Spork to CUDA, ") for where in SECTIONS.values())
+
+
+@pytest.mark.parametrize("part", chapter.PARTS)
+def test_every_part_of_the_chapter_has_code(part: str) -> None:
+    assert f".. generated:: {part}\n" in (DOCS / "from_spork.rst").read_text()
+    assert ".. code-block:: cpp" in parts.PARTS[part]()
+
+
+def test_the_consumer_of_the_ring_stands_beside_its_program() -> None:
+    pair = chapter.shown(*chapter.RING, "task_consumer(")
+    found = {spork.strip(): code.strip() for spork, code in lines(pair) if spork.strip()}
+    assert found["Arrive(wgmma_async, 1) >> group[wg]"] == "ptx::wgmma_commit_group_sync_aligned();"
+    assert found['with CudaWarps(name="producer"):'] == "// other warps"
+    assert found["group: barrier[1] @ CudaCommitGroup"] == ""
+
+
+def test_results_of_the_compiler_are_those_of_all_flagships() -> None:
+    committed = json.loads(below.COMPILED.read_text())["kernels"]
+    flagships = (programs.EXAMPLES / "flagships").glob("*.py")
+    made = {
+        (path.stem, name)
+        for path in flagships
+        for name, value in programs.module(path).items()
+        if isinstance(value, Proc) and name != "small"
+    }
+    assert {(row["flagship"], row["program"]) for row in committed} == made
+    assert "no kernel spills registers, and the compiler warns of none" in below.compiler()
+    text = below.flagships()
+    assert all(f"<examples/spork/flagships/{name}.py>" in text for name, _ in made)
+    assert all(f"     - {row['registers']}\n" in text for row in committed)
+
+
+def test_spills_and_warnings_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = json.loads(below.COMPILED.read_text())
+    result["kernels"][0] |= {"spill_stores": 8, "warnings": ["serialized"]}
+    monkeypatch.setattr(below, "COMPILED", tmp_path / "compiled.json")
+    assert below.compiler().startswith("No result is committed")
+    below.COMPILED.write_text(json.dumps(result))
+    name = f"``{result['kernels'][0]['kernel']}`` of {result['kernels'][0]['flagship']}"
+    assert f"registers are spilled by {name}, and the compiler warns of {name}" in below.compiler()
+
+
+ROW = {"sizes": {"M": 8192}, "error": 1e-3, "most": 1e-2, "goal": 0.95, "ratio": 0.97, "tflops": 700.2}
+CARD = {"card": "A Card", "multiprocessors": 132, "torch": "2", "cuda": "12", "date": "today"}
+
+
+def test_results_of_a_gpu_are_shown_and_their_absence_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(below, "RESULTS", tmp_path)
+    assert below.on_a_gpu().startswith("No result is committed: no GPU was at hand")
+    slow = ROW | {"ratio": 0.5, "error": 1.0, "terabytes_per_second": 3.0}
+    del slow["tflops"]
+    rows = {"gemm": ROW, "softmax": slow}
+    (tmp_path / "gpu-a-card.json").write_text(json.dumps({"machine": CARD, "rows": rows}))
+    found = rows_of(below.on_a_gpu())
+    assert found[0] == ["``gemm``", "M = 8,192", "0.970", "≥ 0.95", "met", "700 TFLOP/s", "1.0e-03"]
+    assert found[1][4:] == ["**missed**", "3.00 TB/s", "**1.0e+00**"]
+
+
+def test_the_waterline_is_shown_and_its_absence_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(below, "WATERLINE", tmp_path / "waterline.json")
+    assert below.waterline().startswith("No result")
+    result = {
+        "schema": 1,
+        "random": {"programs": 3000, "wrong": [], "by kind": {"rings": 2000, "fences": 1000}},
+        "works": {"runs": 12, "wrong": ["softmax: nan"]},
+        "faults": {"share observed": 0.96, "kinds": {"drops": {"observed": 9, "not observed": 1}}},
+    }
+    below.WATERLINE.write_text(json.dumps(result))
+    text = below.waterline()
+    assert [re.findall(r"rubric:: (.*)", text), rows_of(text)[0]] == [
+        ["Random", "Works", "Faults"],
+        ["programs", "3,000"],
+    ]
+    assert "* softmax: nan" in text
+    assert "96.0 %" in text
+    assert "   * - drops\n     - 9\n     - 1\n" in text

@@ -333,7 +333,9 @@ def test_the_kernel_of_the_readme_has_the_hazards_that_it_says(
     assert first.text().replace(f"{tmp_path}/", "") == said.rstrip("\n")
     assert second.id == "mach-free-write"
     fixed = program.replace("Fence(cuda_in_order, cuda_in_order)", "Fence(Sm80_cp_async, cuda_in_order)", 1)
-    (tmp_path / "fixed.py").write_text(fixed.replace("  # a plain __syncthreads(), which waits for no copy", ""))
+    (tmp_path / "fixed.py").write_text(
+        fixed.replace("  # a plain __syncthreads(), which waits for no copy", "")
+    )
     right = importlib.import_module("fixed").reverse
     assert right.check().ok
     (code,) = re.findall(r"^```cpp\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
@@ -342,6 +344,6 @@ def test_the_kernel_of_the_readme_has_the_hazards_that_it_says(
     assert len(here) == 2
     for line in here:
         names = {"reverse": right, "a": np.arange(64, dtype=np.float32), "b": np.zeros(64, np.float32)}
-        exec(line, names)  # noqa: S102  # as it is printed
+        exec(line, names)  # as it is printed
         assert np.array_equal(names["b"], names["a"][::-1])
     assert 'device="CUDA")' in on_a_gpu
