@@ -72,7 +72,8 @@ _SAID: Final = {
     "cuda-device-function": "A kernel takes one struct: what the code of the device names of the sizes and "
     "arguments. It calls the loop over tasks. The function that launches it may be called from handwritten CUDA.",
     "barrier": "A commit group becomes nothing by itself. Of mbarriers the threads count the slot and the parity "
-    "of the next arrive and await. One thread initializes them before the first task, and ends them after the last one.",
+    "of the next arrive and await. One thread initializes them before the first task, and invalidates them "
+    "after the last one.",
     "cuda-warps": "There is one function for each name, in which the warps of other names are left out.",
 }
 

@@ -7,9 +7,11 @@ from functools import partial
 import generated_cuda
 import shown_programs
 from generated_cuda import Beside
-from rst import block, code
+from rst import block, code, table
 
+from soundline.impl.codegen.cuda.programs.files import ARCHS
 from soundline.impl.codegen.cuda.refusals import SECTIONS
+from soundline.impl.codegen.cuda.storage import KIB, MOST_SHARED, OF_MULTIPROCESSOR
 
 VECTOR_ADD = ("vector_add.py", "vector_add")
 DOUBLE_BUFFER = ("gemm_sm80_fence.py", "gemm")
@@ -57,6 +59,15 @@ def interoperation() -> str:
         if path.suffix in (".cu", ".cuh"):
             parts += [f"{code(path.name)}:\n", block("cpp", path.read_text())]
     return "\n".join(parts)
+
+
+def limits() -> str:
+    """The shared memory that there is, by architecture."""
+    rows = [
+        (code(name), f"{MOST_SHARED[number] // KIB} KiB", f"{OF_MULTIPROCESSOR[number] // KIB} KiB")
+        for name, number in ARCHS.items()
+    ]
+    return table(("arch", "of a CTA", "of a multiprocessor"), rows, widths=(30, 35, 35))
 
 
 def named_sections() -> list[str]:

@@ -71,6 +71,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "flagships-compiled": below_pages.compiler,
     "gpu-measured": below_pages.on_a_gpu,
     "waterline-tested": below_pages.waterline,
+    "from-spork-limits": from_spork_pages.limits,
     "from-spork-interoperation": from_spork_pages.interoperation,
     **from_spork_pages.PARTS,
     "function-accuracy": function_pages.accuracy,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from soundline.impl.codegen.cuda.refusals import SECTIONS
+from soundline.impl.codegen.cuda.refusals import CONDITIONS, SECTIONS
 from soundline.impl.spork import proc_from_text
 from soundline.spec.spork.constructs.schema import Construct
 from soundline.spec.spork.constructs.table import CONSTRUCTS
@@ -18,6 +18,7 @@ from soundline.spec.spork.library.memories import STANDARD as MEMORIES
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.library.table import CHAPTERS
 from soundline.spec.spork.static.law import static_law
+from soundline.verify.cli.explain import explanation
 
 from .test_docs_spork import DOCS, generator, rows_of
 
@@ -155,6 +156,18 @@ def test_errors_name_sections_that_exist() -> None:
     assert titles[0] == "From Spork to CUDA"
     assert set(chapter.named_sections()) <= set(titles)
     assert all(where.startswith("From Spork to CUDA, ") for where in SECTIONS.values())
+
+
+def test_every_id_of_the_generator_stands_in_the_index_of_errors() -> None:
+    named = {
+        rule
+        for path in (DOCS.parent / "impl").rglob("*.py")
+        for rule in re.findall(r"""["'](cuda-[a-z]+)["']""", path.read_text())
+    }
+    assert {rule for rule in named if rule != "cuda-bindings"} == set(CONDITIONS)
+    assert set(CONDITIONS) <= set(generator("error_pages").anchors())
+    for rule, text in CONDITIONS.items():
+        assert text in " ".join(explanation(rule).split())
 
 
 @pytest.mark.parametrize("part", chapter.PARTS)
