@@ -27,8 +27,8 @@ SECTIONS = {
 CONDITIONS: Final[Mapping[str, str]] = {
     "cuda-instruction": "what an instruction is given has a form that the hardware takes: sizes, strides, alignment, "
     "swizzles and registers",
-    "cuda-memory": "data in registers are elements of a thread, or tiles that the threads of a warp or warpgroup share in "
-    "whole registers",
+    "cuda-memory": "data in registers are elements of a thread, or tiles that the threads of a warp or warpgroup share "
+    "in whole registers",
     "cuda-template": "the text of an instruction of a user names, in braces, what a call gives",
 }
 """What must hold of instructions and memories so that there is CUDA for them, by the ids that errors have."""
