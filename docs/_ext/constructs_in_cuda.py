@@ -93,10 +93,18 @@ def shown(construct: Construct) -> Shown:
             generated_cuda.function(program, head.format(name=program.name), ending)
             for head, ending in _FUNCTIONS[construct.slug]
         )
-        return Shown(program, generated_cuda.joined(map(generated_cuda.beside, parts)))
+        pair = generated_cuda.joined(map(generated_cuda.beside, parts))
+        return Shown(program, _headed(program, pair))
     wanted = _STATEMENTS[construct.slug]
     examples = [program, *(_program(CONSTRUCTS[slug]) for slug in _MORE.get(construct.slug, ()))]
     return Shown(program, generated_cuda.joined(generated_cuda.of(p, wanted) for p in examples))
+
+
+def _headed(program: SporkProc, pair: Beside) -> Beside:
+    """The head of a program beside that of its function, which comes from no statement."""
+    first, separator, rest = pair.spork.partition("\n")
+    head = next(line for line in program.text.splitlines() if line.startswith("def "))
+    return pair._replace(spork=f"{first or head}{separator}{rest}")
 
 
 def _program(construct: Construct) -> SporkProc:

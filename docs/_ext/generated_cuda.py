@@ -178,13 +178,15 @@ def has_code(pair: Beside) -> bool:
 
 def shown(pair: Beside) -> str:
     """Two blocks of code, which stand beside each other where there is room."""
-    blocks = f"{block('python', _kept(pair.spork))}\n{block('cpp', _kept(pair.cuda))}"
+    spork, cuda = _begun(pair.spork, "# (no statement)"), _begun(pair.cuda, "// (nothing)")
+    blocks = f"{block('python', spork)}\n{block('cpp', cuda)}"
     return f".. container:: spork-cuda\n\n{indent(blocks, '   ')}"
 
 
-def _kept(text: str) -> str:
-    """A text whose empty lines at the ends are kept: the two sides are to have as many lines."""
-    return "\n".join(line or " " for line in text.split("\n"))
+def _begun(text: str, comment: str) -> str:
+    """A text that begins with a line which is not empty: one that is would be dropped, and the sides shifted."""
+    first, separator, rest = text.partition("\n")
+    return f"{first if first.strip() else comment}{separator}{rest}"
 
 
 def whole(proc: Proc, ending: str, summary: str) -> str:

@@ -82,6 +82,15 @@ def test_comments_are_no_code() -> None:
     assert cuda.has_code(cuda.Beside("a", "x;"))
 
 
+def test_no_side_begins_with_an_empty_line_which_would_shift_it() -> None:
+    text = cuda.shown(cuda.Beside("\ns", "\nc"))
+    assert "# (no statement)\n      s" in text
+    assert "// (nothing)\n      c" in text
+    text = constructs.section(CONSTRUCTS["proc"])
+    assert "def scale(n: size, x: f32[n] @ DRAM):\n" in text
+    assert "(no statement)" not in "".join(map(constructs.section, CONSTRUCTS.values()))
+
+
 # What is shown ----------------------------------------------------------------------------------------------------
 
 
