@@ -64,7 +64,10 @@ def beside() -> str:
         f"its rewrite rules: {judged['summary']['proved']} of {len(judged['rules'])}, for every size, and for floats "
         "bit by bit or under a named licence; rules of users"
     )
-    runs = f"{len(TABLE)} ops and the Tensor interface, as C on CPUs; an evaluator for everything; no GPU yet"
+    runs = (
+        f"{len(TABLE)} ops and the Tensor interface, as C on CPUs; kernels in Spork as CUDA, on GPUs or emulated; an "
+        "evaluator for everything"
+    )
     checks = (
         f"kernels of {len(CONSTRUCTS)} constructs and {families} instructions for races, at given sizes; every "
         "compiled result can be compared with the evaluator"

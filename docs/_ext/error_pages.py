@@ -12,6 +12,7 @@ import optop_pages
 import spork_laws
 from rst import code, escape, law, prose, table, title
 
+from soundline.impl.codegen.cuda.refusals import CONDITIONS as CUDA_CONDITIONS
 from soundline.impl.importers.reading import errors as _of_importers  # noqa: F401  # whose classes belong to the tree
 from soundline.spec import errors as tree
 from soundline.spec.decisions.table import DECISIONS
@@ -82,6 +83,11 @@ SECTIONS: tuple[tuple[str, str, list[Row]], ...] = (
         "By timeline, fence, barrier and hazard",
         "A ``SynchronizationError``, or in a program a ``StaticError``, names a condition. Hazards have ids too.",
         _rows(spork_laws.constraints("synchronization")),
+    ),
+    (
+        "By condition of generated CUDA",
+        "A ``CompileError`` or ``UsageError`` names what an instruction or memory lacks so that there is CUDA for it.",
+        _rows({rule: ("CUDA", text) for rule, text in CUDA_CONDITIONS.items()}),
     ),
 )
 """What an error can name in ``.rule``: the title of a section, its sentence and its rows."""

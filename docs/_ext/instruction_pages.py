@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import generated_cuda
+import shown_programs
+from generated_cuda import Beside
 from rst import block, code, escape, fields, label, table, title
 from spork_pages import rich
 
 from soundline.spec.spork.language.nodes import SPELLING
+from soundline.spec.spork.language.statements import Call
 from soundline.spec.spork.library.memories import examples
 from soundline.spec.spork.library.schema import Instruction, Operand
 from soundline.spec.spork.library.table import CHAPTERS
@@ -71,6 +75,18 @@ def _family(name: str, members: list[Instruction]) -> str:
                 widths=(10, 14, 30, 20, 12, 14),
             ),
             block("python", text(one)),
+            "In CUDA:\n",
+            generated_cuda.shown(in_cuda(members)),
+        )
+    )
+
+
+def in_cuda(members: list[Instruction]) -> Beside:
+    """A call of a member in one of the programs, beside what it becomes."""
+    names = {m.name for m in members}
+    return shown_programs.shown(
+        lambda n: (
+            isinstance(n, Call) and isinstance(n.callee.value, Instruction) and n.callee.value.name in names
         )
     )
 

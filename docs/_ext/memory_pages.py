@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import generated_cuda
+import shown_programs
+from generated_cuda import Beside
 from rst import code, fields, label, table, title
 from spork_pages import rich
 
+from soundline.spec.spork.language.nodes import Node, Ref
+from soundline.spec.spork.language.statements import Alloc, WindowOf
 from soundline.spec.spork.library import memories as law
 from soundline.spec.spork.library.memories import Memory
 from soundline.spec.spork.synchronization.timelines import InstrTl
@@ -26,10 +31,28 @@ def memories() -> str:
                     title(name, "-"),
                     f"{rich(said[name])}\n",
                     fields(_facts(one)),
+                    "In CUDA:\n",
+                    generated_cuda.shown(in_cuda(name)),
                 )
             )
         )
     return "\n".join(parts)
+
+
+def in_cuda(name: str) -> Beside:
+    """Data in a memory of this name, declared in one of the programs, beside what it becomes."""
+
+    def holds(node: Node) -> bool:
+        lies = node.memory if isinstance(node, Alloc | WindowOf) else None
+        return isinstance(lies, Ref) and isinstance(lies.value, Memory) and _is_called(lies.value, name)
+
+    return shown_programs.shown(holds)
+
+
+def _is_called(memory: Memory, name: str) -> bool:
+    """Whether a memory is the one of this name; two of them take parameters."""
+    made = law.STANDARD[name]
+    return memory == made if isinstance(made, Memory) else memory.name.startswith(f"{name}(")
 
 
 def summary() -> str:

@@ -7,6 +7,7 @@ from functools import partial
 
 import adequacy_pages
 import attack_pages
+import below_pages
 import beside_pages
 import bounds_pages
 import chapter_pages
@@ -19,6 +20,7 @@ import decision_pages
 import engine_pages
 import error_pages
 import famous_pages
+import from_spork_pages
 import function_pages
 import grammar_pages
 import history_pages
@@ -65,6 +67,13 @@ PARTS: dict[str, Callable[[], str]] = {
     "engine-procedures": engine_pages.procedures,
     "errors": error_pages.errors,
     "famous": famous_pages.famous,
+    "flagships": below_pages.flagships,
+    "flagships-compiled": below_pages.compiler,
+    "gpu-measured": below_pages.on_a_gpu,
+    "waterline-tested": below_pages.waterline,
+    "from-spork-limits": from_spork_pages.limits,
+    "from-spork-interoperation": from_spork_pages.interoperation,
+    **from_spork_pages.PARTS,
     "function-accuracy": function_pages.accuracy,
     "function-kinks": function_pages.kinks,
     "function-values": function_pages.special_values,
@@ -94,6 +103,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "timeline-pairs": synchronization_pages.pairs,
     "fence-pieces": synchronization_pages.fences,
     "barrier-pieces": synchronization_pages.barriers,
+    "pieces-in-cuda": synchronization_pages.spelled,
     "memories": memory_pages.memories,
     "memory-summary": memory_pages.summary,
     "instructions": instruction_pages.instructions,

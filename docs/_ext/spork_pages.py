@@ -7,6 +7,7 @@ import re
 import textwrap
 from pathlib import Path
 
+import constructs_in_cuda
 import spork_laws
 import spork_runs
 from citations import ROOT, listed, tests_by_citation
@@ -45,7 +46,7 @@ SEE = {
 }
 """The page that has the tables behind a construct."""
 CHAPTERS = (programs, device, synchronization)
-_MARKED = re.compile(r"`([^`]+)`|\*(\w+)\*")
+_MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w(?:[\w ]*\w)?)\*(?!\w)")
 
 
 def pages() -> dict[str, str]:
@@ -78,6 +79,8 @@ def page(construct: Construct) -> str:
             table(("id", "what must hold"), rows, widths=(26, 74)),
             title("Example", "-"),
             _shown(construct, construct.example),
+            title("In CUDA", "-"),
+            constructs_in_cuda.section(construct),
             title("Gone wrong", "-"),
             f"Breaks {law(construct.breaks)}:\n",
             _shown(construct, construct.wrong),

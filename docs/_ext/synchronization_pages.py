@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import generated_cuda
+import shown_programs
 from rst import code, law, prose, table, title
 
 from soundline.spec.errors import SynchronizationError
@@ -109,6 +111,32 @@ def timelines() -> str:
     ]
     header = ("sync-tl", "full set", "temporal set", "transitive", "opens CudaAsync")
     return table(header, rows, widths=(38, 30, 12, 10, 10))
+
+
+# Pieces -----------------------------------------------------------------------------------------------------------
+
+
+def all_pieces() -> list[str]:
+    """Every piece that some fence, arrive or await becomes, in the order in which the tables show them."""
+    found: dict[str, None] = {}
+    for first in SYNC_TLS.values():
+        for second in SYNC_TLS.values():
+            for by in EVERYONE:
+                found |= dict.fromkeys(_fence(first, second, by))
+    for kind in BarrierType:
+        for first in SYNC_TLS.values():
+            found |= dict.fromkeys(p for made in _arrives(kind, first) for p in made)
+            for second in SYNC_TLS.values():
+                found |= dict.fromkeys(_await(kind, first, second))
+    return [piece for piece in found if not piece.startswith(".")]
+
+
+def spelled() -> str:
+    """Every piece with a statement that becomes it, and the CUDA C++ of that statement."""
+    parts = []
+    for piece in all_pieces():
+        parts += [f"{code(piece)}\n", generated_cuda.shown(shown_programs.shown_piece(piece))]
+    return "\n".join(parts)
 
 
 # What statements become -------------------------------------------------------------------------------------------

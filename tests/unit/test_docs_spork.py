@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from trials.ledger import Entry
 from trials.machine.campaign import write
@@ -115,7 +116,7 @@ def test_the_twin_of_an_example_breaks_what_it_says(construct: Construct) -> Non
 def test_pages_have_one_shape(construct: Construct) -> None:
     text = pages.page(construct)
     assert re.findall(r"^(.+)\n-{4,}$", text, re.MULTILINE) == [
-        *("Form", "Meaning", "Readings", "Conditions", "Example", "Gone wrong", "Decisions"),
+        *("Form", "Meaning", "Readings", "Conditions", "Example", "In CUDA", "Gone wrong", "Decisions"),
         "Source and tests",
     ]
     assert re.findall(r"^   \* - :law:`(.+)`$", text, re.MULTILINE) == list(construct.laws)
@@ -332,5 +333,17 @@ def test_the_kernel_of_the_readme_has_the_hazards_that_it_says(
     assert first.text().replace(f"{tmp_path}/", "") == said.rstrip("\n")
     assert second.id == "mach-free-write"
     fixed = program.replace("Fence(cuda_in_order, cuda_in_order)", "Fence(Sm80_cp_async, cuda_in_order)", 1)
-    (tmp_path / "fixed.py").write_text(fixed)
-    assert importlib.import_module("fixed").reverse.check().ok
+    (tmp_path / "fixed.py").write_text(
+        fixed.replace("  # a plain __syncthreads(), which waits for no copy", "")
+    )
+    right = importlib.import_module("fixed").reverse
+    assert right.check().ok
+    (code,) = re.findall(r"^```cpp\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    assert code in str(right.cuda()).replace("fixed.py", "reverse.py")
+    *here, on_a_gpu = re.findall(r"^- `(reverse\.run\(.*?\))`", section, re.MULTILINE)
+    assert len(here) == 2
+    for line in here:
+        names = {"reverse": right, "a": np.arange(64, dtype=np.float32), "b": np.zeros(64, np.float32)}
+        exec(line, names)  # as it is printed
+        assert np.array_equal(names["b"], names["a"][::-1])
+    assert 'device="CUDA")' in on_a_gpu

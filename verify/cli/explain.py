@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from soundline.impl.codegen.cuda.refusals import CONDITIONS
 from soundline.spec import errors
 from soundline.spec.decisions.table import DECISIONS, ops_under
 from soundline.spec.errors import SoundlineError, UsageError
@@ -27,10 +28,13 @@ from soundline.spec.pipeline.stages import STAGES, Stage
 from soundline.spec.rules.licences import LICENCES
 from soundline.verify.cli.results import VERDICTS, explained, is_result
 from soundline.verify.cli.spork import names, namesake, spork
-from soundline.verify.cli.spork_tables import SPORK_TABLES
+from soundline.verify.cli.spork_tables import SPORK_TABLES, IdTable
 from soundline.verify.files.problems import KINDS
 
 WIDTH = 100
+
+_TABLES = (*SPORK_TABLES, IdTable("generated CUDA", CONDITIONS))
+"""The tables of ids of Spork programs, and that of what has no CUDA."""
 
 DESCRIPTION = """\
 Explain an id or a report. The id may be
@@ -175,7 +179,7 @@ def _laws(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _condition(wanted: str) -> Iterator[str] | None:
-    found = next((t for t in SPORK_TABLES if wanted.lower() in t.ids), None)
+    found = next((t for t in _TABLES if wanted.lower() in t.ids), None)
     if found is None:
         return None
     text = found.ids[wanted.lower()]
@@ -374,7 +378,7 @@ def _closest(wanted: str, rules: Sequence[str], *, everything: bool) -> str | No
     if everything:
         known += [e.title for e in TABLE.values()] + list(DECISIONS) + list(KINDS) + list(VERDICTS)
         known += [i for e in TABLE.values() for i, _ in _laws(e)]
-        known += [i for table in SPORK_TABLES for i in table.ids] + [*STAGES]
+        known += [i for table in _TABLES for i in table.ids] + [*STAGES]
         known += [i.id for stage in STAGES.values() for i in stage.invariants]
         known += [e.__name__ for e in _errors(SoundlineError)]
         known += names()

@@ -397,7 +397,7 @@ PROC_CALL: Final = Construct(
     sequential="The body is executed on the locations that were passed.",
     machine="The same.",
     parallel="The same.",
-    lowering="A call in C.",
+    lowering="Its body, as a block in the place of the call.",
     laws=(
         "prog-call",
         "prog-cpu-only",
