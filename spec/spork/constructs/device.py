@@ -391,6 +391,7 @@ INSTRUCTION: Final = Construct(
         "dist-interval-unit",
         "dist-interval-alone",
         "bar-trailing",
+        "bar-trailing-ctas",
         "tl-pair",
         "instr-operand",
         "instr-atomic",

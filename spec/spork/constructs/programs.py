@@ -397,7 +397,8 @@ PROC_CALL: Final = Construct(
     sequential="The body is executed on the locations that were passed.",
     machine="The same.",
     parallel="The same.",
-    lowering="A call in C.",
+    lowering="On the CPU, a block of C that stands where the call does: each argument is a name for what it was "
+    "given, and device functions of the callee become kernels of the caller, once for each call.",
     laws=(
         "prog-call",
         "prog-cpu-only",

@@ -117,6 +117,7 @@ BARRIER: Final = Construct(
         "bar-reverse-unit",
         "dist-barrier-c1",
         "dist-barrier-c2",
+        "dist-barrier-c3",
         "prog-barrier-index",
         "mach-barrier-unequal",
         "bar-alloc",
