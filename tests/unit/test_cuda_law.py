@@ -46,6 +46,31 @@ def test_a_load_arrives_in_the_ctas_that_it_writes_to() -> None:
     assert "full[n] in CTA 0 for b[:, n, :, :] in CTAs 0, 1" in str(caught.value)
 
 
+NESTED = """
+bar: barrier[2, 2] @ CudaMbarrier
+for m in cuda_threads(0, 2, unit=2 * cuda_cta_in_cluster):
+    s: f32[2, 4] @ CudaSmemLinear
+    for n in cuda_threads(0, 2, unit=cuda_cta_in_cluster):
+        with CudaWarps(0, 1):
+            with CudaAsync(tma_to_smem_async):
+                Sm90_bulk_copy_to_smem_f32(s[n, 0:4], x[0:4], 4) >> bar{to}
+                Arrive(tma_to_smem_async, 1) >> bar[m, :] >> bar[:, n]
+        Await(bar[m, n], cuda_in_order, ~0)
+Fence(cuda_in_order, cuda_in_order)
+"""
+
+
+@pytest.mark.parametrize(("to", "ok"), [("[m, n]", True), ("[m, :]", False), ("[:, n]", False)])
+def test_storage_of_a_part_of_the_cluster_lies_in_its_cta(to: str, ok: bool) -> None:
+    made = {"arguments": "x: f32[8] @ CudaGmemLinear", "device": "blockDim=32, clusterDim=4"}
+    if ok:
+        assert check(program(NESTED.format(to=to), **made), {}).ok
+        return
+    with pytest.raises(StaticError) as caught:
+        static_law(program(NESTED.format(to=to), **made))
+    assert caught.value.rule == "bar-trailing-ctas"
+
+
 def test_the_home_of_trailing_barriers_is_that_of_the_arrive() -> None:
     """To a row alone, where the arrive is to a row and a column: the machine counts by the queue of the arrive."""
     found = [e for e in unfold(GRID, {}) if isinstance(e, Action) and e.trailing]

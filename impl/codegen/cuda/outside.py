@@ -206,7 +206,9 @@ def _alignments(call: Call, found: Outside) -> dict[str, int]:
     """Of the data that a proc is given, the bytes of which its address is known to be a multiple."""
     given = {}
     for argument, place in given_to(call):
-        view = found.views.get(place.name) if isinstance(place, Name | Index) else None
+        if not isinstance(place, Name | Index):
+            continue
+        view = found.views.get(place.name)
         if view is not None and view.kind is Kind.pointer:
             given[argument.name] = aligned(view.at(place), found.names)
     return given

@@ -353,7 +353,8 @@ INSTRUCTION: Final = Construct(
     prose=(
         "An instruction is a Python object. It states who executes it, on which timeline, and how it uses each "
         "argument; its body is its sequential meaning. A trailing barrier is for instructions that signal their "
-        "completion to a barrier, such as TMA."
+        "completion to a barrier, such as TMA; it lies in the CTA whose shared memory is written, and several lie in "
+        "all of those (S-26)."
     ),
     sequential="Its body is executed.",
     machine=(

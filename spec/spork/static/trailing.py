@@ -65,7 +65,7 @@ def check_completion(completion: Completion, shards: Mapping[Path, Deduction | N
     }
     written = _written(completion, shards.get(completion.window.of.path or ()), ctas)
     reached = [_reached(barrier, completion.home, ctas) for barrier in call.trailing]
-    for values in product(*(range(stride.count) for stride in ctas.values())):
+    for values in product(*(range(stride.places) for stride in ctas.values())):
         at = dict(zip(ctas, values, strict=True))
         wanted, found = _ranks(written, at), set[int]().union(*(_ranks(each, at) for each in reached))
         if wanted != found:
@@ -80,7 +80,7 @@ def check_completion(completion: Completion, shards: Mapping[Path, Deduction | N
 class Stride(NamedTuple):
     """Places that are as many CTAs apart."""
 
-    count: int
+    places: int
     step: int
 
 
@@ -117,7 +117,7 @@ def _written(completion: Completion, shards: Deduction | None, ctas: Mapping[str
 def _ranks(reach: Reach, at: Mapping[str, int]) -> set[int]:
     """The ranks of these CTAs, where the iterators have these values."""
     first = sum(stride.step * at[name] for name, stride in reach.fixed.items())
-    steps = ([stride.step * k for k in range(stride.count)] for stride in reach.free)
+    steps = ([stride.step * k for k in range(stride.places)] for stride in reach.free)
     return {first + sum(offsets) for offsets in product(*steps)}
 
 
