@@ -83,11 +83,12 @@ TASKS: Final = Construct(
     ),
     sequential="As seq.",
     machine=(
-        "Each task has its own threads and shared memory, and two tasks of one launch are not ordered (S-07)."
+        "Each task has its own threads, shared memory (S-07) and barriers (S-27), and two tasks of one launch are "
+        "not ordered."
     ),
     parallel="The tasks are interleaved.",
     lowering="A persistent kernel whose CTAs or clusters take the tasks in turn; between two tasks of one of "
-    "them the compiler emits a barrier and a proxy fence.",
+    "them the compiler emits a barrier and a proxy fence (S-28).",
     laws=(
         "prog-tasks-place",
         "prog-device-nest",
@@ -367,7 +368,8 @@ INSTRUCTION: Final = Construct(
         "In order: each thread does a part of it, at its own time; all threads use a convergent operand "
         "together. Asynchronous: each element is read and written at any time until completion."
     ),
-    lowering="The CUDA text that is registered for the instruction.",
+    lowering="The CUDA text that is registered for the instruction. A function that hardware approximates is the "
+    "exact one in the body, and may be off by as much as its chapter says (S-30).",
     laws=(
         "prog-call",
         "prog-reference",
