@@ -428,6 +428,12 @@ TWINS = [
         grid(":, k", "[:, k]", arrives="[m, :] >> bar[m, k]"),
         ">> |bar",
     ),
+    (
+        "bar-trailing",
+        grid("m, k", "[m, k]", arrives="[m, k] >> bar[:, :]"),
+        grid("m, k", "[k, m]", arrives="[m, k] >> bar[:, :]"),
+        ">> |bar",
+    ),
     ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[m, k]"), ">> |bar"),
     ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[m, :]"), ">> |bar"),
     ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[:, k] >> bar[m, :]"), ">> |bar"),
