@@ -42,6 +42,7 @@ REFUSALS: Final[dict[int, str]] = {
     1003: "the CPU has no memory for an array of the program",
     1004: "a size is negative",
     1005: "a window with gaps is given where a kernel or a tensor map takes none",
+    1006: "an array in global memory does not begin at a multiple of 16 bytes",
 }
 """What the codes mean that the function itself returns; all others are those of the device."""
 

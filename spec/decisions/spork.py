@@ -188,4 +188,51 @@ SPORK: tuple[Decision, ...] = (
         "loop over threads, so every home counts the same arrives. An arrive from Sm80_cp_async has no colon, since "
         "cp.async.mbarrier.arrive reaches only mbarriers of its own CTA.",
     ),
+    Decision(
+        "S-25",
+        "Which queue a thread uses",
+        "Each thread uses the same queue in all arrives of one side of a barrier, and in all its awaits; of commit "
+        "groups it uses one for both. For a thread has one count for each side of an mbarrier, and the groups that it "
+        "awaits are those that it has committed itself (S-15), where the law counts by index: bar[m, n] in one "
+        "statement and bar[n, m] in another are refused.",
+        source="The guide knows a queue by its variable and index alone, so that a thread may await what only "
+        "another one can wait for.",
+    ),
+    Decision(
+        "S-26",
+        "Where a load arrives",
+        "The trailing barriers of an instruction that writes shared memory lie in the CTAs that it writes to, in all "
+        "of them and in no others, because TMA counts the bytes that come to a CTA at an mbarrier of that CTA. They "
+        "are among the barriers of the arrive that ends the block, whose home counts for them.",
+    ),
+    Decision(
+        "S-27",
+        "Barriers of tasks and loops",
+        "Each task begins with new queues: its first awaits with a lag wait for nothing, whatever the task before has "
+        "left, and the lowering steps its counters over what was not waited for. Within a task a barrier that the same "
+        "threads allocate again, in a loop, is the same as before, and its counters go on.",
+    ),
+    Decision(
+        "S-28",
+        "From task to task",
+        "A CTA executes its next task in the same bytes of shared memory, which the law calls fresh (S-07), and no "
+        "fence of the program stands between the two. It belongs to the lowering: all threads of the cluster meet "
+        "between tasks, and each of them executes a proxy fence where anything goes through the asynchronous proxy. "
+        "What a fence of all threads at the end of the task does of this is not done again.",
+    ),
+    Decision(
+        "S-29",
+        "Where arguments begin",
+        "An array in global memory that a program is given begins at a multiple of 16 bytes, and the CPU part refuses "
+        "another one where it starts device functions. A window that is an argument begins wherever an element may. A "
+        "proc that is called knows of its arguments what is known of them where it is called.",
+    ),
+    Decision(
+        "S-30",
+        "Functions that hardware approximates",
+        "An instruction that hardware approximates has the exact function as its sequential body, and says by how much "
+        "hardware may differ: ex2.approx by two units in the last place. Of zeros, infinities and NaN it gives "
+        "what exp2 gives. Agreement with the sequential reading is then asked up to that bound, and a program that "
+        "needs the bits writes exp2.",
+    ),
 )

@@ -63,9 +63,9 @@ GRID = program(
                     ReverseAwait(full[m, n], tma_to_smem_async, ~1)
                     with CudaAsync(tma_to_smem_async):
                         for i in seq(0, k % 2 + 1):
-                            Sm90_multicast_tensor_to_smem_2d_f32(b[m, :, n, 8 * i : 8 * i + 8, :], x_map[8 * n : 8 * n + 8, 4 * k : 4 * k + 4], ctas=2, n0=8, n1=4) >> full[m, :] >> full[:, n]
+                            Sm90_multicast_tensor_to_smem_2d_f32(b[m, :, n, 8 * i : 8 * i + 8, :], x_map[8 * n : 8 * n + 8, 4 * k : 4 * k + 4], ctas=2, n0=8, n1=4) >> full[m, :]
                         if k > 0:
-                            Sm90_copy_tensor_to_smem_2d_f32(a[m, n, :, :], x_map[8 * m : 8 * m + 8, 4 * k : 4 * k + 4], n0=8, n1=4) >> full[m, :] >> full[:, n]
+                            Sm90_copy_tensor_to_smem_2d_f32(a[m, n, :, :], x_map[8 * m : 8 * m + 8, 4 * k : 4 * k + 4], n0=8, n1=4) >> full[m, n]
                         Arrive(tma_to_smem_async, 1) >> full[m, :] >> full[:, n]
         for m in cuda_threads(0, 2, unit=2 * cuda_cta_in_cluster):
             for n in cuda_threads(0, 2, unit=cuda_cta_in_cluster):

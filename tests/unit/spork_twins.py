@@ -663,9 +663,8 @@ GEMM_SM90_MULTICAST = (
         "a copy to all arrives at one barrier",
         "ring[cta] >> ring[:]  #",
         "ring[cta]  #",
-        RAW,
-        WGMMA,
-        sizes={"K": 8},
+        "bar-trailing-ctas",
+        ") >> ring[cta]  #",
     ),
     Twin(
         "all CTAs copy to one share of the tile",

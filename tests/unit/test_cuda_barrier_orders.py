@@ -105,7 +105,7 @@ Op = tuple[str, bool, int, int, int]
 """What a warp does: at which side, which slot and parity, and which arrive of the law it is or waits for."""
 
 
-def ops_of(ring: Ring, group: int, *, restarts: bool) -> list[Op]:
+def ops_of(ring: Ring, group: int, *, restarts: bool, meets: bool = True) -> list[Op]:
     """What a warp of a group does in all tasks, by its own counters, beside the numbers of the law."""
     arrives, awaits = Turn(ring.depth), Turn(ring.depth, ring.back if group == 0 else ring.lag)
     found: list[Op] = []
@@ -132,15 +132,17 @@ def ops_of(ring: Ring, group: int, *, restarts: bool) -> list[Op]:
                 found.append(("wait", reverse, awaits.slot, awaits.parity, base + number))
                 awaits.next()
         base += max(arrived, waited)
-        found.append(("meet", False, 0, 0, 0))
+        if meets:
+            found.append(("meet", False, 0, 0, 0))
         if restarts:
             awaits.restart()
     return found
 
 
-def stuck(ring: Ring, *, restarts: bool = True) -> str | None:
+def stuck(ring: Ring, *, restarts: bool = True, meets: bool = True) -> str | None:
     """What goes wrong in some order of the warps, if anything does."""
-    warps = [ops_of(ring, group, restarts=restarts) for group in (0, 1) for _ in range(ring.warps)]
+    groups = [ops_of(ring, group, restarts=restarts, meets=meets) for group in (0, 1)]
+    warps = [ops for ops in groups for _ in range(ring.warps)]
     seen, todo = set(), [(0,) * len(warps)]
     while todo:
         at = todo.pop()
@@ -201,6 +203,12 @@ def test_a_task_that_begins_with_the_lag_of_the_last_goes_wrong_in_some_order() 
     ahead = Ring(("arrive", "arrive", "await", "await"), lag=1, back=0, warps=1, depth=2)
     assert stuck(ahead) is None
     assert stuck(ahead, restarts=False) is not None
+
+
+def test_tasks_whose_warps_do_not_meet_go_wrong_in_some_order() -> None:
+    once = Ring(("arrive", "await"), lag=0, back=0, warps=1, depth=1)
+    assert stuck(once) is None
+    assert stuck(once, meets=False) is not None
 
 
 def test_a_ring_that_is_too_short_goes_wrong_in_some_order() -> None:

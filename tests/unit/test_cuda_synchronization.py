@@ -21,7 +21,7 @@ from soundline.impl.codegen.cuda.barriers.targets import Targets, largest
 from soundline.impl.codegen.cuda.barriers.uses import uses_of
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.abstract_machine import check
-from soundline.spec.errors import CompileError
+from soundline.spec.errors import CompileError, StaticError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.statements import Arrive
 from soundline.spec.spork.machine.events import Arrived, BarrierAllocated
@@ -408,17 +408,13 @@ def test_mbarriers_lie_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(
-    ("proc", "said"),
-    [
-        (TRANSPOSED, r"Arrive\(cuda_in_order, 1\) >> bar\[n, m\]: indices \(32, 64\) threads apart"),
-        (ELSEWHERE, r">> full\[n\]: a copy to CTAs at whose barriers it does not arrive"),
-    ],
-    ids=["transposed", "elsewhere"],
+    ("proc", "rule"),
+    [(TRANSPOSED, "dist-barrier-c3"), (ELSEWHERE, "bar-trailing-ctas")],
+    ids=["queues", "bytes"],
 )
-def test_what_the_law_accepts_and_mbarriers_cannot_do_is_refused(proc: Proc, said: str) -> None:
-    assert check(proc, {}).ok
-    with pytest.raises(CompileError, match=said):
-        listing(proc)
+def test_what_mbarriers_cannot_do_is_refused_by_the_law(proc: Proc, rule: str) -> None:
+    with pytest.raises(StaticError, match=rf"\[{rule}\]"):
+        static_law(proc)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from soundline.spec.ops.table import TABLE, Op
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = (
     *(f"U-{n:02}" for n in (*range(1, 15), *range(20, 36), *range(40, 46), *range(50, 54))),
-    *(f"S-{n:02}" for n in range(1, 25)),
+    *(f"S-{n:02}" for n in range(1, 31)),
 )
 FINDINGS = {
     *("U-07", "U-08", "U-23", "U-28", "U-29", "U-30", "U-32", "U-34", "U-35", "U-40", "U-41", "U-42", "U-53"),
-    *("S-01", "S-02", "S-04", "S-05", "S-11", "S-14", "S-15"),
+    *("S-01", "S-02", "S-04", "S-05", "S-11", "S-14", "S-15", "S-25"),
 }
 
 

@@ -11,6 +11,7 @@ from soundline.spec.spork.threads.distributed_memory import (
     CONSTRAINTS,
     Deduction,
     agree,
+    agree_on_queue,
     agree_on_side,
     deduce,
     deduce_barrier,
@@ -288,3 +289,13 @@ def test_one_side_of_a_barrier_runs_on_the_same_threads() -> None:
     agree_on_side(half, choose_warps(CTA, 8, 16))
     for other in (CTA, choose_warps(CTA, 0, 8), nest(CTA, ("h", 2, 8 * cuda_warp))):
         refused("dist-barrier-c2", lambda other=other: agree_on_side(half, other))
+
+
+def test_a_thread_uses_one_barrier_of_a_side() -> None:
+    grid = nest(CTA, ("m", 4, 4 * cuda_warp), ("n", 4, cuda_warp))
+    own = deduce_barrier(CTA, grid, ("m", "n"), (4, 4))
+    agree_on_queue(own, deduce_barrier(CTA, grid, ("m", "n"), (4, 4)))
+    other = deduce_barrier(CTA, grid, ("n", "m"), (4, 4))
+    assert refused("dist-barrier-c3", lambda: agree_on_queue(own, other)).startswith(
+        "indices (128, 32) threads"
+    )

@@ -55,6 +55,12 @@ EXPECTED = {
     "a ring of mbarriers without a reverse side": [
         ("no hazards; 1 outcome of 2 is a deadlock", "mach-arrive-overrun")
     ],
+    "a queue that is known by its index alone": [
+        (
+            "no hazards; 2 outcomes of 3 are wrong",
+            "bar-group-owner: indices (2, 1) threads apart in one, (1, 2) in another",
+        )
+    ],
 }
 
 

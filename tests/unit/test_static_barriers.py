@@ -97,6 +97,33 @@ def cast(arrives: str, *, awaits: str = "", loops: str = CTA, how: str = "blockD
 
 
 # rule, a program that keeps it, one that breaks it, and where that is
+def twice(declared: str, second: str = "[m, w]") -> str:
+    """Each warp arrives at its own of four mbarriers, and then once more."""
+    each = [threads(arrive(at=at), "m:2:2*cuda_warp w:2:cuda_warp") for at in ("[m, w]", second)]
+    awaits = threads(lines(await_(at="[m, w]"), await_(at="[m, w]")), "m:2:2*cuda_warp w:2:cuda_warp")
+    return device(declared + "\n" + lines(*each, awaits))
+
+
+def own_groups(awaited: str) -> str:
+    """Four threads commit a group each, and then await one."""
+    loops = "m:2:2*cuda_thread k:2:cuda_thread"
+    each = [threads(arrive(by="Sm80_cp_async", at="[m, k]"), loops), threads(await_("0", at=awaited), loops)]
+    return device("bar: barrier[2, 2] @ CudaCommitGroup\n" + lines(*each))
+
+
+def grid(written: str, trailing: str, *, arrives: str = "[:, k] >> bar[m, :]") -> str:
+    """In a cluster of two by two each CTA loads a row to some of them."""
+    name, size = ("load_all", ", n=2") if ":" in written else ("load", "")
+    load = f"{name}(s[{written}, 0, :], x[0:4]{size}) >> bar{trailing}"
+    body = warps(block(lines(load, arrive(at=arrives, by="tma_to_smem_async")), "tma_to_smem_async"))
+    use = warps(threads("s[m, k, 0, i] = 0.0", "i:4:cuda_thread"))
+    loops = "m:2:2*cuda_cta_in_cluster k:2:cuda_cta_in_cluster"
+    declared = "s: f32[2, 2, 1, 4] @ CudaSmemLinear\nbar: barrier[2, 2] @ CudaMbarrier\n"
+    return cluster(
+        declared + threads(lines(body, use, await_(at="[m, k]")), loops), "blockDim=32, clusterDim=4"
+    )
+
+
 TWINS = [
     # fences
     (
@@ -303,6 +330,13 @@ TWINS = [
         "…Arrive",
     ),
     (
+        "dist-barrier-c3",
+        twice("bar: barrier[2, 2] @ CudaMbarrier"),
+        twice("bar: barrier[2, 2] @ CudaMbarrier", "[w, m]"),
+        "…Arrive",
+    ),
+    ("bar-group-owner", own_groups("[m, k]"), own_groups("[k, m]"), "Await"),
+    (
         "bar-reverse-unit",
         ring(warps(lines(await_("~2", side=R), arrive())), warps(lines(await_(), arrive(side=R)), "1, 4")),
         ring(
@@ -388,6 +422,24 @@ TWINS = [
     ("bar-trailing", copies(ENDS), copies(ENDS.replace("tma_to_smem_async", IO)), "load(s"),
     ("bar-trailing", copies(ENDS), copies(ENDS, trailing=" >> other"), ">> |other"),
     ("bar-trailing", copies(ENDS), copies(ENDS.replace("bar", "other")), ">> |bar"),
+    (
+        "bar-trailing",
+        grid(":, k", "[:, k]"),
+        grid(":, k", "[:, k]", arrives="[m, :] >> bar[m, k]"),
+        ">> |bar",
+    ),
+    (
+        "bar-trailing",
+        grid("m, k", "[m, k]", arrives="[m, k] >> bar[:, :]"),
+        grid("m, k", "[k, m]", arrives="[m, k] >> bar[:, :]"),
+        ">> |bar",
+    ),
+    ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[m, k]"), ">> |bar"),
+    ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[m, :]"), ">> |bar"),
+    ("bar-trailing-ctas", grid(":, k", "[:, k]"), grid(":, k", "[:, k] >> bar[m, :]"), ">> |bar"),
+    ("bar-trailing-ctas", grid("m, :", "[m, :]"), grid("m, :", "[:, k]"), ">> |bar"),
+    ("bar-trailing-ctas", grid("m, :", "[m, k] >> bar[m, :]"), grid("m, :", "[m, k]"), ">> |bar"),
+    ("bar-trailing-ctas", grid("m, k", "[m, k]"), grid("m, k", "[m, :]"), ">> |bar"),
     # multicast
     ("bar-multicast-home", cast(arrive(at="[r] >> bar[:]")), cast(arrive(at="[:]")), "Arrive"),
     (

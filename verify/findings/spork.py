@@ -9,14 +9,16 @@ program, and the result of ours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soundline.impl.spork import proc_from_text
-from soundline.spec.abstract_machine import check
-from soundline.spec.errors import SynchronizationError
+from soundline.spec.abstract_machine import check, judge
+from soundline.spec.errors import StaticError, SynchronizationError
+from soundline.spec.spork.machine.events import Awaited
 from soundline.spec.spork.machine.storage import Locations
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.readings.parallel import outcomes
+from soundline.spec.spork.static.law import static_law
 from soundline.spec.spork.synchronization.barriers import Queue, QueueId, Stamp
 from soundline.spec.spork.synchronization.timelines import (
     IO_RAM,
@@ -186,6 +188,47 @@ def _of_warpgroups() -> str:
     return f"{_group(by_warp=False)}; {len(found.wrong)} outcome of {len(found.outcomes)} is wrong"
 
 
+GROUPS = """
+def groups(x: f32[8] @ CudaGmemLinear, y: f32[2, 2] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for t in cuda_tasks(0, 1):
+            s: f32[2, 2] @ CudaSmemLinear
+            group: barrier[2, 2] @ CudaCommitGroup
+            for m in cuda_threads(0, 2, unit=2 * cuda_thread):
+                for n in cuda_threads(0, 2, unit=cuda_thread):
+                    with CudaAsync(Sm80_cp_async):
+                        Sm80_cp_async_f32(s[m, n : n + 1], x[2 * m + n : 2 * m + n + 1], size=1)
+                    Arrive(Sm80_cp_async, 1) >> group[m, n]
+            for m in cuda_threads(0, 2, unit=2 * cuda_thread):
+                for n in cuda_threads(0, 2, unit=cuda_thread):
+                    Await(group[m, n], cuda_in_order, 0)
+                    y[m, n] = s[n, m]
+            Fence(cuda_in_order, cuda_in_order)
+"""
+"""Four threads copy an element each, and read that of another one."""
+
+
+def _by_index_alone() -> str:
+    """What the machine would say of an await at ``group[n, m]``, and what the threads do."""
+    events = [
+        replace(event, queue=event.queue._replace(at=event.queue.at[::-1]))
+        if isinstance(event, Awaited)
+        else event
+        for event in unfold(proc_from_text(GROUPS), {})
+    ]
+    found = outcomes(events)
+    hazards = ", ".join(finding.id for finding in judge(events).findings)
+    return f"{hazards or 'no hazards'}; {len(found.wrong)} outcomes of {len(found.outcomes)} are wrong"
+
+
+def _by_the_index_of_the_thread() -> str:
+    try:
+        static_law(proc_from_text(GROUPS.replace("Await(group[m, n]", "Await(group[n, m]")))
+    except StaticError as error:
+        return f"{error.rule}: {error.given}"
+    return "no hazards"
+
+
 ROWS: tuple[Row, ...] = (
     Row(
         "S-01",
@@ -235,6 +278,13 @@ ROWS: tuple[Row, ...] = (
         "a warpgroup awaits its wgmma, then warp 0 overwrites an operand that all warps read",
         _of_warpgroups,
         lambda: _group(by_warp=True),
+    ),
+    Row(
+        "S-25",
+        "a queue that is known by its index alone",
+        "thread (m, n) commits group[m, n] and awaits group[n, m]",
+        _by_index_alone,
+        _by_the_index_of_the_thread,
     ),
 )
 """The findings, by the decision that they show."""

@@ -14,10 +14,10 @@ from math import prod
 
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.names import SIZE, spelled
-from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, may_be_large, row_major
+from soundline.impl.codegen.cuda.windows import Dimension, Kind, View, aligned, may_be_large, row_major
 from soundline.spec.dtypes import DType
 from soundline.spec.ops.node import Op
-from soundline.spec.spork.language.expressions import Binary, Const, Expr, Name
+from soundline.spec.spork.language.expressions import Binary, Const, Expr, Index, Name
 from soundline.spec.spork.language.names import DataName
 from soundline.spec.spork.language.nodes import Node, Ref
 from soundline.spec.spork.language.programs import Proc
@@ -32,12 +32,15 @@ from soundline.spec.spork.language.statements import (
     bodies,
 )
 from soundline.spec.spork.language.types import Argument, Control
+from soundline.spec.spork.static.calls import given_to
 from soundline.spec.spork.static.memory import memory_of
 from soundline.spec.spork.static.sizes import value as number_of
 from soundline.spec.spork.static.windows import Path
 
 POINTER_ALIGNMENT = 16
-"""Bytes of which pointers to arrays in global memory are multiples: the largest access of a thread."""
+"""Bytes of which pointers to arrays in global memory are multiples (S-29): the largest access of a thread. The CPU part
+refuses other arguments.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ def device_functions_of(proc: Proc) -> Iterator[tuple[CudaDeviceFunction, Path, 
     yield from _body(proc.body, (), _of_arguments(proc))
 
 
-def _of_arguments(proc: Proc) -> Outside:
+def _of_arguments(proc: Proc, alignments: Mapping[str, int] | None = None) -> Outside:
+    """What the arguments of a proc are; the data that a call gives is aligned as the caller knows."""
     found = Outside()
     for argument in proc.arguments:
         if isinstance(argument.type, Control):
@@ -94,6 +98,10 @@ def _of_arguments(proc: Proc) -> Outside:
     found = replace(found, names=names)
     for argument in proc.arguments:
         found = _with_argument(found, argument)
+        view = found.views.get(argument.name)
+        if alignments is not None and view is not None and view.kind is Kind.pointer:
+            known = alignments.get(argument.name, view.dtype.itemsize)
+            found = replace(found, views={**found.views, argument.name: replace(view, alignment=known)})
     order = {a.name: found.things[a.name] for a in proc.arguments if a.name in found.things}
     return replace(found, things={**order, **found.things})
 
@@ -181,7 +189,7 @@ def _body(
                 found = _with_window(found, statement)
             case Call() if isinstance(statement.callee.value, Proc):
                 callee: Proc = statement.callee.value
-                yield from _body(callee.body, at, _of_arguments(callee))
+                yield from _body(callee.body, at, _of_arguments(callee, _alignments(statement, found)))
             case For():
                 lo, hi = found.names.interval(statement.lo), found.names.interval(statement.hi)
                 bounds = (lo[0], None if hi[1] is None else hi[1] - 1)
@@ -192,6 +200,18 @@ def _body(
             case _:
                 for inner_block in bodies(statement):
                     yield from _body(inner_block, at, found)
+
+
+def _alignments(call: Call, found: Outside) -> dict[str, int]:
+    """Of the data that a proc is given, the bytes of which its address is known to be a multiple."""
+    given = {}
+    for argument, place in given_to(call):
+        if not isinstance(place, Name | Index):
+            continue
+        view = found.views.get(place.name)
+        if view is not None and view.kind is Kind.pointer:
+            given[argument.name] = aligned(view.at(place), found.names)
+    return given
 
 
 def _of_if(statement: If, path: Path, found: Outside) -> Iterator[tuple[CudaDeviceFunction, Path, Outside]]:

@@ -39,6 +39,7 @@ class cuda_runtime {
         case SOUNDLINE_OUT_OF_MEMORY: return "the host is out of memory";
         case SOUNDLINE_NEGATIVE_SIZE: return "a size is negative";
         case SOUNDLINE_GAPS: return "a window with gaps is given where a kernel or a tensor map takes none";
+        case SOUNDLINE_MISALIGNED: return "an array in global memory does not begin at a multiple of 16 bytes";
         default: return cudaGetErrorString(static_cast<cudaError_t>(code));
         }
     }

@@ -28,7 +28,8 @@ enum {
     SOUNDLINE_ASSERTION = 1002,     /* an `assert` of the program is false */
     SOUNDLINE_OUT_OF_MEMORY = 1003, /* the host has no memory for an array of the program */
     SOUNDLINE_NEGATIVE_SIZE = 1004, /* a size is negative */
-    SOUNDLINE_GAPS = 1005           /* a window with gaps where a kernel or a tensor map takes none */
+    SOUNDLINE_GAPS = 1005,          /* a window with gaps where a kernel or a tensor map takes none */
+    SOUNDLINE_MISALIGNED = 1006     /* an array in global memory does not begin at a multiple of 16 bytes */
 };
 
 /* Types of elements of a tensor map: the values of CUtensorMapDataType. */

@@ -58,6 +58,7 @@ _CODES: Final = {
     1003: "the host has no memory for an array of the program",
     1004: "a size is negative",
     1005: "a window with gaps is given where a kernel or a tensor map takes none",
+    1006: "an array in global memory does not begin at a multiple of 16 bytes",
 }
 
 

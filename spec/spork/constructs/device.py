@@ -83,11 +83,12 @@ TASKS: Final = Construct(
     ),
     sequential="As seq.",
     machine=(
-        "Each task has its own threads and shared memory, and two tasks of one launch are not ordered (S-07)."
+        "Each task has its own threads, shared memory (S-07) and barriers (S-27), and two tasks of one launch are "
+        "not ordered."
     ),
     parallel="The tasks are interleaved.",
     lowering="A persistent kernel whose CTAs or clusters take the tasks in turn; between two tasks of one of "
-    "them the compiler emits a barrier and a proxy fence.",
+    "them the compiler emits a barrier and a proxy fence (S-28).",
     laws=(
         "prog-tasks-place",
         "prog-device-nest",
@@ -353,7 +354,8 @@ INSTRUCTION: Final = Construct(
     prose=(
         "An instruction is a Python object. It states who executes it, on which timeline, and how it uses each "
         "argument; its body is its sequential meaning. A trailing barrier is for instructions that signal their "
-        "completion to a barrier, such as TMA."
+        "completion to a barrier, such as TMA; it lies in the CTA whose shared memory is written, and several lie in "
+        "all of those (S-26)."
     ),
     sequential="Its body is executed.",
     machine=(
@@ -366,7 +368,8 @@ INSTRUCTION: Final = Construct(
         "In order: each thread does a part of it, at its own time; all threads use a convergent operand "
         "together. Asynchronous: each element is read and written at any time until completion."
     ),
-    lowering="The CUDA text that is registered for the instruction.",
+    lowering="The CUDA text that is registered for the instruction. A function that hardware approximates is the "
+    "exact one in the body, and may be off by as much as its chapter says (S-30).",
     laws=(
         "prog-call",
         "prog-reference",
@@ -391,6 +394,7 @@ INSTRUCTION: Final = Construct(
         "dist-interval-unit",
         "dist-interval-alone",
         "bar-trailing",
+        "bar-trailing-ctas",
         "tl-pair",
         "instr-operand",
         "instr-atomic",

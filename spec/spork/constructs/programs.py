@@ -397,7 +397,9 @@ PROC_CALL: Final = Construct(
     sequential="The body is executed on the locations that were passed.",
     machine="The same.",
     parallel="The same.",
-    lowering="Its body, as a block in the place of the call.",
+    lowering="On the CPU, a block of C that stands where the call does: each argument is a name for what it was "
+    "given, and device functions of the callee become kernels of the caller, once for each call. An array in "
+    "global memory that the outermost proc is given begins at a multiple of 16 bytes (S-29).",
     laws=(
         "prog-call",
         "prog-cpu-only",

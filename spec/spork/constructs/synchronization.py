@@ -88,13 +88,14 @@ BARRIER: Final = Construct(
     ),
     prose=(
         "One or more queue barriers, of the type CudaCommitGroup, CudaMbarrier or CudaEvent. All of its indices "
-        "are distributed: each collective that uses it has its own. A CudaMbarrier has a hidden second side for "
+        "are distributed: each collective that uses it has its own, the same in all statements of a side (S-25). A "
+        "CudaMbarrier has a hidden second side for "
         "ReverseArrive and ReverseAwait. A CudaEvent may be declared, and orders nothing (S-22)."
     ),
     sequential="Nothing.",
     machine=(
         "Two counters for each position and side, initially 0: the arrives and the awaits. They must be equal "
-        "at the end of the barrier (S-05)."
+        "at the end of the barrier (S-05). A barrier that a loop allocates again goes on counting (S-27)."
     ),
     parallel=(
         "A commit group is a queue of each thread, or for wgmma of each warp of the warpgroup (S-15). An "
@@ -117,6 +118,7 @@ BARRIER: Final = Construct(
         "bar-reverse-unit",
         "dist-barrier-c1",
         "dist-barrier-c2",
+        "dist-barrier-c3",
         "prog-barrier-index",
         "mach-barrier-unequal",
         "bar-alloc",

@@ -8,7 +8,11 @@ for every b. So a value of a row is held four times, once by each lane of its qu
 
 Maxima and sums along rows are taken in two steps: each lane over the columns that it has, in ascending order, and then
 the four lanes of a quad by two butterfly shuffles. Between the steps the values of a quad differ, and the order of a
-sum is that which the body states.
+sum is that which the body states. A maximum with NaN is NaN, and a zero with a sign is less than one without.
+
+Powers of two are those of `ex2.approx`, and hardware may differ from the body by its `tolerance`; before it, the
+difference and the product are rounded as the law has it. Everything here is in order: between it and wgmma, which has
+the accumulator on a timeline of its own, stands a ``wgmma.fence`` (S-11), and behind wgmma the await of its group.
 
 An accumulator in f32 becomes a left operand of 16 bits without moving between threads: the fragment of 64 by 16 of the
 one is that of the other.

@@ -142,12 +142,18 @@ def shared_elements(
     block_dim: int,
     alignment: int,
 ) -> tuple[Element, ...]:
-    """The elements of an array of shared memory, each shard of which lies in the stack of its CTA."""
+    """The elements of an array of shared memory, each shard of which lies in the stack of its CTA.
+
+    What nothing uses belongs to all CTAs that allocate it, and takes its bytes in each of them: the stacks of these
+    stay alike.
+    """
     places = tuple(product(*(range(n) for n in shape)))
     found: list[Element] = []
     for shard in parts:
-        rank = min(shard.owner) // block_dim
-        first = stacks.take(rank, prod(shard.shape) * dtype.itemsize, alignment)
+        ranks = sorted({thread // block_dim for thread in shard.owner})
+        size = prod(shard.shape) * dtype.itemsize
+        firsts = [stacks.take(r, size, alignment) for r in ranks]
+        rank, first = ranks[0], firsts[0]
         for k, at in enumerate(places[shard.span]):
             found.append(Element(stacks.cells(rank, first, dtype, k), dtype, name, at))
     return tuple(found)

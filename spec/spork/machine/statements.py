@@ -27,11 +27,11 @@ from soundline.spec.spork.language.statements import (
 from soundline.spec.spork.library.schema import Instruction
 from soundline.spec.spork.machine.addresses import SharedStacks
 from soundline.spec.spork.machine.arguments import instruction_arguments
-from soundline.spec.spork.machine.conditions import failed, run_failed
+from soundline.spec.spork.machine.conditions import run_failed
 from soundline.spec.spork.machine.events import Action, Arrived, Awaited, Fenced, Place
 from soundline.spec.spork.machine.names import BarrierArray, Names
 from soundline.spec.spork.machine.values import Recorder, Use, direct_touches, instruction_touches
-from soundline.spec.spork.synchronization.barriers import BARRIER_CONSTRAINTS, QueueId
+from soundline.spec.spork.synchronization.barriers import QueueId
 from soundline.spec.spork.synchronization.visibility import CPU_THREAD, Kind, Thread
 
 
@@ -78,8 +78,10 @@ def direct_action(statement: Assign | Reduce, names: Names, here: Here) -> Actio
     return Action(here.place(statement, names), touches, tuple(recorder.steps))
 
 
-def instruction_action(call: Call, instruction: Instruction, names: Names, here: Here) -> Action:
-    """An instruction: its body is executed as one action."""
+def instruction_action(
+    call: Call, instruction: Instruction, names: Names, here: Here, home: Sequence[str]
+) -> Action:
+    """An instruction: its body is executed as one action. `home` is the queue that its trailing barriers count by."""
     inner = instruction_arguments(call, instruction, names)
     atomic = frozenset(name for name in instruction.data if instruction.operand(name).atomic)
     recorder = Recorder(atomic)
@@ -87,7 +89,7 @@ def instruction_action(call: Call, instruction: Instruction, names: Names, here:
     uses = recorder.uses()
     _check_apart(uses, call, names)
     touches = tuple(instruction_touches(uses, instruction, recorder.steps))
-    trailing = queues(call, call.trailing, names, here)[1] if call.trailing else ()
+    trailing = queues(call.trailing, home, names, here)[1] if call.trailing else ()
     return Action(here.place(call, names), touches, tuple(recorder.steps), trailing)
 
 
@@ -109,7 +111,7 @@ def _check_apart(uses: Sequence[Use], call: Call, names: Names) -> None:
 
 
 def synchronization(
-    statement: Fence | Arrive | Await, names: Names, here: Here
+    statement: Fence | Arrive | Await, names: Names, here: Here, home: Sequence[str]
 ) -> Fenced | Arrived | Awaited:
     """A fence, an arrive or an await."""
     place = here.place(statement, names)
@@ -117,7 +119,7 @@ def synchronization(
         case Fence(first, second):
             return Fenced(place, first.value, second.value)
         case Arrive(first, barriers, reverse=reverse):
-            array, found = queues(statement, barriers, names, here, reverse=reverse)
+            array, found = queues(barriers, home, names, here, reverse=reverse)
             return Arrived(place, first.value, found, array.type)
         case Await(barrier, second, n, reverse):
             array, at = names.barrier(barrier)
@@ -126,40 +128,22 @@ def synchronization(
 
 
 def queues(
-    statement: Arrive | Call,
-    barriers: tuple[BarrierAt, ...],
-    names: Names,
-    here: Here,
-    *,
-    reverse: bool = False,
+    barriers: Sequence[BarrierAt], home: Sequence[str], names: Names, here: Here, *, reverse: bool = False
 ) -> tuple[BarrierArray, tuple[QueueId, ...]]:
     """The queues that an arrive reaches, its home first. A colon stands for every iteration of the cuda_threads loop
     whose iterator is the home there.
     """
     found = [names.barrier(barrier) for barrier in barriers]
-    array = found[0][0]
-    columns = list(zip(*(at for _, at in found), strict=True))
-    home = tuple(next((i for i in column if i is not None), None) for column in columns)
-    spans = [
-        _count(statement, [b.indices[k] for b in barriers], names, here) if None in column else 0
-        for k, column in enumerate(columns)
-    ]
+    array, tiling = found[0][0], here.scope.tiling
+    assert tiling is not None
+    counts = {i.name: i.count for i in tiling.iterators}
     reached = {
         index
         for _, at in found
-        for index in product(*(range(n) if i is None else (i,) for i, n in zip(at, spans, strict=True)))
+        for index in product(
+            *(range(counts[name]) if i is None else (i,) for name, i in zip(home, at, strict=True))
+        )
     }
-    first = tuple(i for i in home if i is not None)
+    first = tuple(names.control(Name(name)) for name in home)
     others = sorted(reached - {first})
     return array, tuple(QueueId(array.id, index, reverse) for index in (first, *others))
-
-
-def _count(statement: Arrive | Call, column: list[object], names: Names, here: Here) -> int:
-    """The number of iterations of the loop whose iterator stands at a position of the home."""
-    tiling = here.scope.tiling
-    counts = {} if tiling is None else {i.name: i.count for i in tiling.iterators}
-    for index in column:
-        if isinstance(index, Name) and index.name in counts:
-            return counts[index.name]
-    rule = "bar-multicast-home"
-    raise failed(rule, BARRIER_CONSTRAINTS[rule], statement, "a colon alone", names.iteration)

@@ -7,8 +7,9 @@ or elements, every statement for the threads that execute it. The order is that 
 iterations in ascending order: the sequential reading is this order, and the others start from it.
 
 Storage and barriers live to the end of the block that allocates them, and end in reverse order. An argument of the proc
-is there before it runs, and is not freed. Barriers are initialized once: where a statement allocates them again for the
-same threads, they are the same barriers as before.
+is there before it runs, and is not freed. Where a statement allocates barriers again for the same threads, in a loop,
+they are the same barriers as before and their counters go on. The threads of another task are others: each task begins
+with new barriers, as with new shared memory (S-07, S-27).
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class _Run:
             case Call():
                 yield from self._call(statement, names, here)
             case Fence() | Arrive() | Await():
-                yield synchronization(statement, names, here)
+                yield synchronization(statement, names, here, self.facts.homes.get(here.path, ()))
             case For():
                 yield from self._loop(statement, names, here)
             case If(condition, body, orelse):
@@ -170,7 +171,7 @@ class _Run:
     def _call(self, call: Call, names: Names, here: Here) -> Iterator[Event]:
         callee = call.callee.value
         if isinstance(callee, Instruction):
-            yield instruction_action(call, callee, names, here)
+            yield instruction_action(call, callee, names, here, self.facts.homes.get(here.path, ()))
         elif isinstance(callee, Proc):
             yield from self._block(callee.body, proc_arguments(call, callee, names), here)
 

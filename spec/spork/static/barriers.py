@@ -303,12 +303,21 @@ def check_trailing(call: Call, instruction: Instruction, standing: Standing, fou
     if not isinstance(closing, Arrive) or closing.reverse or closing.first.value != _timeline(standing):
         raise static_refusal("bar-trailing", call, name, "a block with another end")
     patterns = [_written(b) for b in closing.barriers]
-    for barrier in call.trailing:
-        if barrier.name != closing.barriers[0].name or _written(barrier) not in patterns:
-            raise static_refusal("bar-trailing", barrier, name, "others", within=call)
     columns = zip(*patterns, strict=False)
     home = tuple(next((i for i in column if i is not None), ":") for column in columns)
+    for barrier in call.trailing:
+        at = _written(barrier)
+        if barrier.name != closing.barriers[0].name or not any(_within(at, p, home) for p in patterns):
+            raise static_refusal("bar-trailing", barrier, name, "others", within=call)
     found.homes[standing.path] = home
+
+
+def _within(pattern: Pattern, other: Pattern, home: Sequence[str]) -> bool:
+    """Whether these barriers are among those of another pattern of the same home: ``[m, n]`` is within ``[m, :]``."""
+    return len(pattern) == len(other) and all(
+        here == there or (there is None and here == index)
+        for here, there, index in zip(pattern, other, home, strict=True)
+    )
 
 
 def _timeline(standing: Standing) -> object:

@@ -61,6 +61,10 @@ STATIC_CONSTRAINTS: Final[dict[str, str]] = {
         "the CudaAsync block of an instruction with trailing barriers ends with an Arrive of its "
         "timeline at these barriers, and possibly others"
     ),
+    "bar-trailing-ctas": (
+        "the trailing barriers of an instruction lie in the CTAs whose shared memory it writes: TMA counts the bytes "
+        "that arrive in a CTA at the mbarrier of that CTA, and at no other"
+    ),
     "dist-interval": (
         "an interval among the indices that select the shard is only for an operand of an instruction "
         "with a unit of its own"

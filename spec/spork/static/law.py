@@ -69,6 +69,7 @@ from soundline.spec.spork.static.memory import (
 from soundline.spec.spork.static.queues import BarrierFacts, settle
 from soundline.spec.spork.static.scope import Meaning, Standing
 from soundline.spec.spork.static.shards import Shards
+from soundline.spec.spork.static.trailing import Completion, check_completion, completions
 from soundline.spec.spork.static.windows import Path
 from soundline.spec.spork.threads.distributed_memory import Deduction
 from soundline.spec.spork.threads.units import CollUnit
@@ -102,6 +103,7 @@ class _Findings:
 
     shards: Shards = field(default_factory=Shards)
     synchronization: Synchronization = field(default_factory=Synchronization)
+    completions: list[Completion] = field(default_factory=list)
 
 
 def static_law(proc: Proc) -> Facts:
@@ -110,6 +112,8 @@ def static_law(proc: Proc) -> Facts:
     findings = _Findings()
     _check_proc(proc, (), False, findings)
     findings.shards.settle()
+    for completion in findings.completions:
+        check_completion(completion, findings.shards.found)
     found = findings.synchronization
     barriers = settle(found)
     shards = findings.shards.found | {
@@ -269,6 +273,8 @@ def _check_call(call: Call, standing: Standing, findings: _Findings) -> None:
     if isinstance(callee, Instruction):
         check_instruction_call(call, callee, standing)
         check_trailing(call, callee, standing, findings.synchronization)
+        home = findings.synchronization.homes.get(standing.path, ())
+        findings.completions += completions(call, callee, home, standing)
         for argument, given in given_to(call):
             place = place_given(argument, given, standing)
             if place is not None:

@@ -35,7 +35,7 @@ from soundline.spec.spork.synchronization.barriers import (
     ring_depth,
 )
 from soundline.spec.spork.synchronization.timelines import SyncTl
-from soundline.spec.spork.threads.distributed_memory import Deduction, agree_on_side
+from soundline.spec.spork.threads.distributed_memory import Deduction, agree_on_queue, agree_on_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> N
     """Who executes two statements of one barrier."""
     same_side = one.statement.reverse is two.statement.reverse
     if same_side and one.arrives is two.arrives:
-        agree_on_side(one.tiling, two.tiling, name=name)
+        _agree(name, one, two)
         return
     if kind is BarrierType.CudaCommitGroup:
         rule = "bar-group-owner"
@@ -160,9 +160,15 @@ def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> N
     if kind is BarrierType.CudaMbarrier and (_contains(one, two) or _contains(two, one)):
         return
     try:
-        agree_on_side(one.tiling, two.tiling, name=name)
+        _agree(name, one, two)
     except CollectiveError as error:
         raise static_refusal(rule, two.statement, name, error.given) from error
+
+
+def _agree(name: str, one: QueueUse, two: QueueUse) -> None:
+    """The same threads execute both, and each of them uses the same queue in both."""
+    agree_on_side(one.tiling, two.tiling, name=name)
+    agree_on_queue(one.deduction, two.deduction, name=name)
 
 
 def _side(queues: Queues, reverse: bool, found: Synchronization) -> SideFacts | None:

@@ -55,6 +55,7 @@ CONSTRAINTS: Final = {
     "dist-c14": "all uses assign the first shard to the same threads",
     "dist-barrier-c1": "every index of a barrier is distributed",
     "dist-barrier-c2": "all statements of one side of a barrier run on the same tile, box and offset",
+    "dist-barrier-c3": "each thread uses the same one of the barriers in all statements of one side",
 }
 """What a use of distributed memory must satisfy, by id."""
 
@@ -265,6 +266,17 @@ def agree_on_side(first: Tiling, other: Tiling, *, name: str = "barrier") -> Non
     if one != two:
         given = f"{_who(first)} in one, {_who(other)} in another"
         raise refused(name, "dist-barrier-c2", given)
+
+
+def agree_on_queue(first: Deduction, other: Deduction, *, name: str = "barrier") -> None:
+    """Refuse two statements on a barrier that give a thread different ones, as ``bar[m, n]`` and ``bar[n, m]`` do.
+
+    A thread keeps one count for each side of a barrier, of arrives or of awaits (and hardware one queue of commit
+    groups for each thread), where the law counts for each index: these are the same where its index is.
+    """
+    if first.pitches != other.pitches:
+        given = f"indices {first.pitches} threads apart in one, {other.pitches} in another"
+        raise refused(name, "dist-barrier-c3", given)
 
 
 def _who(tiling: Tiling) -> str:

@@ -260,6 +260,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/spork/static/scope.py", "static_devices", "static_memory"),
     _target("spec/spork/static/shards.py", "static_shards"),
     _target("spec/spork/static/sizes.py", "static_sizes"),
+    _target("spec/spork/static/trailing.py", "static_barriers", "cuda_law"),
     _target("spec/spork/static/windows.py", "static_shards", "static_memory"),
     _target("spec/values/steps.py", "decompositions", "transcendentals"),
     _target("spec/spork/machine/storage.py", "visibility"),

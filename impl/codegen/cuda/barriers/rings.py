@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from math import prod
 
 from soundline.impl.codegen.cuda.barriers.targets import Targets, over_ctas, own_cta
-from soundline.impl.codegen.cuda.barriers.uses import Barrier, Use, Uses, refused
+from soundline.impl.codegen.cuda.barriers.uses import Barrier, Use, Uses
 from soundline.spec.spork.language.expressions import Span
-from soundline.spec.spork.language.statements import AllocBarrier, Arrive, Await, BarrierAt, Call
+from soundline.spec.spork.language.statements import AllocBarrier, Arrive, BarrierAt
 from soundline.spec.spork.static.law import Facts
 from soundline.spec.spork.static.windows import Path
 from soundline.spec.spork.synchronization.barriers import BarrierType
@@ -96,7 +96,6 @@ def rings_of(uses: Uses, facts: Facts) -> dict[Path, Ring]:
         own = [use for use in uses.uses.values() if use.barrier == path]
         if barrier.statement.kind.value is not BarrierType.CudaMbarrier or not own:
             continue
-        _check_same_queues(own)
         found[path] = _ring(barrier, own, facts, first, taken)
         first += found[path].mbarriers * len(found[path].sides)
     return found
@@ -167,20 +166,3 @@ def targets_of(use: Use, barriers: Iterable[BarrierAt]) -> tuple[Targets, ...]:
                 targets = targets.without(iterator, counts[iterator].count)
         found.append(targets)
     return tuple(found)
-
-
-# What the law accepts and no thread can count ---------------------------------------------------------------------
-
-
-def _check_same_queues(uses: Sequence[Use]) -> None:
-    """Each thread uses one queue of a side, so that it can count for itself."""
-    first: dict[tuple[bool, bool], tuple[int, ...]] = {}
-    for use in uses:
-        if isinstance(use.statement, Call):
-            continue
-        key = isinstance(use.statement, Await), use.statement.reverse
-        pitches = {i.name: i.pitch for i in use.tiling.iterators}
-        own = tuple(pitches[name] for name in use.home)
-        if first.setdefault(key, own) != own:
-            given = f"indices {own} threads apart, and {first[key]} in another statement of this side"
-            raise refused(use.statement, given, "a thread to use the same queue in all of them")

@@ -7,8 +7,8 @@ The text of every statement that synchronizes. Which pieces of CUDA a statement 
 
 *Numbers.* Arrive i of a queue is at mbarrier i mod depth of its ring, in phase i div depth. An await with lag L that
 is the k-th waits for arrive k - L, or for nothing where that is negative. A thread uses one queue of each side, with
-the same others every time; so what it counts for itself is what the queue counts. It keeps the number as slot and
-parity: ``next`` steps the slot, and turns the parity where a round is over.
+the same others every time (`dist-barrier-c3`); so what it counts for itself is what the queue counts. It keeps the
+number as slot and parity: ``next`` steps the slot, and turns the parity where a round is over.
 
 *Arrives.* Of a warp one lane arrives, after ``__syncwarp()``: then all that its lanes did comes before (the arrive is a
 release), and all of them have left the await that lets the slot be used again. At the mbarriers of other CTAs, lane c
@@ -34,7 +34,7 @@ from typing import Final
 
 from soundline.impl.codegen.cuda.barriers.rings import BYTES, NOINC, Ring, Side, rings_of, targets_of
 from soundline.impl.codegen.cuda.barriers.targets import Targets, covered, largest, own_cta
-from soundline.impl.codegen.cuda.barriers.uses import Use, refused, uses_of
+from soundline.impl.codegen.cuda.barriers.uses import Use, uses_of
 from soundline.impl.codegen.cuda.names import Names
 from soundline.impl.codegen.cuda.operands import Trailing
 from soundline.impl.codegen.cuda.writing import Writer
@@ -308,9 +308,9 @@ class Synchronization:
         use = self._uses.uses[path]
         ring = self._rings[use.barrier]
         written = self._uses.written[path]
-        if not covered(written, targets_of(use, call.trailing), use.tiling):
-            given = "a copy to CTAs at whose barriers it does not arrive"
-            raise refused(call, given, "trailing barriers of all CTAs that are written to")
+        assert covered(written, targets_of(use, call.trailing), use.tiling), (
+            "the law asks that: bar-trailing-ctas"
+        )
         closing = next(u for u in self._uses.uses.values() if self._closes(u, use))
         counter = self._counters_of(closing)[written]
         at = _mbarrier(ring, ring.sides[False], use, names, "arrives")

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from soundline.impl.codegen.cuda.barriers.targets import Targets, over_ctas, own_cta
-from soundline.spec.errors import CompileError
 from soundline.spec.spork.language.expressions import Index, Name, Span
 from soundline.spec.spork.language.scopes import HOST, Scope, inside
 from soundline.spec.spork.language.statements import (
@@ -211,8 +210,3 @@ def _destination(call: Call, here: _Around) -> Window | None:
         if isinstance(of, Window) and of.of.allocation is not None:
             return of.at(given)
     return None
-
-
-def refused(statement: Statement, given: str, wants: str) -> CompileError:
-    """The error for a statement that the law accepts and that no mbarrier can do."""
-    return CompileError(f"{given}, where an mbarrier of CUDA wants {wants}", where=text_of(statement))

@@ -32,6 +32,7 @@ from soundline.impl.codegen.cuda.host.names import (
 )
 from soundline.impl.codegen.cuda.host.windows import bind, pointer, window
 from soundline.impl.codegen.cuda.host.writing import written
+from soundline.impl.codegen.cuda.outside import POINTER_ALIGNMENT
 from soundline.spec.dtypes import float32, float64
 from soundline.spec.errors import CompileError
 from soundline.spec.ops.node import Op
@@ -191,7 +192,19 @@ class _Body:
         self.assertions(proc, names)
         found = [m for a in proc.arguments if isinstance(m := names[a.name], Storage)]
         self.sizes(tuple(size for storage in found for size in storage.sizes))
+        self.alignment(proc, names)
         self.lines.began = True
+
+    def alignment(self, proc: Proc, names: Names) -> None:
+        """Arrays in global memory begin where the kernels expect them to (S-29); of a window nothing is expected."""
+        for argument in proc.arguments if self.launches else ():
+            found = names[argument.name]
+            if not isinstance(found, Storage) or not found.sizes or found.memory.constant:
+                continue
+            assert isinstance(argument.type, Data)
+            if found.memory.space == "global" and not argument.type.window:
+                beyond = f"(uintptr_t){found.place} % {POINTER_ALIGNMENT} != 0"
+                self.lines.refuse(beyond, "SOUNDLINE_MISALIGNED")
 
     def assertions(self, callee: Proc | Instruction, names: Names) -> None:
         """The preconditions of a proc or an instruction."""

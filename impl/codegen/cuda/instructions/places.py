@@ -5,10 +5,10 @@ Places as text
 The parts of which the texts of instructions are made: windows of memory, registers, scalars, descriptors of shared
 memory. Where something cannot be written because hardware asks for more than the law does, a `CompileError` says so.
 
-Alignment is not asked for by the law. Where it is known (`Place.alignment`) it goes into the text, and accesses of 4, 8
-and 16 bytes are one instruction; where it is not, the functions of ``soundline_device.cuh`` ask the address, and access
-elements one by one if it is not aligned. TMA, bulk copies and wgmma have no other form: what is known to be misaligned
-is refused, and the hardware reports the rest.
+Of alignment the law says where arrays begin (S-29), and asks nothing of windows. Where it is known (`Place.alignment`)
+it goes into the text, and accesses of 4, 8 and 16 bytes are one instruction; where it is not, the functions of
+``soundline_device.cuh`` ask the address, and access elements one by one if it is not aligned. TMA, bulk copies and
+wgmma have no other form: what is known to be misaligned is refused, and the hardware reports the rest.
 """
 
 from __future__ import annotations
