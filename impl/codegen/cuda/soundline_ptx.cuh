@@ -283,6 +283,11 @@ SOUNDLINE_FUNCTION void barrier_cluster_wait() { asm volatile("barrier.cluster.w
 
 SOUNDLINE_FUNCTION void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
+// The same of the shared memory of the CTA alone, which does not wait for global memory.
+SOUNDLINE_FUNCTION void fence_proxy_async_shared_cta() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 SOUNDLINE_FUNCTION void fence_mbarrier_init_release_cluster() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -50,6 +50,7 @@ SOUNDLINE_TWIN void barrier_cta_sync(int id, int threads = 0, SOUNDLINE_LINE) {
 SOUNDLINE_TWIN void barrier_cluster_arrive(SOUNDLINE_LINE) { emulator::cluster_barrier_arrive(line); }
 SOUNDLINE_TWIN void barrier_cluster_wait(SOUNDLINE_LINE) { emulator::cluster_barrier_wait(line); }
 SOUNDLINE_TWIN void fence_proxy_async(SOUNDLINE_LINE) { emulator::proxy_fence(line); }
+SOUNDLINE_TWIN void fence_proxy_async_shared_cta(SOUNDLINE_LINE) { emulator::proxy_fence_of_shared(line); }
 SOUNDLINE_TWIN void fence_mbarrier_init_release_cluster(SOUNDLINE_LINE) { emulator::mbarrier_init_fence(line); }
 SOUNDLINE_TWIN bool elect_sync(SOUNDLINE_LINE) { return emulator::elect(line); }
 template <int R>
