@@ -19,12 +19,12 @@ there, in whatever order.
 *Tasks.* A CTA executes its next task with the same shared memory and the same mbarriers. When a task ends each of its
 threads knows all that was done to shared memory (S-06), but somebody may still wait for an mbarrier, and TMA and wgmma
 do not see what was done through the generic proxy. So between tasks all threads meet, and then each of them executes
-``fence.proxy.async`` where the asynchronous proxy is used. A proxy fence is of shared memory alone where TMA and threads
-reach different arrays of global memory. The phases of mbarriers go on from task to task, and so do
-the counters, with one step between: in the law the queues of a task are new, so that its first L awaits wait for
-nothing. They would else wait for the last L arrives of the task before, and these may be as much as a round behind,
-where a slot no longer tells whether they were made. A task ends with as many awaits as arrives (S-05), of which L were
-not waited for; ``restart`` steps over these L, which have been made when all threads have met.
+``fence.proxy.async`` where the asynchronous proxy is used. A proxy fence is of shared memory alone where TMA and
+threads reach different arrays of global memory. The phases of mbarriers go on from task to task, and so do the
+counters, with one step between: in the law the queues of a task are new, so that its first L awaits wait for nothing.
+They would else wait for the last L arrives of the task before, and these may be as much as a round behind, where a slot
+no longer tells whether they were made. A task ends with as many awaits as arrives (S-05), of which L were not waited
+for; ``restart`` steps over these L, which have been made when all threads have met.
 """
 
 from __future__ import annotations

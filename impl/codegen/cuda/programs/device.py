@@ -362,8 +362,9 @@ def _runs(warps: Sequence[NamedWarps]) -> Iterator[tuple[NamedWarps, ...]]:
     """Named warps that ask for the same number of registers, together: such a run is of whole warpgroups (the law), all
     of whose threads have to execute one ``setmaxnreg``. Where none asks, each name is by itself.
     """
-    for key, run in groupby(warps, key=lambda w: (w.inc, w.dec)):
-        yield from ([tuple(run)] if key != (None, None) else ((named,) for named in run))
+    for key, found in groupby(warps, key=lambda w: (w.inc, w.dec)):
+        run = tuple(found)
+        yield from ((named,) for named in run) if key == (None, None) else (run,)
 
 
 def _way(number: int, count: int, end: int) -> str:
