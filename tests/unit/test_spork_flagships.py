@@ -199,3 +199,14 @@ def test_a_flagship_compiles_without_spills(name: str, program: str, contract: b
     assert made.spills == {}
     assert all(kernel.stack == 0 for kernel in made.kernels.values())
     assert made.warnings == (), made.log
+
+
+def test_attention_computes_powers_before_it_awaits_the_sums_that_they_overlap_with() -> None:
+    """The assembler would move them to behind the wait."""
+    source = flagship("attention").attention.cuda()
+    lines = [line.strip() for line in str(source).splitlines()]
+    waits = [k for k, line in enumerate(lines) if line.startswith("ptx::wgmma_wait_group")]
+    before = [lines[k - 2 : k] for k in waits]
+    held = ["ptx::compute_now(total[0]);", "ptx::compute_now(total[1]);"]
+    assert [b == held for b in before] == [False, False, True, False], "the last wait of the loop"
+    assert sum(line.startswith("ptx::compute_now") for line in lines) == 2

@@ -66,6 +66,17 @@ template <int TILES, int COUNT> SOUNDLINE_FUNCTION void fence_registers(float (&
     for (int i = 0; i < TILES; ++i) fence_registers(d[i]);
 }
 
+// What a value comes from is computed before what follows. The assembler moves arithmetic to behind a wait, where
+// nothing is left that it could overlap with; it moves none behind a branch on its result.
+SOUNDLINE_FUNCTION void compute_now(float value) {
+    asm volatile("{\n"
+                 ".reg .pred lowest;\n"
+                 "setp.eq.f32 lowest, %0, 0fFF7FFFFF;\n"
+                 "@lowest nanosleep.u32 1;\n"
+                 "}" ::"f"(value)
+                 : "memory");
+}
+
 SOUNDLINE_FUNCTION uint16_t cvt_rn_f16_f32(float value) {
     uint16_t bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));

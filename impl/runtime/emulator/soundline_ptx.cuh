@@ -43,6 +43,7 @@ template <int TILES, int COUNT>
 SOUNDLINE_TWIN void fence_registers(float (&)[TILES][COUNT]) {
     asm volatile("" ::: "memory");
 }
+SOUNDLINE_TWIN void compute_now(float value) { (void)value; }
 SOUNDLINE_TWIN uint32_t cluster_ctarank() { return emulator::cluster_rank(); }
 SOUNDLINE_TWIN void barrier_cta_sync(int id, int threads = 0, SOUNDLINE_LINE) {
     emulator::block_barrier(id, threads, line);
