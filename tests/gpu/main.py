@@ -45,7 +45,7 @@ from gpu_children import done, in_children  # noqa: E402  found by the path
 
 FLAGSHIPS = ROOT / "examples" / "spork" / "flagships"
 TOOLS = ("memcheck", "racecheck")
-LIMIT = 60
+LIMIT = 90
 """Seconds for one test, and for one run of a sanitizer."""
 AT_ONCE = 4
 """How many sanitizers run at one time: each is slow by itself, and asks little of the GPU."""
