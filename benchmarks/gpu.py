@@ -17,11 +17,12 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from gpu_children import done, in_children
 from gpu_rows import ROWS, Row, shared
 
 from soundline.impl.runtime.cuda import Gpu, Replay
@@ -29,29 +30,57 @@ from soundline.impl.spork.devices import gpu
 
 RESULTS = Path(__file__).resolve().parent / "results"
 WARM_UPS = 3
+LIMIT = 120
+"""Seconds for one row."""
 
 
 def main() -> int:
     """Measure what is asked for, and put it in the place of what the result said of it."""
     options = _options()
-    card = torch.cuda.get_device_name()
-    path = options.output or RESULTS / f"gpu-{card.lower().replace(' ', '-')}.json"
-    rows: dict[str, Any] = json.loads(path.read_text())["rows"] if path.exists() and options.row else {}
+    if options.inside:
+        return _inside(options)
+    names = [row.name for row in ROWS if not options.row or row.name in options.row]
+    if not options.row:
+        _path(options).unlink(missing_ok=True)
+    given = [f"--{key}={getattr(options, key)}" for key in ("turns", "seed")]
+    given += [f"--output={options.output}"] if options.output else []
+
+    def command(rest: Sequence[str]) -> list[str]:
+        return [sys.executable, __file__, "--inside", *given, *(f"--row={name}" for name in rest)]
+
+    failed = False
+    for name, complaint in in_children(names, command, LIMIT):
+        failed |= complaint is not None
+        if complaint is not None:
+            print(f"{name}: {complaint}", flush=True)
+    print(f"written: {_path(options)}")
+    return 1 if failed else 0
+
+
+def _inside(options: argparse.Namespace) -> int:
+    """Measure the rows that are named, in this process; a wrong value or an error ends it."""
     random = torch.Generator("cuda")
     random.manual_seed(options.seed or time.time_ns() % (1 << 31))
-    failed = False
-    for row in ROWS:
-        if options.row and row.name not in options.row:
-            continue
+    path = _path(options)
+    for row in (r for r in ROWS if r.name in options.row):
         found = measured(row, random, options.turns)
+        rows: dict[str, Any] = json.loads(path.read_text())["rows"] if path.exists() else {}
         rows[row.name] = found
-        failed |= found["error"] > row.error
         print(line(row, found), flush=True)
         result = {"schema": 1, "machine": machine(), "seed": random.initial_seed(), "rows": rows}
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        if not found["error"] <= row.error:
+            return 1
+        done(row.name)
         torch.cuda.empty_cache()
-    print(f"written: {path}")
-    return 1 if failed else 0
+    return 0
+
+
+def _path(options: argparse.Namespace) -> Path:
+    """Where the result is written."""
+    card = torch.cuda.get_device_name()
+    found: Path = options.output or RESULTS / f"gpu-{card.lower().replace(' ', '-')}.json"
+    return found
 
 
 def measured(row: Row, random: torch.Generator, turns: int) -> dict[str, Any]:
@@ -151,6 +180,7 @@ def _options() -> argparse.Namespace:
         "--seed", type=int, default=0, help="of the random numbers; another one each time if 0"
     )
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

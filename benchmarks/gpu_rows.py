@@ -284,7 +284,12 @@ def _attention_arguments(sizes: Mapping[str, int], random: Any) -> Tensors:
         return torch.randn(shape, device="cuda", generator=random).to(torch.bfloat16)
 
     q = drawn(sizes["QUERIES"])
-    return {"Q": q, "K": drawn(sizes["KEYS"]), "V": drawn(sizes["KEYS"]), "O": torch.full_like(q, torch.nan)}
+    return {
+        "Q": q,
+        "K": drawn(sizes["KEYS"]),
+        "V": drawn(sizes["KEYS"]),
+        "Out": torch.full_like(q, torch.nan),
+    }
 
 
 def _heads(sizes: Mapping[str, int], given: Tensors) -> list[Any]:
@@ -294,7 +299,7 @@ def _heads(sizes: Mapping[str, int], given: Tensors) -> list[Any]:
 def _attended(sizes: Mapping[str, int], given: Tensors) -> Tensors:
     q, k, v = (a[0].double() for a in _heads(sizes, given))
     heads = [(a @ b.T / 128**0.5).softmax(1) @ c for a, b, c in zip(q, k, v, strict=True)]
-    return {"O": torch.cat(heads)}
+    return {"Out": torch.cat(heads)}
 
 
 def _fused(sizes: Mapping[str, int], given: Tensors) -> Callable[[], Any]:

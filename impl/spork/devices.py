@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from soundline.impl.codegen.cuda.programs.files import generate
+from soundline.impl.codegen.cuda.programs.device import least_arch
+from soundline.impl.codegen.cuda.programs.files import ARCHS, generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
 from soundline.impl.runtime.cuda import Gpu
 from soundline.impl.runtime.cuda_compiler import compilation
 from soundline.impl.runtime.drivers.choice import driver
+from soundline.impl.runtime.drivers.interface import DeviceFacts
 from soundline.impl.runtime.emulator.emulation import Emulated, emulated
 from soundline.spec.errors import UsageError
 from soundline.spec.spork.language.programs import Proc
@@ -74,8 +76,16 @@ def _number(device: str) -> int:
 
 
 @lru_cache(_KEPT)
-def _source(proc: Proc, contract: bool) -> CudaSource:
-    return generate(proc, contract=contract)
+def _source(proc: Proc, contract: bool, arch: str | None = None) -> CudaSource:
+    return generate(proc, arch, contract)
+
+
+def arch_for(proc: Proc, facts: DeviceFacts) -> str | None:
+    """The newest architecture that a device executes and that has what a program uses: machine code for an older one
+    of another major number does not run there. None where there is none, and the least is refused by name.
+    """
+    run = [name for name, number in ARCHS.items() if facts.runs(name) and number >= least_arch(proc)]
+    return run[-1] if run else None
 
 
 @lru_cache(_KEPT)
@@ -86,7 +96,7 @@ def _emulated(proc: Proc) -> Emulated:
 @lru_cache(_KEPT)
 def _on_gpu(proc: Proc, number: int, contract: bool) -> Gpu:
     on = driver(number)
-    source = _source(proc, contract)
+    source = _source(proc, contract, arch_for(proc, on.facts))
     cubin = compilation.compiled(source).cubin if source.kernels else b""
     part = CpuPart(proc, source.function, compiled(self_contained(source.name, source.files)))
     return Gpu(proc, source.arch, source.kernels, cubin, part, on)

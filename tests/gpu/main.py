@@ -24,7 +24,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,10 +39,16 @@ from soundline.impl.spork.devices import GPU, gpu
 from soundline.spec.errors import SoundlineError
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from gpu_children import done, in_children  # noqa: E402  found by the path
+
 FLAGSHIPS = ROOT / "examples" / "spork" / "flagships"
 TOOLS = ("memcheck", "racecheck")
-LIMIT = 120
-"""Seconds for one run of a sanitizer."""
+LIMIT = 90
+"""Seconds for one test, and for one run of a sanitizer."""
+AT_ONCE = 4
+"""How many sanitizers run at one time: each is slow by itself, and asks little of the GPU."""
 
 Told = tuple[str, str | None]
 """What was tried, and what is wrong with it, if anything."""
@@ -50,61 +59,78 @@ def main() -> int:
     options = _options()
     if options.inside:
         return _inside(options.inside)
+    if options.names:
+        return _child(options.names, options.device)
     wrong, began = 0, time.monotonic()
-    for what, complaint in _everything(options):
+    names = [name for name in _tests(options.device) if _named(name, options.only)]
+
+    def command(rest: Sequence[str]) -> list[str]:
+        return [sys.executable, __file__, f"--device={options.device}", *(f"--name={name}" for name in rest)]
+
+    for name, complaint in in_children(names, command, LIMIT):
         wrong += complaint is not None
         print(
-            f"{'ok' if complaint is None else 'WRONG':6}{what}{'' if complaint is None else ': ' + complaint}",
+            f"{'ok' if complaint is None else 'WRONG':6}{name}{'' if complaint is None else f': {complaint}'}",
             flush=True,
         )
-    court = [name for name in sys.modules if name == "z3" or name.startswith("soundline.verify")]
-    if court:
-        wrong += 1
-        print(f"WRONG running a program imported {', '.join(court[:3])}")
+    for name, complaint in _sanitizers(options) if options.device == GPU else ():
+        wrong += complaint is not None
+        print(
+            f"{'ok' if complaint is None else 'WRONG':6}{name}{'' if complaint is None else f': {complaint}'}",
+            flush=True,
+        )
     print(f"{wrong} wrong, in {time.monotonic() - began:.0f} s")
     return 1 if wrong else 0
 
 
-def _everything(options: argparse.Namespace) -> Iterator[Told]:
-    modules = [m for m in _modules() if _named(m.__name__, options.only)]
-    for module in modules:
-        yield _guarded(f"{module.__name__}, as expected", lambda m=module: _example(m, options.device))
-    if options.device != GPU:
-        return
-    yield from _flagships(options.only)
+def _tests(device: str) -> dict[str, Callable[[], str | None]]:
+    """Everything that is tried, by its name."""
+    found: dict[str, Callable[[], str | None]] = {
+        f"{module.__name__}, as expected": partial(_example, module, device) for module in _modules()
+    }
+    if device == GPU:
+        from gpu_rows import ROWS  # torch is imported only where there is a GPU
+
+        found |= {f"{row.name}, against torch": partial(_values, row) for row in ROWS}
+    return found | {"the court is not imported": _court}
+
+
+def _child(names: Sequence[str], device: str) -> int:
+    """Try these in this process, which ends where one is wrong: another one has its GPU as it was."""
+    tests = _tests(device)
+    for name in names:
+        try:
+            complaint = tests[name]()
+        except SoundlineError as error:
+            complaint = str(error)
+        if complaint is not None:
+            print(complaint, flush=True)
+            return 1
+        done(name)
+    return 0
+
+
+def _court() -> str | None:
+    """Running a program is no matter of the prover and the court."""
+    court = [name for name in sys.modules if name == "z3" or name.startswith("soundline.verify")]
+    return f"running a program imported {', '.join(court[:3])}" if court else None
+
+
+def _sanitizers(options: argparse.Namespace) -> Iterator[Told]:
     tool = shutil.which("compute-sanitizer")
     if not options.sanitizers or tool is None:
         print("sanitizers: left out" if tool else "sanitizers: compute-sanitizer is not installed")
         return
-    for module in modules:
-        for name in TOOLS:
-            yield f"{module.__name__}, {name}", _sanitized(tool, name, module.__name__)
-
-
-def _flagships(only: list[str] | None) -> Iterator[Told]:
-    sys.path.append(str(ROOT / "benchmarks"))
-    import torch  # as is all that has to do with it, only where there is a GPU
-    from gpu_rows import ROWS
-
-    random = torch.Generator("cuda")
-    random.manual_seed(time.time_ns() % (1 << 31))
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, seed {random.initial_seed()}", flush=True
-    )
-    for row in ROWS:
-        if _named(row.name, only):
-            yield _guarded(f"{row.name}, against torch", lambda r=row: _values(r, random))
+    modules = [m.__name__ for m in _modules() if _named(m.__name__, options.only)]
+    runs = list(product(modules, TOOLS))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        complaints = pool.map(lambda run: _sanitized(tool, run[1], run[0]), runs)
+        for (module, name), complaint in zip(runs, complaints, strict=True):
+            yield f"{module}, {name}", complaint
 
 
 def _named(name: str, only: list[str] | None) -> bool:
     return only is None or any(word in name for word in only)
-
-
-def _guarded(what: str, test: Any) -> Told:
-    try:
-        return what, test()
-    except SoundlineError as error:
-        return what, str(error)
 
 
 # Values -----------------------------------------------------------------------------------------------------------
@@ -136,12 +162,14 @@ def _example(module: ModuleType, device: str = GPU) -> str | None:
     return None
 
 
-def _values(row: Any, random: Any) -> str | None:
+def _values(row: Any) -> str | None:
     """A flagship at sizes of several tiles, against torch."""
     import torch
     from gpu import apart
     from gpu_rows import shared
 
+    random = torch.Generator("cuda")
+    random.manual_seed(time.time_ns() % (1 << 31))
     sizes = row.small or row.sizes
     given = row.make(sizes, random)
     arrays = {name: shared(tensor) for name, tensor in given.items()}
@@ -152,7 +180,9 @@ def _values(row: Any, random: Any) -> str | None:
         for name, want in row.wanted(sizes, given).items():
             error = apart(given[name], want)
             if not error <= row.error:
-                return f"{name} is off by {error:.1e}, of {row.error:.0e} allowed"
+                return (
+                    f"{name} is off by {error:.1e}, of {row.error:.0e} allowed; seed {random.initial_seed()}"
+                )
     return None
 
 
@@ -187,6 +217,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--device", default=GPU)
     parser.add_argument("--no-sanitizers", dest="sanitizers", action="store_false")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--name", dest="names", action="append", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

@@ -155,6 +155,7 @@ CALLS_90 = (
     plain("barrier_cluster_arrive", ""),
     plain("barrier_cluster_wait", ""),
     plain("fence_proxy_async", ""),
+    plain("fence_proxy_async_shared_cta", ""),
     plain("fence_mbarrier_init_release_cluster", ""),
     plain("mbarrier_arrive_release_cluster_shared_cluster_b64", "uint64_t *bar, uint32_t cta"),
     plain("mbarrier_arrive_expect_tx_shared_b64", "uint64_t *bar, uint32_t bytes"),

@@ -67,6 +67,12 @@ struct bf16 {
         return x;
     }
 };
+// max.NaN.f32: "the result is NaN if any input is NaN", and -0 < +0
+inline float maximum(float a, float b) {
+    if (std::isnan(a) || std::isnan(b)) return NAN;
+    if (a == b) return std::signbit(a) ? b : a;
+    return a > b ? a : b;
+}
 } // namespace soundline
 template <typename T> T loaded(uint64_t b) {
     T x;

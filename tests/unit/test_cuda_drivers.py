@@ -28,6 +28,8 @@ from soundline.impl.runtime.drivers.interface import (
 )
 from soundline.impl.runtime.drivers.libcuda import LibCuda
 from soundline.impl.runtime.drivers.pycuda_driver import PycudaDriver
+from soundline.impl.spork.devices import arch_for
+from soundline.spec.spork.language.programs import Proc
 
 CARD = DeviceFacts("a card", (9, 0), 4, 232_448, 1 << 20)
 NO_MEMORY, NOT_THERE = 2, 100
@@ -54,6 +56,8 @@ class Card:
     """Which functions fail, and how."""
     capturing: list[dict[str, Any]] | None = None
     maps: list[tuple[Any, ...]] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """What was done at the end of the process."""
 
     def allocate(self, size: int) -> int:
         block = ctypes.create_string_buffer(size)
@@ -194,6 +198,8 @@ def pycuda_modules(card: Card) -> dict[str, types.ModuleType]:
         MULTIPROCESSOR_COUNT=4, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN=232_448
     )
 
+    left = card.left
+
     def fail(name: str) -> None:
         if name in card.broken:
             raise Error(f"{name} failed: {WORDS[card.broken[name]]}")
@@ -201,7 +207,7 @@ def pycuda_modules(card: Card) -> dict[str, types.ModuleType]:
     class Device:
         def __init__(self, _number: int) -> None: ...
         def retain_primary_context(self) -> Any:
-            return types.SimpleNamespace(push=lambda: None)
+            return types.SimpleNamespace(push=lambda: None, pop=lambda: left.append("popped"))
 
         def name(self) -> str:
             return "a card"
@@ -269,6 +275,7 @@ def pycuda_modules(card: Card) -> dict[str, types.ModuleType]:
     made.memcpy_dtoh_async = lambda to, source, _stream: ctypes.memmove(to, source, len(to))
     tools: Any = types.ModuleType("pycuda.tools")
     tools.DeviceMemoryPool = DeviceMemoryPool
+    tools.clear_context_caches = lambda: left.append("cleared")
     package: Any = types.ModuleType("pycuda")
     package.driver, package.tools = made, tools
     return {"pycuda": package, "pycuda.driver": made, "pycuda.tools": tools}
@@ -341,6 +348,16 @@ def install(provider: str, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
             ("cuda.bindings.driver", bindings.driver),
         ):
             monkeypatch.setitem(sys.modules, name, module)
+
+
+def test_pycuda_leaves_its_context_at_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    card, at_exit = Card(), list[Any]()
+    install("pycuda", card, monkeypatch)
+    monkeypatch.setattr(pycuda_driver.atexit, "register", at_exit.append)
+    PycudaDriver()
+    (leave,) = at_exit
+    leave()
+    assert card.left == ["popped", "cleared"]
 
 
 # A program --------------------------------------------------------------------------------------------------------
@@ -582,3 +599,32 @@ def test_the_structs_for_python_are_those_of_the_header() -> None:
     assert "struct soundline_launch {" in found
     assert "(*tensor_map)" in found
     assert Path(str(cpu_part.files("soundline.impl.codegen.cuda"))).joinpath(cpu_part.HEADER).is_file()
+
+
+GENERIC = """
+@proc
+def program(x: f32[32] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32{more}):
+        for task in cuda_tasks(0, 1):
+            for t in cuda_threads(0, 32, unit=cuda_thread):
+                x[t] = 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("capability", "more", "arch"),
+    [
+        ((8, 0), "", "sm_80"),
+        ((8, 9), "", "sm_80"),
+        ((9, 0), "", "sm_90a"),  # which does not execute the machine code of sm_80
+        ((9, 0), ", clusterDim=2", "sm_90a"),
+        ((8, 0), ", clusterDim=2", None),
+        ((12, 0), "", None),
+    ],
+)
+def test_a_program_is_generated_for_what_the_device_executes(
+    capability: tuple[int, int], more: str, arch: str | None
+) -> None:
+    proc = sl.spork.proc_from_text(GENERIC.format(more=more), sl.spork.NAMES)
+    body = proc if isinstance(proc, Proc) else proc.definition
+    assert arch_for(body, DeviceFacts("a card", capability, 4, 232_448, 1 << 20)) == arch

@@ -354,8 +354,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "rows for ldmatrix across": ("ldmatrix", "l % 8 + 8 * (l / 16), 8 * (l / 8 % 2)", "l % 16, 8 * (l / 16)"),
     "pairs that are not aligned": (
         "store_d",
-        "column_step == 1 && row_step % 2 == 0 &&",
-        "column_step == 1 &&",
+        "return step % 2 == 0 && is_aligned",
+        "return is_aligned",
     ),
     "pairs that are not neighbours": ("store_d", "return column_step == 1 &&", "return"),
     "transposed pairs": ("load_b_", "return row_step == 1 &&", "return"),

@@ -135,14 +135,62 @@ def program(a: index, n: size, x: f32[64] @ CudaGmemLinear):
 
 
 def test_named_warps_take_their_registers_and_their_ways() -> None:
+    """All threads of a warpgroup execute one setmaxnreg, before the warps of its names go their ways."""
     code = code_of(figure("my_warp_config"))
-    ways = re.findall(r"^((?:else )?(?:if \(.*\) )?\{)\n(ptx::setmaxnreg\w+<\d+>\(\);)", code, re.MULTILINE)
-    assert [way for way, _ in ways] == ["if (threadIdx.x < 32) {", "else if (threadIdx.x < 128) {", "else {"]
-    assert [registers for _, registers in ways] == [
-        "ptx::setmaxnreg_dec_sync_aligned_u32<40>();",
-        "ptx::setmaxnreg_dec_sync_aligned_u32<40>();",
-        "ptx::setmaxnreg_inc_sync_aligned_u32<232>();",
+    asked = re.findall(r"^((?:else )?(?:if \(.*\) )?\{)\n(ptx::setmaxnreg\w+<\d+>\(\);)", code, re.MULTILINE)
+    assert asked == [
+        ("if (threadIdx.x < 128) {", "ptx::setmaxnreg_dec_sync_aligned_u32<40>();"),
+        ("else {", "ptx::setmaxnreg_inc_sync_aligned_u32<232>();"),
     ]
+    main = code[code.index("void main_loop") :]
+    ways = re.findall(
+        r"^(?:else )?(?:if \(threadIdx.*\) )?\{$|(?<=::)task_\w+|^ptx::setmaxnreg", main, re.MULTILINE
+    )
+    assert ways == [
+        *("if (threadIdx.x < 128) {", "ptx::setmaxnreg"),
+        *("if (threadIdx.x < 32) {", "task_producer", "else {", "task_unused"),
+        *("else {", "ptx::setmaxnreg", "task_consumer"),
+    ]
+
+
+def test_names_that_ask_for_no_registers_go_their_ways_at_once() -> None:
+    body = (
+        "with CudaWarps(name='a'):\n    for t in cuda_threads(0, 32, unit=cuda_thread):\n        x[t] = 0.0\n"
+    )
+    head = "warp_config=[CudaWarpConfig('a', 1), CudaWarpConfig('b', 2)]"
+    code = code_of(on_device(body, head=head))
+    main = code[code.index("void main_loop") :]
+    ways = re.findall(r"^(?:else )?(?:if \(threadIdx.*\) )?\{$|(?<=::)task_\w+", main, re.MULTILINE)
+    assert ways == ["if (threadIdx.x < 32) {", "task_a", "else {", "task_b"]
+
+
+ROUND_TRIP = """
+@proc
+def program(x: f32[64] @ CudaGmemLinear, y: f32[64] @ CudaGmemLinear, z: f32[64] @ CudaGmemLinear):
+    x_map = x[:] @ Sm90_tensorMap(0, 64)
+    with CudaDeviceFunction({head}):
+        for task in cuda_tasks(0, 1):
+            part = y[:]
+            tile: f32[64] @ CudaSmemLinear
+            loaded: barrier @ CudaMbarrier
+            with CudaWarps(0, 1):
+                with CudaAsync(tma_to_smem_async):
+                    Sm90_copy_tensor_to_smem_1d_f32(tile, x_map[:], n0=64) >> loaded
+                    Arrive(tma_to_smem_async, 1) >> loaded
+            Await(loaded, cuda_in_order, ~0)
+            for tid in cuda_threads(0, 64, unit=cuda_thread):
+                {array}[tid] = tile[tid]
+            Fence(cuda_in_order, cuda_generic_and_async_proxy)
+"""
+
+
+@pytest.mark.parametrize(("array", "apart"), [("y", True), ("part", True), ("x", False)])
+def test_a_proxy_fence_is_of_shared_memory_where_tma_and_threads_reach_other_arrays(
+    array: str, apart: bool
+) -> None:
+    code = code_of(parsed(ROUND_TRIP.format(array=array, head="blockDim=64")))
+    fences = set(re.findall(r"ptx::fence_proxy_async\w*", code))
+    assert fences == {"ptx::fence_proxy_async_shared_cta" if apart else "ptx::fence_proxy_async"}
 
 
 def test_loops_over_registers_are_unrolled_and_no_others() -> None:

@@ -239,7 +239,7 @@ def test_every_piece_of_the_law_is_spelled_in_its_order(name: str) -> None:
         assert own.keys() <= lines.keys()
         for at, pieces in own.items():
             text = "\n".join(lines[at])
-            calls = [line.split("(")[0].split("<")[0] for p in pieces for line in PIECES.get(p, ())]
+            calls = [re.split(r"[(<{]", line)[0] for p in pieces for line in PIECES.get(p, ())]
             places = [text.find(call) for call in calls]
             assert -1 not in places
             assert places == sorted(places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -199,3 +200,36 @@ def test_a_flagship_compiles_without_spills(name: str, program: str, contract: b
     assert made.spills == {}
     assert all(kernel.stack == 0 for kernel in made.kernels.values())
     assert made.warnings == (), made.log
+
+
+def test_attention_computes_powers_before_it_awaits_the_sums_that_they_overlap_with() -> None:
+    """The assembler would move them to behind the wait."""
+    source = flagship("attention").attention.cuda()
+    lines = [line.strip() for line in str(source).splitlines()]
+    waits = [k for k, line in enumerate(lines) if line.startswith("ptx::wgmma_wait_group")]
+    before = [lines[k - 2 : k] for k in waits]
+    held = ["ptx::compute_now(total[0]);", "ptx::compute_now(total[1]);"]
+    assert [b == held for b in before] == [False, False, True, False], "the last wait of the loop"
+    assert sum(line.startswith("ptx::compute_now") for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "stores"),
+    [
+        ("gemm_simt_f32", "gemm", {"st.global.v4.f32": 16}),
+        ("gemm_sm80_tf32", "even", {"st.global.v2.f32": 64}),
+        ("gemm_sm80_bf16", "gemm", {"st.global.v2.f32": 64}),
+        ("softmax", "softmax", {"st.global.v4.f32": 8}),
+    ],
+)
+def test_a_flagship_stores_vectors(name: str, program: str, stores: dict[str, int]) -> None:
+    """And no others, for a row that might not be aligned: sizes are multiples of those of tiles."""
+    proc: SporkProc = getattr(flagship(name), program)
+    try:
+        ptx = compiled(proc.cuda("sm_90a")).ptx
+    except ToolchainError as error:
+        if "NVRTC" not in str(error):
+            raise
+        pytest.skip(f"no NVRTC is here: {error}")
+    found = re.findall(r"\bst\.global[.\w]*", ptx)
+    assert {store: found.count(store) for store in found} == stores

@@ -183,7 +183,9 @@ def _function(name: str, result: str, arguments: str, body: str, names: Names) -
 
 
 def asked_for(op: Op, dtype: DType, names: Names) -> str:
-    """The function of an op on a dtype."""
+    """The function of an op on a dtype. The device has an instruction for the maximum of float32."""
+    if op is Op.Max and dtype is float32 and names.dialect.functional:
+        return f"{names.dialect.scope}maximum"
     own = names.dialect.type_of(dtype)
     arguments = f"{own} a, {own} b"
     name = f"{_NAMES[op]}_{SPELLING[dtype]}"

@@ -7,8 +7,9 @@ What a call of an instruction gives to the text of the instruction: for each arg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import gcd
 
 from soundline.impl.codegen.cuda.expressions import Names, control_text, data_text
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
@@ -88,9 +89,20 @@ def place(argument: str, view: View, names: Names, call: Call, several: bool) ->
         case _ if not kept:
             return replace(at, address=_address(view, names), storage=element(view, names))
         case _:
+            alignment = aligned(view, names)
             return replace(
-                at, address=_address(view, names), storage=view.base, alignment=aligned(view, names)
+                at,
+                address=_address(view, names),
+                storage=view.base,
+                alignment=alignment,
+                row_alignment=_of_rows(alignment, view, kept, names),
             )
+
+
+def _of_rows(alignment: int, view: View, kept: Sequence[Dimension], names: Names) -> int:
+    """Bytes of which the address of every row of a matrix is a multiple, and that of its first element."""
+    steps = [d.stride for d in kept if d.stride is not None and d.stride != Const(1)]
+    return gcd(alignment, *(names.divisor(step) * view.dtype.itemsize for step in steps)) if alignment else 0
 
 
 def _address(view: View, names: Names) -> str:

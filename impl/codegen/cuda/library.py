@@ -79,5 +79,7 @@ class Library:
     """How many bytes an asynchronous copy reports to its barrier."""
     register_storage: Callable[[Memory, DType, Sequence[int]], tuple[str, int, int]]
     """Of fragments the type of a word, the words of a tile in a thread, and the rank of a tile."""
-    synchronization: Callable[[Facts, CudaDeviceFunction, Path, int], Synchronizing]
-    """The synchronization of a device function, by its facts, its node, its path and the arch."""
+    synchronization: Callable[[Facts, CudaDeviceFunction, Path, int, bool], Synchronizing]
+    """The synchronization of a device function, by its facts, its node, its path, the arch, and whether TMA and threads
+    reach different arrays of global memory.
+    """

@@ -81,6 +81,11 @@ def is_accumulator(memory: Memory, dtype: DType) -> bool:
     return memory.name in ("Sm80_RmemMatrixD", "Sm90_RmemMatrixD", "Sm90_RmemRows") and dtype is float32
 
 
+def rows_of_a_thread(memory: Memory) -> int:
+    """How many values a thread has of the rows of an accumulator; none in another memory."""
+    return 2 if memory.name == "Sm90_RmemRows" else 0
+
+
 def has_sum_flag(memory: Memory) -> bool:
     """Whether a tile has a flag beside it which says that it holds a sum already: the ``scale-d`` of wgmma."""
     return memory.name == "Sm90_RmemMatrixD"

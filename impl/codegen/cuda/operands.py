@@ -47,6 +47,8 @@ class Place:
     """Of an accumulator of wgmma, the lvalue of its int flag: whether it holds a sum already (scale-d)."""
     alignment: int = 0
     """Bytes of which the address of the first element is known to be a multiple; 0 where nothing is known."""
+    row_alignment: int = 0
+    """The same of the address of every row, where it is a matrix in memory; 0 where nothing is said of rows."""
 
 
 @dataclass(frozen=True, slots=True)

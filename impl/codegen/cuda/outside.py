@@ -56,6 +56,8 @@ class Outside:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of grid constants, how many elements they have."""
     origins: Mapping[str, Node] = field(default_factory=dict)
+    arrays: Mapping[str, str] = field(default_factory=dict)
+    """By the name of a view of another array, as a tensor map is, the name of that array."""
 
     def with_control(self, name: str, kind: str, bounds: tuple[int | None, int | None], at: Node) -> Outside:
         """One more size, index or condition."""
@@ -235,4 +237,6 @@ def _with_window(found: Outside, statement: WindowOf) -> Outside:
         starts = tuple(Const(0) for _ in dims)
         base = f"&args.{spelled(statement.name)}"
         view = View(statement.name, Kind.tensor_map, view.dtype, memory, base, dims, starts=starts)
-    return found.with_view(statement.name, view, statement)
+    name = statement.window.name
+    arrays = {**found.arrays, statement.name: found.arrays.get(name, name)}
+    return replace(found.with_view(statement.name, view, statement), arrays=arrays)

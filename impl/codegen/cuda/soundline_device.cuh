@@ -268,7 +268,7 @@ template <typename T> struct register_line {
     int64_t step;
 };
 
-// Elements of memory in rows and columns.
+// Elements of memory in rows and columns. ALIGNMENT is that of every row, or of every column where these are neighbours.
 template <typename T, int SWIZZLE, int ALIGNMENT> struct matrix {
     T *first;
     int64_t row_step, column_step;
@@ -277,11 +277,16 @@ template <typename T, int SWIZZLE, int ALIGNMENT> struct matrix {
     }
     // Whether neighbours in a row, from an even column on, are aligned pairs.
     SOUNDLINE_MEMBER bool has_pairs() const {
-        return column_step == 1 && row_step % 2 == 0 && is_aligned<2 * int(sizeof(T)), ALIGNMENT>(first);
+        return column_step == 1 && are_pairs(row_step);
     }
     // The same for neighbours in a column.
     SOUNDLINE_MEMBER bool has_column_pairs() const {
-        return row_step == 1 && column_step % 2 == 0 && is_aligned<2 * int(sizeof(T)), ALIGNMENT>(first);
+        return row_step == 1 && are_pairs(column_step);
+    }
+    SOUNDLINE_MEMBER bool are_pairs(int64_t step) const {
+        constexpr int bytes = 2 * int(sizeof(T));
+        if constexpr (ALIGNMENT > 0 && ALIGNMENT % bytes == 0) return true;
+        else return step % 2 == 0 && is_aligned<bytes, 0>(first);
     }
 };
 

@@ -66,6 +66,17 @@ template <int TILES, int COUNT> SOUNDLINE_FUNCTION void fence_registers(float (&
     for (int i = 0; i < TILES; ++i) fence_registers(d[i]);
 }
 
+// What a value comes from is computed before what follows. The assembler moves arithmetic to behind a wait, where
+// nothing is left that it could overlap with; it moves none behind a branch on its result.
+SOUNDLINE_FUNCTION void compute_now(float value) {
+    asm volatile("{\n"
+                 ".reg .pred lowest;\n"
+                 "setp.eq.f32 lowest, %0, 0fFF7FFFFF;\n"
+                 "@lowest nanosleep.u32 1;\n"
+                 "}" ::"f"(value)
+                 : "memory");
+}
+
 SOUNDLINE_FUNCTION uint16_t cvt_rn_f16_f32(float value) {
     uint16_t bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
@@ -282,6 +293,11 @@ SOUNDLINE_FUNCTION void barrier_cluster_arrive() { asm volatile("barrier.cluster
 SOUNDLINE_FUNCTION void barrier_cluster_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
 SOUNDLINE_FUNCTION void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// The same of the shared memory of the CTA alone, which does not wait for global memory.
+SOUNDLINE_FUNCTION void fence_proxy_async_shared_cta() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 
 SOUNDLINE_FUNCTION void fence_mbarrier_init_release_cluster() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

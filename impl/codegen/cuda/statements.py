@@ -16,7 +16,9 @@ from soundline.impl.codegen.cuda.arithmetic import operation
 from soundline.impl.codegen.cuda.calls import call_site
 from soundline.impl.codegen.cuda.expressions import Names, control_text, data
 from soundline.impl.codegen.cuda.library import Library, Synchronizing
+from soundline.impl.codegen.cuda.memories import rows_of_a_thread
 from soundline.impl.codegen.cuda.names import spelled
+from soundline.impl.codegen.cuda.operands import CallSite, Place
 from soundline.impl.codegen.cuda.operators import LEVELS, Written
 from soundline.impl.codegen.cuda.refusals import refused
 from soundline.impl.codegen.cuda.storage import declared, shared_bytes
@@ -110,6 +112,8 @@ class Statements:
     """The most bytes of shared memory that were live."""
     written: set[str] = field(default_factory=set)
     """The storage that is written."""
+    computed: tuple[str, ...] = ()
+    """What the calls before a statement have computed last of the rows of an accumulator."""
 
     def body(self, block: Sequence[Statement], here: Here, start: int = 0) -> None:
         """A block, at the end of which the shared memory that is allocated there is free."""
@@ -126,6 +130,7 @@ class Statements:
             self.out.line(f"// {statement_text(statement)}: other warps", statement)
             return here
         self.out.comment(statement)
+        computed, self.computed = self.computed, ()
         match statement:
             case Alloc():
                 return self._alloc(statement, here)
@@ -136,12 +141,14 @@ class Statements:
             case Assign() | Reduce():
                 self._assign(statement, here)
             case Call():
-                self._call(statement, here)
+                self.computed = self._call(statement, here) or computed
             case Fence():
                 self.sync.fence(self.out, statement, here.path, here.scope, here.names)
             case Arrive():
                 self.sync.arrive(self.out, statement, here.path, here.scope, here.names)
             case Await():
+                if "wgmma.wait_group" in self.facts.pieces[here.path]:
+                    self.out.lines((f"ptx::compute_now({value});" for value in computed), statement)
                 self.sync.await_(self.out, statement, here.path, here.scope, here.names)
                 self._keep_behind(statement, here)
             case _:
@@ -206,7 +213,8 @@ class Statements:
             total = operation(Op.Add, view.dtype, [_lvalue(place), value], here.names)
             self.out.line(f"{place} = {total.text};", statement)
 
-    def _call(self, call: Call, here: Here) -> None:
+    def _call(self, call: Call, here: Here) -> tuple[str, ...]:
+        """A call; what it has computed of the rows of an accumulator."""
         site = call_site(call, here.scope, here.names, here.views, self.arch)
         instruction: Instruction = call.callee.value
         for argument, given in zip(site.places, _given(call, site.places), strict=True):
@@ -220,7 +228,7 @@ class Statements:
         for family in type(instruction).__mro__:
             if family in self.library.texts:
                 self.out.lines(self.library.texts[family](site), call)
-                return
+                return tuple(_rows_written(site))
         given_text = f"{instruction}, of the family {type(instruction).__name__}"
         hint = "an instruction of a program's own brings its text: @instr(..., cuda=...)"
         raise refused(call, "instruction", "an instruction with a text in CUDA", given_text, hint)
@@ -316,6 +324,16 @@ class Statements:
 def _assuming(here: Here, condition: Expr, *, holds: bool) -> Here:
     names = here.names.assuming(condition, holds)
     return replace(here, names=elements_of(here.views, names))
+
+
+def _rows_written(site: CallSite) -> Iterator[str]:
+    """The values of rows that an instruction writes: those of an accumulator are not asked for one by one, but the sums
+    or the maxima that are made of them stand for all.
+    """
+    for name in sorted(site.instruction.written):
+        at = site.places.get(name)
+        if isinstance(at, Place):
+            yield from (f"{at.storage}[{row}]" for row in range(rows_of_a_thread(at.memory)))
 
 
 def _lvalue(place: str) -> Written:

@@ -160,7 +160,8 @@ def may_be_large(sizes: Sequence[Expr]) -> bool:
 
 def offset(view: View, names: Names) -> Written | None:
     """How many elements the window is behind its base; None for none. It has 64 bits in global memory whose size is not
-    known to be small.
+    known to be small. An index is computed by itself, in 32 bits, and then added: compilers see neighbours as such, and
+    store them as one vector.
     """
     if not view.is_large:
         total = _total(view)
@@ -173,7 +174,7 @@ def offset(view: View, names: Names) -> Written | None:
             term = Written(names.dialect.cast("int64_t", term.text))
             for factor in _factors(stride):
                 term = operator("*", term, control(factor, names))
-        found = term if found is None else plus(found, term)
+        found = term if found is None else operator("+", found, term)
     return found
 
 

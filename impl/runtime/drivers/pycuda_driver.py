@@ -10,6 +10,7 @@ says their size itself (``__cluster_dims__``), so that an ordinary launch does.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 from typing import Any
 
@@ -26,7 +27,7 @@ class PycudaDriver:
 
     def __init__(self, number: int = 0) -> None:
         import pycuda.driver as cuda
-        from pycuda.tools import DeviceMemoryPool
+        from pycuda.tools import DeviceMemoryPool, clear_context_caches
 
         self._cuda = cuda
         self._library = LibCuda(library())
@@ -34,6 +35,8 @@ class PycudaDriver:
         device = self._do("cuDeviceGet", cuda.Device, number)
         self._context = self._do("cuDevicePrimaryCtxRetain", device.retain_primary_context)
         self._context.push()
+        self._clear_caches = clear_context_caches
+        atexit.register(self._leave)
         attribute = cuda.device_attribute
         self.facts = DeviceFacts(
             device.name(),
@@ -52,6 +55,11 @@ class PycudaDriver:
             return function(*arguments, **options)
         except self._cuda.Error as error:
             raise Failure(name, _result(error)) from error
+
+    def _leave(self) -> None:
+        """Leave the context at the end of the process: pycuda aborts where one is still entered."""
+        self._context.pop()
+        self._clear_caches()
 
     def load(self, cubin: bytes) -> Any:
         """Load machine code."""

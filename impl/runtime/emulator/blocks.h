@@ -55,13 +55,16 @@ void publish_regions();
 
 // A copy of shared memory is what asynchronous operations see; a fence brings it up to date. Which thread wrote what is
 // not known: a fence publishes all that has been written before it.
-void proxy_fence(int line) {
+void proxy_fence_of_shared(int line) {
     Fiber *self = enter(line);
     Block &block = *self->block;
     memcpy(block.asynchronous, block.generic, machine.launch->shared_bytes);
-    publish_regions();
     for (auto &entry : block.mbarriers)
         if (entry.second->by == self) entry.second->fenced = true;
+}
+void proxy_fence(int line) {
+    proxy_fence_of_shared(line);
+    publish_regions();
 }
 // Where threads have written and no fence has followed, what the asynchronous proxy writes is lost to them: theirs may
 // arrive after it.

@@ -46,6 +46,7 @@ void warp_barrier(uint32_t mask, int line);
 void cluster_barrier_arrive(int line);
 void cluster_barrier_wait(int line);
 void proxy_fence(int line);
+void proxy_fence_of_shared(int line);
 void mbarrier_init_fence(int line);
 bool elect(int line);
 void set_registers(int registers, bool more, int line);

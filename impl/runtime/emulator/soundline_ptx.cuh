@@ -43,6 +43,7 @@ template <int TILES, int COUNT>
 SOUNDLINE_TWIN void fence_registers(float (&)[TILES][COUNT]) {
     asm volatile("" ::: "memory");
 }
+SOUNDLINE_TWIN void compute_now(float value) { (void)value; }
 SOUNDLINE_TWIN uint32_t cluster_ctarank() { return emulator::cluster_rank(); }
 SOUNDLINE_TWIN void barrier_cta_sync(int id, int threads = 0, SOUNDLINE_LINE) {
     emulator::block_barrier(id, threads, line);
@@ -50,6 +51,7 @@ SOUNDLINE_TWIN void barrier_cta_sync(int id, int threads = 0, SOUNDLINE_LINE) {
 SOUNDLINE_TWIN void barrier_cluster_arrive(SOUNDLINE_LINE) { emulator::cluster_barrier_arrive(line); }
 SOUNDLINE_TWIN void barrier_cluster_wait(SOUNDLINE_LINE) { emulator::cluster_barrier_wait(line); }
 SOUNDLINE_TWIN void fence_proxy_async(SOUNDLINE_LINE) { emulator::proxy_fence(line); }
+SOUNDLINE_TWIN void fence_proxy_async_shared_cta(SOUNDLINE_LINE) { emulator::proxy_fence_of_shared(line); }
 SOUNDLINE_TWIN void fence_mbarrier_init_release_cluster(SOUNDLINE_LINE) { emulator::mbarrier_init_fence(line); }
 SOUNDLINE_TWIN bool elect_sync(SOUNDLINE_LINE) { return emulator::elect(line); }
 template <int R>

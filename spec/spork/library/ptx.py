@@ -120,6 +120,7 @@ PTX: Final[tuple[PtxInstruction, ...]] = (
         "barrier.cluster.arrive",
         "barrier.cluster.wait",
         "fence.proxy.async",
+        "fence.proxy.async.shared::cta",
         "fence.mbarrier_init.release.cluster",
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar]",
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], bytes",

@@ -95,43 +95,48 @@ def _settled(queues: Queues, found: Synchronization) -> BarrierFacts:
 def _check_alike(name: str, queues: Queues) -> None:
     """What all statements of the barrier, and those of each side, have in common."""
     uses: list[Use] = []
+    who = [collectives(use) for use in queues.uses]
+    shapes = [shape_of(use) for use in queues.uses]
     for k, use in enumerate(queues.uses):
-        uses.append(_use(use, queues.uses))
+        around = frozenset(shapes[j] for j in range(len(who)) if _contains(who[j], who[k]))
+        uses.append(_use(use, shapes[k], around))
         with placed(use.statement):
             check_uses(name, queues.type, uses)
-            for other in queues.uses[:k]:
-                _check_pair(name, queues.type, other, use)
+            for j, other in enumerate(queues.uses[:k]):
+                nested = _contains(who[j], who[k]) or _contains(who[k], who[j])
+                _check_pair(name, queues.type, other, use, nested=nested)
 
 
-def _use(use: QueueUse, every: Sequence[QueueUse]) -> Use:
+def _use(use: QueueUse, shape: str, around: frozenset[str]) -> Use:
     statement = use.statement
     return Use(
         use.arrives,
         statement.reverse,
         use.timeline,
-        shape_of(use),
+        shape,
         statement.n,
         use.patterns if use.arrives else (),
-        frozenset(shape_of(other) for other in every if _contains(other, use)),
+        around,
     )
 
 
-def collectives(use: QueueUse) -> dict[tuple[int, ...], frozenset[int]]:
+Collectives = dict[tuple[int, ...], frozenset[int]]
+"""Threads, by the index of a queue."""
+
+
+def collectives(use: QueueUse) -> Collectives:
     """Who executes a use, by the index of the queue."""
     iterators = use.tiling.iterators
     names = [i.name for i in iterators]
     at = [names.index(name) for name in use.deduction.distributed]
-    found: dict[tuple[int, ...], frozenset[int]] = {}
+    found: Collectives = {}
     for values in product(*(range(i.count) for i in iterators)):
         found[tuple(values[k] for k in at)] = use.scope.collective(values).threads
     return found
 
 
-def _contains(one: QueueUse, other: QueueUse) -> bool:
+def _contains(outer: Collectives, inner: Collectives) -> bool:
     """Whether at each queue the threads of one use are among those of another."""
-    if len(one.deduction.distributed) != len(other.deduction.distributed):
-        return False
-    outer, inner = collectives(one), collectives(other)
     return outer.keys() == inner.keys() and all(inner[k] <= outer[k] for k in inner)
 
 
@@ -145,8 +150,8 @@ def shape_of(use: QueueUse) -> str:
     return "threads " + ", ".join(f"{r[0]}-{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs)
 
 
-def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> None:
-    """Who executes two statements of one barrier."""
+def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse, *, nested: bool) -> None:
+    """Who executes two statements of one barrier; `nested` is whether one's threads are among the other's."""
     same_side = one.statement.reverse is two.statement.reverse
     if same_side and one.arrives is two.arrives:
         _agree(name, one, two)
@@ -157,7 +162,7 @@ def _check_pair(name: str, kind: BarrierType, one: QueueUse, two: QueueUse) -> N
         rule = "bar-reverse-unit"
     else:
         return
-    if kind is BarrierType.CudaMbarrier and (_contains(one, two) or _contains(two, one)):
+    if kind is BarrierType.CudaMbarrier and nested:
         return
     try:
         _agree(name, one, two)

@@ -300,12 +300,11 @@ def matches(tiling: Tiling, unit: CollUnit) -> bool:
 
 def threads(tiling: Tiling, values: Sequence[int]) -> frozenset[int]:
     """The linear indices of the threads that run the iteration in which the iterators have these values."""
-    first = sum(offset * pitch for offset, pitch in zip(tiling.offset, tiling.pitches, strict=True))
+    apart = tiling.pitches
+    first = sum(offset * pitch for offset, pitch in zip(tiling.offset, apart, strict=True))
     first += sum(i.pitch * value for i, value in zip(tiling.iterators, values, strict=True))
-    places = product(*(range(size) for size in tiling.box))
-    return frozenset(
-        first + sum(at * pitch for at, pitch in zip(place, tiling.pitches, strict=True)) for place in places
-    )
+    steps = (range(0, size * pitch, pitch) for size, pitch in zip(tiling.box, apart, strict=True))
+    return frozenset(first + sum(place) for place in product(*steps))
 
 
 def iteration(tiling: Tiling, thread: int) -> tuple[int, ...] | None:

@@ -59,7 +59,7 @@ struct gemm_device0 {
                             {
                                 const int k = threadIdx.x % 2;
                                 // Sm80_cp_async_f32(A_smem[k1 % 2, 32 * r + m, 4 * k:4 * k + 4], A[32 * m1 + 32 * r + m, 8 * k1 + 4 * k:8 * k1 + 4 * k + 4], size=4)   gemm_sm80_fence.py:57
-                                ptx::cp_async_cg_shared_global(A_smem + (k1 & 1) * 256 + (32 * r + m) * 8 + 4 * k, A + int64_t(32 * m1 + 32 * r + m) * K + 8 * k1 + 4 * k);
+                                ptx::cp_async_cg_shared_global(A_smem + (k1 & 1) * 256 + (32 * r + m) * 8 + 4 * k, A + int64_t(32 * m1 + 32 * r + m) * K + (8 * k1 + 4 * k));
                             }
                         }
                     }
@@ -72,7 +72,7 @@ struct gemm_device0 {
                             {
                                 const int n = threadIdx.x % 8;
                                 // Sm80_cp_async_f32(B_smem[k1 % 2, 8 * r + k, 4 * n:4 * n + 4], B[8 * k1 + 8 * r + k, 32 * n1 + 4 * n:32 * n1 + 4 * n + 4], size=4)   gemm_sm80_fence.py:68
-                                ptx::cp_async_cg_shared_global(B_smem + (k1 & 1) * 256 + (8 * r + k) * 32 + 4 * n, B + int64_t(8 * k1 + 8 * r + k) * N + 32 * n1 + 4 * n);
+                                ptx::cp_async_cg_shared_global(B_smem + (k1 & 1) * 256 + (8 * r + k) * 32 + 4 * n, B + int64_t(8 * k1 + 8 * r + k) * N + (32 * n1 + 4 * n));
                             }
                         }
                     }
@@ -140,7 +140,7 @@ struct gemm_device0 {
                     #pragma unroll
                     for (int j = 0; j < 4; ++j) {
                         // Sm80_mma_store_d_tf32(C[32 * m1 + 16 * mw + 16 * i:32 * m1 + 16 * mw + 16 * i + 16, 32 * n1 + 32 * nw + 8 * j:32 * n1 + 32 * nw + 8 * j + 8], D_rmem[mw, nw, i, j, :, :])   gemm_sm80_fence.py:116
-                        soundline::mma_store_d(soundline::window<0, 16>(C + int64_t(32 * m1 + 16 * mw + 16 * i) * N + 32 * n1 + 32 * nw + 8 * j, N, 1), D_rmem[nw * 4 + i * 4 + j]);
+                        soundline::mma_store_d(soundline::window<0, 16>(C + int64_t(32 * m1 + 16 * mw + 16 * i) * N + (32 * n1 + 32 * nw + 8 * j), N, 1), D_rmem[nw * 4 + i * 4 + j]);
                     }
                 }
             }

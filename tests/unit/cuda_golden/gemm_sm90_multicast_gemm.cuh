@@ -205,30 +205,31 @@ struct gemm_device0 {
         }
         ptx::barrier_cluster_arrive();
         ptx::barrier_cluster_wait();
-        if (threadIdx.x < 32) {
+        if (threadIdx.x < 128) {
             ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x / 2, task_count = tasks(args); task_number < task_count; task_number += gridDim.x / 2) {
-                // for m in cuda_tasks(0, M // (2 * 64)):   gemm_sm90_multicast.py:50
-                const int m = int(task_number / (N >> 3));
-                // for n in cuda_tasks(0, N // 8):   gemm_sm90_multicast.py:51
-                const int n = int(task_number % (N >> 3));
-                gemm_device0::task_producer(args, sync, m, n);
-                // The next task uses the same shared memory and the same mbarriers.
-                ptx::fence_proxy_async();
-                sync.ring_reverse_awaits.restart();
+            if (threadIdx.x < 32) {
+                for (int64_t task_number = blockIdx.x / 2, task_count = tasks(args); task_number < task_count; task_number += gridDim.x / 2) {
+                    // for m in cuda_tasks(0, M // (2 * 64)):   gemm_sm90_multicast.py:50
+                    const int m = int(task_number / (N >> 3));
+                    // for n in cuda_tasks(0, N // 8):   gemm_sm90_multicast.py:51
+                    const int n = int(task_number % (N >> 3));
+                    gemm_device0::task_producer(args, sync, m, n);
+                    // The next task uses the same shared memory and the same mbarriers.
+                    ptx::fence_proxy_async();
+                    sync.ring_reverse_awaits.restart();
+                }
             }
-        }
-        else if (threadIdx.x < 128) {
-            ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x / 2, task_count = tasks(args); task_number < task_count; task_number += gridDim.x / 2) {
-                // for m in cuda_tasks(0, M // (2 * 64)):   gemm_sm90_multicast.py:50
-                const int m = int(task_number / (N >> 3));
-                // for n in cuda_tasks(0, N // 8):   gemm_sm90_multicast.py:51
-                const int n = int(task_number % (N >> 3));
-                gemm_device0::task_unused(args, sync, m, n);
-                // The next task uses the same shared memory and the same mbarriers.
-                ptx::fence_proxy_async();
-                sync.ring_reverse_awaits.restart();
+            else {
+                for (int64_t task_number = blockIdx.x / 2, task_count = tasks(args); task_number < task_count; task_number += gridDim.x / 2) {
+                    // for m in cuda_tasks(0, M // (2 * 64)):   gemm_sm90_multicast.py:50
+                    const int m = int(task_number / (N >> 3));
+                    // for n in cuda_tasks(0, N // 8):   gemm_sm90_multicast.py:51
+                    const int n = int(task_number % (N >> 3));
+                    gemm_device0::task_unused(args, sync, m, n);
+                    // The next task uses the same shared memory and the same mbarriers.
+                    ptx::fence_proxy_async();
+                    sync.ring_reverse_awaits.restart();
+                }
             }
         }
         else {

@@ -71,7 +71,7 @@ struct gemm_device0 {
                     if (sync.ring_reverse_awaits.is_due()) {
                         while (!ptx::mbarrier_try_wait_parity_shared_b64(SyncState::mbarrier(2 + sync.ring_reverse_awaits.slot), sync.ring_reverse_awaits.parity)) {}
                         sync.ring_reverse_awaits.next();
-                        ptx::fence_proxy_async();
+                        ptx::fence_proxy_async_shared_cta();
                     }
                     // with CudaAsync(tma_to_smem_async):   gemm_sm90_ring.py:69
                     {
@@ -202,29 +202,30 @@ struct gemm_device0 {
         if (threadIdx.x == 0) {
             for (int k = 0; k < 2; ++k) ptx::mbarrier_init_shared_b64(SyncState::mbarrier(k), 1);
             for (int k = 2; k < 4; ++k) ptx::mbarrier_init_shared_b64(SyncState::mbarrier(k), 4);
-            ptx::fence_proxy_async();
+            ptx::fence_proxy_async_shared_cta();
         }
         ptx::barrier_cta_sync(0);
-        if (threadIdx.x < 32) {
+        if (threadIdx.x < 128) {
             ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
-                // for m in cuda_tasks(0, M // 64):   gemm_sm90_ring.py:55
-                const int m = int(task_number);
-                gemm_device0::task_producer(args, sync, m);
-                // The next task uses the same shared memory and the same mbarriers.
-                ptx::fence_proxy_async();
-                sync.ring_reverse_awaits.restart();
+            if (threadIdx.x < 32) {
+                for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
+                    // for m in cuda_tasks(0, M // 64):   gemm_sm90_ring.py:55
+                    const int m = int(task_number);
+                    gemm_device0::task_producer(args, sync, m);
+                    // The next task uses the same shared memory and the same mbarriers.
+                    ptx::fence_proxy_async_shared_cta();
+                    sync.ring_reverse_awaits.restart();
+                }
             }
-        }
-        else if (threadIdx.x < 128) {
-            ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
-                // for m in cuda_tasks(0, M // 64):   gemm_sm90_ring.py:55
-                const int m = int(task_number);
-                gemm_device0::task_unused(args, sync, m);
-                // The next task uses the same shared memory and the same mbarriers.
-                ptx::fence_proxy_async();
-                sync.ring_reverse_awaits.restart();
+            else {
+                for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
+                    // for m in cuda_tasks(0, M // 64):   gemm_sm90_ring.py:55
+                    const int m = int(task_number);
+                    gemm_device0::task_unused(args, sync, m);
+                    // The next task uses the same shared memory and the same mbarriers.
+                    ptx::fence_proxy_async_shared_cta();
+                    sync.ring_reverse_awaits.restart();
+                }
             }
         }
         else {
@@ -234,7 +235,7 @@ struct gemm_device0 {
                 const int m = int(task_number);
                 gemm_device0::task_consumer(args, sync, m);
                 // The next task uses the same shared memory and the same mbarriers.
-                ptx::fence_proxy_async();
+                ptx::fence_proxy_async_shared_cta();
                 sync.ring_reverse_awaits.restart();
             }
         }

@@ -84,22 +84,23 @@ struct my_warp_config_device0 {
 
     static __device__ __forceinline__ void main_loop(Args const &args) {
         SyncState sync;
-        if (threadIdx.x < 32) {
+        if (threadIdx.x < 128) {
             ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
-                // for task in cuda_tasks(0, 1):   my_warp_config.py:4
-                const int task = int(task_number);
-                my_warp_config_device0::task_producer(args, sync, task);
-                // The fence at the end of the task orders the next one: barrier.cta.sync.
+            if (threadIdx.x < 32) {
+                for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
+                    // for task in cuda_tasks(0, 1):   my_warp_config.py:4
+                    const int task = int(task_number);
+                    my_warp_config_device0::task_producer(args, sync, task);
+                    // The fence at the end of the task orders the next one: barrier.cta.sync.
+                }
             }
-        }
-        else if (threadIdx.x < 128) {
-            ptx::setmaxnreg_dec_sync_aligned_u32<40>();
-            for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
-                // for task in cuda_tasks(0, 1):   my_warp_config.py:4
-                const int task = int(task_number);
-                my_warp_config_device0::task_unused(args, sync, task);
-                // The fence at the end of the task orders the next one: barrier.cta.sync.
+            else {
+                for (int64_t task_number = blockIdx.x, task_count = tasks(args); task_number < task_count; task_number += gridDim.x) {
+                    // for task in cuda_tasks(0, 1):   my_warp_config.py:4
+                    const int task = int(task_number);
+                    my_warp_config_device0::task_unused(args, sync, task);
+                    // The fence at the end of the task orders the next one: barrier.cta.sync.
+                }
             }
         }
         else {

@@ -19,11 +19,12 @@ there, in whatever order.
 *Tasks.* A CTA executes its next task with the same shared memory and the same mbarriers. When a task ends each of its
 threads knows all that was done to shared memory (S-06), but somebody may still wait for an mbarrier, and TMA and wgmma
 do not see what was done through the generic proxy. So between tasks all threads meet, and then each of them executes
-``fence.proxy.async`` where the asynchronous proxy is used. The phases of mbarriers go on from task to task, and so do
-the counters, with one step between: in the law the queues of a task are new, so that its first L awaits wait for
-nothing. They would else wait for the last L arrives of the task before, and these may be as much as a round behind,
-where a slot no longer tells whether they were made. A task ends with as many awaits as arrives (S-05), of which L were
-not waited for; ``restart`` steps over these L, which have been made when all threads have met.
+``fence.proxy.async`` where the asynchronous proxy is used. A proxy fence is of shared memory alone where TMA and
+threads reach different arrays of global memory. The phases of mbarriers go on from task to task, and so do the
+counters, with one step between: in the law the queues of a task are new, so that its first L awaits wait for nothing.
+They would else wait for the last L arrives of the task before, and these may be as much as a round behind, where a slot
+no longer tells whether they were made. A task ends with as many awaits as arrives (S-05), of which L were not waited
+for; ``restart`` steps over these L, which have been made when all threads have met.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ PIECES: Final = {
     "syncwarp": ("__syncwarp();",),
     "barrier.cta.sync": ("ptx::barrier_cta_sync(0);",),
     "barrier.cluster": ("ptx::barrier_cluster_arrive();", "ptx::barrier_cluster_wait();"),
-    "fence.proxy.async": ("ptx::fence_proxy_async();",),
+    "fence.proxy.async": ("ptx::fence_proxy_async{proxy}();",),
     "wgmma.fence": ("ptx::wgmma_fence_sync_aligned();",),
     "cp.async.commit_group": ("ptx::cp_async_commit_group();",),
     "cp.async.bulk.commit_group": ("ptx::cp_async_bulk_commit_group();",),
@@ -80,9 +81,17 @@ WITH_PROXY: Final = "cuda_generic_and_async_proxy"
 class Synchronization:
     """The synchronization of one device function."""
 
-    def __init__(self, facts: Facts, function: CudaDeviceFunction, path: Path, arch: int) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        function: CudaDeviceFunction,
+        path: Path,
+        arch: int,
+        arrays_are_apart: bool = False,
+    ) -> None:
         self.facts = facts
         self.arch = arch
+        self._proxy = "_shared_cta" if arrays_are_apart else ""
         shape = device_shape(function)
         size = shape.block_dim * shape.cluster_dim
         self._all = Collective(frozenset(range(size)), shape.block_dim, shape.cluster_dim)
@@ -145,7 +154,7 @@ class Synchronization:
             if self._all.cluster_dim > 1:
                 out.line("ptx::fence_mbarrier_init_release_cluster();")
             if self.uses_async_proxy:
-                out.line("ptx::fence_proxy_async();")
+                out.lines(self._spelled(["fence.proxy.async"]))
         out.lines(self._meeting())
 
     def shutdown(self, out: Writer) -> None:
@@ -163,7 +172,7 @@ class Synchronization:
                     out.line(_each_mbarrier(ring, side) + inval, ring.statement)
 
     def _meeting(self) -> list[str]:
-        return _spelled(fence_pieces(sync_tl("cuda_in_order"), sync_tl("cuda_in_order"), self._all))
+        return self._spelled(fence_pieces(sync_tl("cuda_in_order"), sync_tl("cuda_in_order"), self._all))
 
     def task_boundary(self, out: Writer, last: Statement | None) -> None:
         """Between tasks of one CTA: all threads meet, and a proxy fence.
@@ -182,24 +191,27 @@ class Synchronization:
             out.line("// The next task uses the same shared memory and the same mbarriers.")
         else:
             out.line(f"// The fence at the end of the task orders the next one: {' and '.join(wanted)}.")
-        out.lines(_spelled(missing))
+        out.lines(self._spelled(missing))
         for ring in self._rings.values():
             for side in ring.sides.values():
                 if side.lag:
                     out.line(f"sync.{_counter(ring, side.reverse)}_awaits.restart();", ring.statement)
+
+    def _spelled(self, pieces: Iterable[str], n: int = 0) -> list[str]:
+        return [line.format(n=n, proxy=self._proxy) for piece in pieces for line in PIECES[piece]]
 
     # Statements ---------------------------------------------------------------------------------------------------
 
     def fence(self, out: Writer, statement: Fence, path: Path, scope: Scope, names: Names) -> None:
         """A fence: its pieces, in their order."""
         del scope, names  # which the law has looked at
-        out.lines(_spelled(self.facts.pieces[path]), statement)
+        out.lines(self._spelled(self.facts.pieces[path]), statement)
 
     def arrive(self, out: Writer, statement: Arrive, path: Path, scope: Scope, names: Names) -> None:
         """An arrive: the end of a commit group, or at mbarriers."""
         ring = self._rings.get(self._uses.uses[path].barrier)
         if ring is None:
-            out.lines(_spelled(self.facts.pieces[path]), statement)
+            out.lines(self._spelled(self.facts.pieces[path]), statement)
             return
         del scope
         (piece,) = self.facts.pieces[path]
@@ -265,7 +277,7 @@ class Synchronization:
         use = self._uses.uses[path]
         ring = self._rings.get(use.barrier)
         if ring is None:
-            out.lines(_spelled(self.facts.pieces[path], statement.n), statement)
+            out.lines(self._spelled(self.facts.pieces[path], statement.n), statement)
             return
         side = ring.sides[statement.reverse]
         turn = f"sync.{_counter(ring, side.reverse)}_awaits"
@@ -273,7 +285,7 @@ class Synchronization:
         lines = [
             f"while (!ptx::{self._wait(side)}({at}, {turn}.parity)) {{}}",
             f"{turn}.next();",
-            *_spelled(p for p in self.facts.pieces[path] if p != "mbarrier.try_wait"),
+            *self._spelled(p for p in self.facts.pieces[path] if p != "mbarrier.try_wait"),
         ]
         if not side.lag:
             out.lines(lines, statement)
@@ -403,10 +415,6 @@ def _mask(targets: Targets, names: Names) -> str:
 
 def _sum(terms: Iterable[str]) -> str:
     return " + ".join(terms) or "0"
-
-
-def _spelled(pieces: Iterable[str], n: int = 0) -> list[str]:
-    return [line.format(n=n) for piece in pieces for line in PIECES[piece]]
 
 
 def _check_arch(facts: Facts, path: Path, arch: int, *, clustered: bool) -> None:

@@ -57,8 +57,9 @@ def window(at: Place, *, turned: bool = False) -> str:
 def _parameters(at: Place) -> str:
     """The template arguments of a window: the swizzle and the alignment, where they are not the usual."""
     swizzle = swizzle_of(at.memory)
-    if at.alignment > at.dtype.itemsize:
-        return f"<{swizzle}, {at.alignment}>"
+    alignment = at.row_alignment if at.row_alignment and len(at.strides) > 1 else at.alignment
+    if alignment > at.dtype.itemsize:
+        return f"<{swizzle}, {alignment}>"
     return f"<{swizzle}>" if swizzle else ""
 
 

@@ -4,6 +4,6 @@ Programs in CUDA
 
 From a proc to its device functions and its files.
 
-In order: `standard`, `device`, `files`.
+In order: `standard`, `proxies`, `device`, `files`.
 Doors: `device`, `files`, `standard`.
 """

@@ -12,8 +12,9 @@ the way of its name. What a kernel is given is what its code names: sizes, point
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from soundline.impl.codegen.cuda.barriers.synchronization import LATER
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
@@ -23,6 +24,7 @@ from soundline.impl.codegen.cuda.library import Library, Synchronizing
 from soundline.impl.codegen.cuda.names import Names, spelled
 from soundline.impl.codegen.cuda.operators import LEVELS, Written, operator
 from soundline.impl.codegen.cuda.outside import Outside, device_functions_of
+from soundline.impl.codegen.cuda.programs.proxies import arrays_are_apart
 from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.refusals import refused
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
@@ -131,7 +133,8 @@ class _Function:
         self._check_arch()
         scope = inside(HOST, self.block)
         assert scope.shape is not None
-        sync = self.library.synchronization(self.facts, self.block, self.path, self.arch)
+        apart = arrays_are_apart(self.block, self.outside)
+        sync = self.library.synchronization(self.facts, self.block, self.path, self.arch, apart)
         first = first_byte(self.block, sync.shared_bytes)
         loops, body, task_scope, task_path = self._tasks(scope)
         counting = self._counting(loops)  # first, so that the functions it asks for are there on the CPU
@@ -245,17 +248,33 @@ class _Function:
             if not warps:
                 self._turns(out, loops, "task", sync, last)
             first = 0
-            for number, named in enumerate(warps):
-                end = first + 32 * named.count
-                condition = f"if (threadIdx.x < {end})" if number + 1 < len(warps) else ""
-                with out.block(
-                    f"else {condition}".strip() if number and condition else condition or _last(number)
-                ):
-                    out.lines(_registers(named))
-                    self._turns(out, loops, f"task_{named.name}", sync, last)
+            runs = list(_runs(warps))
+            for number, run in enumerate(runs):
+                end = first + 32 * sum(named.count for named in run)
+                with out.block(_way(number, len(runs), end)):
+                    out.lines(_registers(run[0]))
+                    self._ways(out, run, first, loops, sync, last)
                 first = end
             sync.shutdown(out)
         return out
+
+    def _ways(
+        self,
+        out: Writer,
+        run: Sequence[NamedWarps],
+        first: int,
+        loops: list[For],
+        sync: Synchronizing,
+        last: Statement,
+    ) -> None:
+        """The ways of the names of a run, whose threads begin at `first`."""
+        for number, named in enumerate(run):
+            if len(run) == 1:
+                self._turns(out, loops, f"task_{named.name}", sync, last)
+                return
+            first += 32 * named.count
+            with out.block(_way(number, len(run), first)):
+                self._turns(out, loops, f"task_{named.name}", sync, last)
 
     def _turns(
         self, out: Writer, loops: list[For], function: str, sync: Synchronizing, last: Statement
@@ -339,8 +358,19 @@ class _Function:
             out.line(text, origin)
 
 
-def _last(number: int) -> str:
-    return "else" if number else ""
+def _runs(warps: Sequence[NamedWarps]) -> Iterator[tuple[NamedWarps, ...]]:
+    """Named warps that ask for the same number of registers, together: such a run is of whole warpgroups (the law), all
+    of whose threads have to execute one ``setmaxnreg``. Where none asks, each name is by itself.
+    """
+    for key, found in groupby(warps, key=lambda w: (w.inc, w.dec)):
+        run = tuple(found)
+        yield from ((named,) for named in run) if key == (None, None) else (run,)
+
+
+def _way(number: int, count: int, end: int) -> str:
+    """The head of the block of one of so many ways, which threads before `end` go that have not gone another."""
+    condition = f"if (threadIdx.x < {end})" if number + 1 < count else ""
+    return f"{'else ' if number else ''}{condition}".strip()
 
 
 def _count(loop: For, names: Names) -> Written:
