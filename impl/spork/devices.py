@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
+from soundline.impl.codegen.cuda.host.writing import written
+from soundline.impl.codegen.cuda.outside import POINTER_ALIGNMENT
 from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
@@ -21,7 +25,7 @@ from soundline.impl.runtime.drivers.choice import driver
 from soundline.impl.runtime.emulator.emulation import Emulated, emulated
 from soundline.spec.errors import UsageError
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.language.types import Control
+from soundline.spec.spork.language.types import Argument, Control, Data
 
 GPU: Final = "CUDA"
 EMULATED: Final = "CUDA-EMULATED"
@@ -37,9 +41,29 @@ def run_on(device: str, proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[st
     if device == EMULATED:
         program = _emulated(proc)
         assert program.source is not None
-        program.run(program.source.function, *_arguments(proc, sizes, arrays))
+        near = {a.name: _aligned(a, arrays[a.name]) for a in proc.arguments if isinstance(a.type, Data)}
+        program.run(program.source.function, *_arguments(proc, sizes, near))
+        for name in written(proc):
+            if near[name] is not arrays[name]:
+                arrays[name][...] = near[name]
     else:
         gpu(proc, _number(device)).run(sizes, arrays)
+
+
+def _aligned(argument: Argument, value: Any) -> Any:
+    """An array as memory of a device has it: in C order, and not between two elements of the widest access; a copy,
+    where it is another one. A window says itself how far its elements are apart.
+    """
+    assert isinstance(argument.type, Data)
+    if not isinstance(value, np.ndarray):
+        raise UsageError(f"{argument.name} lies on a GPU", hint=f"give a numpy array to {EMULATED}")
+    if argument.type.window or (value.flags.c_contiguous and value.ctypes.data % POINTER_ALIGNMENT == 0):
+        return value
+    room = np.empty(value.nbytes + POINTER_ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % POINTER_ALIGNMENT
+    found = room[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+    found[...] = value
+    return found
 
 
 def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> Iterator[Any]:
@@ -49,15 +73,9 @@ def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) 
             yield sizes[argument.name]
             continue
         value = arrays[argument.name]
+        yield value
         if argument.type.window:
-            yield value
             yield from (stride // value.itemsize for stride in value.strides)
-        elif value.flags.c_contiguous:
-            yield value
-        else:
-            raise UsageError(
-                f"{argument.name} is not in C order", hint="give a copy, and copy back what is written"
-            )
 
 
 def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
@@ -67,8 +85,8 @@ def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
 
 def _number(device: str) -> int:
     """The number of a GPU."""
-    name, _, number = device.partition(":")
-    if name != GPU or (number and not number.isdecimal()) or device.endswith(":"):
+    name, _, number = str(device).partition(":")
+    if name != GPU or (number and not number.isdecimal()) or str(device).endswith(":"):
         raise UsageError(f"there is no device {device!r}", hint=f"one of {', '.join(DEVICES)}")
     return int(number or 0)
 

@@ -206,7 +206,7 @@ class Emulated:
         Raises `EmulationError` where a kernel goes wrong.
         """
         try:
-            function = getattr(self._program, entry)
+            function = self._program[entry]
         except AttributeError:
             raise UsageError(
                 f"the program has no function {entry}", hint='declare it extern "C" in one of the files'
