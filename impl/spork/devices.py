@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
 from soundline.impl.codegen.cuda.host.writing import written
-from soundline.impl.codegen.cuda.outside import POINTER_ALIGNMENT
 from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
 from soundline.impl.runtime.cuda import Gpu
 from soundline.impl.runtime.cuda_compiler import compilation
 from soundline.impl.runtime.drivers.choice import driver
-from soundline.impl.runtime.emulator.emulation import Emulated, emulated
+from soundline.impl.runtime.emulator.emulation import Emulated, OnDevice, emulated
 from soundline.spec.errors import UsageError
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.language.types import Argument, Control, Data
+from soundline.spec.spork.language.types import Control
 
 GPU: Final = "CUDA"
 EMULATED: Final = "CUDA-EMULATED"
@@ -41,41 +41,24 @@ def run_on(device: str, proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[st
     if device == EMULATED:
         program = _emulated(proc)
         assert program.source is not None
-        near = {a.name: _aligned(a, arrays[a.name]) for a in proc.arguments if isinstance(a.type, Data)}
-        program.run(program.source.function, *_arguments(proc, sizes, near))
-        for name in written(proc):
-            if near[name] is not arrays[name]:
-                arrays[name][...] = near[name]
+        program.run(program.source.function, *_arguments(proc, sizes, arrays))
     else:
         gpu(proc, _number(device)).run(sizes, arrays)
 
 
-def _aligned(argument: Argument, value: Any) -> Any:
-    """An array as memory of a device has it: in C order, and not between two elements of the widest access; a copy,
-    where it is another one. A window says itself how far its elements are apart.
-    """
-    assert isinstance(argument.type, Data)
-    if not isinstance(value, np.ndarray):
-        raise UsageError(f"{argument.name} lies on a GPU", hint=f"give a numpy array to {EMULATED}")
-    if argument.type.window or (value.flags.c_contiguous and value.ctypes.data % POINTER_ALIGNMENT == 0):
-        return value
-    room = np.empty(value.nbytes + POINTER_ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % POINTER_ALIGNMENT
-    found = room[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
-    found[...] = value
-    return found
-
-
 def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> Iterator[Any]:
-    """The arguments of the C function: a window is followed by how far its elements are apart."""
+    """The arguments of the C function, with copies in C order; a window is followed by its strides."""
+    changed = written(proc)
     for argument in proc.arguments:
         if isinstance(argument.type, Control):
             yield sizes[argument.name]
             continue
         value = arrays[argument.name]
-        yield value
+        if not isinstance(value, np.ndarray):
+            raise UsageError(f"{argument.name} lies on a GPU", hint=f"give a numpy array to {EMULATED}")
+        yield OnDevice(value, argument.name in changed)
         if argument.type.window:
-            yield from (stride // value.itemsize for stride in value.strides)
+            yield from (prod(value.shape[k + 1 :]) for k in range(value.ndim))
 
 
 def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
