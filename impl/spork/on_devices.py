@@ -29,12 +29,12 @@ _MOST = (1 << 63) - 1
 
 def prepared(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of data as arrays; refused where they do not fit the program."""
-    controls = control_arguments(proc, sizes)
+    names = Names(control_arguments(proc, sizes))
     for argument in proc.arguments:
-        if abs(controls.get(argument.name, 0)) > _MOST:
-            given = f"{controls[argument.name]}, which is no integer of 64 bits, for {argument.name}"
+        value = sizes.get(argument.name, 0)
+        if abs(value) > _MOST:
+            given = f"{value}, which is no integer of 64 bits, for {argument.name}"
             raise run_failed("seq-argument", argument, given)
-    names = Names(controls)
     check_assertions(proc, names)
     found = {}
     for argument in proc.arguments:

@@ -52,7 +52,7 @@ class SporkProc(Proc):
         with collection_paused():  # what threads see of each other is much, and in no cycles
             return check(self, _numbers(sizes), policy=policy)
 
-    def run(self, /, *, device: str | None = None, **arguments: Any) -> None:
+    def run(self, /, *, device: str | Any = None, **arguments: Any) -> None:
         """Run the program sequentially, or on a `device`; arrays are changed in place.
 
         An argument of data takes a numpy array of its dtype; a scalar that is not written can also be a number. A size
