@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import prod
 from typing import Any, Final
 
+import numpy as np
+
+from soundline.impl.codegen.cuda.host.writing import written
 from soundline.impl.codegen.cuda.programs.device import least_arch
 from soundline.impl.codegen.cuda.programs.files import ARCHS, generate
 from soundline.impl.codegen.cuda.source import CudaSource
@@ -20,7 +24,7 @@ from soundline.impl.runtime.cuda import Gpu
 from soundline.impl.runtime.cuda_compiler import compilation
 from soundline.impl.runtime.drivers.choice import driver
 from soundline.impl.runtime.drivers.interface import DeviceFacts
-from soundline.impl.runtime.emulator.emulation import Emulated, emulated
+from soundline.impl.runtime.emulator.emulation import Emulated, OnDevice, emulated
 from soundline.spec.errors import UsageError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.types import Control
@@ -45,21 +49,18 @@ def run_on(device: str, proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[st
 
 
 def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> Iterator[Any]:
-    """The arguments of the C function: a window is followed by how far its elements are apart."""
+    """The arguments of the C function, with copies in C order; a window is followed by its strides."""
+    changed = written(proc)
     for argument in proc.arguments:
         if isinstance(argument.type, Control):
             yield sizes[argument.name]
             continue
         value = arrays[argument.name]
+        if not isinstance(value, np.ndarray):
+            raise UsageError(f"{argument.name} lies on a GPU", hint=f"give a numpy array to {EMULATED}")
+        yield OnDevice(value, argument.name in changed)
         if argument.type.window:
-            yield value
-            yield from (stride // value.itemsize for stride in value.strides)
-        elif value.flags.c_contiguous:
-            yield value
-        else:
-            raise UsageError(
-                f"{argument.name} is not in C order", hint="give a copy, and copy back what is written"
-            )
+            yield from (prod(value.shape[k + 1 :]) for k in range(value.ndim))
 
 
 def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
@@ -69,8 +70,8 @@ def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:
 
 def _number(device: str) -> int:
     """The number of a GPU."""
-    name, _, number = device.partition(":")
-    if name != GPU or (number and not number.isdecimal()) or device.endswith(":"):
+    name, _, number = str(device).partition(":")
+    if name != GPU or (number and not number.isdecimal()) or str(device).endswith(":"):
         raise UsageError(f"there is no device {device!r}", hint=f"one of {', '.join(DEVICES)}")
     return int(number or 0)
 

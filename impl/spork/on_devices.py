@@ -23,10 +23,18 @@ from soundline.spec.spork.machine.arguments import check_assertions, control_arg
 from soundline.spec.spork.machine.conditions import run_failed
 from soundline.spec.spork.machine.names import Names
 
+_MOST = (1 << 63) - 1
+"""The greatest number that the C function is given."""
+
 
 def prepared(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of data as arrays; refused where they do not fit the program."""
     names = Names(control_arguments(proc, sizes))
+    for argument in proc.arguments:
+        value = sizes.get(argument.name, 0)
+        if abs(value) > _MOST:
+            given = f"{value}, which is no integer of 64 bits, for {argument.name}"
+            raise run_failed("seq-argument", argument, given)
     check_assertions(proc, names)
     found = {}
     for argument in proc.arguments:

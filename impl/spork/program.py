@@ -52,7 +52,7 @@ class SporkProc(Proc):
         with collection_paused():  # what threads see of each other is much, and in no cycles
             return check(self, _numbers(sizes), policy=policy)
 
-    def run(self, /, *, device: str | None = None, **arguments: Any) -> None:
+    def run(self, /, *, device: str | Any = None, **arguments: Any) -> None:
         """Run the program sequentially, or on a `device`; arrays are changed in place.
 
         An argument of data takes a numpy array of its dtype; a scalar that is not written can also be a number. A size
@@ -61,6 +61,12 @@ class SporkProc(Proc):
         The device is ``"CUDA"`` or ``"CUDA:1"``, a GPU, where arguments in global memory may also be arrays with
         ``__cuda_array_interface__``; or ``"CUDA-EMULATED"``, which runs the same CUDA C++ on the CPU.
         """
+        if (
+            device is not None
+            and not isinstance(device, str)
+            and any(a.name == "device" for a in self.arguments)
+        ):
+            device, arguments = None, {**arguments, "device": device}  # an argument of this program
         arrays, sizes = self._sorted(arguments)
         if device is not None:
             self._run_on(device, arrays, sizes)
@@ -133,6 +139,8 @@ class SporkProc(Proc):
             declared = self._argument(name).type
             assert isinstance(declared, Data)
             shape = tuple(getattr(array, "shape", ()))
+            if not shape and declared.sizes and not isinstance(array, np.ndarray):
+                raise self._misfit(name, f"a {type(array).__name__} where an array is wanted")
             if len(shape) != len(declared.sizes):
                 raise self._misfit(name, f"an array of {len(shape)} dimensions")
             for size, extent in zip(declared.sizes, shape, strict=True):

@@ -56,12 +56,14 @@ if TYPE_CHECKING:
     from soundline.spec.dtypes import uint64 as uint64
     from soundline.spec.errors import CompileError as CompileError
     from soundline.spec.errors import DeviceError as DeviceError
+    from soundline.spec.errors import EmulationError as EmulationError
     from soundline.spec.errors import EvaluationError as EvaluationError
     from soundline.spec.errors import GeneratedCodeError as GeneratedCodeError
     from soundline.spec.errors import GradientError as GradientError
     from soundline.spec.errors import IllFormed as IllFormed
     from soundline.spec.errors import NoSpaceError as NoSpaceError
     from soundline.spec.errors import OutOfMemoryError as OutOfMemoryError
+    from soundline.spec.errors import ProgramError as ProgramError
     from soundline.spec.errors import RuleError as RuleError
     from soundline.spec.errors import SoundlineError as SoundlineError
     from soundline.spec.errors import ToolchainError as ToolchainError
@@ -109,12 +111,14 @@ _HOMES = {
     "soundline.spec.errors": (
         "CompileError",
         "DeviceError",
+        "EmulationError",
         "EvaluationError",
         "GeneratedCodeError",
         "GradientError",
         "IllFormed",
         "NoSpaceError",
         "OutOfMemoryError",
+        "ProgramError",
         "RuleError",
         "SoundlineError",
         "ToolchainError",

@@ -112,6 +112,10 @@ int fill(struct soundline_device const *device, int64_t n, float *x) {
         error = soundline_tasks(&tasks, 0, n);
         if (error) goto end;
         if (tasks > 0) {
+            if (!soundline_fits(32 * n)) {
+                error = SOUNDLINE_TOO_LARGE;
+                goto end;
+            }
             struct fill_device0_Args args;
             memset(&args, 0, sizeof args);
             args.n = (int)n;

@@ -403,9 +403,9 @@ def test_a_nest_without_tasks_launches_nothing(tmp_path: Path) -> None:
 def test_control_that_the_device_cannot_compute_with_is_refused(tmp_path: Path) -> None:
     run = compiled(parsed(LAUNCHED), tmp_path, {(3, 0): launch("f_device0", *MEMBERS)})
     x, c, s = np.zeros(16, np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)
-    most = (1 << 31) - 1
-    for n, k, code in ((1 << 31, 2, TOO_LARGE), (16, 1 << 31, TOO_LARGE), (16, -(1 << 31) - 1, TOO_LARGE)):
-        assert run(FakeDevice(), n, k, False, x, c, s) == code, (n, k)
+    most = (1 << 31) - 1 - (1 << 16)
+    for n, k in ((1 << 31, 2), (16, 1 << 31), (16, -most - 2), (most + 1, 2)):
+        assert run(FakeDevice(), n, k, False, x, c, s) == TOO_LARGE, (n, k)
     assert run(FakeDevice(), most, most, False, x, c, s) == TOO_LARGE, "more tasks than an int can count"
     device = FakeDevice()
     assert run(device, 4, most, False, x, c, s) == OK
@@ -421,6 +421,6 @@ def test_an_iterator_that_the_device_cannot_compute_with_is_refused(tmp_path: Pa
                     pass
     """)
     run = compiled(proc, tmp_path, {(0, 0): launch("f_device0", Member("j", "int", "j", "size"))})
-    device, most = FakeDevice(), (1 << 31) - 1
+    device, most = FakeDevice(), (1 << 31) - 1 - (1 << 16)
     assert [run(device, k) for k in (most - 1, most)] == [OK, TOO_LARGE]
     assert [struct.unpack("<i", one.args) for one in device.launches] == [(most,)]

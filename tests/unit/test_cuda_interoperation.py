@@ -57,6 +57,36 @@ def test_the_generated_program_calls_the_handwritten_function(example: ModuleTyp
     assert np.array_equal(arrays["y"], example.expected(**arrays)["y"])
 
 
+def test_a_program_runs_with_the_header_beside_its_instruction(example: ModuleType, tmp_path: Path) -> None:
+    arrays = example.arguments()
+    example.polish.run(device="CUDA-EMULATED", **arrays)
+    assert np.array_equal(arrays["y"], example.expected(**arrays)["y"])
+    source = example.polish.cuda()
+    assert source.files["handwritten.cuh"] == (FOLDER / "handwritten.cuh").read_text()
+    assert tmp_path / "handwritten.cuh" in source.write(tmp_path)
+
+
+def test_a_header_brings_those_that_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "mine.cuh").write_text(
+        '#include "parts/more.cuh"\n#include "nowhere.cuh"\n#include <vector>\n'
+    )
+    (tmp_path / "parts" / "more.cuh").write_text('#pragma once\n#include "mine.cuh"\n')
+    (tmp_path / "kernel.py").write_text(
+        (FOLDER / "polish.py")
+        .read_text()
+        .replace("handwritten.cuh", "mine.cuh")
+        .replace("    main()", "    pass")
+    )
+    example = load(tmp_path / "kernel.py")
+    source = example.polish.cuda()
+    assert set(source.files) - {f"polish.{end}" for end in ("h", "c", "cuh", "cu")} == {
+        "mine.cuh",
+        "parts/more.cuh",
+    }
+    assert tmp_path / "out" / "parts" / "more.cuh" in source.write(tmp_path / "out")
+
+
 def test_the_example_says_what_it_does(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

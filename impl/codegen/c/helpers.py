@@ -222,7 +222,11 @@ static inline float sl_round_{name}(double x) {{ return sl_from_{name}(sl_to_{na
 
 
 def _integer_helpers(dtype: DType) -> str:
-    """Total division and remainder, and the saturating cast from a float, for one integer dtype."""
+    """Total division and remainder, and the saturating cast from a float, for one integer dtype.
+
+    Compilers make ``trunc`` of a cast to an integer and back, and that would be -0 between -1 and 0: so no cast is done
+    of what becomes 0. A NaN is among that.
+    """
     name, bits, c = SHORT[dtype], dtype.bits, f"{'' if dtype.signed else 'u'}int{dtype.bits}_t"
     unsigned = f"uint{max(bits, 32)}_t"
     if not dtype.signed:
@@ -250,7 +254,9 @@ static inline {c} sl_mod_{name}({c} a, {c} b) {{
     return r != 0 && (r < 0) != (b < 0) ? ({c})(r + b) : r;
 }}
 static inline {c} sl_sat_{name}(double x) {{
-    return x >= 0x1p{bits - 1} ? INT{bits}_MAX : x <= -0x1p{bits - 1} ? INT{bits}_MIN : x == x ? ({c})x : 0;
+    if (x >= 0x1p{bits - 1}) return INT{bits}_MAX;
+    if (x <= -0x1p{bits - 1}) return INT{bits}_MIN;
+    return __builtin_fabs(x) >= 1.0 ? ({c})x : 0;
 }}
 """
 

@@ -35,12 +35,30 @@ _WORDS = (
     "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
     "threadIdx blockIdx blockDim gridDim warpSize args sync ptx soundline main_loop setup "
     "shutdown SyncState Args Turn tasks target_cta half device errno stdin stdout stderr NULL assert max min abs "
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t "
+    "_Bool _Complex _Imaginary _Generic _Static_assert _Atomic _Noreturn _Thread_local _Alignas _Alignof "
+    "NAN INFINITY MAXFLOAT EOF BUFSIZ BYTE_ORDER LITTLE_ENDIAN BIG_ENDIAN PDP_ENDIAN linux unix i386 "
 )
 _RESERVED = frozenset(_WORDS.split())
+
+_MACRO = re.compile(
+    r"M_(E|[A-Z0-9]*(PI|LN|LOG|SQRT)\w*)|(FP|HUGE_VAL|MATH|CUDA|CUDART|EXIT)(_\w+)?|SNAN\w*|U?INT\w*_C"
+    r"|(U?INT\w*|SIZE|[SUW]?CHAR|WINT|U?SHRT|U?L?LONG|PTRDIFF|SIG_ATOMIC|RAND|L?DBL|FLT)_(MAX|MIN|WIDTH|\w+)"
+)
+"""Macros of the headers of C, C++ and CUDA: what they are would stand in place of a name."""
 
 
 _HELPER = re.compile(r"(max|floor_(div|mod)|sh[lr]|exp2|log2|sin|pow|bits|cast|odd|sticky|task)_\w*")
 """The functions that stand beside the code of a device function."""
+
+
+def of_headers(name: str) -> bool:
+    """Whether a header of C, C++ or CUDA has another meaning for a name, wherever it stands.
+
+    >>> [of_headers(name) for name in ("INT_MAX", "M_PI", "uint32_t", "TILE_MAX", "M_1")]
+    [True, True, True, False, False]
+    """
+    return name in _RESERVED or _MACRO.fullmatch(name) is not None
 
 
 def spelled(name: str) -> str:
@@ -50,7 +68,7 @@ def spelled(name: str) -> str:
     ('k', 'register_')
     """
     ascii_name = "".join(c if c.isascii() else f"_u{ord(c):04x}" for c in name)
-    taken = ascii_name.rstrip("_") in _RESERVED or _HELPER.fullmatch(ascii_name)
+    taken = of_headers(ascii_name.rstrip("_")) or _HELPER.fullmatch(ascii_name)
     return f"{ascii_name}_" if taken else ascii_name
 
 

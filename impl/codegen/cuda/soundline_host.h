@@ -113,7 +113,10 @@ static inline int64_t soundline_floor_mod(int64_t a, int64_t b) {
 }
 
 /* Whether the device can compute with an integer of control. */
-static inline bool soundline_fits(int64_t value) { return INT32_MIN <= value && value <= INT32_MAX; }
+static inline bool soundline_fits(int64_t value) {
+    int64_t const room = 1 << 16; /* for what a kernel adds, up to the end of its last tile */
+    return INT32_MIN + room <= value && value <= INT32_MAX - room;
+}
 
 /* Multiplies a number of tasks by the iterations of one more loop. */
 static inline int soundline_tasks(int64_t *tasks, int64_t lo, int64_t hi) {

@@ -30,7 +30,9 @@ class CudaSource:
     """The name of the proc, with which the names of the files begin."""
     arch: str
     files: Mapping[str, str]
-    """The text of each file by its name: ``.h`` and ``.c``, and ``.cuh`` and ``.cu`` where there are kernels."""
+    """The text of each file by its name: ``.h`` and ``.c``, and ``.cuh`` and ``.cu`` where there are kernels; and the
+    headers of a user's own instructions that lie beside these.
+    """
     kernels: tuple[Kernel, ...]
     origins: Mapping[str, tuple[Node | None, ...]]
     """For each line of each file the statement that it came from."""
@@ -63,6 +65,7 @@ class CudaSource:
         try:
             there.mkdir(parents=True, exist_ok=True)
             for name, text in texts.items():
+                (there / name).parent.mkdir(parents=True, exist_ok=True)
                 (there / name).write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{folder} cannot be written: {error.strerror}") from None

@@ -31,7 +31,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache as remembered
 from hashlib import sha256
 from pathlib import Path
@@ -76,7 +76,10 @@ def _emulator() -> ctypes.CDLL:
     compiler = replace(compiler, flags=(*compiler.flags, *machine_flags()))
     library = cache.loaded(emulator_text(), compiler, lambda path: _load(path, ctypes.RTLD_GLOBAL))
     library.soundline_emulated_report.restype = ctypes.c_char_p
+    library.soundline_emulated_fault.restype = ctypes.c_char_p
     library.soundline_emulated_device.restype = ctypes.c_void_p
+    library.soundline_emulated_memory.restype = ctypes.c_void_p
+    library.soundline_emulated_memory.argtypes = (ctypes.c_size_t,)
     library.soundline_emulated_begin.argtypes = (ctypes.c_uint64, ctypes.c_int, ctypes.c_int)
     return library
 
@@ -84,6 +87,7 @@ def _emulator() -> ctypes.CDLL:
 def _flags(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
     """How a program is compiled that uses libraries; the emulator's functions are there when it is loaded."""
     flags = (*compiler.flags, "-fstack-clash-protection")  # no frame reaches beyond the page below a stack
+    flags = (*flags, "-g1")  # the lines of instructions, for faults
     if "clang" not in compiler.version:
         flags = (*flags, "-fstack-reuse=none")  # registers are variables; none takes the place of another
     if sys.platform == "darwin":
@@ -133,6 +137,34 @@ def _refused(
                 log=said,
             )
     return failure
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """An array that is given in memory of the device: copied there before a call, and back after it if it is `written`.
+
+    There an access beyond its end is found, and so is an asynchronous operation that reads what a thread has written
+    and no proxy fence has made known. An array that is given as it is lies in the memory of Python.
+    """
+
+    array: np.ndarray[Any, Any]
+    written: bool = True
+
+    def placed(self, emulator: ctypes.CDLL) -> ctypes.c_void_p:
+        """The array in C order, where the device has it."""
+        near = np.ascontiguousarray(self.array)
+        at = emulator.soundline_emulated_memory(near.nbytes)
+        if at is None:
+            raise EmulationError(f"the emulated device has no memory for {near.nbytes} bytes", kind="host")
+        ctypes.memmove(at, near.ctypes.data, near.nbytes)
+        return ctypes.c_void_p(at)
+
+    def fetch(self, at: ctypes.c_void_p) -> None:
+        """What the device has in its place."""
+        if self.written and self.array.size:
+            near = np.empty(self.array.shape, self.array.dtype)
+            ctypes.memmove(near.ctypes.data, at.value or 0, near.nbytes)
+            self.array[...] = near
 
 
 def _argument(value: object) -> Any:
@@ -193,8 +225,8 @@ class Emulated:
     def run(self, entry: str, *arguments: object) -> None:
         """Run a proc on the emulated device: its C function, whose first argument is that device.
 
-        Integers become ``int64_t``, arrays pointers to their first elements. Raises `EmulationError` where a kernel
-        goes wrong or the function refuses its arguments.
+        Integers become ``int64_t``, arrays pointers to their first elements (`OnDevice` in memory of the device).
+        Raises `EmulationError` where a kernel goes wrong or the function refuses its arguments.
         """
         code = self.call(entry, self.device, *arguments)
         if code:
@@ -207,22 +239,26 @@ class Emulated:
         Raises `EmulationError` where a kernel goes wrong.
         """
         try:
-            function = getattr(self._program, entry)
+            function = self._program[entry]
         except AttributeError:
             raise UsageError(
                 f"the program has no function {entry}", hint='declare it extern "C" in one of the files'
             ) from None
-        given = [_argument(argument) for argument in arguments]
         with _LOCK:
             self._emulator.soundline_emulated_begin(
                 self.seed & (1 << 64) - 1, _ORDERS.index(self.order), self.multiprocessors
             )
             self._emulator.soundline_emulated_forget_kernels()
             self._program.soundline_emulated_register()
+            given = [a.placed(self._emulator) if isinstance(a, OnDevice) else _argument(a) for a in arguments]
             code = int(function(*given))
+            for argument, at in zip(arguments, given, strict=True):
+                if isinstance(argument, OnDevice):
+                    argument.fetch(at)
             report = self._emulator.soundline_emulated_report().decode(errors="replace")
+            fault = self._emulator.soundline_emulated_fault().decode(errors="replace")
         if report:
-            raise error_of(report, self._text, self.source)
+            raise error_of(report, self._text, self.source, fault)
         return code
 
 

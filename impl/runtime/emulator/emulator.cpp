@@ -1,4 +1,5 @@
 // emulator.cpp: launches, memory of the device, and what the host asks. Compiled once, for all programs.
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "faults.h"
@@ -293,6 +294,22 @@ void soundline_emulated_begin(uint64_t seed, int order, int multiprocessors) {
     machine.report = Report();
     for (auto &entry : allocated) munmap(entry.second.mapped, entry.second.room);
     allocated.clear();
+}
+
+// Memory of the device, as a proc allocates it, until the next run begins; null where there is none.
+void *soundline_emulated_memory(size_t bytes) {
+    void *found = nullptr;
+    return soundline_emulator::allocate(&found, bytes) == 0 ? found : nullptr;
+}
+
+// Where in the library of the program the last fault was, as the path of the library and a number; empty for nowhere.
+char const *soundline_emulated_fault() {
+    using namespace soundline_emulator;
+    Dl_info found{};
+    void *const at = reinterpret_cast<void *>(fault_counter);
+    if (!at || !dladdr(at, &found) || !found.dli_fname) return "";
+    told = format("%s\x1d%zu", found.dli_fname, size_t(fault_counter - reinterpret_cast<uintptr_t>(found.dli_fbase)));
+    return told.c_str();
 }
 
 // What the run reported, its fields separated by \x1d; empty where nothing was.

@@ -16,6 +16,7 @@ namespace soundline_emulator {
 
 inline int fault_signal;
 inline void *fault_address;
+inline uintptr_t fault_counter;  // of the instruction
 alignas(64) inline char fault_stack[64 << 10], signal_stack[64 << 10];
 inline struct sigaction faults_before[3];
 inline stack_t stack_before;
@@ -44,6 +45,11 @@ inline void on_fault(int signal, siginfo_t *information, void *context) {
     fault_signal = signal;
     fault_address = information->si_addr;
     auto &registers = static_cast<ucontext_t *>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    fault_counter = uintptr_t(registers.gregs[REG_RIP]);
+#else
+    fault_counter = uintptr_t(registers.pc);
+#endif
     auto const stack = reinterpret_cast<uintptr_t>(fault_stack + sizeof fault_stack) - 64;
 #if defined(__x86_64__)
     registers.gregs[REG_RSP] = greg_t(stack - 8);
@@ -54,6 +60,7 @@ inline void on_fault(int signal, siginfo_t *information, void *context) {
 #endif
 }
 inline void catch_faults() {
+    fault_counter = 0;
     kernels_run_on = pthread_self();
     stack_t stack{};
     stack.ss_sp = signal_stack;
@@ -76,6 +83,7 @@ inline void release_faults() {
 
 namespace soundline_emulator {
 
+inline uintptr_t fault_counter = 0;
 inline void catch_faults() {}
 inline void release_faults() {}
 

@@ -8,6 +8,9 @@ program that it was generated for.
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from typing import Final
 
 from soundline.impl.codegen.cuda.source import CudaSource
@@ -53,9 +56,33 @@ def _waits(text: str, joined: Joined, source: CudaSource | None) -> tuple[str, .
     return tuple(told)
 
 
-def error_of(report: str, joined: Joined, source: CudaSource | None) -> EmulationError:
+_AFTER: Final = ", after what this line does"
+"""What is said of a fault of which only the last call before it is known."""
+
+
+def _line_of(fault: str, joined: Joined) -> int:
+    """The line of the instruction at a place of a library, if a tool says it; 0 where none does."""
+    tool = shutil.which("addr2line")
+    if not tool or not fault:
+        return 0
+    library, offset = fault.split("\x1d")
+    try:
+        command = [tool, "-i", "-e", library, hex(int(offset))]
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    numbers = [int(found[1]) for found in re.finditer(r":(\d+)", said)]
+    # Innermost first: the line of the program itself tells more than that of a function of ours that it calls.
+    own = [n for n in numbers if (place := joined.place(n)) is not None and place[0] in joined.given]
+    return next(iter(own), 0)
+
+
+def error_of(report: str, joined: Joined, source: CudaSource | None, fault: str = "") -> EmulationError:
     """The error that a report of the emulator is."""
     kind, kernel, x, y, z, thread, line, text, waits = report.split("\x1d")
+    exact = _line_of(fault, joined) if kind == "fault" else 0
+    if exact or not int(line):
+        line, text = str(exact), text.removesuffix(_AFTER)
     place = joined.place(int(line))
     position = position_of(source, place[0], place[1]) if place is not None else None
     who = int(thread)

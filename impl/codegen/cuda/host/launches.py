@@ -25,6 +25,8 @@ from soundline.impl.codegen.cuda.host.names import (
     row_major,
 )
 from soundline.spec.errors import CompileError
+from soundline.spec.ops.node import Op
+from soundline.spec.spork.language.expressions import Binary, walk
 from soundline.spec.spork.language.statements import CUDA_TASKS, CudaDeviceFunction, For, Statement
 
 
@@ -139,11 +141,17 @@ def _fill(found: Launch, names: Names, out: Lines) -> None:
     out.fit(m for a, m in meanings if a.kind == "size" and isinstance(m, Number))
     for argument, meaning in meanings:
         if argument.kind in ("pointer", "constant") and isinstance(meaning, Storage):
+            out.fit(size for size in meaning.sizes if _grows(size))  # its indices are control values
             _check_dense(argument, meaning, found, out)
     out.line(f"struct {found.structure} args;")
     out.line("memset(&args, 0, sizeof args);")
     for argument, meaning in meanings:
         out.line(_filled(argument, meaning))
+
+
+def _grows(size: Number) -> bool:
+    """Whether a size may be more than the control values that it is made of."""
+    return any(isinstance(e, Binary) and e.op in (Op.Mul, Op.Add, Op.Sub) for e in walk(size.known))
 
 
 def _check_dense(argument: KernelArgument, given: Storage, found: Launch, out: Lines) -> None:

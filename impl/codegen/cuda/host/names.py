@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from soundline.impl.codegen.cuda.names import of_headers
 from soundline.spec.dtypes import DType, bool_, float32, float64
 from soundline.spec.spork.language.expressions import Expr, Name
 from soundline.spec.spork.library.memories import Memory
@@ -33,7 +34,8 @@ exit abort atexit malloc calloc realloc free select index rindex memcpy memmove 
 strcpy strcat strchr strstr strtok strdup acos asin atan atan2 cos sin tan cosh sinh tanh acosh asinh atanh exp exp2
 expm1 log log10 log1p log2 logb ilogb ldexp frexp modf scalbn scalb pow sqrt cbrt hypot erf erfc lgamma tgamma gamma
 ceil floor nearbyint rint lrint round lround trunc fmod remainder remquo copysign nan nextafter fdim fmax fmin fabs
-fma drem significand finite j0 j1 jn y0 y1 yn swab main
+fma drem significand finite j0 j1 jn y0 y1 yn swab main offsetof alloca isnan isinf isfinite isnormal signbit
+fpclassify isgreater isless isunordered
 """
 LIBRARY: Final = frozenset(_LIBRARY.split())
 """What a function of a program is not called, since a header of C has a function of that name."""
@@ -154,7 +156,8 @@ def spelled(name: str) -> str:
     ('tile', 'float_', 'soundline_x_', 'gru00f6u00dfe')
     """
     plain = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in name)
-    reserved = plain in KEYWORDS or plain.startswith(("soundline", "sl_", "SOUNDLINE", "_"))
+    reserved = plain in KEYWORDS or of_headers(plain)
+    reserved = reserved or plain.startswith(("soundline", "sl_", "SOUNDLINE", "_"))
     return f"{plain}_" if reserved else plain
 
 

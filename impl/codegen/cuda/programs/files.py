@@ -3,14 +3,15 @@ From a proc to files
 ====================
 
 `generate` puts the parts together: the function of the CPU, the structs of the device, the kernels, and for each kernel
-a function in C++ that launches it, which handwritten code may call. Output depends on nothing but the program, the
-architecture and the licences.
+a function in C++ that launches it, which handwritten code may call. Output depends on nothing but the program, with
+the headers beside its own instructions, the architecture and the licences.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final
 
 from soundline.impl.codegen.cuda.host.function import Function, function
@@ -64,7 +65,7 @@ def generate(
     return CudaSource(
         name=proc.name,
         arch=chosen,
-        files={f"{proc.name}{ending}": writer.text for ending, writer in writers.items()},
+        files={**_headers_beside(proc), **{f"{proc.name}{ending}": w.text for ending, w in writers.items()}},
         kernels=tuple(d.kernel for d in devices),
         origins={f"{proc.name}{ending}": writer.origins for ending, writer in writers.items()},
         function=on_cpu.name,
@@ -148,6 +149,38 @@ def _cuh(proc: Proc, devices: Sequence[DeviceFunction], head: Iterable[str]) -> 
         out.line(f"{_launch_head(device)};", device.node)
     out.lines(["#endif"])
     return out
+
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+
+
+def _headers_beside(proc: Proc) -> dict[str, str]:
+    """The headers that instructions of the user need and that lie beside the file of the instruction, with what these
+    include from there. What lies elsewhere is for the user to give to the compiler.
+    """
+    found: dict[str, str] = {}
+    for node in walk(proc.body):
+        if isinstance(node, Ref) and isinstance(node.value, Proc):
+            found |= _headers_beside(node.value)
+        elif isinstance(node, Ref) and isinstance(node.value, Instruction):
+            at = node.value.body[0].position if node.value.body else None
+            if at is not None and Path(at.file).is_file():
+                lines = "\n".join(include_lines(node.value))
+                found |= _included(lines, Path(at.file).parent, set())
+    return found
+
+
+def _included(text: str, folder: Path, seen: set[str]) -> dict[str, str]:
+    """The files of a folder that a text includes, and those that they include, by the names that they have there."""
+    found = {}
+    for name in _INCLUDE.findall(text):
+        path = PurePath(name)
+        if name in seen or path.is_absolute() or ".." in path.parts or not (folder / path).is_file():
+            continue
+        seen.add(name)
+        found[name] = (folder / path).read_text(encoding="utf-8")
+        found |= _included(found[name], folder, seen)
+    return found
 
 
 def _includes(proc: Proc) -> Iterator[str]:
