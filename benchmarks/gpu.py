@@ -25,7 +25,7 @@ import torch
 from gpu_rows import ROWS, Row, shared
 
 from soundline.impl.runtime.cuda import Gpu, Replay
-from soundline.impl.runtime.devices import gpu
+from soundline.impl.spork.devices import gpu
 
 RESULTS = Path(__file__).resolve().parent / "results"
 WARM_UPS = 3

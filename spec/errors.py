@@ -329,9 +329,9 @@ class GeneratedCodeError(CompileError):
 class EmulationError(SoundlineError):
     """A kernel went wrong in the emulator.
 
-    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of CUDA C++, the
-    `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for in
-    `waits`.
+    Has the `kind` of what went wrong, the `kernel`, `block` and `thread`, the `file`, `line` and `text` of CUDA C++,
+    the `statement` of the program that it came from with its file and line, and of a deadlock what each warp waits for
+    in `waits`.
     """
 
     def __init__(

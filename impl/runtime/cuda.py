@@ -12,7 +12,7 @@ with one call of the driver: its arguments have to lie on the device, and are th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -47,8 +47,13 @@ FAILED: Final = 2001
 class Kernel(Protocol):
     """What is known of a kernel before it is launched."""
 
-    name: str
-    shared_bytes: int
+    @property
+    def name(self) -> str:
+        """Its name in the machine code."""
+
+    @property
+    def shared_bytes(self) -> int:
+        """The dynamic shared memory of a block."""
 
 
 @dataclass(slots=True)
@@ -61,7 +66,7 @@ class _Table:
 
     def of(self, ffi: Any) -> Any:
         """The ``struct soundline_device``."""
-        functions = {
+        functions: dict[str, Callable[..., None]] = {
             "allocate": self._allocate,
             "release": self._release,
             "copy": self._copy,
@@ -151,7 +156,7 @@ class Gpu:
         self,
         proc: Proc,
         arch: str,
-        kernels: tuple[Kernel, ...],
+        kernels: Sequence[Kernel],
         cubin: bytes,
         part: CpuPart,
         on: Driver | None = None,

@@ -4,9 +4,9 @@ Spork programs
 
 Spork programs: reading them from Python and from text, building them, and writing them.
 
-In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `on_devices`, `program`, `builder`, `front_end`,
-`read_instructions`.
-Doors: `builder`, `front_end`, `names`, `program`, `read_instructions`.
+In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `devices`, `on_devices`, `program`,
+`builder`, `front_end`, `read_instructions`.
+Doors: `builder`, `devices`, `front_end`, `names`, `program`, `read_instructions`.
 """
 
 from __future__ import annotations

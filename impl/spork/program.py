@@ -78,7 +78,7 @@ class SporkProc(Proc):
         from soundline.impl.codegen.cuda.host.writing import (
             written,
         )  # only who runs there loads what runs there
-        from soundline.impl.runtime.devices import run_on
+        from soundline.impl.spork.devices import run_on
 
         all_sizes = self._all_sizes(sizes, arrays)
         given = prepared(self, all_sizes, arrays)
@@ -96,7 +96,9 @@ class SporkProc(Proc):
         program is rounded once. With `sizes` the abstract machine checks the program first, and the files say at which
         sizes; raises `CompileError` if it finds a hazard.
         """
-        from soundline.impl.codegen.cuda.files import generate  # only who generates code loads generators
+        from soundline.impl.codegen.cuda.programs.files import (
+            generate,  # only who generates code loads generators
+        )
 
         checked = [] if sizes is None else [_numbers(sizes)]
         for own in checked:

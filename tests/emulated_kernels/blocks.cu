@@ -125,3 +125,22 @@ extern "C" int run_places(int *y) {
     config.blockDim = dim3(8, 4);
     return cudaLaunchKernelEx(&config, places, y, 100);
 }
+
+// Two warpgroups divide the registers of the block.
+extern "C" __global__ void registers(const __grid_constant__ BlockArgs args) {
+    int const i = threadIdx.x;
+    if (i < 128) {
+        if (args.without == 3 && i < 32)
+            ptx::setmaxnreg_dec_sync_aligned_u32<24>();
+        else if (args.without != 1)
+            ptx::setmaxnreg_dec_sync_aligned_u32<40>();
+    } else if (args.without == 2) {
+        ptx::setmaxnreg_inc_sync_aligned_u32<240>();
+    } else {
+        ptx::setmaxnreg_inc_sync_aligned_u32<232>();
+    }
+    args.y[i] = args.x[i];
+}
+extern "C" int run_registers(int64_t without, float const *x, float *y) {
+    return launched(registers, {int(without), x, y}, 1, 384, 0);
+}

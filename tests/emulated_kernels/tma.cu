@@ -122,3 +122,45 @@ extern "C" int run_flat(int64_t without, float const *x, float *y, float *sums) 
     cudaMemcpy(sums, device[2], 256, cudaMemcpyDeviceToHost);
     return code;
 }
+
+// Threads write an array, which is then loaded as a box; and copies of a thread that reads beyond an array.
+struct StagedArgs {
+    int without;
+    float *x, *y;
+    soundline::tensor_map map;
+};
+extern "C" __global__ void staged(const __grid_constant__ StagedArgs args) {
+    int const without = args.without, i = threadIdx.x;
+    uint64_t *const full = barrier_number(0);
+    float *const held = reinterpret_cast<float *>(soundline_dynamic_shared() + 128);
+    if (i == 0) {
+        ptx::mbarrier_init_shared_b64(full, without == 3 ? 65 : 1);
+        ptx::fence_mbarrier_init_release_cluster();
+    }
+    args.x[i] += 1;
+    if (without != 1) ptx::fence_proxy_async();
+    if (without != 2) __syncthreads();
+    if (i == 0) {
+        ptx::mbarrier_arrive_expect_tx_shared_b64(full, 256);
+        ptx::cp_async_bulk_tensor_1d_shared_cluster_global(held, &args.map, full, 0);
+    }
+    if (without == 3) {
+        ptx::cp_async_ca_shared_global<4>(held + 64 + i, args.x + 1024);
+        ptx::cp_async_mbarrier_arrive_noinc_shared_b64(full);
+    }
+    wait_for(full, 0);
+    args.y[i] = held[i];
+}
+extern "C" int run_staged(int64_t without, float const *x, float *y) {
+    float *device;
+    cudaMalloc(&device, 256);
+    cudaMemcpy(device, x, 256, cudaMemcpyHostToDevice);
+    StagedArgs args = {int(without), device, y, {}};
+    cuuint64_t const sizes[] = {without == 4 ? 65u : 64u};
+    cuuint32_t const box[] = {64}, steps[] = {1};
+    int const code = cuTensorMapEncodeTiled(reinterpret_cast<CUtensorMap *>(&args.map), CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1,
+                                            device, sizes, nullptr, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return code ? code : launched(staged, args, 1, 64, 1024);
+}

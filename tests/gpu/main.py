@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from soundline.impl.runtime.devices import GPU, gpu
 from soundline.impl.spork import SporkProc
+from soundline.impl.spork.devices import GPU, gpu
 from soundline.spec.errors import SoundlineError
 
 ROOT = Path(__file__).resolve().parents[2]

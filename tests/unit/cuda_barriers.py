@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any
 
+from soundline.impl.codegen.cuda.barriers.synchronization import Synchronization
 from soundline.impl.codegen.cuda.names import Names
-from soundline.impl.codegen.cuda.synchronization import Synchronization
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.scopes import HOST, Scope, device_shape, inside, is_task_nest

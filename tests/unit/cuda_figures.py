@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from soundline.impl.codegen.cuda.device import device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.device import device_functions, least_arch
 from soundline.impl.spork import CudaWarpConfig, proc_from_text
 from soundline.spec.spork.language.programs import Proc
 
@@ -59,7 +59,7 @@ def cuda_threads_cxx(x: f32[8, 16] @ CudaGmemLinear):
 
 MY_WARP_CONFIG = """
 @proc
-def my_warp_config(x: f32[256] @ CudaGmemLinear, y: f32[256] @ CudaGmemLinear):
+def my_warp_config(x: f32[256] @ CudaGmemLinear, y: f32[256] @ CudaGmemLinear, z: f32[60] @ CudaGmemLinear):
     with CudaDeviceFunction(warp_config=WARPS):
         for task in cuda_tasks(0, 1):
             data: f32[256] @ CudaSmemLinear
@@ -74,7 +74,7 @@ def my_warp_config(x: f32[256] @ CudaGmemLinear, y: f32[256] @ CudaGmemLinear):
                 with CudaWarps(2, 4):
                     for lane in cuda_threads(0, 20, unit=3 * cuda_thread):
                         for sub in cuda_threads(0, 3, unit=cuda_thread):
-                            y[3 * lane + sub] = 0.0
+                            z[3 * lane + sub] = data[3 * sub + lane]
             Fence(cuda_in_order, cuda_in_order)
 """
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define __device__
+#define __host__
 #define __forceinline__ inline
 
 struct Index {
@@ -61,6 +62,31 @@ inline uint16_t cvt_rn_bf16_f32(float value) {
     memcpy(&bits, &value, 4);
     if (value != value) return 0x7fff;
     return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+inline uint32_t cvt_rn_f16x2_f32(float upper, float lower) {
+    return uint32_t(cvt_rn_f16_f32(upper)) << 16 | cvt_rn_f16_f32(lower);
+}
+inline uint32_t cvt_rn_bf16x2_f32(float upper, float lower) {
+    return uint32_t(cvt_rn_bf16_f32(upper)) << 16 | cvt_rn_bf16_f32(lower);
+}
+inline float max_NaN_f32(float a, float b) {
+    if (a != a || b != b) return a + b;
+    return a > b ? a : a < b ? b : a == 0 ? a + b : a;
+}
+inline float ex2_approx_f32(float exponent) { return __builtin_exp2f(exponent); }
+
+inline uint32_t cvt_rn_f16x2_f32(float high, float low) {
+    return uint32_t(cvt_rn_f16_f32(high)) << 16 | cvt_rn_f16_f32(low);
+}
+inline uint32_t cvt_rn_bf16x2_f32(float high, float low) {
+    return uint32_t(cvt_rn_bf16_f32(high)) << 16 | cvt_rn_bf16_f32(low);
+}
+inline float ex2_approx_f32(float value) { return exp2f(value); }
+// PTX ISA, "max": with .NaN a NaN where an operand is; +0.0 is greater than -0.0.
+inline float max_NaN_f32(float a, float b) {
+    if (a != a || b != b) return NAN;
+    if (a == b) return signbit(a) ? b : a;
+    return a < b ? b : a;
 }
 
 inline uint32_t moved(uint32_t value, uint32_t lane) {

@@ -23,6 +23,8 @@ OPS = {
     Op.Idiv: operator.floordiv,
     Op.Mod: operator.mod,
     Op.Max: max,
+    Op.Exp2: lambda a: type(a)(2) ** a,
+    Op.Recip: lambda a: type(a)(1) / a,
     Op.CmpLt: operator.lt,
     Op.CmpLe: operator.le,
     Op.CmpGt: operator.gt,

@@ -111,6 +111,10 @@ CALLS_80 = (
     result("cvt_rn_f16_f32", "float value"),
     plain("cvt_f32_f16", "uint16_t bits", text="out[0] = __float_as_uint({})"),
     result("cvt_rn_bf16_f32", "float value"),
+    result("cvt_rn_f16x2_f32", "float upper, float lower"),
+    result("cvt_rn_bf16x2_f32", "float upper, float lower"),
+    plain("max_NaN_f32", "float a, float b", text="out[0] = __float_as_uint({})"),
+    plain("ex2_approx_f32", "float exponent", text="out[0] = __float_as_uint({})"),
     *(
         result(f"shfl_sync_{m}_b32", "uint32_t mask, uint32_t value, uint32_t lane")
         for m in ("idx", "bfly", "up", "down")

@@ -751,3 +751,13 @@ def test_a_single_index_takes_no_axis_of_what_is_live() -> None:
     readable = ADJOINTS[Op.Index].readable(read, param(1, bool_, (2,)))
     found = [evaluate(i, {1: Array.of([False, True], bool_)}).elements for i in readable.src[1:]]
     assert found == [(2,), (-1, 1)]
+
+
+def test_a_cast_passes_back_only_from_a_float_to_a_float() -> None:
+    for source, target, passes in (
+        (float32, float64, True),
+        (float32, int32, False),
+        (int32, float32, False),
+    ):
+        cast, g = Op.Cast(param(0, source), arg=target), param(1, target)
+        assert ADJOINTS[Op.Cast].law(cast, g) == ((Op.Cast(g, arg=source) if passes else None),)

@@ -13,7 +13,7 @@ from typing import Any
 import _cffi_backend
 import pytest
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime import cache as compile_cache
 from soundline.impl.runtime.cuda_compiler import nvcc, nvrtc
@@ -199,6 +199,13 @@ def test_a_name_that_is_not_there_leads_to_the_statement() -> None:
     needed()
     error = refused(*spoiled("missing(1);"), "missing(1);")
     assert "missing" in error.message
+
+
+def test_a_line_is_told_from_the_one_before_it() -> None:
+    needed()
+    source, line = changed(adding(), "// x[", "missing(1); // x[")
+    assert origin_of(source, line) != origin_of(source, line - 1)
+    refused(source, line, "missing(1);")
 
 
 def test_what_the_assembler_refuses_leads_to_the_statement() -> None:
@@ -417,6 +424,7 @@ ptxas info    : Function properties for one
 ptxas         .     48 bytes stack frame, 40 bytes spill stores, 44 bytes spill loads
 ptxas info    : Used 255 registers, used 3 barriers, 48 bytes cumulative stack size, 1024 bytes smem, 400 bytes cmem[0]
 ptxas info    : Compile time = 1.503 ms
+ptxas warning : Stack size is not known
 ptxas info    : Compiling entry function 'two' for 'sm_90a'
 ptxas info    : Function properties for two
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
@@ -431,6 +439,7 @@ def test_a_log_is_read() -> None:
         ("warning", "gemm.cuh", 3, ""),
         ("warning", "", 0, ""),
         ("warning", "", 0, "two"),
+        ("warning", "", 0, "one"),
     ]
 
 

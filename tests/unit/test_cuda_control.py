@@ -12,13 +12,21 @@ import pytest
 
 from soundline.impl.codegen.cuda.expressions import Names, control_text
 from soundline.impl.codegen.cuda.names import spelled
-from soundline.impl.codegen.cuda.threads import coordinate_text, guard_text
+from soundline.impl.codegen.cuda.threads import coordinate_text, guard_text, has_whole_warps
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Apply, Binary, Const, Expr, Name, Unary
 from soundline.spec.spork.threads.tilings import Tiling, choose_warps, iteration, tile, top_level
-from soundline.spec.spork.threads.units import cuda_cta_in_cluster, cuda_thread, cuda_warp
+from soundline.spec.spork.threads.units import (
+    CollUnit,
+    cuda_cta_in_cluster,
+    cuda_thread,
+    cuda_warp,
+    cuda_warpgroup,
+)
 from soundline.spec.values.elementwise import ELEMENTWISE
+
+from .cuda_figures import code_of, parsed
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -173,3 +181,62 @@ def test_iterators_and_guards_are_those_of_every_thread_of_the_law(tiling: Tilin
         if wanted is not None:
             found = [computed(coordinate_text(i.value, tiling), thread) for i in tiling.iterators]
             assert tuple(found) == wanted
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "whole"),
+    [
+        (cuda_warp, 8, True),
+        (cuda_warpgroup, 2, True),
+        (cuda_thread, 256, False),
+        (40 * cuda_thread, 6, False),
+        (48 * cuda_thread, 5, False),
+        (64 * cuda_thread, 3, True),
+    ],
+    ids=str,
+)
+def test_whether_warps_run_whole(unit: CollUnit, count: int, whole: bool) -> None:
+    """What has all lanes of one warp, and some of another, is not whole."""
+    assert has_whole_warps(tile(top_level(256), "i", count, unit)) is whole
+
+
+def test_iterators_are_known_to_be_where_their_loops_are() -> None:
+    proc = parsed(
+        """
+@proc
+def program(a: index, n: size, x: f32[64] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for i in cuda_tasks(3, n):
+            for t in cuda_threads(0, 1, unit=cuda_thread):
+                for k in seq(1, n):
+                    x[(k - 1) // 3] = 0.0
+                    x[(k - 2) // 3] = 1.0
+                for k in seq(a, 9):
+                    x[(8 - k) // 3] = 2.0
+                    x[k // 3] = 3.0
+                if a < 0:
+                    x[0] = 4.0
+                else:
+                    x[a // 3] = 5.0
+                x[(i - 3) // 7 + t // 3] = 6.0
+"""
+    )
+    code = code_of(proc)
+    for line in (
+        "x[(k - 1) / 3] = 0.0f;",
+        "x[soundline::floor_div(k - 2, 3)] = 1.0f;",
+        "x[(8 - k) / 3] = 2.0f;",
+        "x[soundline::floor_div(k, 3)] = 3.0f;",
+        "x[a / 3] = 5.0f;",
+        "x[(i - 3) / 7 + t / 3] = 6.0f;",
+    ):
+        assert line in code
+
+
+def test_intervals_of_division_by_what_may_be_zero() -> None:
+    """By 0 a quotient is 0 and a remainder the dividend (U-03)."""
+    names = Names().with_control("k", (5, 9)).with_control("n", (0, 2)).with_control("m", (1, 2))
+    assert names.interval(Binary(Op.Idiv, Name("k"), Name("n"))) == (0, 9)
+    assert names.interval(Binary(Op.Idiv, Name("k"), Name("m"))) == (2, 9)
+    assert names.interval(Binary(Op.Mod, Name("k"), Name("n"))) == (0, 9)
+    assert names.interval(Binary(Op.Mod, Name("k"), Name("m"))) == (0, 1)

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import header_text
 from soundline.impl.runtime.emulator.emulation import Emulated, Order, emulated
 from soundline.impl.toolchain import find_cpp_compiler
@@ -97,6 +97,7 @@ SIMPLE: dict[str, tuple[int, Callable[[np.ndarray], np.ndarray], tuple[set[str],
         lambda x: x,
         ({"fault"}, {"fault"}, {"fault"}, {"alignment"}, {"memory"}, {"fault"}),
     ),
+    "blocks.registers": (384, lambda x: x, ({"registers"}, {"registers"}, {"registers"})),
     "mbarriers.hand_over": (
         256,
         lambda x: 2 * x,
@@ -121,6 +122,16 @@ SIMPLE: dict[str, tuple[int, Callable[[np.ndarray], np.ndarray], tuple[set[str],
         32,
         lambda x: x[::-1].copy(),
         ({"wrong", "unfinished", "mbarrier"}, {"deadlock"}, {"wrong"}),
+    ),
+    "tma.staged": (
+        64,
+        lambda x: x + 1,
+        (
+            {"wrong"},  # no proxy fence after writes to global memory
+            {"wrong", "mbarrier"},  # no barrier
+            {"fault"},  # a copy reads beyond an array, when nobody can go on
+            {"tensor map"},  # a map reaches beyond its array
+        ),
     ),
 }
 """For each kernel its size, its result, and for each twin the kinds that may be seen."""

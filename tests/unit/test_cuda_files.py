@@ -360,6 +360,38 @@ def test_the_c_of_every_example_compiles_and_launches_its_tasks(
     assert not device.live
 
 
+GRIDS = {
+    (132, 1, 1, 1000): 132,
+    (132, 1, 2, 1000): 264,
+    (132, 2, 1, 1000): 132,
+    (133, 2, 1, 1000): 132,
+    (132, 4, 1, 3): 12,
+    (4, 1, 1, 3): 3,
+    (1, 2, 1, 5): 2,
+    (1, 1, 1, 1 << 31): 1,
+}
+"""The blocks of a grid: by multiprocessors, blocks of a cluster, blocks of a multiprocessor, and tasks."""
+
+
+def test_a_grid_has_as_many_clusters_as_run_at_a_time_and_no_more_than_tasks(tmp_path: Path) -> None:
+    checks = [
+        f"    launch.cluster_dim = {ctas}; launch.blocks_per_sm = {blocks}; launch.tasks = INT64_C({tasks});\n"
+        f"    if (soundline_grid(&launch, {multiprocessors}) != {grid}) return {k};"
+        for k, ((multiprocessors, ctas, blocks, tasks), grid) in enumerate(GRIDS.items(), 1)
+    ]
+    lines = [
+        '#include "soundline_host.h"',
+        "int main(void) {",
+        "    struct soundline_launch launch;",
+        *checks,
+    ]
+    (tmp_path / "grid.c").write_text("\n".join([*lines, "    return 0;", "}", ""]))
+    (tmp_path / "soundline_host.h").write_text(header_text("soundline_host.h"))
+    command = [*find_compiler().command, "-std=c11", "-pedantic", "-Werror", "grid.c", "-o", "grid"]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    assert subprocess.run([tmp_path / "grid"], check=False).returncode == 0, "the number of the grid"
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc, CUDA's compiler")
 def test_the_host_part_of_kernels_compiles_and_links(kernel: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"

@@ -321,7 +321,8 @@ def _is_element(d: Described, descriptor: int, origin: int, at: tuple[int, ...])
     blocks = len(at) == 3
     mn, k = (64 * at[0] + at[2], at[1]) if blocks else at
     address = element_of(descriptor, d.dtype.itemsize, mn, k, mn_major=blocks)
-    return address == (origin + physical(d.swizzle, offset)) % (1 << 18)
+    # The buffer may lie across a multiple of 2¹⁸, which no shared memory does.
+    return address >= 0 and (address - origin - physical(d.swizzle, offset)) % (1 << 18) == 0
 
 
 def test_descriptors_name_the_elements_of_windows(tmp_path: Path) -> None:
@@ -397,11 +398,13 @@ def is_seen(where: str, old: str, new: str, directory: Path) -> bool:
     return bool(loaded_wrongly(loads, results[: len(loads)]) or stored_wrongly(stores, results[len(loads) :]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_fragments_is_seen(mistake: str, tmp_path: Path) -> None:
     assert is_seen(*MISTAKES[mistake], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", IN_DESCRIPTORS)
 def test_a_mistake_in_descriptors_is_seen(mistake: str, tmp_path: Path) -> None:
     assert described_wrongly(tmp_path, changed(*IN_DESCRIPTORS[mistake])) != []

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import shutil
+from typing import Any
 
+import numpy as np
 import pytest
 
-from soundline.impl.codegen.cuda.device import device_functions, least_arch
-from soundline.impl.codegen.cuda.standard import LIBRARY
+from soundline.impl.codegen.cuda.programs.device import device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.files import generate
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.writing import Writer
+from soundline.impl.runtime.emulator.emulation import Order, emulated
 from soundline.spec.errors import CompileError
 from soundline.spec.spork.language.programs import Proc
+from soundline.spec.spork.language.types import Control
+from soundline.spec.spork.static.windows import constants
 
-from .cuda_figures import GOLDEN, code_of, examples, figure, on_device, parsed, programs, text_of
+from .cuda_figures import FIGURES, GOLDEN, code_of, examples, figure, on_device, parsed, programs, text_of
 
 PROGRAMS = programs()
 EXAMPLES = dict(examples())
@@ -204,6 +211,18 @@ Fence(cuda_in_order, cuda_in_order)
     for arch, most in ((80, 163), (90, 227)):
         with pytest.raises(CompileError, match=f"at most {most * 1024} bytes.*got: 240000 bytes"):
             device_functions(on_device(body), arch)
+    between = on_device(body.replace("60000", str(200 * 256)))
+    assert device_functions(between, 90)[0].kernel.shared_bytes == 200 * 1024
+    with pytest.raises(CompileError, match=f"at most {163 * 1024} bytes"):
+        device_functions(between, 80)
+    # A CTA takes a KiB of the multiprocessor's 228 for itself.
+    for kib, fits in ((113, True), (114, False)):
+        half = on_device(body.replace("60000", str(kib * 256)), head="blockDim=64, blocks_per_sm=2")
+        if fits:
+            assert device_functions(half, 90)
+            continue
+        with pytest.raises(CompileError, match=f"at most {113 * 1024} bytes.*where 2 CTAs"):
+            device_functions(half, 90)
     smaller = body.replace("60000", "20000")
     assert device_functions(on_device(smaller), 80)[0].kernel.shared_bytes == 80000
     with pytest.raises(CompileError, match="where 3 CTAs share a multiprocessor"):
@@ -234,4 +253,36 @@ def test_kernels_tell_what_a_launch_needs() -> None:
         2,
         1,
     )
-    assert 'extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(' in found.entry.text
+    assert (
+        'extern "C" __global__ void __launch_bounds__(256, 1) SOUNDLINE_CLUSTER(2) gemm_device0('
+        in found.entry.text
+    )
+
+
+# Values -----------------------------------------------------------------------------------------------------------
+
+
+_ORDERS: tuple[tuple[int, Order], ...] = ((0, "latest"), (2, "random"))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None and shutil.which("clang++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_figures_compute_what_they_compute_sequentially(name: str) -> None:
+    proc = figure(name)
+    seed = np.random.default_rng(5)
+    sizes = {"n": 256}
+    given: dict[str, Any] = {}
+    for argument in proc.arguments:
+        if isinstance(argument.type, Control):
+            given[argument.name] = sizes[argument.name]
+        else:
+            shape = [256 if n is None else n for n in constants(argument.type.sizes)]
+            given[argument.name] = seed.integers(-4, 5, shape).astype(np.float32)
+    wanted = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in given.items()}
+    proc.run(**wanted)
+    source = generate(proc)
+    for seed_of_order, order in _ORDERS:
+        found = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in given.items()}
+        emulated(source, seed=seed_of_order, order=order).run(source.function, *found.values())
+        for key, value in wanted.items():
+            assert np.array_equal(found[key], value), key

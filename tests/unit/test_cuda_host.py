@@ -107,8 +107,12 @@ def test_division_of_control_is_that_of_the_law(tmp_path: Path) -> None:
         z[1] = i64(a % b)
         z[2] = i64((a * a) // 7)
         z[3] = i64(max(a, b) - a)
-        z[5] = i64(a // 7)
-        z[6] = i64(a % 7)
+        for q in seq(a // 7, a // 7 + 1):
+            for r in seq(a % 7, a % 7 + 1):
+                z[5] = i64(q * 100 + r)
+        for q in seq(a // b, a // b + 1):
+            for r in seq(a % b, a % b + 1):
+                z[6] = i64(q * 100 + r)
         for i in seq(a - 1, a):
             z[4] = i64(i // 2)
     """)
@@ -208,6 +212,28 @@ def test_names_that_c_has_other_meanings_for(tmp_path: Path) -> None:
     assert function(proc, {}).name == "double_"
     assert compiled(proc, tmp_path)(FakeDevice(), 3, x, np.full((), 2.0, np.float32)) == OK
     assert x.tolist() == [2.0] * 3
+
+
+def test_only_what_is_never_written_is_const(tmp_path: Path) -> None:
+    callee = parsed("def callee(v: f32[2], u: f32[2]):\n    v[0] = u[1]")
+    proc = parsed(
+        """
+    def round(a: f32[4], b: f32[4], c: f32[2], d: f32[2] @ CudaGmemLinear, e: f32, g: f32[2]):
+        w = a[1:4]
+        v = w[1:3]
+        v[0] += b[0]
+        callee(c, b[2:4])
+        cudaMemcpyAsync_htod_1d_f32(d, g, 2)
+    """,
+        callee=callee,
+    )
+    found = function(proc, {})
+    assert found.name == "round_", "round is a function of C"
+    given = "float *a, float const *b, float *c, float *d, float const *e, float const *g"
+    assert found.signature == f"int round_(struct soundline_device const *device, {given})"
+    arrays = [np.arange(n, dtype=np.float32) for n in (4, 4, 2, 2)]
+    assert compiled(proc, tmp_path)(FakeDevice(), *arrays, np.zeros(()), np.ones(2, np.float32)) == OK
+    assert [a.tolist() for a in arrays] == [[0, 1, 2, 3], [0, 1, 2, 3], [3, 1], [1, 1]]
 
 
 # What is refused --------------------------------------------------------------------------------------------------
@@ -368,7 +394,7 @@ def test_a_launch_gives_the_kernel_its_arguments_and_counts_the_tasks(tmp_path: 
 def test_a_nest_without_tasks_launches_nothing(tmp_path: Path) -> None:
     run = compiled(parsed(LAUNCHED), tmp_path, {(3, 0): launch("f_device0", *MEMBERS)})
     x, c, s = np.zeros(16, np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)
-    for n, k, launched in ((16, 1, 0), (16, -5, 0), (3, 4, 0), (4, 2, 1), (8, 2, 2)):
+    for n, k, launched in ((16, 1, 0), (16, -5, 0), (0, -5, 0), (3, 4, 0), (4, 2, 1), (8, 2, 2)):
         device = FakeDevice()
         assert run(device, n, k, False, x, c, s) == OK
         assert len(device.launches) == launched, (n, k)

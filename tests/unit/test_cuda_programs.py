@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.runtime.emulator.emulation import Emulated
 from soundline.impl.spork import proc_from_text
 

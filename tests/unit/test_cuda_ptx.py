@@ -305,6 +305,10 @@ NO_PTX = {
     "st": "a store of C++",
     "st.v2.f32": "two stores of C++, which the compiler makes one of",
     "mov.f32": "an assignment of C++",
+    "add.rn.f32": "an addition of C++",
+    "sub.rn.f32": "a subtraction of C++",
+    "mul.rn.f32": "a multiplication of C++",
+    "rcp.rn.f32": "a division of C++",
     "the operand scale-d of wgmma.mma_async": "an operand of another instruction",
 }
 """What instructions of the library become that is no function of the header, and why."""

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.codegen.cuda.barriers.rings import rings_of, targets_of
+from soundline.impl.codegen.cuda.barriers.synchronization import PIECES, Synchronization
 from soundline.impl.codegen.cuda.barriers.targets import Targets, largest
 from soundline.impl.codegen.cuda.barriers.uses import uses_of
-from soundline.impl.codegen.cuda.synchronization import PIECES, Synchronization
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.abstract_machine import check
 from soundline.spec.errors import CompileError

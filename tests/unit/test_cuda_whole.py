@@ -16,7 +16,7 @@ import pytest
 from soundline.impl.runtime.emulator.emulation import emulated
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import to_numpy
-from soundline.spec.errors import EmulationError
+from soundline.spec.errors import CompileError, EmulationError
 from soundline.spec.spork.language.types import Control, Data
 from soundline.spec.spork.machine.names import Names
 
@@ -183,6 +183,45 @@ def test_a_window_with_gaps_for_a_kernel_that_takes_none_is_refused() -> None:
     x, c = np.zeros((2, 8), np.float32), np.zeros(2, np.float32)
     with pytest.raises(EmulationError, match="1005"):
         emulated(source).run(source.function, 2, x, c)
+
+
+def test_a_grid_constant_with_gaps_is_refused_and_a_window_of_one_is_taken() -> None:
+    proc = parsed(
+        """
+    def f(n: size, x: f32[n, 4] @ CudaGmemLinear, c: f32[3, 2] @ CudaGridConstant):
+        scale(n, 1, x, c[2, :])
+        if n == 2:
+            scale(n, 1, x, c[1:3, 0])
+    """,
+        **callees(),
+    )
+    source = proc.cuda()
+    program, c = emulated(source), np.arange(6, dtype=np.float32).reshape(3, 2)
+    law, ours = np.ones((1, 4), np.float32), np.ones((1, 4), np.float32)
+    proc.run(n=1, x=law, c=c.copy())
+    program.run(source.function, 1, ours, c)
+    assert ours.tolist() == law.tolist() == [[9.0] * 4]
+    with pytest.raises(EmulationError, match="1005"):
+        program.run(source.function, 2, np.ones((2, 4), np.float32), c)
+
+
+def test_a_part_of_a_tensor_map_for_a_proc_is_refused() -> None:
+    callee = parsed("""
+    def callee(m: f32[8, 8] @ Sm90_tensorMap(0, 8, 8)):
+        pass
+    """)
+    for given in ("all[8:16, :]", "part"):
+        proc = parsed(
+            f"""
+    def f(x: f32[16, 8] @ CudaGmemLinear):
+        all = x[:, :] @ Sm90_tensorMap(0, 8, 8)
+        part = all[8:16, :]
+        callee({given})
+    """,
+            callee=callee,
+        )
+        with pytest.raises(CompileError, match="a part of a tensor map"):
+            proc.cuda()
 
 
 def test_an_assertion_of_a_called_proc_is_asked() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from soundline.impl.codegen.cuda.calls import place
-from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions
 from soundline.impl.codegen.cuda.expressions import Names
 from soundline.impl.codegen.cuda.operands import CallSite, Place, Value
-from soundline.impl.codegen.cuda.standard import LIBRARY
+from soundline.impl.codegen.cuda.outside import device_functions_of
+from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions, least_arch
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.storage import declared
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import CompileError
@@ -100,9 +101,33 @@ def test_memory_is_used_again_after_the_end_of_a_block() -> None:
     assert found.kernel.shared_bytes == 1024 + 4 * 128
 
 
+def test_a_kernel_asks_for_the_most_that_lives_at_once() -> None:
+    body = """
+for k in seq(0, 2):
+    a: f32[1000] @ CudaSmemLinear
+    for t in cuda_threads(0, 1, unit=cuda_thread):
+        a[0] = 0.0
+    Fence(cuda_in_order, cuda_in_order)
+b: f32[10] @ CudaSmemLinear
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    b[0] = 0.0
+Fence(cuda_in_order, cuda_in_order)
+"""
+    (found,) = device_functions(on_device(body), 80)
+    assert (offsets(found), found.kernel.shared_bytes) == ({"a": 0, "b": 0}, 4000)
+
+
 def test_mbarriers_lie_before_the_arrays() -> None:
     (found,) = device_functions(EXAMPLES["gemm_sm80_ring_gemm"], 80)
     assert min(offsets(found).values()) == 128
+    assert found.kernel.shared_bytes == 128 + 3 * 32 * 8 * 4 + 3 * 8 * 32 * 4
+    body = """
+bar: barrier @ CudaMbarrier
+Arrive(cuda_in_order, 1) >> bar
+Await(bar, cuda_in_order, ~0)
+"""
+    (alone,) = device_functions(on_device(body), 80)
+    assert alone.kernel.shared_bytes == 8
 
 
 # Windows ----------------------------------------------------------------------------------------------------------
@@ -292,3 +317,109 @@ def test_an_iterator_of_the_name_that_arrives_count_ctas_by_keeps_its_meaning() 
     )
     assert "0x5 << cta) >> target_cta & 1" in code
     assert "uint16_t(0x5 << cta)" in code
+
+
+WINDOWED = """
+@proc
+def windowed(n: size, x: f32[n, 16] @ CudaGmemLinear):
+    assert n % 8 == 0
+    x_map = x[8:n, 4:16] @ Sm90_tensorMap(0, 4, 8)
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            s: f32[8, 16] @ CudaSmemLinear
+            bar: barrier @ CudaMbarrier
+            for k in seq(0, 2):
+                rows = x_map[4 * k : 4 * k + 8, :]
+                tile = rows[1:5, 4:12]
+                to = s[4:8, :]
+                with CudaAsync(tma_to_smem_async):
+                    Sm90_copy_tensor_to_smem_2d_f32(to[0:4, 4:12], tile, n0=4, n1=8) >> bar
+                    Arrive(tma_to_smem_async, 1) >> bar
+                Await(bar, cuda_in_order, ~0)
+                Fence(cuda_in_order, cuda_generic_and_async_proxy)
+"""
+
+
+def test_windows_of_a_tensor_map_count_from_where_the_map_begins() -> None:
+    """The CPU encodes the map from its first element on; what the device adds are the starts of its own windows."""
+    (site,) = sites(parsed(WINDOWED))
+    dst, src = site.places["dst"], site.places["src"]
+    assert isinstance(dst, Place)
+    assert isinstance(src, Place)
+    assert src.coordinates == ("4 * k + 1", "4")
+    assert (src.tensor_map, src.sizes, src.constants) == ("&args.x_map", ("4", "8"), (4, 8))
+    # to begins at a multiple of 256 bytes, but its name promises the 128 of the array; and 16 bytes are added.
+    assert (dst.address, dst.strides, dst.alignment) == ("to + 4", ("16", "1"), 16)
+
+
+def test_what_is_known_of_addresses() -> None:
+    found = {s.instruction.name: s.places for s in sites(EXAMPLES["gemm_sm80_ring_gemm"])}
+    copies = found["Sm80_cp_async_f32"]
+    # K is a multiple of K0, and 4 * k of 16 bytes.
+    assert [p.alignment for p in copies.values() if isinstance(p, Place)] == [16, 16]
+    tiles = found["Sm80_mma_load_b_tf32"]["src"]
+    assert isinstance(tiles, Place)
+    assert tiles.alignment == 32
+
+
+def test_clusters_alone_need_sm_90() -> None:
+    proc = parsed(NESTED)
+    assert least_arch(proc) == 90
+    with pytest.raises(CompileError, match="got: clusters"):
+        device_functions(proc, 80)
+
+
+def test_what_is_known_of_the_addresses_of_arguments() -> None:
+    """An array begins where an access of 16 bytes may; a window begins at any element."""
+    proc = parsed(
+        """
+@proc
+def program(n: size, x: [f32][n] @ CudaGmemLinear, y: f32[n] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for i in cuda_tasks(0, n):
+            for t in cuda_threads(0, 1, unit=cuda_thread):
+                y[i] = x[i]
+"""
+    )
+    ((_, _, outside),) = device_functions_of(proc)
+    assert (outside.views["x"].alignment, outside.views["y"].alignment) == (4, 16)
+
+
+def test_a_control_argument_is_a_number_only_where_it_is_one_number() -> None:
+    body = """
+s: f32[64] @ CudaSmemLinear
+g: barrier @ CudaCommitGroup
+for t in cuda_threads(0, 1, unit=cuda_thread):
+    with CudaAsync(tma_to_gmem_async):
+        Sm90_bulk_copy_to_gmem_f32(x[0:n], s[0:n], size=n)
+        Sm90_bulk_copy_to_gmem_f32(x[0 : 4 * t + 8], s[0 : 4 * t + 8], size=4 * t + 8)
+        Arrive(tma_to_gmem_async, 1) >> g
+    Await(g, cuda_in_order, 0)
+Fence(cuda_in_order, cuda_in_order)
+"""
+    found = sites(on_device(body, "n: size, x: f32[64] @ CudaGmemLinear"))
+    assert [(s.sizes, s.texts["size"]) for s in found] == [({}, "n"), ({"size": 8}, "(4 * t + 8)")]
+
+
+def test_a_multicast_to_one_cta() -> None:
+    """The first dimension of the destination, which counts CTAs, is left away even if the memory is not divided."""
+    proc = parsed(
+        """
+@proc
+def alone(x: f32[8, 8] @ CudaGmemLinear):
+    x_map = x[:, :] @ Sm90_tensorMap(0, 4, 8)
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            s: f32[1, 4, 8] @ CudaSmemLinear
+            bar: barrier @ CudaMbarrier
+            with CudaAsync(tma_to_smem_async):
+                Sm90_multicast_tensor_to_smem_2d_f32(s[:, :, :], x_map[0:4, :], ctas=1, n0=4, n1=8) >> bar
+                Arrive(tma_to_smem_async, 1) >> bar
+            Await(bar, cuda_in_order, ~0)
+"""
+    )
+    (site,) = sites(proc)
+    dst = site.places["dst"]
+    assert isinstance(dst, Place)
+    assert (dst.sizes, dst.strides) == (("4", "8"), ("8", "1"))
+    assert (dst.address, dst.ctas) == ("s", "uint16_t(1u << ptx::cluster_ctarank())")

@@ -365,8 +365,32 @@ def test_the_accumulator_of_wgmma() -> None:
     done = run(column, N=16)
     assert np.array_equal(done["dst"], done["D"].T)
     for instruction in (i for i in ALL if any(a.name == "N" for a in i.arguments) and "_kn_" not in i.name):
-        right = {n for n in range(300) if allowed(instruction, N=n)}
-        assert right == set(range(8, 257, 8))
+        part = {"first": 0, "columns": 8} if "_columns_" in instruction.name else {}
+        right = {n for n in range(300) if allowed(instruction, N=n, **part)}
+        step = 16 if "_a_from_d_" in instruction.name else 8
+        assert right == set(range(step, 257, step))
+
+
+def test_columns_of_the_accumulator_of_wgmma() -> None:
+    for kind in ("f32", "f16", "bf16"):
+        instruction = STANDARD[f"Sm90_mma_write_d_columns_{kind}"]
+        done = run(instruction, N=32, first=8, columns=16)
+        assert np.array_equal(done["dst"], done["D"][:, 8:24].astype(done["dst"].dtype))
+        given = [(first, columns) for first in range(-8, 33, 4) for columns in range(4, 41, 4)]
+        right = {(f, c) for f, c in given if allowed(instruction, N=32, first=f, columns=c)}
+        assert right == {(f, c) for f, c in given if f >= 0 and f + c <= 32 and f % 8 == c % 8 == 0}
+
+
+def test_rows_of_the_accumulator_of_wgmma() -> None:
+    """Each of the four lanes of a row has two of every eight columns."""
+    done = run(STANDARD["Sm90_rows_max_d_f32"], N=32)
+    columns = done["D"].reshape(64, 4, 4, 2)
+    assert (done["dst"] >= columns.max(axis=(1, 3))).all()
+    for name, whole in (("max", np.max), ("sum", np.sum)):
+        done = run(STANDARD[f"Sm90_rows_quad_{name}_f32"])
+        assert np.allclose(done["dst"], whole(done["src"], axis=1, keepdims=True), rtol=1e-6)
+    done = run(STANDARD["Sm90_mma_a_from_d_bf16"], N=32)
+    assert np.array_equal(done["A"], done["D"].reshape(64, 2, 16).swapaxes(0, 1).astype(done["A"].dtype))
 
 
 def test_the_timelines_of_wgmma() -> None:
@@ -417,6 +441,11 @@ TAKEN = {
     "WgmmaFromRegisters": {"D": "Sm90_RmemMatrixD", "A": "Sm90_RmemMatrixA", "B": "Sm90_SmemSwizzled"},
     "WgmmaLoadA": {"A": "Sm90_RmemMatrixA", "src": RAM},
     "WgmmaWriteD": {"dst": RAM, "D": "Sm90_RmemMatrixD"},
+    "WgmmaWriteColumns": {"dst": RAM, "D": "Sm90_RmemMatrixD"},
+    "RowsReduction": {"dst": "Sm90_RmemRows", "D": "Sm90_RmemMatrixD"},
+    "RowsQuad": {"dst": "Sm90_RmemRows", "src": "Sm90_RmemRows"},
+    "AccumulatorToA": {"A": "Sm90_RmemMatrixA", "D": "Sm90_RmemMatrixD"},
+    "ApproximateExp2": {"dst": "CudaRmem", "value": ""},
 }
 
 
@@ -431,6 +460,9 @@ def test_where_operands_lie(instruction: Instruction) -> None:
         wanted = dict(
             zip(("dst", "src"), places if "_htod_" in instruction.name else places[::-1], strict=True)
         )
+    elif family in ("RowsElementwise", "AccumulatorByRows"):
+        given = {"D": "Sm90_RmemMatrixD", "value": "", "scale": ""}
+        wanted = {name: given.get(name, "Sm90_RmemRows") for name in instruction.data}
     else:
         wanted = TAKEN[family]
     found = {n: {memory_name(m) for m in instruction.operand(n).memories} for n in instruction.data}

@@ -23,6 +23,7 @@ from soundline.spec.spork.library.memories import (
     Sm80_RmemMatrixD,
     Sm90_RmemMatrixA,
     Sm90_RmemMatrixD,
+    Sm90_RmemRows,
     Sm90_SmemSwizzled,
     Sm90_tensorMap,
     examples,
@@ -65,6 +66,7 @@ TABLE = {
     Sm80_RmemMatrixD: ("registers", cuda_warp, InstrTl.cuda_in_order, NONE, NONE, IN_ORDER),
     Sm90_RmemMatrixA: ("registers", cuda_warpgroup, InstrTl.cuda_in_order, NONE, NONE, IN_ORDER | WGMMA),
     Sm90_RmemMatrixD: ("registers", cuda_warpgroup, InstrTl.cuda_in_order, NONE, NONE, IN_ORDER | WGMMA),
+    Sm90_RmemRows: ("registers", cuda_warpgroup, InstrTl.cuda_in_order, NONE, NONE, IN_ORDER),
     Sm90_tensorMap(0, 8, 4): (
         "global",
         None,

@@ -6,8 +6,8 @@ import pytest
 
 from soundline.spec.dtypes import all_dtypes, bool_, float16, float32, float64, index, int8, int16, int32
 from soundline.spec.errors import IllFormed, RuleError
-from soundline.spec.ops.node import Op
-from soundline.spec.rules import ranks
+from soundline.spec.ops.node import Op, UOp
+from soundline.spec.rules import building, ranks
 from soundline.spec.rules.building import Env, build, build_vector
 from soundline.spec.rules.instances import dtypes_of, goals
 from soundline.spec.rules.language import Rule, given, inverse, rule, where
@@ -396,3 +396,13 @@ def test_a_dtype_without_an_instance_has_no_layer() -> None:
 
     assert layer_names(half)
     assert all(name.startswith("IEEE") for name in layer_names(half))
+
+
+def test_a_size_of_numbers_is_a_number() -> None:
+    def of(n: int) -> UOp:
+        return const(n, index)
+
+    nested = Op.Add(Op.Idiv(of(7), of(2)), Op.Mul(of(5), Op.Max(of(-1), of(4))))
+    assert building._number(nested) == 23
+    assert building._number(Op.Add(nested, param(0, index))) is None
+    assert building._number(const(3, int8)) is None

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.program.program import Program
 from soundline.spec.abstract_machine import check
 from soundline.spec.errors import ProgramError, UsageError

@@ -1,18 +1,19 @@
 """Attention, forward: ``python examples/spork/flagships/attention.py``.
 
-O = softmax(Q @ K.T / sqrt(D)) @ V for each head, without the matrix of scores in memory. A task has 64 * GROUPS queries of
-one head, and takes N1 keys and values at a time. For each query the largest score so far, `largest`, and the sum of the
-powers, `total`, are kept; when the largest score grows, what was added up before is scaled down.
+Out = softmax(Q @ K.T / sqrt(D)) @ V for each head, without the matrix of scores in memory. A task has 64 * GROUPS
+queries of one head, and takes N1 keys and values at a time. For each query the largest score so far, `largest`, and the
+sum of the powers, `total`, are kept; when the largest score grows, what was added up before is scaled down.
 
-*Roles*. The producer, a warp, asks TMA for the queries, and then for tiles of keys and of values, which have a ring each.
-Each consumer, a warpgroup, has 64 queries. Its scores S and its result O are accumulators of wgmma, and the powers P are
-rounded to bf16 in the very registers that hold them, as left operand of the second product.
+*Roles*. The producer, a warp, asks TMA for the queries, and then for tiles of keys and of values, which have a ring
+each. Each consumer, a warpgroup, has 64 queries. Its scores S and its result `sums` are accumulators of wgmma, and the
+powers P are rounded to bf16 in the very registers that hold them, as left operand of the second product.
 
-*Two products at once*. While the tensor cores multiply powers of the tile before with its values, the consumer computes the
-powers of the next tile: the scores of the next tile are issued first, so that to await all groups of wgmma but the last one
-is to await them. Only after that is O awaited and scaled.
+*Two products at once*. While the tensor cores multiply powers of the tile before with its values, the consumer computes
+the powers of the next tile: the scores of the next tile are issued first, so that to await all groups of wgmma but the
+last one is to await them. Only after that are the sums awaited and scaled.
 
-A row of an accumulator is held by four lanes. Each adds up the powers that it has by itself; the four are added at the end.
+A row of an accumulator is held by four lanes. Each adds up the powers that it has by itself; the four are added at the
+end.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ def attention_of(tiles: Tiles) -> sl.spork.SporkProc:
         Q: bf16[HEADS * QUERIES, D] @ CudaGmemLinear,
         K: bf16[HEADS * KEYS, D] @ CudaGmemLinear,
         V: bf16[HEADS * KEYS, D] @ CudaGmemLinear,
-        O: bf16[HEADS * QUERIES, D] @ CudaGmemLinear,
+        Out: bf16[HEADS * QUERIES, D] @ CudaGmemLinear,
     ):
-        """O = softmax(Q @ K.T / sqrt(D)) @ V, for each head."""
+        """Out = softmax(Q @ K.T / sqrt(D)) @ V, for each head."""
         assert QUERIES % M1 == 0
         assert KEYS % N1 == 0
         Q_map = Q[:, :] @ Sm90_tensorMap(128, M1, 64)
@@ -244,7 +245,7 @@ def attention_of(tiles: Tiles) -> sl.spork.SporkProc:
                             Sm90_rows_recip_f32(scale[wg, :, :], found[wg, :, :])
                             Sm90_d_multiply_rows_f32(sums[wg, :, :], scale[wg, :, :], N=D)
                             Sm90_mma_write_d_columns_bf16(
-                                O[
+                                Out[
                                     QUERIES * head + M1 * q + 64 * wg : QUERIES * head
                                     + M1 * q
                                     + 64 * wg
@@ -273,25 +274,25 @@ def arguments() -> dict[str, np.ndarray]:
         "Q": random.standard_normal(queries).astype(ml_dtypes.bfloat16),
         "K": random.standard_normal(keys).astype(ml_dtypes.bfloat16),
         "V": random.standard_normal(keys).astype(ml_dtypes.bfloat16),
-        "O": np.full(queries, np.nan, ml_dtypes.bfloat16),
+        "Out": np.full(queries, np.nan, ml_dtypes.bfloat16),
     }
 
 
-def expected(Q: np.ndarray, K: np.ndarray, V: np.ndarray, O: np.ndarray) -> dict[str, np.ndarray]:
+def expected(Q: np.ndarray, K: np.ndarray, V: np.ndarray, Out: np.ndarray) -> dict[str, np.ndarray]:
     """What the arrays that the program writes hold after it, but for rounding."""
     heads, size = SIZES["HEADS"], SMALL.D
     q, k, v = (a.astype(np.float64).reshape(heads, -1, size) for a in (Q, K, V))
     scores = q @ k.swapaxes(1, 2) / np.sqrt(size)
     powers = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return {"O": ((powers / powers.sum(axis=2, keepdims=True)) @ v).reshape(-1, size)}
+    return {"Out": ((powers / powers.sum(axis=2, keepdims=True)) @ v).reshape(-1, size)}
 
 
 def main() -> None:
     """Run the program sequentially at small sizes, and check that its threads compute the same."""
     arrays = arguments()
     small.run(**SIZES, **arrays)
-    found = arrays["O"].astype(np.float64)
-    print("O is the attention:", np.allclose(found, expected(**arrays)["O"], rtol=0, atol=0.02))
+    found = arrays["Out"].astype(np.float64)
+    print("Out is the attention:", np.allclose(found, expected(**arrays)["Out"], rtol=0, atol=0.02))
     print(small.check(**SIZES).text())
 
 

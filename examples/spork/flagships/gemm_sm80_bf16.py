@@ -1,13 +1,13 @@
 """A matrix product in bf16 for sm_80: ``python examples/spork/flagships/gemm_sm80_bf16.py``.
 
 A task is a tile of M1 × N1 of C, and each warp has Mw × Nw of it in registers. Tiles of K0 along K go through a ring of
-STAGES slots. Every thread commits what it copies for one step as one group, also where there is nothing left to copy, so
-that it can wait for all groups but the last STAGES - 2: then its own copies for this step have arrived. The fence says so
-to all threads, and it says that all of them have read the slot of the step before, which is the one that is filled next.
-So there is one barrier in a step, and the copies of STAGES - 1 steps are under way.
+STAGES slots. Every thread commits what it copies for one step as one group, also where there is nothing left to copy,
+so that it can wait for all groups but the last STAGES - 2: then its own copies for this step have arrived. The fence
+says so to all threads, and it says that all of them have read the slot of the step before, which is the one that is
+filled next. So there is one barrier in a step, and the copies of STAGES - 1 steps are under way.
 
-Fragments are loaded by ``ldmatrix``, with ``.trans`` those of B, which stands row by row. Rows in shared memory are padded
-by 16 bytes, so that the eight rows that ``ldmatrix`` reads at once touch all banks.
+Fragments are loaded by ``ldmatrix``, with ``.trans`` those of B, which stands row by row. Rows in shared memory are
+padded by 16 bytes, so that the eight rows that ``ldmatrix`` reads at once touch all banks.
 """
 
 from __future__ import annotations

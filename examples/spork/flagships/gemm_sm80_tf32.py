@@ -1,12 +1,12 @@
 """A matrix product in tf32 for sm_80: ``python examples/spork/flagships/gemm_sm80_tf32.py``.
 
 The program of ``gemm_sm80_fence.py``, the appendix of the guide, at its real sizes: a task is a tile of 192 × 256, each
-of 8 warps has 96 × 64 of it in registers, and tiles of 16 along K go through a double buffer that ``cp.async`` fills and
-one fence guards.
+of 8 warps has 96 × 64 of it in registers, and tiles of 16 along K go through a double buffer that ``cp.async`` fills
+and one fence guards.
 
-Two things are different, and neither changes what is computed. Rows in shared memory are padded, those of A by 4 elements
-and those of B by 8, so that the loads of a fragment touch all banks. And a step along K loads its fragments of B, and then
-those of A one after the other, so that besides the accumulators few registers are needed.
+Two things are different, and neither changes what is computed. Rows in shared memory are padded, those of A by 4
+elements and those of B by 8, so that the loads of a fragment touch all banks. And a step along K loads its fragments of
+B, and then those of A one after the other, so that besides the accumulators few registers are needed.
 """
 
 from __future__ import annotations

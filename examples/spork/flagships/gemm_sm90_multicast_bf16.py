@@ -1,12 +1,12 @@
 """A matrix product in bf16 on clusters of CTAs: ``python examples/spork/flagships/gemm_sm90_multicast_bf16.py``.
 
-The program of ``gemm_sm90_bf16.py`` on clusters of CTAS. The CTAs of a cluster have the same columns of B and neighbouring
-rows of A: each asks TMA for its share of a tile of B, and TMA writes it to the shared memory of all of them. So B comes
-from the L2 cache once for each cluster.
+The program of ``gemm_sm90_bf16.py`` on clusters of CTAS. The CTAs of a cluster have the same columns of B and
+neighbouring rows of A: each asks TMA for its share of a tile of B, and TMA writes it to the shared memory of all of
+them. So B comes from the L2 cache once for each cluster.
 
-What is new is the index ``cta`` of shared memory, registers and barriers. The copies of a step arrive at the barriers of
-all CTAs, ``ring[:]``, and so does a consumer that has read a slot, since every producer of the cluster writes to it. All
-else is between the threads of one CTA, as before: buffers and their storer belong to one consumer.
+What is new is the index ``cta`` of shared memory, registers and barriers. The copies of a step arrive at the barriers
+of all CTAs, ``ring[:]``, and so does a consumer that has read a slot, since every producer of the cluster writes to it.
+All else is between the threads of one CTA, as before: buffers and their storer belong to one consumer.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
 The structure is that of ``gemm_sm90_ring.py``, with what a large product on Hopper needs beside it.
 
 *Persistent tasks*. There is a task for each CTA that the GPU runs at once, in a grid of WM × WN, for instance 16 × 8. A
-task computes the tiles of C at its place in every block of WM × WN tiles, and the ring of shared memory goes on from tile
-to tile: the producer is at the next tile while the consumers finish this one. The tiles that are computed at one time are
-such a block, which is nearly a square, so that each tile of A and of B comes from DRAM once and from the L2 cache for
-the other tasks of its row or column.
+task computes the tiles of C at its place in every block of WM × WN tiles, and the ring of shared memory goes on from
+tile to tile: the producer is at the next tile while the consumers finish this one. The tiles that are computed at one
+time are such a block, which is nearly a square, so that each tile of A and of B comes from DRAM once and from the L2
+cache for the other tasks of its row or column.
 
-*Roles*. The producer, a warp, asks TMA for tiles of A and B. Each consumer, a warpgroup, multiplies 64 rows. It keeps one
-group of wgmma in flight: having issued the products of step k it awaits those of the step before, and gives back their
-slot. The storer has a warp for each consumer, of which one thread copies to C by TMA what the consumer has left in shared
-memory.
+*Roles*. The producer, a warp, asks TMA for tiles of A and B. Each consumer, a warpgroup, multiplies 64 rows. It keeps
+one group of wgmma in flight: having issued the products of step k it awaits those of the step before, and gives back
+their slot. The storer has a warp for each consumer, of which one thread copies to C by TMA what the consumer has left
+in shared memory.
 
 *The way out*. A consumer writes its rows in parts of PART columns, each to one of BUFFERS buffers, and hands it to the
 storer by the mbarrier ``part``. The storer hands a buffer back when its copy is done, which it awaits when it has

@@ -1,12 +1,12 @@
 """The sums of all prefixes of an array: ``python examples/spork/flagships/prefix_sum.py``.
 
-Three kernels. The first adds up each chunk. The second, one task, replaces the sums of chunks by the sums of those before
-them. The third computes the prefixes inside of each chunk, and adds what was before it. So the array is read twice and
-written once, and the order of all additions is fixed by the program.
+Three kernels. The first adds up each chunk. The second, one task, replaces the sums of chunks by the sums of those
+before them. The third computes the prefixes inside of each chunk, and adds what was before it. So the array is read
+twice and written once, and the order of all additions is fixed by the program.
 
-In a chunk a thread has groups of four elements that follow each other, and the sums of threads are added up over a warp in
-five rounds, for the divisors of 16: in that of `delta` each lane takes the sum of the lane `delta` below it by a shuffle, and adds it where
-there is such a lane. What the warps before have is added from shared memory.
+In a chunk a thread has groups of four elements that follow each other, and the sums of threads are added up over a warp
+in five rounds, for the divisors of 16: in that of `delta` each lane takes the sum of the lane `delta` below it by a
+shuffle, and adds it where there is such a lane. What the warps before have is added from shared memory.
 """
 
 from __future__ import annotations
@@ -81,34 +81,34 @@ def prefixes_of(tiles: Tiles) -> sl.spork.SporkProc:
         with CudaDeviceFunction(blockDim=32):
             for task in cuda_tasks(0, 1):
                 carried: f32[32] @ CudaRmem
-                sum: f32[32] @ CudaRmem
+                prefix: f32[32] @ CudaRmem
                 below: f32[32] @ CudaRmem
                 for lane in cuda_threads(0, 32, unit=cuda_thread):
                     carried[lane] = 0.0
                 for r in seq(0, (n // CHUNK + 31) // 32):
                     for lane in cuda_threads(0, 32, unit=cuda_thread):
-                        sum[lane] = 0.0
+                        prefix[lane] = 0.0
                         if 32 * r + lane < n // CHUNK:
-                            sum[lane] = before[32 * r + lane]
+                            prefix[lane] = before[32 * r + lane]
                     for delta in seq(1, 17):
                         if 16 % delta == 0:
-                            cuda_shfl_up_f32(below[:], sum[:], delta=delta)
+                            cuda_shfl_up_f32(below[:], prefix[:], delta=delta)
                             for lane in cuda_threads(0, 32, unit=cuda_thread):
                                 if lane >= delta:
-                                    sum[lane] += below[lane]
-                    cuda_shfl_up_f32(below[:], sum[:], delta=1)
+                                    prefix[lane] += below[lane]
+                    cuda_shfl_up_f32(below[:], prefix[:], delta=1)
                     for lane in cuda_threads(0, 32, unit=cuda_thread):
                         if 32 * r + lane < n // CHUNK:
                             before[32 * r + lane] = carried[lane]
                             if lane > 0:
                                 before[32 * r + lane] = carried[lane] + below[lane]
-                    cuda_shfl_broadcast_f32(below[:], sum[:], source=31)
+                    cuda_shfl_broadcast_f32(below[:], prefix[:], source=31)
                     for lane in cuda_threads(0, 32, unit=cuda_thread):
                         carried[lane] += below[lane]
         with CudaDeviceFunction(blockDim=THREADS, blocks_per_sm=BLOCKS):
             for chunk in cuda_tasks(0, n // CHUNK):
                 values: f32[WARPS, 32, VECTORS, 4] @ CudaRmem
-                sum: f32[WARPS, 32, VECTORS] @ CudaRmem
+                before_lane: f32[WARPS, 32, VECTORS] @ CudaRmem
                 below: f32[WARPS, 32] @ CudaRmem
                 step: f32[WARPS, 32] @ CudaRmem
                 sums: f32[VECTORS, WARPS] @ CudaSmemLinear
@@ -139,9 +139,9 @@ def prefixes_of(tiles: Tiles) -> sl.spork.SporkProc:
                                         step[w, lane] += below[w, lane]
                         cuda_shfl_up_f32(below[w, :], step[w, :], delta=1)
                         for lane in cuda_threads(0, 32, unit=cuda_thread):
-                            sum[w, lane, v] = 0.0
+                            before_lane[w, lane, v] = 0.0
                             if lane > 0:
-                                sum[w, lane, v] = below[w, lane]
+                                before_lane[w, lane, v] = below[w, lane]
                             if lane == 31:
                                 sums[v, w] = step[w, lane]
                 Fence(cuda_in_order, cuda_in_order)
@@ -152,7 +152,7 @@ def prefixes_of(tiles: Tiles) -> sl.spork.SporkProc:
                             for other in seq(0, WARPS):
                                 if other == w:
                                     for e in seq(0, 4):
-                                        values[w, lane, v, e] += sum[w, lane, v] + step[w, lane]
+                                        values[w, lane, v, e] += before_lane[w, lane, v] + step[w, lane]
                                 step[w, lane] += sums[v, other]
                             cuda_copy_f32(
                                 y[

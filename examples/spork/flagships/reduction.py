@@ -1,11 +1,13 @@
 """The sum of an array: ``python examples/spork/flagships/reduction.py``.
 
-The first kernel adds up a chunk in each task: every thread adds groups of four elements, 16 bytes apart from those of its
-neighbours, to four sums of its own, so that loads are wide and additions do not wait for each other; then these four are
-added, the sums of a warp by shuffles, and the sums of the warps by one thread. A task leaves its sum in a workspace.
+The first kernel adds up a chunk in each task: every thread adds groups of four elements, 16 bytes apart from those of
+its neighbours, to four sums of its own, so that loads are wide and additions do not wait for each other; then these
+four are added, the sums of a warp by shuffles, and the sums of the warps by one thread. A task leaves its sum in a
+workspace.
 
 The second kernel is one task that adds up the workspace in the same way. The order of all additions is fixed by the
-program, so that the sum has the same bits in every run, which it would not have if tasks added to one element atomically.
+program, so that the sum has the same bits in every run, which it would not have if tasks added to one element
+atomically.
 """
 
 from __future__ import annotations

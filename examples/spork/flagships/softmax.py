@@ -2,8 +2,8 @@
 
 A task is a row. Its elements are loaded once, 16 bytes at a time, and stay in registers: a thread has VECTORS groups of
 four. The maximum is found by each thread over its own elements, then by each warp with shuffles, then by all warps with
-one element each in shared memory, and so is the sum of the exponentials after that. Every thread adds up the sums of the
-warps by itself, in their order, so that no second round of shuffles is needed and the order is the same everywhere.
+one element each in shared memory, and so is the sum of the exponentials after that. Every thread adds up the sums of
+the warps by itself, in their order, so that no second round of shuffles is needed and the order is the same everywhere.
 
 The powers are of two, exp(x) = exp2(x * log2(e)), by the instruction that GPUs have for them: the function of the law,
 whose bits are the same everywhere, takes some forty operations, for which there is no time beside the memory.

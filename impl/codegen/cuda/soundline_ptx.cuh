@@ -61,6 +61,10 @@ template <int COUNT> SOUNDLINE_FUNCTION void fence_registers(float (&d)[COUNT]) 
     for (int i = 0; i < COUNT; ++i)
         asm volatile("" : "+f"(d[i])::"memory");
 }
+template <int TILES, int COUNT> SOUNDLINE_FUNCTION void fence_registers(float (&d)[TILES][COUNT]) {
+#pragma unroll
+    for (int i = 0; i < TILES; ++i) fence_registers(d[i]);
+}
 
 SOUNDLINE_FUNCTION uint16_t cvt_rn_f16_f32(float value) {
     uint16_t bits;

@@ -14,7 +14,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Final
 
-from soundline.impl.codegen.cuda.device import Kernel
+from soundline.impl.codegen.cuda.kernels import Kernel
 from soundline.spec.errors import UsageError
 from soundline.spec.spork.language.nodes import Node
 

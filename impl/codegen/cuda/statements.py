@@ -143,9 +143,17 @@ class Statements:
                 self.sync.arrive(self.out, statement, here.path, here.scope, here.names)
             case Await():
                 self.sync.await_(self.out, statement, here.path, here.scope, here.names)
+                self._keep_behind(statement, here)
             case _:
                 self._block(statement, here)
         return here
+
+    def _keep_behind(self, statement: Await, here: Here) -> None:
+        """Keep what is done to accumulators after a wait for wgmma behind it, of which the compiler sees no effect."""
+        if "wgmma.wait_group" not in self.facts.pieces[here.path]:
+            return
+        held = {v.base for v in here.views.values() if v.flags and not v.terms}
+        self.out.lines((f"ptx::fence_registers({base});" for base in sorted(held)), statement)
 
     def _concerns(self, statement: Statement, scope: Scope) -> bool:
         """Whether the warps of the function execute anything in a statement."""
@@ -342,14 +350,18 @@ def _touched(loop: For, views: Mapping[str, View], iterator: str | None = None) 
 
 
 def _chosen(loop: For, views: Mapping[str, View]) -> bool:
-    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose some."""
+    """Whether the iterator of a loop is in a control argument of an instruction on registers, of which it may choose
+    some.
+    """
     for call in statements(loop.body):
         if not isinstance(call, Call) or not isinstance(call.callee.value, Instruction):
             continue
         given = [*call.arguments, *(value for _, value in call.keywords)]
         named = {v.name for v in given if isinstance(v, Name | Index) and v.name in views}
         control = [v for v in given if not (isinstance(v, Name | Index) and v.name in views)]
-        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(tuple(control)):
+        if any(views[n].memory.space == "registers" for n in named) and Name(loop.iterator) in walk(
+            tuple(control)
+        ):
             return True
     return False
 

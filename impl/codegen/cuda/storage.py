@@ -114,7 +114,6 @@ def _over_ctas(view: View, shards: Deduction, tiling: Tiling) -> View:
         view,
         shards=tuple((Span(), pitch // block) for pitch in shards.pitches),
         counts=tuple(shards.extents),
-        first_cta=shards.first // block,
     )
 
 

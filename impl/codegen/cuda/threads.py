@@ -9,8 +9,6 @@ number of the CTA in its cluster, and a guard stands where threads are left idle
 
 from __future__ import annotations
 
-from math import prod
-
 from soundline.spec.spork.synchronization.fences import WARP
 from soundline.spec.spork.threads.domains import Coordinate
 from soundline.spec.spork.threads.tilings import Guard, Tiling, threads
@@ -25,8 +23,7 @@ def guard_text(guard: Guard, tiling: Tiling) -> str:
     """The condition under which a thread runs on. threadIdx.x is unsigned, and so is the coordinate."""
     text = coordinate_text(guard.coordinate, tiling)
     least = [f"{text} >= {guard.lo}"] if guard.lo else []
-    everything = guard.coordinate == Coordinate(guard.coordinate.base) and guard.hi == tiling.block_dim
-    most = [] if everything else [f"{text} < {guard.hi}"]
+    most = [f"{text} < {guard.hi}"] if guard.hi < tiling.block_dim else []
     return " && ".join(least + most) or "true"
 
 
@@ -37,7 +34,5 @@ def new_guards(outer: Tiling, inner: Tiling) -> tuple[Guard, ...]:
 
 def has_whole_warps(tiling: Tiling) -> bool:
     """Whether all lanes of a warp run together, in every iteration."""
-    if prod(tiling.box) % WARP:
-        return False
     who = threads(tiling, [0] * len(tiling.iterators))
     return all(WARP * (t // WARP) + lane in who for t in who for lane in range(WARP))

@@ -77,8 +77,6 @@ class View:
     """
     counts: tuple[int, ...] = ()
     """The extents of those dimensions."""
-    first_cta: int = 0
-    """The CTA of the first shard."""
 
     def at(self, place: Name | Index) -> View:
         """The window or element that indices name in it."""
@@ -242,7 +240,7 @@ def cta_mask(view: View, names: Names) -> str:
     """The CTAs whose shards a window has, as a mask of 16 bits; an empty text where it has one shard."""
     if not view.spans_shards or not view.shards:
         return ""
-    ranks = [view.first_cta]
+    ranks = [0]  # warps are chosen in each CTA alike, so that the first shard is that of the first CTA
     shift: Expr = Const(0)
     for (index, pitch), count in zip(view.shards, view.counts, strict=True):
         if isinstance(index, Span):

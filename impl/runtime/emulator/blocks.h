@@ -1,6 +1,8 @@
 // blocks.h: shared memory, its addresses, and the barriers of warps, blocks and clusters.
 #pragma once
 
+#include <algorithm>
+
 #include "reports.h"
 
 namespace soundline_emulator {
@@ -49,12 +51,15 @@ inline Block &block_of_rank(Fiber *self, uint32_t rank, char const *what, int li
     return block;
 }
 
+void publish_regions();
+
 // A copy of shared memory is what asynchronous operations see; a fence brings it up to date. Which thread wrote what is
 // not known: a fence publishes all that has been written before it.
 void proxy_fence(int line) {
     Fiber *self = enter(line);
     Block &block = *self->block;
     memcpy(block.asynchronous, block.generic, machine.launch->shared_bytes);
+    publish_regions();
     for (auto &entry : block.mbarriers)
         if (entry.second->by == self) entry.second->fenced = true;
 }
@@ -123,8 +128,32 @@ bool elect(int line) {
     return machine.running->lane == 0;
 }
 
-void set_registers(int, bool, int line) {
-    meet_all("setmaxnreg.sync.aligned", line, nullptr, [](Warp &) {});
+void set_registers(int registers, bool more, int line) {
+    char const *const what = more ? "setmaxnreg.inc.sync.aligned" : "setmaxnreg.dec.sync.aligned";
+    meet_all(what, line, nullptr, [registers, line](Warp &warp) {
+        warp.registers = unsigned(registers);
+        warp.registers_line = line;
+    });
+}
+// When a block ends: its warps have not asked for more than there is, in which case one of them would wait for ever, and
+// the warps of a warpgroup have asked for the same.
+constexpr unsigned REGISTERS = 65536;
+
+inline void check_registers_of(Block &block) {
+    unsigned const at_launch = std::min(255u, REGISTERS / unsigned(block.fibers.size()) / 8 * 8);
+    unsigned all = 0;
+    Warp *asked = nullptr;
+    for (Warp &warp : block.warps) {
+        Warp const &first = block.warps[warp.index / 4 * 4];
+        if (warp.registers != first.registers)
+            return report(warp.lanes[0], std::max(warp.registers_line, first.registers_line), "registers",
+                          "setmaxnreg by some warps of a warpgroup and not by all, or of different numbers");
+        if (warp.registers && (!asked || warp.registers > asked->registers)) asked = &warp;
+        all += 32 * (warp.registers ? warp.registers : at_launch);
+    }
+    if (asked && all > REGISTERS)
+        report(asked->lanes[0], asked->registers_line, "registers",
+               "setmaxnreg waits for ever: the warps of the block ask for %u registers, and there are %u", all, REGISTERS);
 }
 
 // The barrier of a cluster waits for all its threads that have not exited.
@@ -185,7 +214,7 @@ inline void thread_ends(Fiber *self) {
     Block &block = *self->block;
     check_unfinished(self);
     self->wait = Wait::EXITED;
-    ++block.exited;
+    if (++block.exited == block.fibers.size()) check_registers_of(block);
     self->warp->exited |= 1u << self->lane;
     check_meeting(*self->warp, self);
     for (int id = 0; id < 16; ++id) check_exited(block, block.barriers[id], id);

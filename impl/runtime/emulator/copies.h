@@ -106,8 +106,9 @@ inline void land_some() {
     if (machine.report.made) leave();
 }
 
-// Nobody can go on: the moment has come for what somebody waits for, then for anything else.
-inline bool land_late() {
+// Nobody can go on: the moment has come for what somebody waits for, then for anything else. Which of the operations it
+// is; as many as there are where there is none.
+inline size_t next_late() {
     auto &pending = machine.pending;
     std::vector<size_t> wanted;
     for (size_t i = 0; i < pending.size(); ++i)
@@ -116,13 +117,10 @@ inline bool land_late() {
                 wanted.push_back(i);
                 break;
             }
-    if (pending.empty()) return false;
+    if (pending.empty()) return 0;
     bool const random = machine.order == Order::RANDOM;
-    if (wanted.empty())
-        happen(random ? random_below(pending.size()) : 0);
-    else
-        happen(wanted[random ? random_below(wanted.size()) : 0]);
-    return true;
+    if (wanted.empty()) return random ? random_below(pending.size()) : 0;
+    return wanted[random ? random_below(wanted.size()) : 0];
 }
 
 inline Mbarrier &asynchronous_mbarrier(Fiber *self, Block &block, uint32_t offset, char const *what, int line) {
@@ -142,8 +140,9 @@ void bulk_load(void *dst, void const *src, uint32_t bytes, uint64_t *at, int lin
     check_bulk(self, src, bytes, what, line);
     Block &block = *self->block;
     Mbarrier &bar = asynchronous_mbarrier(self, block, shared_offset(self, at, 8, 8, what, line), what, line);
+    std::ptrdiff_t const distance = through_generic() ? 0 : asynchronous_distance(src);
     begin({self, {&bar}, [=, &block, &bar] {
-               write_shared(block, offset, src, bytes);
+               write_shared(block, offset, static_cast<char const *>(src) + distance, bytes);
                complete_tx(self, bar, bytes, line);
            }, what, line, When::LATEST});
 }
@@ -161,7 +160,9 @@ void bulk_store(void *dst, void const *src, uint32_t bytes, int line) {
     check_bulk(self, dst, bytes, what, line);
     Block const &block = *self->block;
     unsigned char const *view = through_generic() ? block.generic : block.asynchronous;
-    begin_store(self, [=] { memcpy(dst, view + offset, bytes); }, line);
+    begin_store(self, [=] {
+        write_global(static_cast<char *>(dst), bytes, [=](char *at) { memcpy(at, view + offset, bytes); });
+    }, line);
 }
 void bulk_commit(int line) { ++enter(line)->store_groups; }
 void bulk_wait(int pending, int line) {

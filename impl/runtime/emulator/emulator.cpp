@@ -1,8 +1,6 @@
 // emulator.cpp: launches, memory of the device, and what the host asks. Compiled once, for all programs.
 #include <stdlib.h>
 
-#include <map>
-
 #include "faults.h"
 #include "soundline_host.h"
 
@@ -25,30 +23,6 @@ static std::vector<Kernel> kernels;
 
 void register_kernel(char const *name, void const *function, void (*invoke)(void const *, void const *)) {
     kernels.push_back({name, function, invoke});
-}
-
-static size_t page() { return size_t(sysconf(_SC_PAGESIZE)); }
-
-// Memory between two pages that nobody may touch, and which begins as late as its alignment allows.
-struct Region {
-    char *mapped = nullptr, *start = nullptr;
-    size_t room = 0, size = 0;
-};
-static bool map_region(Region &region, size_t bytes, size_t alignment) {
-    size_t const used = (bytes + alignment - 1) / alignment * alignment;
-    size_t const middle = (used + page() - 1) / page() * page();
-    region.room = middle + 2 * page();
-    region.size = bytes;
-    void *at = mmap(nullptr, region.room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) return false;
-    region.mapped = static_cast<char *>(at);
-    if (middle && mprotect(region.mapped + page(), middle, PROT_READ | PROT_WRITE) != 0) {
-        munmap(region.mapped, region.room);
-        return false;
-    }
-    region.start = region.mapped + page() + middle - used;
-    memset(region.mapped + page(), POISON, middle);
-    return true;
 }
 
 static std::vector<Region> shared_regions;  // two for each rank in the cluster: generic, asynchronous
@@ -109,6 +83,30 @@ static void check_end_of_cluster() {
     for (Block &block : machine.blocks)
         for (auto &entry : block.mbarriers)
             if (entry.second->live) check_tx(*entry.second, entry.second->by, entry.second->line);
+}
+
+// What happens when no thread can go on does so on a fiber of its own, which a fault leaves like any other.
+static Fiber service;
+static size_t late;
+
+static void begin_service() {
+    happen(late);
+    leave();
+}
+static bool land_late() {
+    late = next_late();
+    if (late >= machine.pending.size()) return false;
+    Pending const &operation = machine.pending[late];
+    service.block = operation.by->block;
+    service.linear = operation.by->linear;
+    service.line = operation.line;
+    service.stack = machine.blocks.size() * machine.blocks[0].fibers.size();
+    service.top = machine.stacks.top(service.stack);
+    service.sp = first_frame(service.top, &begin_service);
+    machine.running = &service;
+    switch_stacks(&machine.scheduler, service.sp);
+    machine.running = nullptr;
+    return true;
 }
 
 static void run_threads() {
@@ -185,7 +183,9 @@ int launch(Launch const &given) {
     gridDim = launch.grid;
     uint64_t const clusters = uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z / launch.cluster_dim;
     catch_faults();
+    watch_regions();
     for (uint64_t i = 0; i < clusters && !machine.report.made; ++i) run_cluster(machine.seed == 1 ? clusters - 1 - i : i);
+    forget_copies_of_regions();
     release_faults();
     machine.launch = nullptr;
     return machine.report.made ? LAUNCH_FAILURE : 0;
@@ -202,8 +202,6 @@ int launch_registered(void const *function, void const *args, dim3 grid, dim3 bl
 
 // Memory -----------------------------------------------------------------------------------------------------------------
 
-static std::map<void *, Region> allocated;
-
 int allocate(void **to, size_t bytes) {
     Region region;
     if (!map_region(region, bytes, 256)) return OUT_OF_MEMORY;
@@ -213,7 +211,7 @@ int allocate(void **to, size_t bytes) {
 }
 int release(void *at) {
     if (!at) return 0;
-    auto const found = allocated.find(at);
+    auto const found = allocated.find(static_cast<char *>(at));
     if (found == allocated.end()) return INVALID_VALUE;
     munmap(found->second.mapped, found->second.room);
     allocated.erase(found);

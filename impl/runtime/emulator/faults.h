@@ -4,6 +4,7 @@
 // `fault_lands`, on another stack, which reports and gives up its turn for good.
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "products.h"
@@ -18,6 +19,7 @@ inline void *fault_address;
 alignas(64) inline char fault_stack[64 << 10], signal_stack[64 << 10];
 inline struct sigaction faults_before[3];
 inline stack_t stack_before;
+inline pthread_t kernels_run_on;
 constexpr int FAULTS[] = {SIGSEGV, SIGBUS, SIGFPE};
 
 [[noreturn]] inline void fault_lands() {
@@ -32,7 +34,9 @@ constexpr int FAULTS[] = {SIGSEGV, SIGBUS, SIGFPE};
     leave();
 }
 inline void on_fault(int signal, siginfo_t *information, void *context) {
-    if (!machine.running) {  // not a thread of a kernel: as if nobody had caught it
+    if (signal == SIGSEGV && first_write(information->si_addr)) return;
+    if (!machine.running || !pthread_equal(pthread_self(), kernels_run_on)) {
+        // Not a thread of a kernel: as if nobody had caught it.
         for (int i = 0; i < 3; ++i)
             if (FAULTS[i] == signal) sigaction(signal, &faults_before[i], nullptr);
         return;
@@ -50,6 +54,7 @@ inline void on_fault(int signal, siginfo_t *information, void *context) {
 #endif
 }
 inline void catch_faults() {
+    kernels_run_on = pthread_self();
     stack_t stack{};
     stack.ss_sp = signal_stack;
     stack.ss_size = sizeof signal_stack;

@@ -108,6 +108,8 @@ struct Warp {
     int groups = 0;
     uint64_t products = 0;
     uint32_t exited = 0, urgency = 0;
+    unsigned registers = 0;  // of a thread, as setmaxnreg said
+    int registers_line = 0;
 
     uint32_t all() const { return lanes.size() == 32 ? 0xffffffffu : (1u << lanes.size()) - 1; }
 };

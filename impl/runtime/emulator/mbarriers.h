@@ -4,7 +4,7 @@
 // that parity has not completed: phase 0 has parity 0, and a fresh mbarrier counts as one whose phase of parity 1 has.
 #pragma once
 
-#include "blocks.h"
+#include "global_memory.h"
 
 namespace soundline_emulator {
 

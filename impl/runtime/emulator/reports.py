@@ -19,6 +19,7 @@ _HINTS: Final = {
     "deadlock": "a wait needs its arrive: compare counts, parities and numbers of bytes of what is waited for",
     "unfinished": "wait for the copies and products that a thread began before it ends",
     "exited": "let a thread end only after the barriers and exchanges that count it",
+    "registers": "let each warpgroup ask for one number, and all threads of a block for at most 65536 registers",
     "wgmma": "wgmma.fence stands between the last write of a register and the wgmma that reads it; "
     "touch the accumulator only after the wait for its group",
     "memory": "compare sizes, strides and indices with the memory that was allocated",

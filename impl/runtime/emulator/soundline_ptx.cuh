@@ -39,6 +39,10 @@ template <int COUNT>
 SOUNDLINE_TWIN void fence_registers(float (&)[COUNT]) {
     asm volatile("" ::: "memory");
 }
+template <int TILES, int COUNT>
+SOUNDLINE_TWIN void fence_registers(float (&)[TILES][COUNT]) {
+    asm volatile("" ::: "memory");
+}
 SOUNDLINE_TWIN uint32_t cluster_ctarank() { return emulator::cluster_rank(); }
 SOUNDLINE_TWIN void barrier_cta_sync(int id, int threads = 0, SOUNDLINE_LINE) {
     emulator::block_barrier(id, threads, line);

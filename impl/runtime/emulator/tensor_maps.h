@@ -55,6 +55,15 @@ inline std::string encode(void *to, int type, unsigned rank, void *address, uint
     unsigned const row = box[0] * bytes;
     if (row % 16) return format("an innermost box that is a multiple of 16 bytes; got %u", row);
     if (swizzle && int(row) > swizzle) return format("an innermost box of at most %d bytes, the width of the swizzle; got %u", swizzle, row);
+    if (Region *region = region_of(address)) {
+        uint64_t end = sizes[0] * bytes;
+        for (unsigned i = 1; i < rank; ++i) end += (sizes[i] - 1) * strides[i - 1];
+        uint64_t const room = uint64_t(region->start + region->size - static_cast<char *>(address));
+        if (end > room)
+            return format("a tensor within its array; got one of %llu bytes where %llu are",
+                          static_cast<unsigned long long>(end), static_cast<unsigned long long>(room));
+        region->has_map = true;
+    }
     memset(to, 0, 128);
     memcpy(to, &map, sizeof map);
     return "";
@@ -109,12 +118,13 @@ void rows_of(TensorMap const &map, std::vector<int> const &starts, Act act) {
     }
 }
 
-inline void load_box(TensorMap const &map, std::vector<int> const &starts, uint32_t to, std::vector<Block *> const &blocks) {
+inline void load_box(TensorMap const &map, std::vector<int> const &starts, uint32_t to, std::vector<Block *> const &blocks,
+                     std::ptrdiff_t distance) {
     uint32_t const bytes = element_bytes(map.type), row = map.box[0] * bytes;
     std::vector<char> buffer(row);
     rows_of(map, starts, [&](uint32_t offset, char *global, int64_t begin, int64_t end) {
         std::fill(buffer.begin(), buffer.end(), 0);
-        if (begin < end) memcpy(buffer.data() + begin * bytes, global + begin * bytes, size_t(end - begin) * bytes);
+        if (begin < end) memcpy(buffer.data() + begin * bytes, global + distance + begin * bytes, size_t(end - begin) * bytes);
         for (uint32_t at = 0; at < row; at += 16)
             for (Block *block : blocks) write_shared(*block, swizzled(to + offset + at, map.swizzle), buffer.data() + at, 16);
     });
@@ -166,10 +176,12 @@ inline void store_box(TensorMap const &map, std::vector<int> const &starts, uint
         if (begin >= end) return;
         for (uint32_t at = 0; at < row; at += 16)
             memcpy(buffer.data() + at, view + swizzled(from + offset + at, map.swizzle), 16);
-        if (add)
-            add_elements(map.type, global + begin * bytes, buffer.data() + begin * bytes, end - begin);
-        else
-            memcpy(global + begin * bytes, buffer.data() + begin * bytes, size_t(end - begin) * bytes);
+        write_global(global + begin * bytes, size_t(end - begin) * bytes, [&](char *at) {
+            if (add)
+                add_elements(map.type, at, buffer.data() + begin * bytes, end - begin);
+            else
+                memcpy(at, buffer.data() + begin * bytes, size_t(end - begin) * bytes);
+        });
     });
 }
 
@@ -191,8 +203,9 @@ void tensor_load(int rank, void *dst, void const *encoded, uint64_t *at, int con
             bars.push_back(&asynchronous_mbarrier(self, *blocks.back(), bar, what, line));
         }
     std::vector<int> const from(starts, starts + rank);
+    std::ptrdiff_t const distance = through_generic() ? 0 : asynchronous_distance(reinterpret_cast<void *>(map.address));
     begin({self, bars, [=] {
-               load_box(map, from, offset, blocks);
+               load_box(map, from, offset, blocks, distance);
                for (Mbarrier *each : bars) complete_tx(self, *each, bytes, line);
            }, what, line, When::LATEST});
 }

@@ -35,6 +35,7 @@ OURS: Final = (
     "machine.h",
     "reports.h",
     "blocks.h",
+    "global_memory.h",
     "mbarriers.h",
     "copies.h",
     "tensor_maps.h",

@@ -200,7 +200,7 @@ INSTRUCTIONS: Final[tuple[Instruction, ...]] = (
     _reduction(
         "max",
         Assign(at("dst", "i", "t"), Apply(Op.Max, (_own("dst"), _OF_D))),
-        "max.f32",
+        "max.NaN.f32",
         "Each lane takes the maximum of its value of a row and of the columns that it has.",
     ),
     _reduction(

@@ -137,6 +137,12 @@ JUDGED: tuple[Judged, ...] = (
         "no rank is known of a name before, so nothing can clash and be told",
     ),
     Judged(
+        "spec/ops/movement/shrink.py",
+        "return every(c for s, o, new in rows for c in (at_most(0, o), at_most(0, new), at_most(add(o, new), s)))",
+        "return every(c for s, o, new in rows for c in (at_most(0, o), at_most(0, new), at_most(add(new, o), s)))",
+        "a sum does not depend on the order of its terms",
+    ),
+    Judged(
         "spec/ops/shards.py",
         "if isinstance(size, int) and size % devices == 0 and equal(product(new[:axis]), before) is True",
         "if isinstance(size, int) and size % devices <= 0 and equal(product(new[:axis]), before) is True",

@@ -159,6 +159,7 @@ struct gemm_device0 {
                         }
                         // Await(group[cta, wg], cuda_in_order, 0)   gemm_sm90_multicast.py:94
                         ptx::wgmma_wait_group_sync_aligned<0>();
+                        ptx::fence_registers(D);
                     }
                     // ReverseArrive(cuda_in_order, 1) >> ring[cta] >> ring[:]   gemm_sm90_multicast.py:95
                     __syncwarp();
@@ -252,6 +253,6 @@ struct gemm_device0 {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(256, 1) gemm_device0(const __grid_constant__ gemm_device0_Args args) {
+extern "C" __global__ void __launch_bounds__(256, 1) SOUNDLINE_CLUSTER(2) gemm_device0(const __grid_constant__ gemm_device0_Args args) {
     gemm_device0::main_loop(args);
 }

@@ -170,6 +170,7 @@ struct gemm_device0 {
                         }
                         // Await(group[wg], cuda_in_order, 0)   gemm_sm90_ring.py:88
                         ptx::wgmma_wait_group_sync_aligned<0>();
+                        ptx::fence_registers(D);
                     }
                     // ReverseArrive(cuda_in_order, 1) >> ring   gemm_sm90_ring.py:89
                     __syncwarp();

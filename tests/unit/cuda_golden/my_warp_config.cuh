@@ -1,6 +1,7 @@
 struct my_warp_config_device0_Args {
     float const *x;
     float *y;
+    float *z;
 };
 
 // with CudaDeviceFunction(warp_config=[CudaWarpConfig("producer", 1, setmaxnreg_dec=40), CudaWarpConfig("unused", 3, setmaxnreg_dec=40), CudaWarpConfig("consumer", 8, setmaxnreg_inc=232)]):   my_warp_config.py:3
@@ -46,6 +47,7 @@ struct my_warp_config_device0 {
 
     static __device__ __forceinline__ void task_consumer(Args const &args, SyncState &sync, int task) {
         float *const y = args.y;
+        float *const z = args.z;
         // data: f32[256] @ CudaSmemLinear   my_warp_config.py:5
         float *const data = reinterpret_cast<float *>(soundline_dynamic_shared());
         // with CudaWarps(name="producer"):   my_warp_config.py:6: other warps
@@ -66,8 +68,8 @@ struct my_warp_config_device0 {
                     // for sub in cuda_threads(0, 3, unit=cuda_thread):   my_warp_config.py:16
                     {
                         const int sub = ((threadIdx.x - 128) - 64) % 3;
-                        // y[3 * lane + sub] = 0.0   my_warp_config.py:17
-                        y[3 * lane + sub] = 0.0f;
+                        // z[3 * lane + sub] = data[3 * sub + lane]   my_warp_config.py:17
+                        z[3 * lane + sub] = data[3 * sub + lane];
                     }
                 }
             }

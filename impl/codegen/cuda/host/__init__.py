@@ -6,5 +6,5 @@ The statements of a proc that the CPU executes, in C: control, storage, arithmet
 loops on threads.
 
 In order: `names`, `values`, `lines`, `windows`, `copies`, `launches`, `disjoint`, `loops`, `writing`, `function`.
-Doors: `function`, `launches`.
+Doors: `function`, `launches`, `writing`.
 """

@@ -10,7 +10,7 @@ window or expression that it was given, as the law has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,7 +101,9 @@ def function(proc: Proc, launches: Mapping[Path, Launch]) -> Function:
     signature = f"int {name}({', '.join(parameters)})"
     helpers = body.lines.values.helpers
     texts = [helpers.text(), *(f"\n{text}\n" for text in lines.values.functions.values())]
-    return Function(name, signature, "".join(texts), tuple(_whole(signature, lines)), lines.values.rounds)
+    return Function(
+        name, signature, "".join(texts), tuple(_whole(signature, parameters, lines)), lines.values.rounds
+    )
 
 
 def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
@@ -119,11 +121,13 @@ def _parameters(argument: Argument, meaning: Meaning) -> Iterator[str]:
                 yield from (f"int64_t {stride}" for stride in meaning.strides)
 
 
-def _whole(signature: str, lines: Lines) -> Iterator[Line]:
+def _whole(signature: str, parameters: Iterable[str], lines: Lines) -> Iterator[Line]:
     """All lines of the function: what it holds, its statements, and its end."""
     yield Line(f"{signature} {{", None)
-    if not any(re.search(r"\bdevice\b", line.text) for line in lines.found):
-        yield Line("    (void)device;", None)
+    used = {word for line in lines.found for word in re.findall(r"\w+", line.text.partition("//")[0])}
+    names = [re.split(r"[ *]", parameter)[-1] for parameter in parameters]
+    if unused := [f"(void){name};" for name in names if name not in used]:
+        yield Line(f"    {' '.join(unused)}", None)
     if lines.fails:
         yield Line("    int error = SOUNDLINE_OK;", None)
     for held in lines.held:
@@ -360,6 +364,12 @@ class _Body:
         assert isinstance(argument.type, Data)
         place = value if isinstance(value, Name | Index) else None
         meaning = None if place is None else names[place.name]
+        if isinstance(meaning, Map) and (meaning.part or isinstance(place, Index)):
+            raise CompileError(
+                f"{argument.name} is given a part of a tensor map: {text_of(value)}; a proc takes all of one",
+                where=argument.name,
+                hint="give the whole map, and let the proc make the window",
+            )
         if isinstance(meaning, Map | Given):
             return meaning
         if place is None or not isinstance(meaning, Storage):

@@ -138,7 +138,7 @@ def _fill(found: Launch, names: Names, out: Lines) -> None:
     meanings = [(argument, names[argument.spork]) for argument in found.arguments]
     out.fit(m for a, m in meanings if a.kind == "size" and isinstance(m, Number))
     for argument, meaning in meanings:
-        if argument.kind == "pointer" and isinstance(meaning, Storage):
+        if argument.kind in ("pointer", "constant") and isinstance(meaning, Storage):
             _check_dense(argument, meaning, found, out)
     out.line(f"struct {found.structure} args;")
     out.line("memset(&args, 0, sizeof args);")

@@ -90,6 +90,8 @@ class Map:
     memory: Memory
     window: Window
     """What the map was made of."""
+    part: bool = False
+    """Whether it stands for a part of what the map covers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def bind(statement: WindowOf, names: Names, out: Lines) -> Names:
     base = names[statement.window.name]
     if isinstance(base, Map):  # a window of a map is known by its coordinates, and needs nothing of the CPU
         view = base.window.at(known_place(statement.window, names, out))
-        return names.with_(statement.name, replace(base, window=view))
+        return names.with_(statement.name, replace(base, window=view, part=True))
     found = window(statement.window, names, out)
     if statement.memory is None:
         return names.with_(statement.name, pointer(statement.name, found, out))

@@ -66,8 +66,9 @@ def _product(site: CallSite, a: str) -> Iterator[str]:
 def descriptor(site: CallSite, at: Place) -> str:
     """The descriptor of rows that stand with K along them (K-major): 8 rows follow each other, and so do the groups.
 
-    The window may start inside of a row, at a multiple of 16 bytes. Swizzled, the leading dimension is not used; PTX
-    assumes 1 in its place.
+    The window may start inside of a row, at a multiple of 16 bytes, and at any row: the swizzle goes by the bits of
+    addresses, and the array begins where its pattern does. Swizzled, the leading dimension is not used; PTX assumes 1
+    in its place.
     """
     swizzle = swizzle_of(at.memory)
     rows, columns = (number(s) for s in at.strides)

@@ -2,8 +2,8 @@
 Devices
 =======
 
-Where a Spork program runs. ``CUDA`` is the first GPU and ``CUDA:1`` the second; ``CUDA-EMULATED`` runs the same CUDA text
-on the CPU, so that it needs no GPU. A program is generated and compiled at its first run on a device, and kept.
+Where a Spork program runs. ``CUDA`` is the first GPU and ``CUDA:1`` the second; ``CUDA-EMULATED`` runs the same CUDA
+text on the CPU, so that it needs no GPU. A program is generated and compiled at its first run on a device, and kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from soundline.impl.codegen.cuda.files import generate
+from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
 from soundline.impl.runtime.cuda import Gpu

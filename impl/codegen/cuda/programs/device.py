@@ -14,20 +14,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
+from soundline.impl.codegen.cuda.barriers.synchronization import LATER
 from soundline.impl.codegen.cuda.dialects import CUDA, Helpers
 from soundline.impl.codegen.cuda.expressions import control
-from soundline.impl.codegen.cuda.instructions.user import include_lines
+from soundline.impl.codegen.cuda.kernels import ArgumentOfKernel, Kernel
 from soundline.impl.codegen.cuda.library import Library, Synchronizing
 from soundline.impl.codegen.cuda.names import Names, spelled
 from soundline.impl.codegen.cuda.operators import LEVELS, Written, operator
 from soundline.impl.codegen.cuda.outside import Outside, device_functions_of
+from soundline.impl.codegen.cuda.programs.standard import LIBRARY
 from soundline.impl.codegen.cuda.refusals import refused
-from soundline.impl.codegen.cuda.standard import LIBRARY
 from soundline.impl.codegen.cuda.statements import Here, Statements, elements_of
 from soundline.impl.codegen.cuda.storage import check_shared, first_byte
-from soundline.impl.codegen.cuda.synchronization import LATER
 from soundline.impl.codegen.cuda.windows import Kind
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.spork.language.nodes import Node
@@ -49,40 +48,6 @@ from soundline.spec.spork.threads.warps import NamedWarps
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """What a launch has to know of a kernel."""
-
-    name: str
-    block_dim: int
-    cluster_dim: int
-    blocks_per_sm: int
-    shared_bytes: int
-    """Dynamic shared memory."""
-    args: str
-    """The name of the struct of its arguments."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentOfKernel:
-    """A member of the struct of arguments."""
-
-    name: str
-    """Its name in C."""
-    type: str
-    """Its type in C; that of an element where it is a pointer or an array."""
-    spork: str
-    """The name in the program that it stands for."""
-    kind: Literal["size", "bool", "pointer", "stride", "constant", "map"]
-    """A size or index; a condition; a pointer to global memory; a stride of a window in elements; a grid constant by
-    value, an array where `count` is more than 1; a tensor map.
-    """
-    count: int = 1
-    """Of a grid constant, how many elements it has."""
-    dimension: int = 0
-    """Of a stride, the dimension that it is of."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceFunction:
     """The text of a device function."""
 
@@ -94,8 +59,6 @@ class DeviceFunction:
     """The structs, for the ``.cuh``."""
     entry: Writer
     """The kernel itself, for the ``.cu``."""
-    includes: tuple[str, ...] = ()
-    """The lines that include what instructions of a user need."""
 
 
 def device_functions(
@@ -207,7 +170,7 @@ class _Function:
                 header.line("")
                 self._unpacked(header, part, arguments)
         entry = _entry(kernel, self.block)
-        return DeviceFunction(self.block, self.path, kernel, arguments, header, entry, _includes(self.block))
+        return DeviceFunction(self.block, self.path, kernel, arguments, header, entry)
 
     def _check_arch(self) -> None:
         if self.arch >= 90:
@@ -402,12 +365,6 @@ def _is_named(argument: ArgumentOfKernel, text: str) -> bool:
     code = re.sub(r"//.*", "", text)
     before = r"\bargs\." if argument.kind in ("constant", "map") else r"(?<![\w.])"
     return re.search(rf"{before}{re.escape(argument.name)}\b", code) is not None
-
-
-def _includes(block: CudaDeviceFunction) -> tuple[str, ...]:
-    """The lines of includes that the instructions in a device function ask for, each once."""
-    called = (s.callee.value for s in statements(block.body) if isinstance(s, Call))
-    return tuple(dict.fromkeys(line for instruction in called for line in include_lines(instruction)))
 
 
 def _entry(kernel: Kernel, block: CudaDeviceFunction) -> Writer:

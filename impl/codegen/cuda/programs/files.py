@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from soundline.impl.codegen.cuda.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.host.function import Function, function
 from soundline.impl.codegen.cuda.host.launches import Launch
 from soundline.impl.codegen.cuda.instructions.user import include_lines
+from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.codegen.cuda.writing import Writer
 from soundline.spec.errors import UsageError
