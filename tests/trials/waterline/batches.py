@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from soundline.impl.codegen.cuda.source import CudaSource
+from soundline.impl.runtime.emulator import emulation
 from soundline.impl.runtime.emulator.emulation import Emulated, Order, emulated
 from soundline.impl.spork.program import SporkProc
 from soundline.spec.dtypes import to_numpy
@@ -93,27 +94,59 @@ def together(sources: Sequence[CudaSource]) -> dict[str, str]:
 
 
 class Batch:
-    """Cases that were compiled together."""
+    """Cases that were compiled together; in a hurry without optimization, where they run but a few times."""
 
-    def __init__(self, cases: Sequence[Case], files: Mapping[str, str] | None = None) -> None:
+    def __init__(self, cases: Sequence[Case], *, hurried: bool = False) -> None:
         self.cases = cases
-        given = together([c.source for c in cases]) if files is None else files
-        self.program: Emulated = emulated(given, multiprocessors=MULTIPROCESSORS)
+        given = together([c.source for c in cases])
+        flags = emulation._flags
+        if hurried:
+            emulation._flags = lambda c, libraries: tuple(
+                "-O0" if flag == "-O2" else flag for flag in flags(c, libraries)
+            )
+        try:
+            self.program: Emulated = emulated(given, multiprocessors=MULTIPROCESSORS)
+        finally:
+            emulation._flags = flags
 
     def wrong(self, number: int, schedules: Sequence[Schedule] = SCHEDULES) -> str:
         """What the first schedule that shows something wrong shows of a case; nothing where all are right."""
         given = self.cases[number]
         for order, seed in schedules:
             self.program.order, self.program.seed = order, seed
-            found = {name: array.copy() for name, array in given.before.items()}
+            around = {name: Surrounded(array) for name, array in given.before.items()}
+            found = {name: surrounded.array for name, surrounded in around.items()}
             try:
                 self.program.run(given.source.function, *given.given(found))
             except EmulationError as error:
                 return f"{order} {seed}: {error}"
-            said = difference(given, found)
+            outside = [name for name, surrounded in around.items() if not surrounded.is_intact()]
+            said = f"writes outside of {', '.join(outside)}" if outside else difference(given, found)
             if said:
                 return f"{order} {seed}: {said}"
         return ""
+
+
+MARGIN: Final = 1 << 16
+"""Bytes before and after an array."""
+ALIGNMENT: Final = 256
+UNTOUCHED: Final = 0xA5
+
+
+class Surrounded:
+    """A copy of an array between bytes that nobody may write."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.bytes = np.full(2 * MARGIN + array.nbytes + ALIGNMENT, UNTOUCHED, np.uint8)
+        self.start = MARGIN + -(self.bytes.ctypes.data + MARGIN) % ALIGNMENT
+        self.end = self.start + array.nbytes
+        self.array = self.bytes[self.start : self.end].view(array.dtype).reshape(array.shape)
+        self.array[...] = array
+
+    def is_intact(self) -> bool:
+        """Whether the bytes around are as they were."""
+        around = (self.bytes[: self.start], self.bytes[self.end :])
+        return all(bool((part == UNTOUCHED).all()) for part in around)
 
 
 def difference(case: Case, found: Arrays) -> str:

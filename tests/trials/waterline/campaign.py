@@ -67,6 +67,13 @@ def version() -> str:
     return digest("".join(f"{f.name} {meaning(t) if f.suffix == '.py' else t}" for f, t in texts))
 
 
+@cache
+def mistakes_version() -> str:
+    """The digest of what findings of mistakes rest on."""
+    own = sorted(ROOT.glob("tests/trials/waterline/*.py"))
+    return "mistakes " + digest(version() + "".join(meaning(f.read_text("utf-8")) for f in own))
+
+
 @dataclass(eq=False)
 class Random(Campaign[int, dict[str, Any]]):
     """Batches of random programs, by number."""
@@ -164,6 +171,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--program", type=int, metavar="N", help="make the program of a number small, and show it")
     options.add_argument("--works", action="store_true", help="examples and flagships instead")
     options.add_argument("--faults", action="store_true", help="make mistakes instead")
+    kinds = ("text", "header", "drop")
+    options.add_argument("--kinds", nargs="+", choices=kinds, default=kinds, help="mistakes of these kinds alone")
     return command("waterline", lambda: _run(options.parse_args(argv)))
 
 

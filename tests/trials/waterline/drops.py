@@ -139,7 +139,7 @@ def drops(subject: str, schedules: Sequence[Schedule] = ORDERS, most: int | None
         else:
             tried.append((what, text, refused, replace(whole, proc=less, source=source)))
     if tried:
-        batch = Batch([case for *_, case in tried])
+        batch = Batch([case for *_, case in tried], hurried=True)
         for number, (what, text, refused, _) in enumerate(tried):
             said = batch.wrong(number, schedules)
             found.append(Drop(subject, what, text, refused, OBSERVED if said else UNOBSERVED, said))
