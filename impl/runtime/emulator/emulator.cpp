@@ -28,6 +28,9 @@ void register_kernel(char const *name, void const *function, void (*invoke)(void
 
 static std::vector<Region> shared_regions;  // two for each rank in the cluster: generic, asynchronous
 
+constexpr size_t SHARED_ALIGNMENT = 1024;
+static size_t rounded(size_t bytes) { return (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT; }
+
 static unsigned char *shared_region(size_t index, size_t bytes) {
     if (shared_regions.size() <= index) shared_regions.resize(index + 1);
     Region &region = shared_regions[index];
@@ -35,8 +38,8 @@ static unsigned char *shared_region(size_t index, size_t bytes) {
         munmap(region.mapped, region.room);
         region.mapped = nullptr;
     }
-    if (!region.mapped && !map_region(region, bytes, 1024)) return nullptr;
-    memset(region.start, POISON, bytes);
+    if (!region.mapped && !map_region(region, bytes, SHARED_ALIGNMENT)) return nullptr;
+    memset(region.start, POISON, rounded(bytes));
     return reinterpret_cast<unsigned char *>(region.start);
 }
 
@@ -81,6 +84,13 @@ static void check_end_of_cluster() {
         Pending const &left = machine.pending.front();
         report(left.by, left.line, "unfinished", "%s is in flight when its cluster ends: nothing waits for it", left.what);
     }
+    // Up to the next multiple of its alignment, what lies behind shared memory is there, and belongs to nobody.
+    size_t const bytes = machine.launch->shared_bytes;
+    for (Block &block : machine.blocks)
+        for (size_t i = bytes; i < rounded(bytes); ++i)
+            if (block.generic[i] != POISON)
+                return report(&block.fibers[0], 0, "memory", "byte %zu of the %zu bytes of dynamic shared memory was written", i,
+                              bytes);
     for (Block &block : machine.blocks)
         for (auto &entry : block.mbarriers)
             if (entry.second->live) check_tx(*entry.second, entry.second->by, entry.second->line);

@@ -264,6 +264,13 @@ inline Fiber *enter(int line) {
     }
     return self;
 }
+// After a thread has told others something: in random orders they may act on it before it goes on.
+inline void told_others(Fiber *self) {
+    if (machine.seed > 1 && (random_bits() & 3) == 0) {
+        make_ready(self);
+        switch_stacks(&self->sp, machine.scheduler);
+    }
+}
 inline When when() {
     if (machine.order == Order::LATEST) return When::LATEST;
     if (machine.order == Order::EARLIEST) return When::AT_ONCE;

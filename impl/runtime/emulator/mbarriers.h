@@ -119,6 +119,7 @@ void mbarrier_arrive(uint64_t *at, int cta, int64_t expect, int line) {
     if (&block != self->block) check_fenced(self, bar, what, line);
     if (expect >= 0) count_tx(self, bar, expect, what, line);
     arrive_at(self, bar, what, line);
+    told_others(self);
 }
 
 bool mbarrier_wait(uint64_t *at, uint32_t parity, int line) {
