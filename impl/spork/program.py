@@ -182,7 +182,9 @@ def _array(argument: Argument, value: Any) -> Array:
     wants = f"{argument.name}: {SPELLING[dtype]} of {len(argument.type.sizes)} dimensions"
     try:
         if isinstance(value, np.ndarray):
-            found = Array.from_numpy(value)
+            found = Array.from_numpy(
+                np.asarray(value)
+            )  # no subclass, whose parts are not what those of arrays are
         elif isinstance(value, bool | int | float | np.generic):
             found = Array.of(value, dtype)
         else:

@@ -178,7 +178,16 @@ class Compiled:
         source = next(folder.glob("*.c"))
         library = folder / "program.so"
         command = [*find_compiler().command, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
-        command += [*options, "-Wno-unknown-pragmas", "-shared", "-o", str(library), str(source), "-lm"]
+        command += [
+            *options,
+            "-Wno-unknown-pragmas",
+            "-Wno-type-limits",
+            "-shared",
+            "-o",
+            str(library),
+            str(source),
+            "-lm",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         self.ffi = cffi.FFI()

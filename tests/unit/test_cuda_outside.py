@@ -202,3 +202,36 @@ def test_an_instruction_of_a_user_that_does_not_compile_is_named() -> None:
     with pytest.raises(sl.GeneratedCodeError, match="nowhere") as caught:
         program.run(device=EMULATED, y=np.zeros(64, np.float32))
     assert caught.value.statement == "mine(y[t], n=t)"
+
+
+# What a card has ---------------------------------------------------------------------------------------------------
+
+LIMITS = """
+@proc
+def limits(y: f32[32] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32, clusterDim={ctas}):
+        for task in cuda_tasks(0, 1):
+            s: f32[{ctas}, {n}] @ CudaSmemLinear
+            for cta in cuda_threads(0, 1, unit=cuda_cta_in_cluster):
+                for t in cuda_threads(0, 32, unit=cuda_thread):
+                    y[t] = 1.0
+            Fence(cuda_in_order, cuda_in_order)
+"""
+
+
+def limits(n: int, ctas: int = 1) -> sl.spork.SporkProc:
+    return proc_from_text(LIMITS.replace("{n}", str(n)).replace("{ctas}", str(ctas)))
+
+
+def test_shared_memory_chooses_the_architecture() -> None:
+    assert [limits(n).cuda().arch for n in (1000, 50_000)] == ["sm_80", "sm_90a"]
+    with pytest.raises(sl.CompileError, match="sm_90a has more"):
+        limits(50_000).cuda("sm_80")
+    with pytest.raises(sl.CompileError, match="at most 232448 bytes of shared memory for sm_90"):
+        limits(60_000).cuda()
+
+
+def test_a_cluster_has_at_most_16_ctas() -> None:
+    assert limits(8, 16).cuda().kernels[0].cluster_dim == 16
+    with pytest.raises(sl.CompileError, match="at most 16 CTAs in a cluster; got: clusters of 32"):
+        limits(8, 32).cuda()

@@ -55,7 +55,8 @@ def check_shared(block: CudaDeviceFunction, size: int, blocks_per_sm: int, arch:
     given = f"{size} bytes"
     if size > MOST_SHARED[arch]:
         wants = f"at most {MOST_SHARED[arch]} bytes of shared memory for sm_{arch}"
-        raise refused(block, "shared", wants, given, "use smaller tiles, or a ring of fewer slots")
+        more = "; sm_90a has more" if size <= max(MOST_SHARED.values()) else ""
+        raise refused(block, "shared", wants, given, f"use smaller tiles, or a ring of fewer slots{more}")
     most = OF_MULTIPROCESSOR[arch] // blocks_per_sm - KIB
     if size > most:
         wants = f"at most {most} bytes of shared memory where {blocks_per_sm} CTAs share a multiprocessor"

@@ -91,6 +91,10 @@ ON_SM90 = {
 """Timelines whose instructions an sm_80 does not have."""
 
 
+MOST_CTAS = 16
+"""The most CTAs of a cluster, of which only 8 are portable."""
+
+
 def least_arch(proc: Proc) -> int:
     """The least architecture that a program needs: 80 or 90."""
     blocks = [block for block, _, _ in device_functions_of(proc)]
@@ -176,6 +180,9 @@ class _Function:
         return DeviceFunction(self.block, self.path, kernel, arguments, header, entry)
 
     def _check_arch(self) -> None:
+        if self.block.cluster_dim > MOST_CTAS:
+            given = f"clusters of {self.block.cluster_dim}"
+            raise refused(self.block, "arch", f"at most {MOST_CTAS} CTAs in a cluster", given)
         if self.arch >= 90:
             return
         for statement, what in _needs_sm90(self.block):

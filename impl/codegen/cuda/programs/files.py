@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -20,7 +21,7 @@ from soundline.impl.codegen.cuda.instructions.user import include_lines
 from soundline.impl.codegen.cuda.programs.device import DeviceFunction, device_functions, least_arch
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.codegen.cuda.writing import Writer
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import CompileError, UsageError
 from soundline.spec.spork.language.expressions import walk
 from soundline.spec.spork.language.nodes import Ref
 from soundline.spec.spork.language.programs import Proc
@@ -54,8 +55,7 @@ def generate(
     """
     if arch is not None and arch not in ARCHS:
         raise UsageError(f"there is no architecture {arch}", hint=f"one of {', '.join(ARCHS)}")
-    chosen = arch or next(name for name, number in ARCHS.items() if number >= least_arch(proc))
-    devices = device_functions(proc, ARCHS[chosen], contract)  # which asks the static law
+    chosen, devices = _devices(proc, arch, contract)
     launches = {d.path: _launch(d) for d in devices}
     on_cpu = function(proc, launches)
     head = tuple(_head(proc, chosen, contract, checked))
@@ -70,6 +70,17 @@ def generate(
         origins={f"{proc.name}{ending}": writer.origins for ending, writer in writers.items()},
         function=on_cpu.name,
     )
+
+
+def _devices(proc: Proc, arch: str | None, contract: bool) -> tuple[str, tuple[DeviceFunction, ...]]:
+    """The architecture, and the device functions for it, which asks the static law."""
+    if arch is not None:
+        return arch, device_functions(proc, ARCHS[arch], contract)
+    able = [name for name, number in ARCHS.items() if number >= least_arch(proc)]
+    for name in able[:-1]:  # has the instructions, but may have too little shared memory
+        with suppress(CompileError):
+            return name, device_functions(proc, ARCHS[name], contract)
+    return able[-1], device_functions(proc, ARCHS[able[-1]], contract)
 
 
 def _launch(device: DeviceFunction) -> Launch:
