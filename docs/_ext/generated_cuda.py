@@ -22,6 +22,10 @@ _COMMENT = re.compile(r"//.*")
 _ASSERT = re.compile(r"\s*// (assert .*)")
 
 
+FEW, WIDE = 12, 45
+"""How many lines are few, and how many characters wide for one side."""
+
+
 class Line(NamedTuple):
     """A line of generated text, and what it came from."""
 
@@ -177,10 +181,17 @@ def has_code(pair: Beside) -> bool:
 
 
 def shown(pair: Beside) -> str:
-    """Two blocks of code, which stand beside each other where there is room."""
+    """Two blocks of code, which stand beside each other where there is room for their lines."""
     spork, cuda = _begun(pair.spork, "# (no statement)"), _begun(pair.cuda, "// (nothing)")
     blocks = f"{block('python', spork)}\n{block('cpp', cuda)}"
-    return f".. container:: spork-cuda\n\n{indent(blocks, '   ')}"
+    css = "spork-cuda stacked" if _is_wide(pair) else "spork-cuda"
+    return f".. container:: {css}\n\n{indent(blocks, '   ')}"
+
+
+def _is_wide(pair: Beside) -> bool:
+    """Whether a few lines are so long that they are better read under each other."""
+    spork = pair.spork.split("\n")
+    return len(spork) <= FEW and max(map(len, spork)) > WIDE
 
 
 def _begun(text: str, comment: str) -> str:

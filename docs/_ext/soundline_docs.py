@@ -11,6 +11,7 @@ does a registered id that no page states.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
 import subprocess
@@ -192,14 +193,16 @@ class OwnNames(SphinxPostTransform):
     default_priority = 5  # before references are resolved
 
     def run(self, **kwargs: Any) -> None:
-        """Write the full name where it is documented."""
+        """Write the full name where it is documented. A name of Python, such as `type`, is no attribute of ours."""
         known = self.env.domains.python_domain.objects
-        for reference in self.document.findall(pending_xref):
+        for reference in list(self.document.findall(pending_xref)):
             target = reference.get("reftarget", "")
             if reference.get("refdomain") == "py" and "." not in target:
                 full = f"{_home(reference.get('py:module') or '', target)}.{target}"
                 if full in known:
                     reference["reftarget"] = full
+                elif hasattr(builtins, target):
+                    reference.replace_self(reference.children)
 
 
 @cache

@@ -91,6 +91,15 @@ def test_no_side_begins_with_an_empty_line_which_would_shift_it() -> None:
     assert "(no statement)" not in "".join(map(constructs.section, CONSTRUCTS.values()))
 
 
+def test_few_wide_lines_stand_under_each_other() -> None:
+    def head(spork: str) -> str:
+        return str(cuda.shown(cuda.Beside(spork, spork)).splitlines()[0])
+
+    assert head("x" * cuda.WIDE) == ".. container:: spork-cuda"
+    assert head("x" * (cuda.WIDE + 1)) == ".. container:: spork-cuda stacked"
+    assert head("x" * (cuda.WIDE + 1) + "\ny" * cuda.FEW) == ".. container:: spork-cuda"
+
+
 # What is shown ----------------------------------------------------------------------------------------------------
 
 
