@@ -3,7 +3,7 @@ What CUDA asked of the law
 ==========================
 
 Decisions that the lowering to CUDA brought: which queue a thread uses and where a load arrives, what a task begins
-with, where arguments begin, and accumulators whose rows are worked on between two products.
+with, where arguments begin, and how far hardware may be off.
 """
 
 from __future__ import annotations
@@ -265,62 +265,7 @@ def test_a_proc_that_is_called_knows_what_is_known_where_it_is_called(first: int
     assert np.array_equal(y, np.arange(first, first + 32))
 
 
-# Rows of accumulators ---------------------------------------------------------------------------------------------
-
-TWO_PRODUCTS = """
-a: bf16[64, 16] @ Sm90_SmemSwizzled(32)
-b: bf16[16, 16] @ Sm90_SmemSwizzled(32)
-D: f32[64, 16] @ Sm90_RmemMatrixD
-A: bf16[1, 64, 16] @ Sm90_RmemMatrixA
-m: f32[64, 4] @ Sm90_RmemRows
-first: barrier @ CudaCommitGroup
-for i in cuda_threads(0, 128, unit=cuda_thread):
-    for k in seq(0, 8):
-        a[i // 2, 8 * (i % 2) + k] = x[i // 2, 8 * (i % 2) + k]
-    if i < 32:
-        for k in seq(0, 8):
-            b[i // 2, 8 * (i % 2) + k] = x[i // 2, 8 * (i % 2) + k]
-Fence(cuda_in_order, cuda_generic_and_async_proxy)
-Sm90_rows_fill_f32(m[:, :], 2.0)
-with CudaAsync(wgmma_async):
-    Fence(wgmma_fence_1, wgmma_fence_2)
-    Sm90_zero_scale_d_f32(D[:, :], N=16)
-    Sm90_mma_async_bf16(D[:, :], a[:, :], b[:, :], N=16)
-    Arrive(wgmma_async, 1) >> first
-Await(first, cuda_in_order, 0)
-{rows}
-with CudaAsync(wgmma_async):
-    {fence}
-    {product}
-    Arrive(wgmma_async, 1) >> first
-Await(first, cuda_in_order, 0)
-Sm90_mma_write_d_row_major_f32(y[:, :], D[:, :], N=16)
-Fence(cuda_in_order, cuda_in_order)
-"""
-FROM_SHARED = "Sm90_mma_async_bf16(D[:, :], a[:, :], b[:, :], N=16)"
-FROM_REGISTERS = "Sm90_mma_async_ra_bf16(D[:, :], A[0, :, :], b[:, :], N=16)"
-BETWEEN = {
-    "written": ("Sm90_d_multiply_rows_f32(D[:, :], m[:, :], N=16)", FROM_SHARED),
-    "read": ("Sm90_rows_max_d_f32(m[:, :], D[:, :], N=16)", FROM_SHARED),
-    "rounded": ("Sm90_mma_a_from_d_bf16(A[:, :, :], D[:, :], N=16)", FROM_REGISTERS),
-}
-
-
-@pytest.mark.parametrize("name", BETWEEN)
-def test_work_on_rows_between_two_products_asks_for_the_wgmma_fence(name: str) -> None:
-    rows, product = BETWEEN[name]
-
-    def with_(fence: str) -> SporkProc:
-        return program(
-            TWO_PRODUCTS.format(rows=rows, product=product, fence=fence),
-            arguments="x: bf16[64, 16] @ CudaGmemLinear, y: f32[64, 16] @ CudaGmemLinear",
-            device="blockDim=128",
-        )
-
-    assert check(with_("Fence(wgmma_fence_1, wgmma_fence_2)"), {}).ok
-    found = {finding.id for finding in check(with_("pass"), {}).findings}
-    assert found
-    assert found <= {"mach-write-war", "mach-write-waw", "mach-read-raw"}
+# Approximate functions --------------------------------------------------------------------------------------------
 
 
 def test_hardware_may_differ_from_exp2_by_two_units_in_the_last_place() -> None:
