@@ -177,8 +177,16 @@ INDICES: Final = (
         ".cuh",
         r"task_number \+= gridDim\.x",
         r"task_number += 2 * gridDim.x",
+        unobservable="at the sizes of the examples a CTA has one task",
     ),
-    Fault("quotient and remainder of a task swapped", "tasks", ".cuh", r"task_number % ", "task_number / "),
+    Fault(
+        "quotient and remainder of a task swapped",
+        "tasks",
+        ".cuh",
+        r"task_number % ",
+        "task_number / ",
+        unobservable="at the sizes of the examples there is one tile in a direction",
+    ),
 )
 
 RINGS: Final = (

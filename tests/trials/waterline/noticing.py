@@ -283,6 +283,7 @@ def left_out(rows: Sequence[Row]) -> dict[str, Any]:
 REASONS: Final = {
     "mach-free": "storage ends while others may use it, and nothing takes its place before they have done",
     "mach-barrier-unequal": "a barrier ends with groups that hold no copy, which CUDA allows",
+    "mach-read-raw": "the lane that stores an element of a fragment is the one that wrote it",
     "mach-write-war": "what was to be read is read at its turn: no later write of the other proxy overtakes it",
 }
 """Why a hazard of the machine does not show on the emulator, by the beginning of its id."""
@@ -294,6 +295,16 @@ def reason_of(hazard: str) -> str:
 
 
 ALIKE: Final = {
+    "a parity that is inverted": "in attention, where a ring is filled once and the first tile is at the origin",
+    "the other side's mbarrier": "in attention, where a ring is filled once and the first tile is at the origin",
+    "an await left out": "in attention, where a ring is filled once and the first tile is at the origin",
+    "bytes of the last round": "in attention, where a ring is filled once and the first tile is at the origin",
+    "coordinates of a load swapped": "in attention, where a ring is filled once and the first tile is at the origin",
+    "sizes of a tensor map swapped": "in attention, where a ring is filled once and the first tile is at the origin",
+    "the start of a descriptor": "four elements of 16 bits are less than the 16 bytes that a descriptor counts",
+    "a size in the place of another": "the size is 8 already, or is not used at this place",
+    "a neighbour's mbarrier": "it is the last place, of an arrive that nobody awaits any more",
+    "a barrier of the cluster without its wait": "it is the last one, and nothing is left to go wrong",
     "a barrier that waits for fewer threads": "it is the last one of a kernel, and nothing is left to go wrong",
     "a column off by one": "the columns are those of the only tile",
     "a copy by ordinary words that is short": "all rows of these programs are aligned, and copied at once",
