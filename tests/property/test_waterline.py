@@ -13,7 +13,7 @@ from trials.waterline.batches import SCHEDULES, Batch, Case
 from trials.waterline.corpus import Work, work_case
 from trials.waterline.drops import OBSERVED, SAME, drops
 from trials.waterline.faults import HEADER, IN_HEADER, IN_PROGRAMS, attempts, in_header, renamed
-from trials.waterline.noticing import in_text, left_out, reason_of
+from trials.waterline.noticing import in_text, left_out
 from trials.waterline.programs import small
 from trials.waterline.widening import Unwidened, widened
 
@@ -87,9 +87,10 @@ def test_a_mistake_of_the_header_is_noticed() -> None:
 @pytest.mark.parametrize("subject", ["ring 0", "bulk_store 0", "multicast 0"])
 def test_a_synchronization_that_is_left_out_is_missed(subject: str) -> None:
     found = drops(subject, SCHEDULES)
-    tried = [d for d in found if d.hazard and d.outcome != SAME and not reason_of(d.hazard)]
+    tried = [d for d in found if d.hazard and d.outcome != SAME]
     assert len(tried) >= 2
-    assert [d.statement for d in tried if d.outcome != OBSERVED] == []
+    ends = [d for d in tried if d.outcome != OBSERVED]  # of storage, whose place nothing takes
+    assert [d.statement for d in ends if not d.hazard.startswith("mach-free")] == []
 
 
 def test_every_mistake_of_the_header_has_a_place() -> None:
