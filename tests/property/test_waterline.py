@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from trials.machine.generator import drawn
 from trials.waterline.batches import SCHEDULES, Batch, Case
@@ -127,7 +129,8 @@ def test_what_is_written_outside_of_an_array_is_seen(copies: Case) -> None:
 
         def run(self, _: str, *arguments: object) -> None:
             x = arguments[1]
-            x.base.base[x.ctypes.data - x.base.base.ctypes.data - 1] = 0  # type: ignore[attr-defined]
+            assert isinstance(x, np.ndarray)
+            ctypes.c_ubyte.from_address(x.ctypes.data - 1).value = 0
 
     together = Batch([copies])
     together.program = Writes()  # type: ignore[assignment]
