@@ -283,7 +283,6 @@ def left_out(rows: Sequence[Row]) -> dict[str, Any]:
 REASONS: Final = {
     "mach-free": "storage ends while others may use it, and nothing takes its place before they have done",
     "mach-barrier-unequal": "a barrier ends with groups that hold no copy, which CUDA allows",
-    "mach-read-raw": "the lane that stores an element of a fragment is the one that wrote it",
     "mach-write-war": "what was to be read is read at its turn: no later write of the other proxy overtakes it",
 }
 """Why a hazard of the machine does not show on the emulator, by the beginning of its id."""
