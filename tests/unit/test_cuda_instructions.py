@@ -453,6 +453,29 @@ def test_a_user_may_name_a_trailing_barrier_and_a_tensor_map() -> None:
         text_of(replace(given, trailing=None))
 
 
+def test_an_instruction_of_a_user_says_how_many_bytes_it_brings() -> None:
+    law = STANDARD["Sm90_bulk_copy_to_smem_f32"]
+    said = {f.name: getattr(law, f.name) for f in fields(law) if f.name not in ("name", "ptx", "doc")}
+    own = CudaInstruction(name="own", **said, cuda="own({dst}, {barrier});", expect_tx="4 * {size}")
+    given = next(sites(own))
+    assert bytes_of(given) == f"uint32_t(4 * {given.texts['size']})"
+    silent = CudaInstruction(name="own", **said, cuda="own({dst}, {barrier});")
+    with pytest.raises(CompileError, match="expect_tx"):
+        bytes_of(next(sites(silent)))
+    with pytest.raises(UsageError):
+        CudaInstruction(name="own", **said, cuda="own({dst});", expect_tx="{dst}")
+
+
+def test_operators_of_a_template_take_no_operand_apart() -> None:
+    law = STANDARD["cuda_copy_f32"]
+    said = {f.name: getattr(law, f.name) for f in fields(law) if f.name not in ("name", "ptx", "doc")}
+    own = CudaInstruction(name="own", **said, cuda="f({dst}, {src}); *{dst} = {src}[1];")
+    given = next(sites(own))
+    places = {n: replace(p, address=f"{n} + 4") for n, p in given.places.items()}
+    (text,) = text_of(replace(given, places=places))
+    assert text == "f(dst + 4, src + 4); *(dst + 4) = (src + 4)[1];"
+
+
 def test_a_family_derived_from_one_of_the_library_has_its_text() -> None:
     class Mine(copies.VectorCopy):
         __slots__ = ()

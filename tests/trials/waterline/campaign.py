@@ -168,11 +168,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         output=str(RESULT),
     )
     options.add_argument("--most", type=int, metavar="N", help="at most so many batches of random programs")
-    options.add_argument("--program", type=int, metavar="N", help="make the program of a number small, and show it")
+    options.add_argument(
+        "--program", type=int, metavar="N", help="make the program of a number small, and show it"
+    )
     options.add_argument("--works", action="store_true", help="examples and flagships instead")
     options.add_argument("--faults", action="store_true", help="make mistakes instead")
     kinds = ("text", "header", "drop")
-    options.add_argument("--kinds", nargs="+", choices=kinds, default=kinds, help="mistakes of these kinds alone")
+    options.add_argument(
+        "--kinds", nargs="+", choices=kinds, default=kinds, help="mistakes of these kinds alone"
+    )
     return command("waterline", lambda: _run(options.parse_args(argv)))
 
 
@@ -198,7 +202,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _random(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    with closing(ledger_of(fresh=options.fresh)) as ledger, Child(lambda b: judged(b).as_json(), None) as child:
+    with (
+        closing(ledger_of(fresh=options.fresh)) as ledger,
+        Child(lambda b: judged(b).as_json(), None) as child,
+    ):
         with Bar(console, options.minutes) as bar:
             run(Random(ledger, child), options.minutes, bar, most=options.most)
         found = totals(ledger)

@@ -25,9 +25,7 @@ APPROXIMATE: Final = {"attention": 0.01, "softmax": 1e-5}
 """How far values of flagships may be off that use approximate functions."""
 QUICK: Final = 10.0
 """Programs that the machine checks within so many seconds, about."""
-SLOW: Final = frozenset(
-    {"attention", "gemm_sm80_bf16", "gemm_sm90_bf16", "gemm_sm90_multicast_bf16"}
-)
+SLOW: Final = frozenset({"attention", "gemm_sm80_bf16", "gemm_sm90_bf16", "gemm_sm90_multicast_bf16"})
 """Programs for which it takes longer."""
 
 
@@ -47,7 +45,8 @@ def module(file: str) -> ModuleType:
     """A file of an example, or of a flagship."""
     path = next(p for p in (EXAMPLES / f"{file}.py", EXAMPLES / "flagships" / f"{file}.py") if p.exists())
     spec = spec_from_file_location(f"waterline_{file}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     found = module_from_spec(spec)
     sys.modules[spec.name] = found
     spec.loader.exec_module(found)
@@ -90,6 +89,4 @@ def work_case(work: Work, proc: SporkProc | None = None) -> Case:
     """The program, or a changed one that is to compute the same."""
     before, after = sequential(work)
     given = program(work) if proc is None else proc
-    return Case(
-        given, given.cuda(), before, after, sizes(work), tolerance=APPROXIMATE.get(work.file, 0.0)
-    )
+    return Case(given, given.cuda(), before, after, sizes(work), tolerance=APPROXIMATE.get(work.file, 0.0))

@@ -100,7 +100,9 @@ def subjects(seeds: int = SEEDS) -> list[str]:
     """The names of the programs from which something is left out."""
     from trials.machine.skeletons import SKELETONS
 
-    return [str(w) for w in corpus.works()] + [f"{kind} {seed}" for kind in SKELETONS for seed in range(seeds)]
+    return [str(w) for w in corpus.works()] + [
+        f"{kind} {seed}" for kind in SKELETONS for seed in range(seeds)
+    ]
 
 
 def case_of(subject: str) -> Case | None:

@@ -26,7 +26,17 @@ from trials.ledger import Ledger
 from trials.waterline import corpus
 from trials.waterline.batches import Batch, Case
 from trials.waterline.corpus import Work
-from trials.waterline.drops import OBSERVED, ORDERS, SAME, SPARED, UNLAWFUL, UNOBSERVED, as_json, drops, subjects
+from trials.waterline.drops import (
+    OBSERVED,
+    ORDERS,
+    SAME,
+    SPARED,
+    UNLAWFUL,
+    UNOBSERVED,
+    as_json,
+    drops,
+    subjects,
+)
 from trials.waterline.faults import IN_HEADER, IN_PROGRAMS, attempts, in_header, renamed
 
 LEAST: Final = 0.9
@@ -116,7 +126,11 @@ def _said(given: Sequence[Case]) -> list[str]:
 def header_fault(number: int, programs: Sequence[str] = FOR_HEADER) -> Row:
     """What comes of a mistake in the header: the first program that shows it."""
     fault = IN_HEADER[number]
-    given = [corpus.work_case(Work(*p.split(":"))) for p in programs if not p.startswith("attention") or number in OF_ATTENTION]
+    given = [
+        corpus.work_case(Work(*p.split(":")))
+        for p in programs
+        if not p.startswith("attention") or number in OF_ATTENTION
+    ]
     given = [renamed(case, f"h{number}_{n}") for n, case in enumerate(given)]
     with in_header(fault):
         said = _said(given)
@@ -125,7 +139,9 @@ def header_fault(number: int, programs: Sequence[str] = FOR_HEADER) -> Row:
 
 
 OF_ATTENTION: Final = frozenset(
-    n for n, f in enumerate(IN_HEADER) if f.name in ("halves of a word", "values of rows", "lanes that exchange")
+    n
+    for n, f in enumerate(IN_HEADER)
+    if f.name in ("halves of a word", "values of rows", "lanes that exchange")
 )
 """Mistakes of what only attention uses."""
 
@@ -277,6 +293,37 @@ def reason_of(hazard: str) -> str:
     return next((why for start, why in REASONS.items() if hazard.startswith(start)), "")
 
 
+ALIKE: Final = {
+    "a parity that is inverted": "in attention, where a ring is filled once and the first tile is at the origin",
+    "the other side's mbarrier": "in attention, where a ring is filled once and the first tile is at the origin",
+    "an await left out": "in attention, where a ring is filled once and the first tile is at the origin",
+    "bytes of the last round": "in attention, where a ring is filled once and the first tile is at the origin",
+    "coordinates of a load swapped": "in attention, where a ring is filled once and the first tile is at the origin",
+    "sizes of a tensor map swapped": "in attention, where a ring is filled once and the first tile is at the origin",
+    "the start of a descriptor": "four elements of 16 bits are less than the 16 bytes that a descriptor counts",
+    "a size in the place of another": "the size is 8 already, or is not used at this place",
+    "a neighbour's mbarrier": "it is the last place, of an arrive that nobody awaits any more",
+    "a barrier of the cluster without its wait": "it is the last one, and nothing is left to go wrong",
+    "a barrier that waits for fewer threads": "it is the last one of a kernel, and nothing is left to go wrong",
+    "a column off by one": "the columns are those of the only tile",
+    "a copy by ordinary words that is short": "all rows of these programs are aligned, and copied at once",
+    "a guard of threads one too far": "the thread beyond does once more what another one does",
+    "a remainder of threadIdx": "threads do several times what is done once",
+    "an arrive that does not advance": "the ring has one slot, or one round",
+    "an await that does not advance": "the ring has one slot, or one round",
+    "blocks of columns of fragment D": "results are written in blocks of 8 columns, the first block of a fragment",
+    "lanes that do not meet before one arrives": "the lanes have met at the mma before",
+    "no barrier before the results are read": "it is the last one of the only task of a CTA",
+    "quotient and remainder of a task swapped": "there is one tile in a direction",
+    "tasks left out by the stride": "each CTA has one task at these sizes",
+    "the maximum of two": "a softmax is the same with another number in the place of the maximum",
+    "the row stride of global memory": "there is one row of tiles",
+    "the stride of a descriptor": "an operand of 8 rows has no second group of rows",
+    "values of rows": "a softmax is the same with another number in the place of the maximum",
+}
+"""Why a mistake may change nothing in some of the programs, at their small sizes."""
+
+
 def in_text(rows: Sequence[Row]) -> dict[str, Any]:
     """Totals of mistakes in text, by family. A mistake is tried where it can be seen; of those that cannot, why."""
     why = {f.name: f.unobservable for f in (*IN_PROGRAMS, *IN_HEADER)}
@@ -293,7 +340,12 @@ def in_text(rows: Sequence[Row]) -> dict[str, Any]:
         "kinds observed": len({r["fault"] for r in seen if r["outcome"] == OBSERVED}),
         "by family": {family: dict(sorted(counts.items())) for family, counts in sorted(families.items())},
         "not observed": [
-            {"fault": name, "places": counts[UNOBSERVED], "of": counts.total()}
+            {
+                "fault": name,
+                "places": counts[UNOBSERVED],
+                "of": counts.total(),
+                "reason": ALIKE.get(name, ""),
+            }
             for name, counts in sorted(mistakes.items())
             if counts[UNOBSERVED] and not why.get(name)
         ],

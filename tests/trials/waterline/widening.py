@@ -71,8 +71,13 @@ def _texts(width: int) -> Mapping[str, tuple[str, int]]:
         size = n * width * WORD
         ordinary = (f"{{dst}}[{width * i}] = {{src}}[{width * i}];" for i in range(n))
         # One way to copy asynchronously for each: a word, and sixteen bytes past the first cache.
-        words = (f"ptx::cp_async_ca_shared_global<4>({{dst}} + {width * i}, {{src}} + {width * i});" for i in range(n))
-        lines = (f"ptx::cp_async_cg_shared_global({{dst}} + {width * i}, {{src}} + {width * i});" for i in range(n))
+        words = (
+            f"ptx::cp_async_ca_shared_global<4>({{dst}} + {width * i}, {{src}} + {width * i});"
+            for i in range(n)
+        )
+        lines = (
+            f"ptx::cp_async_cg_shared_global({{dst}} + {width * i}, {{src}} + {width * i});" for i in range(n)
+        )
         found |= {
             f"copy_{n}": ("\n".join(ordinary), 0),
             f"cp_async_{n}": ("\n".join(words if n == 1 else lines), 0),
@@ -193,7 +198,9 @@ def _wide_call(call: Call, width: int, memories: Mapping[str, object], maps: dic
     if name == "atomic_add":
         first = given[0]
         assert isinstance(first, Index)
-        text = {CudaSmemLinear: "atomic_add_shared", CudaGmemLinear: "atomic_add_global"}[memories[first.name]]  # type: ignore[index]
+        text = {CudaSmemLinear: "atomic_add_shared", CudaGmemLinear: "atomic_add_global"}[
+            memories[first.name]
+        ]  # type: ignore[index]
     if name in BOXES:
         at = [a.name for a in INSTRUCTIONS[name].arguments].index(BOXES[name])
         array = given[at]
