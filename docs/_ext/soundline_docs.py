@@ -202,7 +202,9 @@ class OwnNames(SphinxPostTransform):
                 if full in known:
                     reference["reftarget"] = full
                 elif hasattr(builtins, target):
-                    reference.replace_self(reference.children)
+                    reference["reftype"] = "obj"
+                    reference["refspecific"] = False
+                    reference["reftarget"] = f"builtins.{target}"
 
 
 @cache
