@@ -69,6 +69,7 @@ static void fence_proxy_async() {}
 static void cp_async_commit_group() {}
 static void cp_async_bulk_commit_group() {}
 static void wgmma_commit_group_sync_aligned() {}
+static void cp_async_wait_all() {}
 template <int N> static void cp_async_wait_group() {}
 template <int N> static void cp_async_bulk_wait_group() {}
 template <int N> static void wgmma_wait_group_sync_aligned() {}

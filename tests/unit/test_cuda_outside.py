@@ -185,7 +185,7 @@ def calls(y: f32[64] @ CudaGmemLinear):
 @pytest.mark.parametrize(
     ("cuda", "says"),
     [
-        ("(&{dst})[1 << 20] = 1;", "where no memory is"),
+        ("(&{dst})[1 << 8] = 1;", "where no memory is"),
         ("ptx::mbarrier_inval_shared_b64((uint64_t *)&{dst});", "shared memory"),
     ],
 )

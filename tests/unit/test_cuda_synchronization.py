@@ -140,7 +140,8 @@ def test_a_ring_with_two_sides() -> None:
         "}",
         "ptx::barrier_cta_sync(0);",
     ]
-    assert found.part("shutdown")[0] == "ptx::barrier_cta_sync(0);"
+    # Copies may still be about to arrive: nobody has to await the last of them.
+    assert found.part("shutdown")[:2] == ["ptx::cp_async_wait_all();", "ptx::barrier_cta_sync(0);"]
 
 
 def test_multicast_with_bytes() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -16,6 +17,8 @@ from soundline.spec.errors import ProgramError
 from soundline.spec.spork.language.statements import Call, statements
 from soundline.spec.spork.library.table import STANDARD
 from soundline.spec.spork.static.law import static_law
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "spork"
 
 proc, proc_from_text = sl.spork.proc, sl.spork.proc_from_text
 
@@ -436,4 +439,5 @@ def test_every_family_but_those_of_the_examples_is_called_here() -> None:
         type(s.callee.value).__name__ for p in programs for s in statements(p.body) if isinstance(s, Call)
     }
     every = {type(i).__name__ for i in STANDARD.values()}
-    assert every - called == {"Wgmma", "TensorMulticast", "TensorStore"}
+    texts = "".join(file.read_text(encoding="utf-8") for file in EXAMPLES.rglob("*.py"))
+    assert every - called <= {type(i).__name__ for name, i in STANDARD.items() if name in texts}

@@ -69,6 +69,7 @@ def test_package_has_the_doors_that_it_promises() -> None:
         "bench",
         "cluster",
         "examples",
+        "nvrtc",
         "solvers",
     }
     assert project["scripts"]["soundline"] == "soundline.__main__:main"

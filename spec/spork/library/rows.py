@@ -153,7 +153,8 @@ def _quad(name: str, op: Op, doc: str) -> Instruction:
     low, high = (_combined(op, *lanes[k : k + 2]) for k in (0, 2))
     body = nest(_LANES, Assign(at("dst", "i", "t"), _combined(op, low, high)))
     arguments = (_rows("dst"), _rows("src"))
-    return _made(RowsQuad, f"Sm90_rows_quad_{name}_f32", arguments, body, "shfl.sync.bfly.b32", doc)
+    ptx = "shfl.sync.bfly.b32, max.NaN.f32" if op is Op.Max else "shfl.sync.bfly.b32"
+    return _made(RowsQuad, f"Sm90_rows_quad_{name}_f32", arguments, body, ptx, doc)
 
 
 def _combined(op: Op, left: Expr, right: Expr) -> Expr:

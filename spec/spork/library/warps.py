@@ -142,7 +142,7 @@ def _reduction(name: str, dtype: DType, op: Op) -> WarpReduction:
         unit=cuda_warp,
         instr_tl=InstrTl.cuda_in_order,
         operands={"dst": _LANES, "src": _LANES},
-        ptx="shfl.sync.bfly.b32",
+        ptx="shfl.sync.bfly.b32, max.NaN.f32" if (op, dtype) == (Op.Max, float32) else "shfl.sync.bfly.b32",
         doc=f"Every lane takes the {'sum' if op is Op.Add else 'maximum'} of the registers of all lanes.",
     )
 

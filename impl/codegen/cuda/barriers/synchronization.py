@@ -159,8 +159,11 @@ class Synchronization:
 
     def shutdown(self, out: Writer) -> None:
         """Invalidate the mbarriers when nobody uses them. Of a cluster no CTA exits before: another one may still
-        arrive there, or TMA write to its shared memory.
+        arrive there, or TMA write to its shared memory. An arrive by copies that nobody awaits any more may still be
+        under way, so each thread waits for its own copies.
         """
+        if any(NOINC in self.facts.pieces.get(path, ()) for path in self._uses.uses):
+            out.line("ptx::cp_async_wait_all();")
         if self._all.cluster_dim > 1 or self._rings:
             out.lines(self._meeting())
         if not self._rings:
