@@ -57,7 +57,7 @@ void copy_arrive(uint64_t *at, int line) {
     if (moment == When::AT_ONCE)
         act();
     else
-        machine.pending.push_back({self, {&bar}, act, what, line, moment});
+        machine.pending.push_back({self, {&bar}, act, what, line, moment, true});
 }
 
 // Operations of the asynchronous proxy --------------------------------------------------------------------------------

@@ -157,6 +157,7 @@ struct Pending {
     char const *what;
     int line;
     When when;
+    bool is_by_copies = false;
 };
 
 struct Report {

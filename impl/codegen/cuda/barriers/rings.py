@@ -55,6 +55,8 @@ class Side:
     """How many awaits wait for nothing."""
     is_remote: bool
     """Whether arrives come from other CTAs."""
+    is_by_copies: bool
+    """Whether each thread arrives when its copies are complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def _ring(barrier: Barrier, uses: Sequence[Use], facts: Facts, first: int, taken
         start = first + queues * depth * len(sides)
         lag = ~side.ns[0] if side.ns else 0
         remote = side.arriving > prod(arrive.tiling.box)
-        sides[reverse] = Side(reverse, start, count, each, lag, remote)
+        by_copies = NOINC in facts.pieces[arrive.path]
+        sides[reverse] = Side(reverse, start, count, each, lag, remote, by_copies)
     name = _unlike(barrier.statement.name, taken)
     return Ring(barrier.statement, barrier.path, name, depth, around, positions, sides)
 

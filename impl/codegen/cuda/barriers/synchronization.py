@@ -159,20 +159,21 @@ class Synchronization:
 
     def shutdown(self, out: Writer) -> None:
         """Invalidate the mbarriers when nobody uses them. Of a cluster no CTA exits before: another one may still
-        arrive there, or TMA write to its shared memory. An arrive by copies that nobody awaits any more may still be
-        under way, so each thread waits for its own copies.
+        arrive there, or TMA write to its shared memory. Where copies arrive and nobody awaits the last of them, threads
+        wait for their copies; the arrive itself may still be under way, so such mbarriers are left as they are, and end
+        with the CTA.
         """
-        if any(NOINC in self.facts.pieces.get(path, ()) for path in self._uses.uses):
+        if any(s.is_by_copies for r in self._rings.values() for s in r.sides.values()):
             out.line("ptx::cp_async_wait_all();")
         if self._all.cluster_dim > 1 or self._rings:
             out.lines(self._meeting())
-        if not self._rings:
+        awaited = [(r, s) for r in self._rings.values() for s in r.sides.values() if not s.is_by_copies]
+        if not awaited:
             return
         with out.block("if (threadIdx.x == 0)"):
-            for ring in self._rings.values():
-                for side in ring.sides.values():
-                    inval = "ptx::mbarrier_inval_shared_b64(SyncState::mbarrier(k));"
-                    out.line(_each_mbarrier(ring, side) + inval, ring.statement)
+            for ring, side in awaited:
+                inval = "ptx::mbarrier_inval_shared_b64(SyncState::mbarrier(k));"
+                out.line(_each_mbarrier(ring, side) + inval, ring.statement)
 
     def _meeting(self) -> list[str]:
         return self._spelled(fence_pieces(sync_tl("cuda_in_order"), sync_tl("cuda_in_order"), self._all))
