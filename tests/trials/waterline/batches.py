@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime.emulator import emulation
 from soundline.impl.runtime.emulator.emulation import Emulated, Order, emulated
 from soundline.impl.spork.program import SporkProc
+from soundline.impl.toolchain import Compiler
 from soundline.spec.dtypes import to_numpy
 from soundline.spec.errors import EmulationError
 from soundline.spec.spork.language.expressions import Const
@@ -100,10 +102,12 @@ class Batch:
         self.cases = cases
         given = together([c.source for c in cases])
         flags = emulation._flags
+
+        def fast(compiler: Compiler, libraries: Sequence[Path]) -> tuple[str, ...]:
+            return tuple("-O0" if flag == "-O2" else flag for flag in flags(compiler, libraries))
+
         if hurried:
-            emulation._flags = lambda c, libraries: tuple(
-                "-O0" if flag == "-O2" else flag for flag in flags(c, libraries)
-            )
+            emulation._flags = fast
         try:
             self.program: Emulated = emulated(given, multiprocessors=MULTIPROCESSORS)
         finally:

@@ -121,7 +121,8 @@ def drops(subject: str, schedules: Sequence[Schedule] = ORDERS, most: int | None
     whole = case_of(subject)
     if whole is None:
         return []
-    found, tried = [], []
+    found: list[Drop] = []
+    tried: list[tuple[str, str, str, Case]] = []
     for number, (what, text, proc) in enumerate(without(whole.proc)):
         if most is not None and len(tried) == most:
             break

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from soundline.impl.spork.program import SporkProc
+from soundline.spec.abstract_machine import check as machine_check
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.language.well_formedness import check
 from trials.machine.changes import changed
@@ -117,7 +118,8 @@ def altered(batch: int) -> tuple[Case | None, str]:
     proc = found[0]
     proc = SporkProc(f"e{batch}", proc.arguments, proc.preconditions, proc.body)
     try:
-        if not check(proc) or not proc.check(**sizes(work)).ok:
+        check(proc)
+        if not machine_check(proc, sizes(work)).ok:
             return None, "a changed example that the machine refuses"
     except SoundlineError:
         return None, "a changed example without a meaning"

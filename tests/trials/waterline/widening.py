@@ -198,9 +198,9 @@ def _wide_call(call: Call, width: int, memories: Mapping[str, object], maps: dic
     if name == "atomic_add":
         first = given[0]
         assert isinstance(first, Index)
-        text = {CudaSmemLinear: "atomic_add_shared", CudaGmemLinear: "atomic_add_global"}[
-            memories[first.name]
-        ]  # type: ignore[index]
+        memory = memories[first.name]
+        assert isinstance(memory, Memory)
+        text = {CudaSmemLinear: "atomic_add_shared", CudaGmemLinear: "atomic_add_global"}[memory]
     if name in BOXES:
         at = [a.name for a in INSTRUCTIONS[name].arguments].index(BOXES[name])
         array = given[at]
