@@ -605,6 +605,8 @@ def test_make_verify_deep_takes_all_stages() -> None:
         "tinygrad",
         "machine",
         "slips",
+        "waterline",
+        "mistakes",
         "attack",
         "mutation",
     ]
