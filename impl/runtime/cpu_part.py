@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from soundline.impl.runtime.cache import library_for
+from soundline.impl.runtime.drivers.interface import FROM_DEVICE, TO_DEVICE
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.dtypes import DType, to_numpy
 from soundline.spec.errors import UsageError
@@ -33,11 +34,9 @@ from soundline.spec.spork.library.memories import DRAM, Memory
 from soundline.spec.spork.synchronization.timelines import InstrTl
 
 HEADER: Final = "soundline_host.h"
-TO_DEVICE: Final = 1
-FROM_DEVICE: Final = 2
 
 REFUSALS: Final[dict[int, str]] = {
-    1001: "a control value is larger than the 32 bits that the device computes with",
+    1001: "a control value does not fit the 32 bits that the device computes with",
     1002: "an assertion of the program is false",
     1003: "the CPU has no memory for an array of the program",
     1004: "a size is negative",
@@ -149,7 +148,7 @@ class CpuPart:
                     given.append(sizes[a.name])
                 else:
                     given.append(stack.enter_context(self._address(a, arrays[a.name], device)))
-                    given += _row_major(arrays[a.name].shape) if a.type.window else ()
+                    given += row_major(arrays[a.name].shape) if a.type.window else ()
             _check(getattr(self.library, self.function)(device, *given))
 
     @contextmanager
@@ -204,7 +203,7 @@ def _kinds(proc: Proc) -> Iterator[str]:
             yield from ["int64_t"] * len(argument.type.sizes) if argument.type.window else []
 
 
-def _row_major(shape: Sequence[int]) -> list[int]:
+def row_major(shape: Sequence[int]) -> list[int]:
     """How many elements neighbours are apart along each dimension of an array in C order."""
     return [prod(shape[k + 1 :]) for k in range(len(shape))]
 

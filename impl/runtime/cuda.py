@@ -19,17 +19,12 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from soundline.impl.runtime.cpu_part import (
-    FROM_DEVICE,
-    TO_DEVICE,
-    CpuPart,
-    DeviceArray,
-    DeviceCode,
-    is_global,
-)
+from soundline.impl.runtime.cpu_part import CpuPart, DeviceArray, DeviceCode, is_global
 from soundline.impl.runtime.drivers.choice import driver
 from soundline.impl.runtime.drivers.interface import (
+    FROM_DEVICE,
     TENSOR_MAP_BYTES,
+    TO_DEVICE,
     Driver,
     Failure,
     TensorMap,

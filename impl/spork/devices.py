@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,7 @@ from soundline.impl.codegen.cuda.host.writing import written
 from soundline.impl.codegen.cuda.programs.device import least_arch
 from soundline.impl.codegen.cuda.programs.files import ARCHS, generate
 from soundline.impl.codegen.cuda.source import CudaSource
-from soundline.impl.runtime.cpu_part import CpuPart, compiled, self_contained
+from soundline.impl.runtime.cpu_part import CpuPart, compiled, row_major, self_contained
 from soundline.impl.runtime.cuda import Gpu
 from soundline.impl.runtime.cuda_compiler import compilation
 from soundline.impl.runtime.drivers.choice import driver
@@ -60,7 +59,7 @@ def _arguments(proc: Proc, sizes: Mapping[str, Any], arrays: Mapping[str, Any]) 
             raise UsageError(f"{argument.name} lies on a GPU", hint=f"give a numpy array to {EMULATED}")
         yield OnDevice(value, argument.name in changed)
         if argument.type.window:
-            yield from (prod(value.shape[k + 1 :]) for k in range(value.ndim))
+            yield from row_major(value.shape)
 
 
 def gpu(proc: Proc, number: int = 0, *, contract: bool = False) -> Gpu:

@@ -81,9 +81,8 @@ class SporkProc(Proc):
 
     def _run_on(self, device: str, arrays: dict[str, Any], sizes: dict[str, Any]) -> None:
         """Run the program on a device."""
-        from soundline.impl.codegen.cuda.host.writing import (
-            written,
-        )  # only who runs there loads what runs there
+        # Only who runs a program there loads what runs it.
+        from soundline.impl.codegen.cuda.host.writing import written
         from soundline.impl.spork.devices import run_on
 
         all_sizes = self._all_sizes(sizes, arrays)

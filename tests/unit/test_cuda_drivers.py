@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import types
 from dataclasses import dataclass, field
@@ -628,3 +629,8 @@ def test_a_program_is_generated_for_what_the_device_executes(
     proc = sl.spork.proc_from_text(GENERIC.format(more=more), sl.spork.NAMES)
     body = proc if isinstance(proc, Proc) else proc.definition
     assert arch_for(body, DeviceFacts("a card", capability, 4, 232_448, 1 << 20)) == arch
+
+
+def test_every_code_of_the_header_has_its_words() -> None:
+    codes = {int(n) for n in re.findall(r"SOUNDLINE_[A-Z_]+ = (1\d{3})", cpu_part.header())}
+    assert codes == set(cpu_part.REFUSALS)

@@ -41,6 +41,7 @@ import numpy as np
 
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime import cache
+from soundline.impl.runtime.cpu_part import REFUSALS
 from soundline.impl.runtime.emulator.reports import error_of, position_of
 from soundline.impl.runtime.emulator.texts import Joined, emulator_text, joined, kernels
 from soundline.impl.toolchain import Compiler, find_compiler, find_cpp_compiler, machine_flags
@@ -52,14 +53,6 @@ _LOCK: Final = threading.RLock()
 """The emulator runs one program at a time."""
 _RUNTIME: Final = "class cuda_runtime {"
 """Where this is in a text, soundline_cuda_runtime.cuh is."""
-_CODES: Final = {
-    1001: "a control value does not fit the 32 bits that the device computes with",
-    1002: "an assertion of the program is false",
-    1003: "the host has no memory for an array of the program",
-    1004: "a size is negative",
-    1005: "a window with gaps is given where a kernel or a tensor map takes none",
-    1006: "an array in global memory does not begin at a multiple of 16 bytes",
-}
 
 
 def _load(path: Path, mode: int) -> ctypes.CDLL:
@@ -230,7 +223,7 @@ class Emulated:
         """
         code = self.call(entry, self.device, *arguments)
         if code:
-            why = _CODES.get(code, "see the codes of soundline_host.h and of the CUDA runtime")
+            why = REFUSALS.get(code, "see the codes of soundline_host.h and of the CUDA runtime")
             raise EmulationError(f"{entry} returned {code}: {why}", kind="host")
 
     def call(self, entry: str, *arguments: object) -> int:
