@@ -14,7 +14,7 @@ the call, and back after it; what lies on the device already (`DeviceArray`, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import prod
@@ -27,7 +27,7 @@ from soundline.impl.runtime.cache import library_for
 from soundline.impl.runtime.drivers.interface import FROM_DEVICE, TO_DEVICE
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.dtypes import DType, to_numpy
-from soundline.spec.errors import UsageError
+from soundline.spec.errors import ToolchainError, UsageError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.types import Argument, Control, Data
 from soundline.spec.spork.library.memories import DRAM, Memory
@@ -100,10 +100,10 @@ def header() -> str:
     return files("soundline.impl.codegen.cuda").joinpath(HEADER).read_text(encoding="utf-8")
 
 
-def self_contained(name: str, texts: Mapping[str, str]) -> str:
-    """The C text of the CPU part of a program, with the headers that it includes in their place."""
+def self_contained(file: str, texts: Mapping[str, str]) -> str:
+    """A C file of a program, with the files of the program that it includes, and our header, in their place."""
     places = {HEADER: header(), **texts}
-    return _inlined(texts[f"{name}.c"], places, set())
+    return _inlined(texts[file], places, set())
 
 
 def _inlined(text: str, places: Mapping[str, str], seen: set[str]) -> str:
@@ -118,11 +118,13 @@ def _inlined(text: str, places: Mapping[str, str], seen: set[str]) -> str:
     return "\n".join(found) + "\n"
 
 
-def compiled(text: str) -> Path:
-    """The library of a self-contained CPU part."""
+def compiled(text: str, *flags: str) -> Path:
+    """The library of a self-contained CPU part. Without OpenMP, which not every compiler has, loops run in order."""
     compiler = find_compiler()
+    compiler = replace(compiler, flags=(*compiler.flags, *flags))
     if "#pragma omp" in text:
-        compiler = replace(compiler, flags=(*compiler.flags, "-fopenmp"))
+        with suppress(ToolchainError):
+            return library_for(text, replace(compiler, flags=(*compiler.flags, "-fopenmp")))
     return library_for(text, compiler)
 
 

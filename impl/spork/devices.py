@@ -98,5 +98,5 @@ def _on_gpu(proc: Proc, number: int, contract: bool) -> Gpu:
     on = driver(number)
     source = _source(proc, contract, arch_for(proc, on.facts))
     cubin = compilation.compiled(source).cubin if source.kernels else b""
-    part = CpuPart(proc, source.function, compiled(self_contained(source.name, source.files)))
+    part = CpuPart(proc, source.function, compiled(self_contained(f"{source.name}.c", source.files)))
     return Gpu(proc, source.arch, source.kernels, cubin, part, on)

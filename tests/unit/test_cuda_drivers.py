@@ -397,7 +397,7 @@ class OneKernel:
 
 
 def program(driver: Driver, arch: str = "sm_90a", kernel: OneKernel = OneKernel()) -> cuda.Gpu:
-    text = cpu_part.self_contained("twice", {"twice.c": PROGRAM})
+    text = cpu_part.self_contained("twice.c", {"twice.c": PROGRAM})
     part = CpuPart(twice(), "twice", compiled(text))
     return cuda.Gpu(part.proc, arch, (kernel,), b"machine code", part, driver)
 
@@ -446,7 +446,7 @@ def test_a_graph_does_the_launches_again(opened: tuple[Driver, Card]) -> None:
     driver, card = opened
     gpu = program(driver)
     text = PROGRAM.partition("void *spare")[0] + "return 0; }"
-    gpu.part = CpuPart(twice(), "twice", compiled(cpu_part.self_contained("twice", {"twice.c": text})))
+    gpu.part = CpuPart(twice(), "twice", compiled(cpu_part.self_contained("twice.c", {"twice.c": text})))
     gpu._device = gpu._table.of(gpu.part.ffi)
     x = gpu.array(np.arange(4, dtype=np.float32))
     replay = gpu.graph({"n": 4}, {"x": x, "y": np.zeros(4, np.float32)})
@@ -634,3 +634,19 @@ def test_a_program_is_generated_for_what_the_device_executes(
 def test_every_code_of_the_header_has_its_words() -> None:
     codes = {int(n) for n in re.findall(r"SOUNDLINE_[A-Z_]+ = (1\d{3})", cpu_part.header())}
     assert codes == set(cpu_part.REFUSALS)
+
+
+def test_a_compiler_without_openmp_runs_loops_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[str, ...]] = []
+
+    def library_for(text: str, compiler: Any) -> Path:
+        tried.append(compiler.flags)
+        if "-fopenmp" in compiler.flags:
+            raise sl.ToolchainError("there is no libgomp")
+        return Path("made.so")
+
+    monkeypatch.setattr(cpu_part, "library_for", library_for)
+    assert cpu_part.compiled("#pragma omp parallel for", "-DX") == Path("made.so")
+    assert [("-fopenmp" in flags, "-DX" in flags) for flags in tried] == [(True, True), (False, True)]
+    assert cpu_part.compiled("int x;") == Path("made.so")
+    assert "-fopenmp" not in tried[-1]

@@ -41,10 +41,10 @@ import numpy as np
 
 from soundline.impl.codegen.cuda.source import CudaSource
 from soundline.impl.runtime import cache
-from soundline.impl.runtime.cpu_part import REFUSALS
+from soundline.impl.runtime.cpu_part import REFUSALS, compiled, self_contained
 from soundline.impl.runtime.emulator.reports import error_of, position_of
 from soundline.impl.runtime.emulator.texts import Joined, emulator_text, joined, kernels
-from soundline.impl.toolchain import Compiler, find_compiler, find_cpp_compiler, machine_flags
+from soundline.impl.toolchain import Compiler, find_cpp_compiler, machine_flags
 from soundline.spec.errors import EmulationError, GeneratedCodeError, ToolchainError, UsageError
 
 Order = Literal["latest", "random", "earliest"]
@@ -98,14 +98,12 @@ def _c_parts(given: Mapping[str, str], text: str) -> list[Path]:
     Where the program itself provides the table of functions, they hold the addresses of its kernels. A library is
     loaded once and would keep those of the first program that has it, so each program gets its own.
     """
-    compiler = find_compiler()
-    flags = compiler.flags
+    flags: tuple[str, ...] = ()
     if _RUNTIME in text:
-        flags = (*flags, "-DSOUNDLINE_LINKED", f"-DSOUNDLINE_PROGRAM_{sha256(text.encode()).hexdigest()}")
+        flags = ("-DSOUNDLINE_LINKED", f"-DSOUNDLINE_PROGRAM_{sha256(text.encode()).hexdigest()}")
     if sys.platform == "darwin":
         flags = (*flags, "-Wl,-undefined,dynamic_lookup")
-    compiler = replace(compiler, flags=flags)
-    return [cache.library_for(joined([n], given).text, compiler) for n in given if n.endswith(".c")]
+    return [compiled(self_contained(n, given), *flags) for n in given if n.endswith(".c")]
 
 
 def _refused(
