@@ -19,9 +19,10 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, Generic, Self, TypeVar
 
 from rich.console import Console
@@ -109,23 +110,20 @@ def run(
 ) -> None:
     """Take up cases until the time is up, at most so many; a single worker works in this thread."""
     course = _Course(campaign, bar, time.monotonic() + 60 * minutes, most)
-    threads = [Thread(target=course.guarded, args=(w,)) for w in workers]
-    try:
-        if len(workers) == 1:
+    if len(workers) == 1:
+        try:
             course.work(workers[0])
-            return
-        for thread in threads:
-            thread.start()
-        while not course.errors and (alive := [t for t in threads if t.is_alive()]):
-            alive[0].join(0.2)  # in small steps, so that an interruption is heard
-    finally:
-        course.stopped = True
-        campaign.stop()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-    if course.errors:
-        raise course.errors[0]
+        finally:
+            campaign.stop()
+        return
+    with ThreadPoolExecutor(len(workers)) as pool:
+        try:  # Thread.join, interrupted, takes a thread for ended that is not (before Python 3.13): wait for results
+            ended, _ = wait([pool.submit(course.work, w) for w in workers], return_when=FIRST_EXCEPTION)
+        finally:
+            course.stopped = True
+            campaign.stop()
+    for worker in ended:
+        worker.result()
 
 
 @dataclass(eq=False)
@@ -139,19 +137,9 @@ class _Course(Generic[T, R]):
     stopped: bool = False
     begun: int = 0
     lock: Lock = field(default_factory=Lock)
-    errors: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cases: Iterator[T] = iter(self.campaign.cases())
-
-    def guarded(self, worker: Any) -> None:
-        """The work of a thread; an error ends the other threads as well."""
-        try:
-            self.work(worker)
-        except BaseException as error:
-            if not self.stopped:
-                self.errors.append(error)
-                self.stopped = True
 
     def work(self, worker: Any) -> None:
         """Judge cases until there is none to be begun."""
