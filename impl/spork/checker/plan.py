@@ -415,3 +415,31 @@ class Outcome:
     """In the order of the run."""
     refused: At | None = None
     """Where a `Check` or `Apart` ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """An event of the second pass."""
+
+    at: At
+    part: int = 0
+    """Which of the events of its node: the shard of an allocation or of its end; 0 where a loop or a launch begins, 1
+    where it ends.
+    """
+    touches: tuple[tuple[int, int], ...] = ()
+    """Of an action: the touches that meet the cell, and the number of the element in its array by which each does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The events that concern a cell, from the last one that cleared its history to the hazard, both included: those
+    that touch the cell, and all synchronizations. Repetitions that were skipped are absent.
+    """
+
+    events: tuple[Traced, ...]
+    before: Mapping[tuple[int, tuple[int, ...], bool], tuple[int, int]]
+    """The arrives and awaits of each queue (barriers, index, side) before the first of them."""
+    last: Mapping[tuple[int, tuple[int, ...], bool], tuple[Traced, ...]]
+    """The last arrives and awaits at each queue before the first of them, in order: as many of each as say how far the
+    counters are apart.
+    """
