@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.host import once
 from soundline.impl.spork.checker.encoding import Encoding
-from soundline.impl.spork.checker.plan import Alloc, At, Outcome, Placed, Plan, Sighting, nodes
+from soundline.impl.spork.checker.plan import Alloc, At, Outcome, Placed, Plan, Sighting, Trace, Traced, nodes
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import CompileError, OutOfMemoryError, ToolchainError
 from soundline.spec.spork.language.text import lines
@@ -32,12 +33,15 @@ from soundline.spec.spork.synchronization.visibility import Policy
 Progress = Callable[[int, float], object]
 """Is told now and then how many events there were, and how far the run is, between 0 and 1."""
 
+Side = tuple[int, tuple[int, ...], bool]
+"""A side of a queue: barriers, index, and whether it is the reverse one."""
+
 RULES = (
     *("mach-free-read", "mach-free-write", "mach-read-raw", "mach-write-war", "mach-write-waw"),
     *("mach-await-progress", "mach-arrive-overrun", "mach-barrier-unequal"),
 )
 """The rules, by their numbers in the engine."""
-DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, _, _, OUTSIDE = range(9)
+DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, OUTSIDE = range(8)
 """How a run ends."""
 _CELL = 4
 """Bytes of a cell."""
@@ -119,6 +123,21 @@ class Engine:
         finally:
             library().soundline_check_end(out)
 
+    def trace(self, sighting: Sighting) -> Trace:
+        """The events that concern the cell of a sighting, from the same run again."""
+        return self.traces([sighting])[0]
+
+    def traces(self, sightings: Sequence[Sighting]) -> list[Trace]:
+        """The traces of several sightings of cells, all from one run."""
+        run = _Run(self)
+        out = run.execute([(s.later.event, s.cell) for s in sightings])
+        try:
+            run.check(out)
+            assert out.status == FOUND, "the same run has the same hazards"
+            return list(run.traces(out, len(sightings)))
+        finally:
+            library().soundline_check_end(out)
+
     # Memory -------------------------------------------------------------------------------------------------------
 
     def _check_memory(self) -> None:
@@ -153,7 +172,7 @@ class _Run:
     engine: Engine
     raised: list[BaseException] = field(default_factory=list)
 
-    def execute(self, target: tuple[int, int] = (-1, -1)) -> Any:
+    def execute(self, targets: Sequence[tuple[int, int]] = ()) -> Any:
         """Run it; gives the outcome in C, which the caller ends."""
         encoding, plan = self.engine.encoding, self.engine.plan
         arrays, barriers = encoding.arrays(), encoding.barriers()
@@ -162,12 +181,13 @@ class _Run:
             self._list(order, name, values)
             for name, values in (
                 *(("code", encoding.code), ("sets", encoding.sets), ("arrays", arrays), ("barriers", barriers)),
+                ("targets", array("q", [x for target in targets for x in target])),
             )
         ]
         order.root, order.set_count = encoding.root, len(encoding.set_numbers)
         order.array_count, order.barrier_count = len(plan.arrays), len(plan.barriers)
         order.var_count, order.budget = plan.vars, self.engine.budget or 0
-        order.target_event, order.target_cell = target
+        order.target_count = len(targets)
         order.ask = ask = ffi().callback("int(int64_t, double)", self._ask, error=1, onerror=self._failed)
         out = library().soundline_check(order)
         del held, ask
@@ -189,17 +209,21 @@ class _Run:
     def _failed(self, _kind: Any, error: BaseException, _trace: Any) -> None:
         self.raised.append(error)
 
+    def check(self, out: Any) -> None:
+        """Refuse what kept a run from its end."""
+        if out.status == NO_MEMORY:
+            self.engine._no_memory(int(out.wanted), "the records of accesses", None)
+        if out.status == OVERFLOW:
+            raise CompileError("a number of control has no place in 64 bits", where="check")
+        assert out.status != OUTSIDE, "a plan leaves no array"
+
     # What came of it ----------------------------------------------------------------------------------------------
 
     def outcome(self, out: Any) -> Outcome:
         """The outcome for Python."""
+        self.check(out)
         status = out.status
         self.engine.statistics = {name: int(getattr(out, name)) for name in ("ran", "sets", "snapshots", "skipped")}
-        if status == NO_MEMORY:
-            self.engine._no_memory(int(out.wanted), "the records of accesses", None)
-        if status == OVERFLOW:
-            raise CompileError("a number of control has no place in 64 bits", where="check")
-        assert status != OUTSIDE, "a plan leaves no array"
         if status == STUCK and out.repeated:
             raise TasksDiffer
         sightings = tuple(self.sighting(out, out.sightings[k]) for k in range(out.sighting_count))
@@ -228,3 +252,48 @@ class _Run:
             queue,
             ffi().string(found.given).decode(),
         )
+
+    # The second pass ----------------------------------------------------------------------------------------------
+
+    def traces(self, out: Any, count: int) -> Iterator[Trace]:
+        """The traces of all targets."""
+        at = 0
+        for target in range(count):
+            length, start, end, life = out.before[at : at + 4]
+            at += 4
+            entries = [self.traced(out, k) for k in range(start, end) if out.logged[k].target in {-1, target}]
+            if life:
+                node, part, number, *values = out.before[at : at + life]
+                begun = Traced(At(node, tuple(values), number), part)
+                entries[:0] = [begun] if not entries or number < entries[0].at.event else []
+            at += life
+            yield Trace(tuple(entries), *self.counters(out.before[at : at + length] if length else ()))
+            at += length
+
+    def traced(self, out: Any, number: int) -> Traced:
+        """An event of the list."""
+        entry, count = out.logged[number], self.engine.plan.vars
+        values = tuple(out.logged_values[number * count : (number + 1) * count]) if count else ()
+        pairs = out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
+        touches = tuple((pairs[2 * k], pairs[2 * k + 1]) for k in range(entry.touch_count))
+        return Traced(At(entry.node, values, entry.event), entry.part, touches)
+
+    def counters(self, words: Sequence[int]) -> tuple[dict[Side, tuple[int, int]], dict[Side, tuple[Traced, ...]]]:
+        """The counters of queues, and the last events there, of their list."""
+        before: dict[Side, tuple[int, int]] = {}
+        last: dict[Side, tuple[Traced, ...]] = {}
+        read = iter(words)
+
+        def some(count: int) -> tuple[int, ...]:
+            return tuple(islice(read, count))
+
+        for _ in range(next(read, 0)):
+            barriers, reverse, arrives, awaits, indices, lasts = some(6)
+            side = barriers, some(indices), bool(reverse)
+            before[side] = arrives, awaits
+            events = []
+            for _ in range(lasts):
+                node, number = some(2)
+                events.append(Traced(At(node, some(self.engine.plan.vars), number)))
+            last[side] = tuple(events)
+        return before, last

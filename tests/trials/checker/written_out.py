@@ -24,7 +24,7 @@ from soundline.spec.spork.synchronization.visibility import Thread
 
 def written_out(proc: Any, sizes: Any, events: Sequence[e.Event]) -> p.Plan:
     """The plan with just these events."""
-    return _Writer(events).plan(proc, sizes)
+    return Writer(events).plan(proc, sizes)
 
 
 def intervals(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
@@ -47,7 +47,9 @@ def threads(who: Iterable[Thread]) -> p.Threads | None:
 
 
 @dataclass(slots=True)
-class _Writer:
+class Writer:
+    """Makes the plan of some events, and knows which elements its arrays have."""
+
     events: Sequence[e.Event]
     at: int = 0
     arrays: list[p.Array] = field(default_factory=list)
@@ -55,6 +57,8 @@ class _Writer:
     where: dict[e.Cell, tuple[int, int]] = field(default_factory=dict)
     vars: int = 0
     grain: int = 1
+    elements: list[list[e.Element]] = field(default_factory=list)
+    """Those of each array."""
 
     def plan(self, proc: Any, sizes: Any) -> p.Plan:
         nodes: list[p.Node] = []
@@ -159,6 +163,7 @@ class _Writer:
         if buffer.space == "registers" and InstrTl.wgmma_async in buffer.memory.instructions:
             left = pair(InstrTl.cuda_in_order, buffer.memory.usage)
         elements = [x for shard in shards for x in shard.buffer.elements]
+        self.elements.append(elements)
         owners = tuple(threads(shard.buffer.owner) for shard in shards)
         self.arrays.append(
             p.Array(

@@ -11,6 +11,7 @@
  *   terms.c      numbers and threads of an iteration
  *   hazards.c    what was found, by rule and statements
  *   periods.c    states of the machine that come again at the head of a loop
+ *   trace.c      the events that concern a cell
  *   interpreter.c  the nodes of a plan, in the order of the program
  *
  * Every chapter says why it is exact. */
@@ -30,14 +31,15 @@ struct sighting {
   char given[96];
 };
 struct logged {
-  int64_t node, part, event, values, touches, touch_count, cleared;
+  int64_t node, part, event, target, touches, touch_count;
 };
 struct outcome {
   int64_t status, events, accesses, ran, node, values, wanted, repeated;
-  int64_t sighting_count, value_count, logged_count, touched_count, before_count, slots, sets, snapshots, skipped;
+  int64_t sighting_count, value_count, logged_count, touched_count, sets, snapshots, skipped;
   struct sighting *sightings;
   int64_t *value;
   struct logged *logged;
+  int64_t *logged_values;
   int64_t *touched;
   int64_t *before;
 };
@@ -46,14 +48,15 @@ struct order {
   const int64_t *sets;
   const int64_t *arrays;
   const int64_t *barriers;
-  int64_t root, set_count, array_count, barrier_count, var_count, budget, target_event, target_cell;
+  int64_t root, set_count, array_count, barrier_count, var_count, budget, target_count;
+  const int64_t *targets;
   int (*ask)(int64_t events, double fraction);
 };
 struct outcome *soundline_check(const struct order *order);
 void soundline_check_end(struct outcome *outcome);
 /* Python reads no further. */
 
-enum status { DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, AMBIGUOUS, OUTSIDE };
+enum status { DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, OUTSIDE };
 
 #include "machine.c"
 #include "sets.c"
@@ -63,4 +66,5 @@ enum status { DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, AMBIGUO
 #include "queues.c"
 #include "terms.c"
 #include "hazards.c"
+#include "trace.c"
 #include "interpreter.c"

@@ -4,12 +4,6 @@
  * The nodes of a plan, in the order of the program. What each event does is what `transitions.Machine` does; what it
  * needs of a node is encoded (`encoding.py`) as a list of numbers, and places in that list are written as offsets. */
 
-enum { N_ACTION, N_CHECK, N_APART, N_ALLOC, N_FREE, N_BARRIER_ALLOC, N_BARRIER_FREE, N_FENCE, N_ARRIVE, N_AWAIT, N_BLOCK,
-       N_IF, N_FOR, N_TASKS, N_LAUNCH, N_COUNTED };
-enum { F_SEQ, F_THREADS, F_TASKS, F_PAR };
-/* The first numbers of a node: what it is, its number, and of a statement its path and threads. */
-enum { AT_OP, AT_NODE, AT_PATH, AT_THREADS, AT_SHIFT, AT_REST };
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -131,6 +125,7 @@ static void arrive(struct machine *m, const int64_t *node) {
     s.stamp_count = m->fresh_count;
     synchronize(m, &s);
   }
+  trace_counts(m, home, 0);
   m->queues[home].arrives++;
 }
 
@@ -154,6 +149,7 @@ static void await(struct machine *m, const int64_t *node) {
     q->awaits++;
     bound = number < 0 ? 0 : number + 1;
   }
+  trace_counts(m, queue, 1);
   struct sync s = {.waits = 1, .queue = queue, .bound = bound, .least = floor_of(m, queue)};
   for (set left = bound ? by : 0; left;) {
     set own = left;
@@ -198,9 +194,6 @@ static void barrier_free(struct machine *m, const int64_t *node) {
 }
 
 /* Actions --------------------------------------------------------------------------------------------------------- */
-
-enum { T_KIND, T_PAIR, T_SEES, T_OUT_OF_ORDER, T_CONVERGENT, T_SEERS, T_SEERS_SHIFT, T_BY, T_BY_SHIFT, T_REGIONS,
-       T_FIRST_REGION };
 
 static struct access access_of(struct machine *m, const int64_t *t, set threads, int64_t where) {
   struct access a = {.kind = t[T_KIND] != 0, .atomic = t[T_KIND] == 2, .pair = (int)t[T_PAIR],
@@ -300,6 +293,7 @@ static void action(struct machine *m, const int64_t *node) {
   const int64_t *touches = rest + 3 + queue_count;
   set by = threads_at(m, node + AT_THREADS);
   stamps_at(m, rest + 2, queue_count);
+  trace_action(m, node, touches, count);
   for (int64_t k = 0; k < count; k++) {
     const int64_t *t = m->code + touches[k];
     struct access a = access_of(m, t, by, node[AT_PATH]);
@@ -351,6 +345,7 @@ static void allocate(struct machine *m, const int64_t *node) {
       s->space = a->space;
       s->base = k * a->per_shard;
     }
+    trace_shard(m, node, a, k, 1);
   }
   if (!a->kept) return;
   if (!a->is_shared) forget_space(m, &m->spaces[a->space]); /* each time that it is allocated it is another one */
@@ -372,6 +367,7 @@ static void end_array(struct machine *m, const int64_t *node) {
   for (int32_t k = a->shards - 1; k >= 0; k--) {
     event(m, node);
     if (!a->kept) continue;
+    trace_shard(m, node, a, k, 0);
     int pair = (int)a->given[A_FREEING];
     struct access check = {.kind = WRITE, .pair = pair, .where = (int32_t)node[AT_PATH], .sees = 1u << pair,
                            .threads = a->shard[k].owner, .seers = a->shard[k].owner};
@@ -473,16 +469,20 @@ static void end_task(struct machine *m) {
 
 static void task(struct machine *m, const int64_t *node, int64_t body) {
   event(m, node);
-  for (int64_t k = 0; k < m->ranks; k++) m->tops[k] = 0;
   queues_forget(m);
+  trace_event(m, node, 0);
+  trace_anew(m, 0);
+  for (int64_t k = 0; k < m->ranks; k++) m->tops[k] = 0;
   run_node(m, body);
   end_task(m);
   event(m, node);
+  trace_event(m, node, 1);
 }
 
-static void forked(struct machine *m, const int64_t *node, int64_t count) {
+static void forked(struct machine *m, const int64_t *node, int64_t count, int64_t part) {
   static const int64_t ON_CPU[] = {1u << CPU, 1, (1u << CPU) | 1u << (CPU + PAIRS), (1u << CPU) | 1u << (CPU + PAIRS)};
   event(m, node);
+  trace_event(m, node, part);
   fence(m, ON_CPU, united(m, m->cpu_set, interval(m, m->cpu_top, m->cpu_top + count)));
 }
 
@@ -520,7 +520,7 @@ static void threads_end(struct machine *m, set gone) {
 static void run_par(struct machine *m, const int64_t *node, int64_t lo, int64_t hi, int64_t var, int64_t body) {
   int64_t first = m->cpu_top, count = hi > lo ? hi - lo : 0;
   set outer = m->cpu_set;
-  forked(m, node, count);
+  forked(m, node, count, 0);
   m->cpu_top = first + count;
   for (int64_t i = lo; i < hi; i++) {
     m->vars[var] = i;
@@ -529,7 +529,7 @@ static void run_par(struct machine *m, const int64_t *node, int64_t lo, int64_t 
   }
   m->cpu_set = outer;
   m->cpu_top = first;
-  forked(m, node, count);
+  forked(m, node, count, 1);
   threads_end(m, interval(m, first, first + count));
 }
 
@@ -585,12 +585,16 @@ static void run_tasks(struct machine *m, const int64_t *node) {
 static void launch(struct machine *m, const int64_t *node) {
   const int64_t *rest = node + AT_REST; /* threads of a CTA; CTAs; grain; body */
   event(m, node);
+  trace_event(m, node, 0);
+  trace_anew(m, 1);
   forget_everything(m);
   m->block_dim = rest[0], m->ranks = rest[1], m->grain = rest[2];
   for (int64_t k = 0; k < m->ranks; k++) m->tops[k] = 0;
   run_node(m, rest[3]);
   m->ranks = 0;
   event(m, node);
+  trace_event(m, node, 1);
+  trace_anew(m, 1);
   forget_everything(m);
 }
 
@@ -612,13 +616,14 @@ static void run_node(struct machine *m, int64_t at) {
     case N_BARRIER_FREE: event(m, node); barrier_free(m, node); break;
     case N_FENCE: { /* sides; whether threads wait for each other */
       event(m, node);
+      trace_event(m, node, 0);
       set by = threads_at(m, node + AT_THREADS);
       fence(m, rest, by);
       if (rest[4]) rings_fenced(m, by);
       break;
     }
-    case N_ARRIVE: event(m, node); arrive(m, node); break;
-    case N_AWAIT: event(m, node); await(m, node); break;
+    case N_ARRIVE: event(m, node); trace_event(m, node, 0); arrive(m, node); break;
+    case N_AWAIT: event(m, node); trace_event(m, node, 0); await(m, node); break;
     case N_BLOCK: run_block(m, node); break;
     case N_IF: run_node(m, term(m, node[2]) ? node[3] : node[4]); break;
     case N_FOR: run_for(m, node); break;
@@ -695,7 +700,11 @@ static void machine_begin(struct machine *m) {
 
 static void machine_end(struct machine *m) {
   for (int64_t s = 1; s < m->slot_count; s++) free(m->slots[s].history);
-  for (int64_t q = 0; q < m->queue_room; q++) free(m->queues[q].holders);
+  for (int64_t q = 0; q < m->queue_room; q++) {
+    free(m->queues[q].holders);
+    free(m->queues[q].last[0]);
+    free(m->queues[q].last[1]);
+  }
   for (int64_t k = 0; k < m->waited_room; k++) free(m->waited[k].stamp);
   for (int64_t k = 0; k < m->space_count && m->spaces; k++)
     if (m->spaces[k].cells) munmap(m->spaces[k].cells, (size_t)m->spaces[k].count * sizeof(int32_t));
@@ -721,9 +730,11 @@ struct outcome *soundline_check(const struct order *order) {
   m->next_poll = 1 << 16;
   if (!setjmp(m->stop)) {
     machine_begin(m);
+    trace_begin(m);
     run_node(m, order->root);
     out->status = DONE;
   }
+  if (!setjmp(m->stop)) trace_end(m);
   out->ran = m->ran;
   out->repeated = m->repeated;
   out->sets = m->set_count;
@@ -736,6 +747,7 @@ void soundline_check_end(struct outcome *out) {
   free(out->sightings);
   free(out->value);
   free(out->logged);
+  free(out->logged_values);
   free(out->touched);
   free(out->before);
   free(out);

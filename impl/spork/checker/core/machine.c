@@ -53,11 +53,16 @@ struct queue {
   int64_t arrives, awaits, skipped;
   int32_t *holders;
   int64_t holder_count, holder_room;
+  int64_t *last[2], lasts[2], last_room[2]; /* `trace.c` */
 };
 
 struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t first_queue; };
 
 struct waited { int32_t queue; int64_t number; set who, after; int32_t stamps; int64_t room; struct stamp *stamp; };
+
+#define MOST_LAST 128
+
+struct target { int64_t event, cell, start, end, length, room, life_room; int64_t *list, *life; };
 
 struct frame { int64_t lo, hi, at; };
 #define MOST_FRAMES 64
@@ -126,9 +131,19 @@ struct machine {
   int64_t run_count, run_room;
   int32_t *moves;
   int64_t move_room;
-  int64_t logged_room, touched_room, tracing;
+  struct target *targets;
+  int64_t target_count, targets_left, logged_room, logged_value_room, touched_room, before_room, tidy_logged, logged_touches;
   int64_t event_node;
 };
+
+/* The encoding of nodes and touches. */
+enum { N_ACTION, N_CHECK, N_APART, N_ALLOC, N_FREE, N_BARRIER_ALLOC, N_BARRIER_FREE, N_FENCE, N_ARRIVE, N_AWAIT, N_BLOCK,
+       N_IF, N_FOR, N_TASKS, N_LAUNCH, N_COUNTED };
+enum { F_SEQ, F_THREADS, F_TASKS, F_PAR };
+/* The first numbers of a node: what it is, its number, and of a statement its path and threads. */
+enum { AT_OP, AT_NODE, AT_PATH, AT_THREADS, AT_SHIFT, AT_REST };
+enum { T_KIND, T_PAIR, T_SEES, T_OUT_OF_ORDER, T_CONVERGENT, T_SEERS, T_SEERS_SHIFT, T_BY, T_BY_SHIFT, T_REGIONS,
+       T_FIRST_REGION };
 
 static _Noreturn void stop_with(struct machine *m, int status) {
   m->out->status = status;

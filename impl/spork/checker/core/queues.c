@@ -37,10 +37,9 @@ static int32_t queue_of(struct machine *m, int64_t barriers, const int64_t *at, 
   memcpy(m->at + m->at_count, at, (size_t)count * sizeof *at);
   ROOM(m->queues, m->queue_room, m->queue_count + 1);
   struct queue *q = &m->queues[m->queue_count];
-  int32_t *holders = q->holders;
-  int64_t room = q->holder_room;
-  *q = (struct queue){.instance = instance, .reverse = (int32_t)reverse, .at = (int32_t)m->at_count,
-                      .at_count = (int32_t)count, .next = *place, .holders = holders, .holder_room = room};
+  /* its lists keep the memory that they had for another queue */
+  q->instance = instance, q->reverse = (int32_t)reverse, q->at = (int32_t)m->at_count, q->at_count = (int32_t)count;
+  q->next = *place, q->arrives = q->awaits = q->skipped = q->holder_count = q->lasts[0] = q->lasts[1] = 0;
   m->at_count += count;
   *place = (int32_t)++m->queue_count;
   return (int32_t)m->queue_count - 1;
