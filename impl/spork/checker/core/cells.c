@@ -64,12 +64,12 @@ struct census { int32_t array; int64_t total; };
 static void see_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
                     int64_t factor) {
   struct census *c = own;
-  (void)space;
   c->total += count;
   for (int64_t k = 0, n; k < count; k += n) {
     n = run_length(cells + k, count - k);
     int32_t from = cells[k], s = root_of(m, from);
     if (s != from) {
+      m->spaces[space].touched = m->ran; /* as far as numbers go */
       for (int64_t i = 0; i < n; i++) cells[k + i] = s;
       if (s) take(m, s, n);
       drop(m, from, n);
@@ -97,7 +97,8 @@ static void census_of(struct machine *m, const int64_t *regions, int64_t count) 
 
 /* Changes --------------------------------------------------------------------------------------------------------- */
 
-static void touch_space(struct space *s, const int32_t *cells, int64_t count) {
+static void touch_space(struct machine *m, struct space *s, const int32_t *cells, int64_t count) {
+  s->touched = m->ran;
   int64_t first = cells - s->cells;
   if (first < s->low) s->low = first;
   if (first + count > s->high) s->high = first + count;
@@ -107,7 +108,7 @@ static void fill_row(struct machine *m, void *own, int32_t space, int32_t *cells
                      int64_t factor) {
   int32_t to = *(int32_t *)own;
   (void)element, (void)factor;
-  touch_space(&m->spaces[space], cells, count);
+  touch_space(m, &m->spaces[space], cells, count);
   for (int64_t k = 0, n; k < count; k += n) {
     n = run_length(cells + k, count - k);
     int32_t from = cells[k];
@@ -123,7 +124,7 @@ static void move_row(struct machine *m, void *own, int32_t space, int32_t *cells
                      int64_t factor) {
   const int32_t *to_of = own;
   (void)element, (void)factor;
-  touch_space(&m->spaces[space], cells, count);
+  touch_space(m, &m->spaces[space], cells, count);
   for (int64_t k = 0, n; k < count; k += n) {
     n = run_length(cells + k, count - k);
     int32_t from = cells[k], to = to_of[m->slots[root_of(m, from)].place];
@@ -181,6 +182,7 @@ static void forget_everything(struct machine *m) {
 
 /* The histories of some space end. */
 static void forget_space(struct machine *m, struct space *s) {
+  if (s->low < s->high) s->touched = m->ran;
   if (s->low < s->high) forget_row(m, NULL, 0, s->cells + s->low, s->high - s->low, 0, 1);
   s->low = INT64_MAX;
   s->high = 0;

@@ -66,5 +66,6 @@ enum status { DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, OUTSIDE
 #include "queues.c"
 #include "terms.c"
 #include "hazards.c"
+#include "periods.c"
 #include "trace.c"
 #include "interpreter.c"

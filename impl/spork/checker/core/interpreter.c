@@ -535,6 +535,16 @@ static void run_par(struct machine *m, const int64_t *node, int64_t lo, int64_t 
 
 enum { L_KIND, L_VAR, L_LO, L_HI, L_IS_TASK, L_BODY, L_PERIOD, L_CUTS, L_FIRST_CUT };
 
+/* The first cut after an iteration, or the end of the loop. */
+static int64_t next_cut(struct machine *m, const int64_t *rest, int64_t i, int64_t hi) {
+  int64_t next = hi;
+  for (int64_t k = 0; k < rest[L_CUTS]; k++) {
+    int64_t cut = term(m, rest[L_FIRST_CUT + k]);
+    if (cut > i && cut < next) next = cut;
+  }
+  return next;
+}
+
 static void run_for(struct machine *m, const int64_t *node) {
   const int64_t *rest = node + AT_REST;
   int64_t lo = term(m, rest[L_LO]), hi = term(m, rest[L_HI]), var = rest[L_VAR];
@@ -544,7 +554,21 @@ static void run_for(struct machine *m, const int64_t *node) {
   }
   struct frame *frame = m->depth < MOST_FRAMES ? &m->frames[m->depth++] : NULL;
   if (frame) *frame = (struct frame){lo, hi, lo};
-  for (int64_t i = lo; i < hi; i++) {
+  int64_t period = rest[L_PERIOD], cut = lo;
+  if (period && hi - lo > 2 * period) repeating_begin(m);
+  for (int64_t i = lo, begun = lo; i < hi; i++) {
+    if (period && hi - lo > 2 * period) {
+      if (i == cut) {
+        repeating_forget(m, m->repeating);
+        begun = i, cut = next_cut(m, rest, i, hi);
+      }
+      if ((i - begun) % period == 0 && cut - i > period) i += repeated(m, m->repeating, i, cut - i);
+      if (i == hi) break;
+      if (i == cut) {
+        i--;
+        continue;
+      }
+    }
     if (frame) frame->at = i;
     m->vars[var] = i;
     m->work += 4;
@@ -553,6 +577,7 @@ static void run_for(struct machine *m, const int64_t *node) {
     else
       run_node(m, rest[L_BODY]);
   }
+  if (period && hi - lo > 2 * period) repeating_end(m);
   if (frame) m->depth--;
 }
 
@@ -699,6 +724,7 @@ static void machine_begin(struct machine *m) {
 }
 
 static void machine_end(struct machine *m) {
+  while (m->repeating) repeating_end(m);
   for (int64_t s = 1; s < m->slot_count; s++) free(m->slots[s].history);
   for (int64_t q = 0; q < m->queue_room; q++) {
     free(m->queues[q].holders);

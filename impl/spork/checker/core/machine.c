@@ -27,17 +27,20 @@ struct draft {
 
 struct history { uint64_t hash; int32_t count, stamp_count; struct record records[]; };
 
+struct digest { uint64_t x, y; };
+
 struct slot {
   struct history *history;
   int64_t refs, cells;
   int32_t forward, next_equal, before, after, list;
   int32_t mark, place;
-  int64_t tidied;
+  int64_t tidied, digest_epoch;
+  struct digest digest; /* `periods.c` */
 };
 
 struct seen { int32_t slot; int32_t array; int64_t count, element, cell; };
 
-struct space { int32_t *cells; int64_t count, low, high; };
+struct space { int32_t *cells; int64_t count, low, high, touched; };
 
 struct shard { int64_t base; int32_t space; set owner; };
 
@@ -93,7 +96,7 @@ struct machine {
   int32_t *heads;
   int64_t head_count;
   int32_t epoch;
-  int64_t tidied;
+  int64_t tidied, digest_epoch;
   struct draft draft;
   int32_t *chosen;
   int64_t chosen_count, chosen_room;
@@ -120,6 +123,7 @@ struct machine {
   int64_t *vars;
   int64_t cpu_top;
   set cpu_set;
+  struct repeating *repeating; /* that of the innermost loop with a period: `periods.c` */
   struct frame frames[MOST_FRAMES];
   int depth;
   int64_t ran, repeated;

@@ -141,6 +141,7 @@ static void trace_row(struct machine *m, void *own, int32_t space, int32_t *cell
 static void trace_action(struct machine *m, const int64_t *node, const int64_t *touches, int64_t count) {
   if (!m->target_count) return;
   trace_tidy(m);
+  int64_t work = m->work; /* by which loops decide when to look at the state, as they did the first time */
   for (int64_t k = 0; k < m->target_count; k++) {
     struct target *t = &m->targets[k];
     if (t->end >= 0) continue;
@@ -164,6 +165,7 @@ static void trace_action(struct machine *m, const int64_t *node, const int64_t *
     else if (writes)
       trace_starts(m, t, entry);
   }
+  m->work = work;
 }
 
 static void trace_begin(struct machine *m) {
