@@ -12,6 +12,7 @@ before it runs, and a run can be ended: whatever `progress` raises ends it, and 
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +97,9 @@ def library() -> Any:
 
 @dataclass(slots=True)
 class Engine:
-    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for any."""
+    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for as many as the
+    machine has.
+    """
 
     plan: Plan
     policy: Policy = Policy.temporal
@@ -112,6 +115,13 @@ class Engine:
         if self._encoding is None:
             self._encoding = Encoding(self.plan, self.policy)
         return self._encoding
+
+    @property
+    def limit(self) -> int:
+        """The bytes that it may need."""
+        if self.budget is not None:
+            return self.budget
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
     def run(self) -> Outcome:
         """What comes of the run."""
@@ -142,11 +152,9 @@ class Engine:
 
     def _check_memory(self) -> None:
         """Refuse a plan whose cells alone have no place, with the statement that asks for most of them."""
-        if self.budget is None:
-            return
         kept = [a for a in self.plan.arrays if a.number in self.encoding.kept]
         needed = sum(_CELL * a.elements for a in kept)
-        if needed <= self.budget:
+        if needed <= self.limit:
             return
         largest = max(kept, key=lambda a: a.elements)
         places = [n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number]
@@ -155,7 +163,7 @@ class Engine:
     def _no_memory(self, needed: int, what: str, place: Placed | None) -> None:
         where = None if place is None else _located(place)
         raise OutOfMemoryError(
-            f"the check needs {needed} bytes, most of them for {what}; the budget is {self.budget} bytes",
+            f"the check needs {needed} bytes, most of them for {what}; there may be {self.limit}",
             where=where,
             hint="check smaller sizes, or give it a larger budget",
         )
@@ -186,7 +194,7 @@ class _Run:
         ]
         order.root, order.set_count = encoding.root, len(encoding.set_numbers)
         order.array_count, order.barrier_count = len(plan.arrays), len(plan.barriers)
-        order.var_count, order.budget = plan.vars, self.engine.budget or 0
+        order.var_count, order.budget = plan.vars, self.engine.limit
         order.target_count = len(targets)
         order.ask = ask = ffi().callback("int(int64_t, double)", self._ask, error=1, onerror=self._failed)
         out = library().soundline_check(order)

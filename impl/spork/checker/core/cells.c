@@ -6,8 +6,15 @@
  * as its bytes have of the grain. A window is gone through in rows of cells that follow each other, a row in runs of
  * equal numbers; nothing is asked of cells one by one that is equal for a run. */
 
-typedef void row_user(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                      int64_t factor);
+/* Rows of cells: `rows` of them, each `stride` cells after the one before, with `count` cells. The first one is that of
+ * an element; each row is `step` elements after the one before. */
+struct block {
+  int32_t *cells;
+  int64_t rows, stride, count, element, step, factor;
+  int32_t space;
+};
+
+typedef void block_user(struct machine *m, void *own, const struct block *b);
 
 /* How many of the first cells have the number of the first one. */
 static int64_t run_length(const int32_t *cells, int64_t count) {
@@ -24,53 +31,106 @@ static int64_t run_length(const int32_t *cells, int64_t count) {
   return k;
 }
 
-/* Elements that follow each other, in the shards that they are in. */
-static void each_row(struct machine *m, const struct array *a, int64_t element, int64_t count, row_user *use, void *own) {
-  if (element < 0 || element + count > a->elements) stop_with(m, OUTSIDE);
-  while (count > 0) {
-    int64_t number = a->shards > 1 ? element / a->per_shard : 0, at = element - number * a->per_shard;
-    int64_t here = a->per_shard - at < count ? a->per_shard - at : count;
-    const struct shard *s = &a->shard[number];
-    int32_t *cells = m->spaces[s->space].cells + s->base + at * a->factor;
-    use(m, own, s->space, cells, here * a->factor, element, a->factor);
-    m->work += here * a->factor >> 2;
-    element += here;
-    count -= here;
+/* How many of the first rows have the number of the first cell and no other. */
+static int64_t rows_alike(const int32_t *cells, int64_t rows, int64_t stride, int64_t count) {
+  const int32_t x = cells[0];
+  int64_t r = 0;
+  if (count == 1)
+    for (; r < rows && cells[r * stride] == x; r++) continue;
+  else if (count == 16)
+    for (; r < rows; r++) {
+      int32_t different = 0;
+      for (int i = 0; i < 16; i++) different |= cells[r * stride + i] ^ x;
+      if (different) break;
+    }
+  else
+    for (; r < rows && cells[r * stride] == x && run_length(cells + r * stride, count) == count; r++) continue;
+  return r;
+}
+
+/* A part of a block with one number in all of its cells: whole rows, or a part of one. */
+struct run { int32_t *cells; int64_t rows, stride, count, element, cell; };
+
+/* The first run of what is left of a block from a row and a cell on, which go on to what follows it. */
+static int next_run(const struct block *b, int64_t *row, int64_t *at, struct run *made) {
+  if (*row == b->rows) return 0;
+  int32_t *cells = b->cells + *row * b->stride;
+  *made = (struct run){cells + *at, 1, b->stride, b->count, b->element + *row * b->step + *at / b->factor, *at % b->factor};
+  if (!*at) {
+    made->rows = rows_alike(cells, b->rows - *row, b->stride, b->count);
+    *row += made->rows;
+    if (made->rows) return 1;
+    made->rows = 1;
   }
+  made->count = run_length(cells + *at, b->count - *at);
+  *at += made->count;
+  if (*at == b->count) *at = 0, ++*row;
+  return 1;
+}
+
+static void run_fill(const struct run *r, int32_t to) {
+  for (int64_t i = 0; i < r->rows; i++)
+    for (int64_t k = 0; k < r->count; k++) r->cells[i * r->stride + k] = to;
+}
+
+/* A block in the shards that it is in. */
+static void each_block(struct machine *m, const struct array *a, int64_t element, int64_t rows, int64_t step,
+                       int64_t count, block_user *use, void *own) {
+  if (!rows || !count) return;
+  int64_t end = element + (rows - 1) * step + count, number = a->shards > 1 ? element / a->per_shard : 0;
+  if (element < 0 || end > a->elements || step < 0) stop_with(m, OUTSIDE);
+  if (end > (number + 1) * a->per_shard) {
+    if (rows > 1) {
+      for (int64_t r = 0; r < rows; r++) each_block(m, a, element + r * step, 1, 1, count, use, own);
+      return;
+    }
+    int64_t here = (number + 1) * a->per_shard - element;
+    each_block(m, a, element, 1, 1, here, use, own);
+    each_block(m, a, element + here, 1, 1, count - here, use, own);
+    return;
+  }
+  const struct shard *s = &a->shard[number];
+  int32_t *cells = m->spaces[s->space].cells + s->base + (element - number * a->per_shard) * a->factor;
+  struct block b = {cells, rows, step * a->factor, count * a->factor, element, step, a->factor, s->space};
+  use(m, own, &b);
+  m->work += 2 * rows + (rows * b.count >> 2);
 }
 
 static void each_in_dims(struct machine *m, const struct array *a, int64_t first, const int64_t *dims, int64_t count,
-                         row_user *use, void *own) {
-  if (!count) {
-    each_row(m, a, first, 1, use, own);
-  } else if (count == 1 && dims[1] == 1) {
-    each_row(m, a, first, dims[0], use, own);
-  } else
+                         block_user *use, void *own) {
+  if (!count)
+    each_block(m, a, first, 1, 1, 1, use, own);
+  else if (count == 1 && dims[1] == 1)
+    each_block(m, a, first, 1, 1, dims[0], use, own);
+  else if (count == 1 && dims[1] >= 0)
+    each_block(m, a, first, dims[0], dims[1], 1, use, own);
+  else if (count == 2 && dims[3] == 1 && dims[1] >= 0)
+    each_block(m, a, first, dims[0], dims[1], dims[2], use, own);
+  else
     for (int64_t k = 0; k < dims[0]; k++) each_in_dims(m, a, first + k * dims[1], dims + 2, count - 1, use, own);
 }
 
 static int64_t term(struct machine *m, int64_t at);
 
 /* All rows of a region, in order. */
-static void each_in_region(struct machine *m, const int64_t *region, row_user *use, void *own) {
+static void each_in_region(struct machine *m, const int64_t *region, block_user *use, void *own) {
   const struct array *a = &m->arrays[region[0]];
   if (a->kept) each_in_dims(m, a, term(m, region[1]), region + 3, region[2], use, own);
 }
 
 /* What is there --------------------------------------------------------------------------------------------------- */
 
-struct census { int32_t array; int64_t total; };
+struct census { int32_t array; };
 
-static void see_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                    int64_t factor) {
+static void see(struct machine *m, void *own, const struct block *b) {
   struct census *c = own;
-  c->total += count;
-  for (int64_t k = 0, n; k < count; k += n) {
-    n = run_length(cells + k, count - k);
-    int32_t from = cells[k], s = root_of(m, from);
+  struct run run;
+  for (int64_t row = 0, at = 0; next_run(b, &row, &at, &run);) {
+    int64_t n = run.rows * run.count;
+    int32_t from = *run.cells, s = root_of(m, from);
     if (s != from) {
-      m->spaces[space].touched = m->ran; /* as far as numbers go */
-      for (int64_t i = 0; i < n; i++) cells[k + i] = s;
+      m->spaces[b->space].touched = m->ran; /* as far as numbers go */
+      run_fill(&run, s);
       if (s) take(m, s, n);
       drop(m, from, n);
     }
@@ -78,7 +138,7 @@ static void see_row(struct machine *m, void *own, int32_t space, int32_t *cells,
       m->slots[s].mark = m->epoch;
       m->slots[s].place = (int32_t)m->seen_count;
       ROOM(m->seen, m->seen_room, m->seen_count + 1);
-      m->seen[m->seen_count++] = (struct seen){s, c->array, 0, element + k / factor, k % factor};
+      m->seen[m->seen_count++] = (struct seen){s, c->array, 0, run.element, run.cell};
     }
     m->seen[m->slots[s].place].count += n;
   }
@@ -86,52 +146,50 @@ static void see_row(struct machine *m, void *own, int32_t space, int32_t *cells,
 
 /* The distinct slots of some regions in the order of the cells, in `m->seen`. */
 static void census_of(struct machine *m, const int64_t *regions, int64_t count) {
-  struct census c = {0, 0};
+  struct census c = {0};
   m->seen_count = 0;
   next_epoch(m);
   for (int64_t k = 0; k < count; k++) {
     c.array = (int32_t)m->code[regions[k]];
-    each_in_region(m, m->code + regions[k], see_row, &c);
+    each_in_region(m, m->code + regions[k], see, &c);
   }
 }
 
 /* Changes --------------------------------------------------------------------------------------------------------- */
 
-static void touch_space(struct machine *m, struct space *s, const int32_t *cells, int64_t count) {
+static void touch_space(struct machine *m, const struct block *b) {
+  struct space *s = &m->spaces[b->space];
+  int64_t first = b->cells - s->cells, end = first + (b->rows - 1) * b->stride + b->count;
   s->touched = m->ran;
-  int64_t first = cells - s->cells;
   if (first < s->low) s->low = first;
-  if (first + count > s->high) s->high = first + count;
+  if (end > s->high) s->high = end;
 }
 
-static void fill_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                     int64_t factor) {
+/* All cells get one slot. */
+static void fill(struct machine *m, void *own, const struct block *b) {
   int32_t to = *(int32_t *)own;
-  (void)element, (void)factor;
-  touch_space(m, &m->spaces[space], cells, count);
-  for (int64_t k = 0, n; k < count; k += n) {
-    n = run_length(cells + k, count - k);
-    int32_t from = cells[k];
+  struct run run;
+  touch_space(m, b);
+  for (int64_t row = 0, at = 0; next_run(b, &row, &at, &run);) {
+    int32_t from = *run.cells;
     if (from == to) continue;
-    if (to) take(m, to, n);
-    for (int64_t i = 0; i < n; i++) cells[k + i] = to;
-    drop(m, from, n);
+    if (to) take(m, to, run.rows * run.count);
+    run_fill(&run, to);
+    drop(m, from, run.rows * run.count);
   }
 }
 
 /* Each cell gets the slot that `place` of its own slot says. */
-static void move_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                     int64_t factor) {
+static void move(struct machine *m, void *own, const struct block *b) {
   const int32_t *to_of = own;
-  (void)element, (void)factor;
-  touch_space(m, &m->spaces[space], cells, count);
-  for (int64_t k = 0, n; k < count; k += n) {
-    n = run_length(cells + k, count - k);
-    int32_t from = cells[k], to = to_of[m->slots[root_of(m, from)].place];
+  struct run run;
+  touch_space(m, b);
+  for (int64_t row = 0, at = 0; next_run(b, &row, &at, &run);) {
+    int32_t from = *run.cells, to = to_of[m->slots[root_of(m, from)].place];
     if (from == to) continue;
-    take(m, to, n);
-    for (int64_t i = 0; i < n; i++) cells[k + i] = to;
-    drop(m, from, n);
+    take(m, to, run.rows * run.count);
+    run_fill(&run, to);
+    drop(m, from, run.rows * run.count);
   }
 }
 
@@ -161,18 +219,6 @@ static void space_forget(struct space *s) {
   s->high = 0;
 }
 
-static void forget_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                       int64_t factor) {
-  (void)own, (void)space, (void)element, (void)factor;
-  for (int64_t k = 0, n; k < count; k += n) {
-    n = run_length(cells + k, count - k);
-    int32_t from = cells[k];
-    if (!from) continue;
-    memset(cells + k, 0, (size_t)n * sizeof *cells);
-    drop(m, from, n);
-  }
-}
-
 /* All histories are empty: a launch begins or ends. */
 static void forget_everything(struct machine *m) {
   for (int64_t k = 0; k < m->space_count; k++)
@@ -183,7 +229,13 @@ static void forget_everything(struct machine *m) {
 /* The histories of some space end. */
 static void forget_space(struct machine *m, struct space *s) {
   if (s->low < s->high) s->touched = m->ran;
-  if (s->low < s->high) forget_row(m, NULL, 0, s->cells + s->low, s->high - s->low, 0, 1);
+  for (int64_t k = s->low, n; k < s->high; k += n) {
+    n = run_length(s->cells + k, s->high - k);
+    int32_t from = s->cells[k];
+    if (!from) continue;
+    memset(s->cells + k, 0, (size_t)n * sizeof *s->cells);
+    drop(m, from, n);
+  }
   s->low = INT64_MAX;
   s->high = 0;
 }

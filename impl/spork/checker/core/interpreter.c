@@ -205,25 +205,24 @@ static struct access access_of(struct machine *m, const int64_t *t, set threads,
   return a;
 }
 
-struct gathering { const struct access *access; const struct hit *hit; int frees; };
+struct gathering { const struct access *access; const struct hit *hit; };
 
-static void gather_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                       int64_t factor) {
+static void gather(struct machine *m, void *own, const struct block *b) {
   const struct gathering *g = own;
-  (void)element, (void)factor;
-  for (int64_t k = 0, n; k < count; k += n) {
-    n = run_length(cells + k, count - k);
-    const struct history *h = m->slots[root_of(m, cells[k])].history;
+  struct run run;
+  for (int64_t row = 0, at = 0; next_run(b, &row, &at, &run);) {
+    const struct history *h = m->slots[root_of(m, *run.cells)].history;
     int found = 0;
     for (int32_t i = 0; h && i < h->count && !found; i++) {
       const struct record *r = &h->records[i];
-      found = r->where == g->hit->earlier && asks_for(g->access, r) &&
-              rule_at(g->access, r, 0) == g->hit->rule && unseen(m, r, g->access);
+      found = r->where == g->hit->earlier && asks_for(g->access, r) && rule_at(g->access, r, 0) == g->hit->rule &&
+              unseen(m, r, g->access);
     }
-    if (!found) continue;
-    ROOM(m->runs, m->run_room, m->run_count + 1);
-    m->runs[m->run_count++] =
-        (struct cells_run){cell_number(m, space, cells + k - m->spaces[space].cells), n};
+    int64_t first = cell_number(m, b->space, run.cells - m->spaces[b->space].cells);
+    for (int64_t i = 0; found && i < run.rows; i++) {
+      ROOM(m->runs, m->run_room, m->run_count + 1);
+      m->runs[m->run_count++] = (struct cells_run){first + i * run.stride, run.count};
+    }
   }
 }
 
@@ -239,8 +238,8 @@ static int64_t cells_hit(struct machine *m, const int64_t *node, const int64_t *
   for (int64_t k = 0; k < count; k++) {
     const int64_t *t = m->code + touches[k];
     struct access a = access_of(m, t, by, node[AT_PATH]);
-    struct gathering g = {&a, hit, 0};
-    for (int64_t r = 0; r < t[T_REGIONS]; r++) each_in_region(m, m->code + t[T_FIRST_REGION + r], gather_row, &g);
+    struct gathering g = {&a, hit};
+    for (int64_t r = 0; r < t[T_REGIONS]; r++) each_in_region(m, m->code + t[T_FIRST_REGION + r], gather, &g);
   }
   qsort(m->runs, (size_t)m->run_count, sizeof *m->runs, run_order);
   int64_t end = 0, sum = 0;
@@ -280,7 +279,7 @@ static void record_access(struct machine *m, const int64_t *t, const struct acce
     m->moves[k] = slot_for(m, &m->draft);
     if (m->moves[k]) m->slots[m->moves[k]].refs++; /* it stays until all are moved */
   }
-  row_user *use = replaces ? fill_row : move_row;
+  block_user *use = replaces ? fill : move;
   for (int64_t r = 0; r < t[T_REGIONS]; r++) each_in_region(m, m->code + t[T_FIRST_REGION + r], use, m->moves);
   for (int64_t k = 0; k < (replaces ? 1 : count); k++)
     if (m->moves[k] && !--m->slots[m->moves[k]].refs) slot_end(m, m->moves[k]);
@@ -358,7 +357,7 @@ static void allocate(struct machine *m, const int64_t *node) {
     draft_access(m, &m->draft, &left);
     draft_settle(m, &m->draft);
     int32_t to = slot_for(m, &m->draft);
-    each_row(m, a, k * a->per_shard, a->per_shard, fill_row, &to);
+    each_block(m, a, k * a->per_shard, 1, 1, a->per_shard, fill, &to);
   }
 }
 
@@ -373,8 +372,8 @@ static void end_array(struct machine *m, const int64_t *node) {
                            .threads = a->shard[k].owner, .seers = a->shard[k].owner};
     m->seen_count = 0;
     next_epoch(m);
-    struct census c = {(int32_t)node[AT_REST], 0};
-    each_row(m, a, k * a->per_shard, a->per_shard, see_row, &c);
+    struct census c = {(int32_t)node[AT_REST]};
+    each_block(m, a, k * a->per_shard, 1, 1, a->per_shard, see, &c);
     for (int64_t i = 0; i < m->seen_count; i++) hits_at(m, &check, &m->seen[i], 1, 0);
     hits_counted(m);
   }

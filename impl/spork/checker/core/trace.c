@@ -125,15 +125,15 @@ static void trace_shard(struct machine *m, const int64_t *node, const struct arr
 
 struct tracing { int64_t target, touch; };
 
-static void trace_row(struct machine *m, void *own, int32_t space, int32_t *cells, int64_t count, int64_t element,
-                      int64_t factor) {
+static void trace_block(struct machine *m, void *own, const struct block *b) {
   const struct tracing *t = own;
-  int64_t at = m->targets[t->target].cell - cell_number(m, space, cells - m->spaces[space].cells);
-  if (at < 0 || at >= count) return;
+  int64_t at = m->targets[t->target].cell - cell_number(m, b->space, b->cells - m->spaces[b->space].cells);
+  int64_t row = at < 0 || b->rows == 1 ? 0 : at / b->stride;
+  if (at < 0 || row >= b->rows || (at -= row * b->stride) >= b->count) return;
   struct outcome *out = m->out;
   ROOM(out->touched, m->touched_room, out->touched_count + 2);
   out->touched[out->touched_count++] = t->touch;
-  out->touched[out->touched_count++] = element + at / factor;
+  out->touched[out->touched_count++] = b->element + row * b->step + at / b->factor;
   m->logged_touches++;
 }
 
@@ -153,7 +153,7 @@ static void trace_action(struct machine *m, const int64_t *node, const int64_t *
       struct tracing tracing = {k, i};
       int64_t before = m->logged_touches;
       for (int64_t r = 0; r < touch[T_REGIONS]; r++)
-        each_in_region(m, m->code + touch[T_FIRST_REGION + r], trace_row, &tracing);
+        each_in_region(m, m->code + touch[T_FIRST_REGION + r], trace_block, &tracing);
       writes |= m->logged_touches > before && touch[T_KIND] == 1;
     }
     if (!m->logged_touches) continue;
