@@ -251,14 +251,13 @@ static int64_t cells_hit(struct machine *m, const int64_t *node, const int64_t *
 }
 
 /* The access is done: the histories of its cells have it. */
-static void record_access(struct machine *m, const int64_t *t, const struct access *a) {
-  census_of(m, t + T_FIRST_REGION, t[T_REGIONS]);
-  int64_t count = m->seen_count;
+static void record_access(struct machine *m, const int64_t *t, const struct access *a, const struct seen *seen,
+                          int64_t count) {
   if (!count) return;
   int replaces = a->kind == WRITE && !a->atomic;
-  if (count == 1 && m->seen[0].slot && m->slots[m->seen[0].slot].cells == m->seen[0].count) {
+  if (count == 1 && seen->slot && m->slots[seen->slot].cells == seen->count) {
     /* all cells of the slot, and no others: the slot changes, and not the cells */
-    int32_t s = m->seen[0].slot;
+    int32_t s = seen->slot;
     draft_clear(&m->draft);
     if (!replaces) draft_history(m, &m->draft, m->slots[s].history);
     draft_access(m, &m->draft, a);
@@ -273,11 +272,15 @@ static void record_access(struct machine *m, const int64_t *t, const struct acce
       continue;
     }
     draft_clear(&m->draft);
-    if (!replaces) draft_history(m, &m->draft, m->slots[m->seen[k].slot].history);
+    if (!replaces) draft_history(m, &m->draft, m->slots[seen[k].slot].history);
     draft_access(m, &m->draft, a);
     draft_settle(m, &m->draft);
     m->moves[k] = slot_for(m, &m->draft);
     if (m->moves[k]) m->slots[m->moves[k]].refs++; /* it stays until all are moved */
+  }
+  if (!replaces) {
+    next_epoch(m);
+    for (int64_t k = 0; k < count; k++) m->slots[seen[k].slot].mark = m->epoch, m->slots[seen[k].slot].place = (int32_t)k;
   }
   block_user *use = replaces ? fill : move;
   for (int64_t r = 0; r < t[T_REGIONS]; r++) each_in_region(m, m->code + t[T_FIRST_REGION + r], use, m->moves);
@@ -285,19 +288,35 @@ static void record_access(struct machine *m, const int64_t *t, const struct acce
     if (m->moves[k] && !--m->slots[m->moves[k]].refs) slot_end(m, m->moves[k]);
 }
 
+/* Whether what was seen at a touch, in `m->seen` from `first` to `end`, is still there after the touches before it were
+ * recorded. A cell has one slot, so touches that have no slot in common have no cell in common; and what became of the
+ * slots of the others made no slot of this one another. */
+static int still_seen(struct machine *m, int64_t first, int64_t end) {
+  for (int64_t k = first; k < end; k++)
+    for (int64_t i = 0; i < first; i++)
+      if (m->seen[k].slot == m->seen[i].slot) return 0;
+  return 1;
+}
+
+#define MOST_KEPT 16
+#define MOST_SEEN 64
+
 static void action(struct machine *m, const int64_t *node) {
   const int64_t *rest = node + AT_REST; /* accesses; queues; touches */
   m->out->accesses += rest[0];
-  int64_t queue_count = rest[1], count = rest[2 + queue_count];
+  int64_t queue_count = rest[1], count = rest[2 + queue_count], ends[MOST_KEPT + 1] = {0};
   const int64_t *touches = rest + 3 + queue_count;
   set by = threads_at(m, node + AT_THREADS);
   stamps_at(m, rest + 2, queue_count);
   trace_action(m, node, touches, count);
+  m->seen_count = 0;
   for (int64_t k = 0; k < count; k++) {
     const int64_t *t = m->code + touches[k];
     struct access a = access_of(m, t, by, node[AT_PATH]);
+    int64_t first = m->seen_count;
     census_of(m, t + T_FIRST_REGION, t[T_REGIONS]);
-    for (int64_t i = 0; i < m->seen_count; i++) hits_at(m, &a, &m->seen[i], 0, (int)k);
+    for (int64_t i = first; i < m->seen_count; i++) hits_at(m, &a, &m->seen[i], 0, (int)k);
+    if (k < MOST_KEPT) ends[k + 1] = m->seen_count;
   }
   if (m->hit_count) {
     struct hit *hits = (struct hit *)m->hits;
@@ -308,7 +327,15 @@ static void action(struct machine *m, const int64_t *node) {
   for (int64_t k = 0; k < count; k++) {
     const int64_t *t = m->code + touches[k];
     struct access a = access_of(m, t, by, node[AT_PATH]);
-    record_access(m, t, &a);
+    int64_t first = k < MOST_KEPT ? ends[k] : 0, end = k < MOST_KEPT ? ends[k + 1] : 0;
+    if (k >= MOST_KEPT || end > MOST_SEEN || !still_seen(m, first, end)) {
+      int64_t kept = m->seen_count;
+      first = kept;
+      census_of(m, t + T_FIRST_REGION, t[T_REGIONS]);
+      end = m->seen_count;
+      m->seen_count = kept;
+    }
+    record_access(m, t, &a, m->seen + first, end - first);
   }
   if (queue_count) rings_arrived(m, by);
 }
