@@ -49,12 +49,40 @@ from soundline.spec.spork.synchronization.timelines import GENERIC, LEGAL_PAIRS,
 from soundline.spec.spork.synchronization.visibility import WGMMA_REGISTERS, Kind, Policy
 
 NODES = (
-    *(Action, Check, Apart, Alloc, Free, BarrierAlloc, BarrierFree, Fence, Arrive, Await, Block, If, For, Tasks),
+    *(
+        Action,
+        Check,
+        Apart,
+        Alloc,
+        Free,
+        BarrierAlloc,
+        BarrierFree,
+        Fence,
+        Arrive,
+        Await,
+        Block,
+        If,
+        For,
+        Tasks,
+    ),
     *(Launch, Counted),
 )
 """The kinds of nodes, by their numbers in the engine."""
 OPS = (
-    *(Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Idiv, Op.Mod, Op.Max, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe, Op.CmpEq),
+    *(
+        Op.Add,
+        Op.Sub,
+        Op.Mul,
+        Op.Neg,
+        Op.Idiv,
+        Op.Mod,
+        Op.Max,
+        Op.CmpLt,
+        Op.CmpLe,
+        Op.CmpGt,
+        Op.CmpGe,
+        Op.CmpEq,
+    ),
     *(Op.CmpNe, Op.And, Op.Or, Op.Xor, Op.Not, Op.Where, Op.Shl, Op.Shr, Op.Mulacc),
 )
 """The ops of terms, by their numbers there."""
@@ -128,7 +156,7 @@ class Encoding:
     ranks: dict[Path, int] = field(default_factory=dict)
     paths: list[Path] = field(default_factory=list)
     kept: frozenset[int] = frozenset()
-    """The arrays that are touched."""
+    """The arrays that are touched; and all of shared memory where one of those is: they may lie in the same bytes."""
     root: int = 0
     number: int = 0
 
@@ -138,7 +166,9 @@ class Encoding:
         self.paths = sorted(places)
         self.ranks = {path: rank for rank, path in enumerate(self.paths)}
         touches = (t for node in every if isinstance(node, Action) for t in node.touches)
-        self.kept = frozenset(region.array for t in touches for region in t.regions)
+        touched = {region.array for t in touches for region in t.regions}
+        shared = {number for number in range(len(self.plan.arrays)) if self.is_shared(number)}
+        self.kept = frozenset(touched | shared if touched & shared else touched)
         self.root = self.node(self.plan.root)
 
     # Numbers ------------------------------------------------------------------------------------------------------
@@ -332,5 +362,7 @@ class Encoding:
         for node in nodes(self.plan.root):
             if isinstance(node, Await):
                 of = found[node.queue.barriers]
-                of[1 if node.n >= 0 else 2] = max(of[1 if node.n >= 0 else 2], node.n if node.n >= 0 else ~node.n)
+                of[1 if node.n >= 0 else 2] = max(
+                    of[1 if node.n >= 0 else 2], node.n if node.n >= 0 else ~node.n
+                )
         return array("q", [x for each in found for x in each])

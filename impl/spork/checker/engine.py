@@ -6,8 +6,8 @@ Runs a plan on the abstract machine, in C (``core/engine.c``): the events in the
 stand for many threads and slots that stand for many cells. What comes of it is the same, event for event, as what
 `abstract_machine.judge` makes of the events of the program.
 
-The C text is compiled once for a machine and kept in the compile cache. A program that has no place in memory is refused
-before it runs, and a run can be ended: whatever `progress` raises ends it, and so does an interrupt.
+The C text is compiled once for a machine and kept in the compile cache. A program that has no place in memory is
+refused before it runs, and a run can be ended: whatever `progress` raises ends it, and so does an interrupt.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.host import once
@@ -97,8 +97,8 @@ def library() -> Any:
 
 @dataclass(slots=True)
 class Engine:
-    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for as many as the
-    machine has.
+    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for as many as
+    the machine has.
     """
 
     plan: Plan
@@ -157,10 +157,15 @@ class Engine:
         if needed <= self.limit:
             return
         largest = max(kept, key=lambda a: a.elements)
-        places = [n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number]
-        self._no_memory(needed, f"{largest.name}, of {largest.elements} elements", places[0] if places else None)
+        places = [
+            n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number
+        ]
+        self.no_memory(
+            needed, f"{largest.name}, of {largest.elements} elements", places[0] if places else None
+        )
 
-    def _no_memory(self, needed: int, what: str, place: Placed | None) -> None:
+    def no_memory(self, needed: int, what: str, place: Placed | None = None) -> NoReturn:
+        """Refuse what has no place."""
         where = None if place is None else _located(place)
         raise OutOfMemoryError(
             f"the check needs {needed} bytes, most of them for {what}; there may be {self.limit}",
@@ -188,7 +193,12 @@ class _Run:
         held = [
             self._list(order, name, values)
             for name, values in (
-                *(("code", encoding.code), ("sets", encoding.sets), ("arrays", arrays), ("barriers", barriers)),
+                *(
+                    ("code", encoding.code),
+                    ("sets", encoding.sets),
+                    ("arrays", arrays),
+                    ("barriers", barriers),
+                ),
                 ("targets", array("q", [x for target in targets for x in target])),
             )
         ]
@@ -220,7 +230,7 @@ class _Run:
     def check(self, out: Any) -> None:
         """Refuse what kept a run from its end."""
         if out.status == NO_MEMORY:
-            self.engine._no_memory(int(out.wanted), "the records of accesses", None)
+            self.engine.no_memory(int(out.wanted), "the records of accesses")
         if out.status == OVERFLOW:
             raise CompileError("a number of control has no place in 64 bits", where="check")
         assert out.status != OUTSIDE, "a plan leaves no array"
@@ -231,7 +241,9 @@ class _Run:
         """The outcome for Python."""
         self.check(out)
         status = out.status
-        self.engine.statistics = {name: int(getattr(out, name)) for name in ("ran", "sets", "snapshots", "skipped")}
+        self.engine.statistics = {
+            name: int(getattr(out, name)) for name in ("ran", "sets", "snapshots", "skipped")
+        }
         if status == STUCK and out.repeated:
             raise TasksDiffer
         sightings = tuple(self.sighting(out, out.sightings[k]) for k in range(out.sighting_count))
@@ -282,11 +294,15 @@ class _Run:
         """An event of the list."""
         entry, count = out.logged[number], self.engine.plan.vars
         values = tuple(out.logged_values[number * count : (number + 1) * count]) if count else ()
-        pairs = out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
+        pairs = (
+            out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
+        )
         touches = tuple((pairs[2 * k], pairs[2 * k + 1]) for k in range(entry.touch_count))
         return Traced(At(entry.node, values, entry.event), entry.part, touches)
 
-    def counters(self, words: Sequence[int]) -> tuple[dict[Side, tuple[int, int]], dict[Side, tuple[Traced, ...]]]:
+    def counters(
+        self, words: Sequence[int]
+    ) -> tuple[dict[Side, tuple[int, int]], dict[Side, tuple[Traced, ...]]]:
         """The counters of queues, and the last events there, of their list."""
         before: dict[Side, tuple[int, int]] = {}
         last: dict[Side, tuple[Traced, ...]] = {}

@@ -153,7 +153,10 @@ class Writer:
                 break
             if (following.place.path, following.buffer.name) != (event.place.path, event.buffer.name):
                 break
-            if following.buffer.elements and following.buffer.elements[0].index == event.buffer.elements[0].index:
+            if (
+                following.buffer.elements
+                and following.buffer.elements[0].index == event.buffer.elements[0].index
+            ):
                 break
             shards.append(following)
             self.at += 1
