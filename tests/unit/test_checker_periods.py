@@ -98,8 +98,8 @@ class Ring:
             p.Barriers(k, f"bar{k}", BarrierType.CudaMbarrier, self.random.choice((None, 1, 2, 3)))
             for k in range(2)
         )
-        place, after = self.placed(0, 64), self.placed(0, 64)
-        last = replace(self.node(), place=after)
+        place = self.placed(0, 64)
+        last = self.node()
         around = p.Block(
             (
                 *(p.BarrierAlloc(place, k) for k in range(2)),

@@ -42,7 +42,7 @@ def literal(events: Sequence[Event], policy: Policy) -> tuple[Any, ...]:
 def fast(writer: Writer, plan: p.Plan, policy: Policy) -> tuple[Any, ...]:
     """The same of the engine."""
     out = Engine(plan, policy).run()
-    places = [getattr(node, "place", None) for node in p.nodes(plan.root)]
+    nodes = list(p.nodes(plan.root))
     barriers = {made.number: name for name, made in writer.barriers.items()}
     found = []
     for s in out.sightings:
@@ -52,6 +52,7 @@ def fast(writer: Writer, plan: p.Plan, policy: Policy) -> tuple[Any, ...]:
         else:
             assert s.queue is not None
             location = QueueId(barriers[s.queue[0]], *s.queue[1:])
-        key = s.rule, places[s.later.node].path, s.earlier
+        place: p.Placed = nodes[s.later.node].place  # type: ignore[union-attr]
+        key = s.rule, place.path, s.earlier
         found.append((key, s.count, s.later.event, location, s.given))
     return out.events, out.accesses, found

@@ -152,8 +152,8 @@ class Soup:
             self.queues += [QueueId(barrier, (at,), side) for at in range(2) for side in (False, True)]
         self.events += made
         self.block(every, self.random.randrange(10, 45))
-        for barrier in reversed(made):
-            self.events.append(e.BarrierFreed(barrier.place, barrier.barrier, barrier.name, barrier.type))
+        for each in reversed(made):
+            self.events.append(e.BarrierFreed(each.place, each.barrier, each.name, each.type))
         assert len(self.live) == outer
         self.events.append(e.TaskEnded(self.place(every), self.task))
 
@@ -162,12 +162,11 @@ class Soup:
         assert self.stacks is not None
         tops, outer = dict(self.stacks.tops), len(self.live)
         memories = (CudaRmem, CudaSmemLinear, CudaSmemLinear, Sm90_RmemMatrixD)
-        mine = []
+        mine: list[tuple[e.Place, e.Buffer]] = []
         for _ in range(self.random.randrange(1, 4)):
-            mine.append(self.allocate(self.random.choice(memories), self.who()))
-            place = self.events[-1].place
-            self.live.append(mine[-1])
-            mine[-1] = place, mine[-1]  # type: ignore[call-overload]
+            buffer = self.allocate(self.random.choice(memories), self.who())
+            mine.append((self.events[-1].place, buffer))
+            self.live.append(buffer)
         for _ in range(length):
             draw = self.random.random()
             if draw < 0.05 and depth < 2:
@@ -176,7 +175,7 @@ class Soup:
                 self.action(self.who())
             else:
                 self.synchronization()
-        for place, buffer in reversed(mine):  # type: ignore[misc]
+        for place, buffer in reversed(mine):
             self.events.append(e.Freed(place, buffer))
         del self.live[outer:]
         self.stacks.tops = tops
