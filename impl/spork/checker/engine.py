@@ -208,6 +208,8 @@ class _Run:
         order.target_count = len(targets)
         order.ask = ask = ffi().callback("int(int64_t, double)", self._ask, error=1, onerror=self._failed)
         out = library().soundline_check(order)
+        if out == ffi().NULL:
+            self.engine.no_memory(0, "the answer")
         del held, ask
         if self.raised:
             library().soundline_check_end(out)
