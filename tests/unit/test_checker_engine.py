@@ -45,12 +45,12 @@ def test_runs_are_those_of_the_literal_machine(policy: Policy) -> None:
 
 @pytest.mark.parametrize("policy", list(Policy))
 def test_runs_that_no_program_has_are_those_of_the_literal_machine(policy: Policy) -> None:
-    for seed in range(6 * (policy is Policy.strict), 6 + 6 * (policy is Policy.strict)):
+    for seed in range(100 * (policy is Policy.strict), 60 + 100 * (policy is Policy.strict)):
         events = random_events(seed)
         writer = Writer(events)
         expected = literal(events, policy)
         assert fast(writer, writer.plan(None, {}), policy) == expected, seed
-        assert len(expected[2]) > 10
+        assert expected[2]
 
 
 def test_traces_have_all_that_concerns_a_cell() -> None:
