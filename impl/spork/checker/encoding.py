@@ -49,12 +49,40 @@ from soundline.spec.spork.synchronization.timelines import GENERIC, LEGAL_PAIRS,
 from soundline.spec.spork.synchronization.visibility import WGMMA_REGISTERS, Kind, Policy
 
 NODES = (
-    *(Action, Check, Apart, Alloc, Free, BarrierAlloc, BarrierFree, Fence, Arrive, Await, Block, If, For, Tasks),
+    *(
+        Action,
+        Check,
+        Apart,
+        Alloc,
+        Free,
+        BarrierAlloc,
+        BarrierFree,
+        Fence,
+        Arrive,
+        Await,
+        Block,
+        If,
+        For,
+        Tasks,
+    ),
     *(Launch, Counted),
 )
 """The kinds of nodes, by their numbers in the engine."""
 OPS = (
-    *(Op.Add, Op.Sub, Op.Mul, Op.Neg, Op.Idiv, Op.Mod, Op.Max, Op.CmpLt, Op.CmpLe, Op.CmpGt, Op.CmpGe, Op.CmpEq),
+    *(
+        Op.Add,
+        Op.Sub,
+        Op.Mul,
+        Op.Neg,
+        Op.Idiv,
+        Op.Mod,
+        Op.Max,
+        Op.CmpLt,
+        Op.CmpLe,
+        Op.CmpGt,
+        Op.CmpGe,
+        Op.CmpEq,
+    ),
     *(Op.CmpNe, Op.And, Op.Or, Op.Xor, Op.Not, Op.Where, Op.Shl, Op.Shr, Op.Mulacc),
 )
 """The ops of terms, by their numbers there."""
@@ -332,5 +360,7 @@ class Encoding:
         for node in nodes(self.plan.root):
             if isinstance(node, Await):
                 of = found[node.queue.barriers]
-                of[1 if node.n >= 0 else 2] = max(of[1 if node.n >= 0 else 2], node.n if node.n >= 0 else ~node.n)
+                of[1 if node.n >= 0 else 2] = max(
+                    of[1 if node.n >= 0 else 2], node.n if node.n >= 0 else ~node.n
+                )
         return array("q", [x for each in found for x in each])

@@ -17,8 +17,8 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +157,12 @@ class Engine:
         if needed <= self.limit:
             return
         largest = max(kept, key=lambda a: a.elements)
-        places = [n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number]
-        self._no_memory(needed, f"{largest.name}, of {largest.elements} elements", places[0] if places else None)
+        places = [
+            n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number
+        ]
+        self._no_memory(
+            needed, f"{largest.name}, of {largest.elements} elements", places[0] if places else None
+        )
 
     def _no_memory(self, needed: int, what: str, place: Placed | None) -> None:
         where = None if place is None else _located(place)
@@ -188,7 +192,12 @@ class _Run:
         held = [
             self._list(order, name, values)
             for name, values in (
-                *(("code", encoding.code), ("sets", encoding.sets), ("arrays", arrays), ("barriers", barriers)),
+                *(
+                    ("code", encoding.code),
+                    ("sets", encoding.sets),
+                    ("arrays", arrays),
+                    ("barriers", barriers),
+                ),
                 ("targets", array("q", [x for target in targets for x in target])),
             )
         ]
@@ -231,7 +240,9 @@ class _Run:
         """The outcome for Python."""
         self.check(out)
         status = out.status
-        self.engine.statistics = {name: int(getattr(out, name)) for name in ("ran", "sets", "snapshots", "skipped")}
+        self.engine.statistics = {
+            name: int(getattr(out, name)) for name in ("ran", "sets", "snapshots", "skipped")
+        }
         if status == STUCK and out.repeated:
             raise TasksDiffer
         sightings = tuple(self.sighting(out, out.sightings[k]) for k in range(out.sighting_count))
@@ -282,11 +293,15 @@ class _Run:
         """An event of the list."""
         entry, count = out.logged[number], self.engine.plan.vars
         values = tuple(out.logged_values[number * count : (number + 1) * count]) if count else ()
-        pairs = out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
+        pairs = (
+            out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
+        )
         touches = tuple((pairs[2 * k], pairs[2 * k + 1]) for k in range(entry.touch_count))
         return Traced(At(entry.node, values, entry.event), entry.part, touches)
 
-    def counters(self, words: Sequence[int]) -> tuple[dict[Side, tuple[int, int]], dict[Side, tuple[Traced, ...]]]:
+    def counters(
+        self, words: Sequence[int]
+    ) -> tuple[dict[Side, tuple[int, int]], dict[Side, tuple[Traced, ...]]]:
         """The counters of queues, and the last events there, of their list."""
         before: dict[Side, tuple[int, int]] = {}
         last: dict[Side, tuple[Traced, ...]] = {}
