@@ -156,7 +156,7 @@ class Encoding:
     ranks: dict[Path, int] = field(default_factory=dict)
     paths: list[Path] = field(default_factory=list)
     kept: frozenset[int] = frozenset()
-    """The arrays that are touched."""
+    """The arrays that are touched; and all of shared memory where one of those is: they may lie in the same bytes."""
     root: int = 0
     number: int = 0
 
@@ -166,7 +166,9 @@ class Encoding:
         self.paths = sorted(places)
         self.ranks = {path: rank for rank, path in enumerate(self.paths)}
         touches = (t for node in every if isinstance(node, Action) for t in node.touches)
-        self.kept = frozenset(region.array for t in touches for region in t.regions)
+        touched = {region.array for t in touches for region in t.regions}
+        shared = {number for number in range(len(self.plan.arrays)) if self.is_shared(number)}
+        self.kept = frozenset(touched | shared if touched & shared else touched)
         self.root = self.node(self.plan.root)
 
     # Numbers ------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ Runs a plan on the abstract machine, in C (``core/engine.c``): the events in the
 stand for many threads and slots that stand for many cells. What comes of it is the same, event for event, as what
 `abstract_machine.judge` makes of the events of the program.
 
-The C text is compiled once for a machine and kept in the compile cache. A program that has no place in memory is refused
-before it runs, and a run can be ended: whatever `progress` raises ends it, and so does an interrupt.
+The C text is compiled once for a machine and kept in the compile cache. A program that has no place in memory is
+refused before it runs, and a run can be ended: whatever `progress` raises ends it, and so does an interrupt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.host import once
@@ -97,8 +97,8 @@ def library() -> Any:
 
 @dataclass(slots=True)
 class Engine:
-    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for as many as the
-    machine has.
+    """A plan that is to be run under a policy. `budget` is how many bytes of memory it may need; None for as many as
+    the machine has.
     """
 
     plan: Plan
@@ -160,11 +160,12 @@ class Engine:
         places = [
             n.place for n in nodes(self.plan.root) if isinstance(n, Alloc) and n.array == largest.number
         ]
-        self._no_memory(
+        self.no_memory(
             needed, f"{largest.name}, of {largest.elements} elements", places[0] if places else None
         )
 
-    def _no_memory(self, needed: int, what: str, place: Placed | None) -> None:
+    def no_memory(self, needed: int, what: str, place: Placed | None = None) -> NoReturn:
+        """Refuse what has no place."""
         where = None if place is None else _located(place)
         raise OutOfMemoryError(
             f"the check needs {needed} bytes, most of them for {what}; there may be {self.limit}",
@@ -207,6 +208,8 @@ class _Run:
         order.target_count = len(targets)
         order.ask = ask = ffi().callback("int(int64_t, double)", self._ask, error=1, onerror=self._failed)
         out = library().soundline_check(order)
+        if out == ffi().NULL:
+            self.engine.no_memory(0, "the answer")
         del held, ask
         if self.raised:
             library().soundline_check_end(out)
@@ -229,7 +232,7 @@ class _Run:
     def check(self, out: Any) -> None:
         """Refuse what kept a run from its end."""
         if out.status == NO_MEMORY:
-            self.engine._no_memory(int(out.wanted), "the records of accesses", None)
+            self.engine.no_memory(int(out.wanted), "the records of accesses")
         if out.status == OVERFLOW:
             raise CompileError("a number of control has no place in 64 bits", where="check")
         assert out.status != OUTSIDE, "a plan leaves no array"

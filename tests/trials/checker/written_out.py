@@ -41,7 +41,7 @@ def intervals(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 def threads(who: Iterable[Thread]) -> p.Threads | None:
     """Threads of a task; None for one of the CPU."""
     every = list(who)
-    if any(t.task is None or t.task[0] == "par" for t in every):
+    if any(not isinstance(t.task, tuple) or t.task[0] == "par" for t in every):
         return None
     return p.Threads(intervals(t.number for t in every))
 
@@ -153,7 +153,10 @@ class Writer:
                 break
             if (following.place.path, following.buffer.name) != (event.place.path, event.buffer.name):
                 break
-            if following.buffer.elements and following.buffer.elements[0].index == event.buffer.elements[0].index:
+            if (
+                following.buffer.elements
+                and following.buffer.elements[0].index == event.buffer.elements[0].index
+            ):
                 break
             shards.append(following)
             self.at += 1
@@ -205,6 +208,7 @@ class Writer:
             array, number = self.where[element.cells[0]]
             if found and found[-1].array == array:
                 last, (count, stride) = found[-1], found[-1].dims[0]
+                assert isinstance(last.first, int)
                 if count == 1 or last.first + count * stride == number:
                     stride = number - last.first if count == 1 else stride
                     found[-1] = replace(last, dims=((count + 1, stride),))

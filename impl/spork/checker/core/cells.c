@@ -144,10 +144,9 @@ static void see(struct machine *m, void *own, const struct block *b) {
   }
 }
 
-/* The distinct slots of some regions in the order of the cells, in `m->seen`. */
+/* The distinct slots of some regions in the order of the cells, at the end of `m->seen`. */
 static void census_of(struct machine *m, const int64_t *regions, int64_t count) {
   struct census c = {0};
-  m->seen_count = 0;
   next_epoch(m);
   for (int64_t k = 0; k < count; k++) {
     c.array = (int32_t)m->code[regions[k]];

@@ -3,6 +3,7 @@
  * The abstract machine (spec.spork.machine) keeps records for each location and for each thread, and changes all of
  * them at each synchronization. The engine does the same to far fewer things:
  *
+ *   machine.c    all that there is while a plan runs
  *   sets.c       sets of threads, and visibility sets, as intervals of threads; each is there once and has a number
  *   histories.c  records for sets of threads, what accesses and synchronizations do to them, and which need not be kept
  *   slots.c      the histories that are there: cells say by number which is theirs, and equal ones are one
@@ -12,7 +13,10 @@
  *   hazards.c    what was found, by rule and statements
  *   periods.c    states of the machine that come again at the head of a loop
  *   trace.c      the events that concern a cell
+ *   progress.c   how far the run is
+ *   synchronization.c, actions.c, storage.c  what the events do
  *   interpreter.c  the nodes of a plan, in the order of the program
+ *   run.c        the beginning and the end
  *
  * Every chapter says why it is exact. */
 #define _GNU_SOURCE
@@ -68,4 +72,9 @@ enum status { DONE, STUCK, REFUSED, STOPPED, NO_MEMORY, OVERFLOW, FOUND, OUTSIDE
 #include "hazards.c"
 #include "periods.c"
 #include "trace.c"
+#include "progress.c"
+#include "synchronization.c"
+#include "actions.c"
+#include "storage.c"
 #include "interpreter.c"
+#include "run.c"
