@@ -71,6 +71,7 @@ class Soup:
     task: tuple[int, ...] = ()
     pairs: tuple[Pair, ...] = DEVICE_PAIRS
     sides: tuple[SyncTl, ...] = tuple(SYNC_TLS.values())
+    paths: int = 9
     ahead: dict[QueueId, int] = field(default_factory=dict)
     """How many more arrives than awaits a queue has had."""
     collective: range = COLLECTIVES[0]
@@ -122,6 +123,7 @@ class Soup:
         self.pairs = (IO_RMEM, WG_A, WG_D) if wgmma else tuple(self.random.sample(DEVICE_PAIRS, 3))
         fitting = [s for s in SYNC_TLS.values() if s.temporal & frozenset(self.pairs)]
         self.sides = tuple(self.random.sample(fitting, 3))
+        self.paths = self.random.choice((1, 2, 9))
 
     def touch(self) -> e.Touch:
         draw = self.random.random
