@@ -20,7 +20,7 @@ from typing import Any
 
 from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.arguments import Bound, Names, NeedsNumber, Ring
-from soundline.impl.spork.checker.collectives import collective, native_owner
+from soundline.impl.spork.checker.collectives import Origin, Uneven, collective, native_owner
 from soundline.impl.spork.checker.instructions import instruction_nodes, statement_nodes
 from soundline.impl.spork.checker.plan import Term, Threads
 from soundline.impl.spork.checker.terms import Known, applied, variables
