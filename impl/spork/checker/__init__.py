@@ -4,6 +4,6 @@ The fast checker
 
 The verdict of the abstract machine (`spec.abstract_machine`) at the sizes of real programs.
 
-In order: `plan`.
-Doors: `plan`.
+In order: `plan`, `encoding`, `engine`.
+Doors: `plan`, `engine`.
 """

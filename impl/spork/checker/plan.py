@@ -433,7 +433,8 @@ class Traced:
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The events that concern a cell, from the last one that cleared its history to the hazard, both included: those
-    that touch the cell, and all synchronizations. Repetitions that were skipped are absent.
+    that touch the cell, and all synchronizations. The allocation of the cell is the first, even if it was before.
+    Repetitions that were skipped are absent.
     """
 
     events: tuple[Traced, ...]
