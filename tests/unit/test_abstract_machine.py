@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork import Proc
-from soundline.spec.abstract_machine import Verdict, check, judge, queue_text
+from soundline.spec.abstract_machine import Verdict, check, judge
+from soundline.spec.spork.diagnosis.findings import queue_text
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.diagnosis.reports import SHORT, statement_text

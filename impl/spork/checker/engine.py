@@ -316,10 +316,11 @@ class _Run:
         for _ in range(next(read, 0)):
             barriers, reverse, arrives, awaits, indices, lasts = some(6)
             side = barriers, some(indices), bool(reverse)
-            before[side] = arrives, awaits
+            before.setdefault(side, (arrives, awaits))
             events = []
             for _ in range(lasts):
                 node, number = some(2)
                 events.append(Traced(At(node, some(self.engine.plan.vars), number)))
-            last[side] = tuple(events)
+            events.sort(key=lambda traced: traced.at.event)
+            last[side] = last.get(side, ()) + tuple(events)
         return before, last

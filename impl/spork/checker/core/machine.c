@@ -64,6 +64,7 @@ struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t fi
 struct waited { int32_t queue; int64_t number; set who, after; int32_t stamps; int64_t room; struct stamp *stamp; };
 
 #define MOST_LAST 128
+#define LOOK_BACK 16
 
 struct target { int64_t event, cell, start, end, length, room, life_room; int64_t *list, *life; };
 
