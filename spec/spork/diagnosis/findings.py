@@ -2,8 +2,8 @@
 Findings
 ========
 
-What is said of a hazard, made of the events that concern its location. Whoever has these events, and knows that there is
-a hazard, gets the same finding: `spec.abstract_machine` has the whole run, a faster machine only what it looked up.
+What is said of a hazard, made of the events that concern its location. Whoever has these events, and knows that there
+is a hazard, gets the same finding: `spec.abstract_machine` has the whole run, a faster machine only what it looked up.
 """
 
 from __future__ import annotations

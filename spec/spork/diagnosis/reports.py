@@ -11,7 +11,7 @@ JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
@@ -117,21 +117,6 @@ class Fix:
     """Whether the machine was run with it, and does not find the hazard there any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
-    """An event between two accesses, and what is known of the earlier one after it."""
-
-    place: Place
-    verb: str
-    """Such as ``fences``."""
-    target: str
-    """The element, the queue, or the timelines of a fence."""
-    async_set: Signatures
-    """V_A of the earlier access."""
-    sync_set: Signatures
-    """V_S of the earlier access."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """A hazard between two statements, as it was found first."""
@@ -151,10 +136,6 @@ class Finding:
     """What is there instead of what is asked, where no access says it."""
     nearest: Nearest | None = None
     fix: Fix | None = None
-    around: tuple[Around, ...] = field(default=(), compare=False, repr=False)
-    """The events from the earlier access to the later one that touch the location or synchronize. A machine that skips
-    repetitions has not all of them.
-    """
 
     def text(self, shown: Shown = str) -> str:
         """The report for a terminal; `shown` says how the name of a file is shown."""
