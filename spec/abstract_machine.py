@@ -20,11 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.spork.diagnosis.causes import Case, accesses_of, concerning, nearest, replayed, touching
+from soundline.spec.spork.diagnosis.around import around, around_cell, around_queue, deed
+from soundline.spec.spork.diagnosis.causes import Case, concerning, nearest, replayed, touching
 from soundline.spec.spork.diagnosis.fixes import fix
-from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix
+from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix, queue_text
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.machine.events import Action, Allocated, Cell, Event, Freed
+from soundline.spec.spork.machine.events import Action, Cell, Event, Freed
 from soundline.spec.spork.machine.transitions import Machine, freeing_pair
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.synchronization.barriers import QueueId
@@ -124,10 +125,11 @@ def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Poli
     """Everything about a sighting, from the second run."""
     location, later = sighting.hazard.location, events[sighting.number]
     if not isinstance(location, Cell):
-        return _of_barrier(later, sighting)
-    if key[2] is None:
-        return Finding(id=key[0], count=sighting.count, later=_use(later, location))
+        return _of_barrier(events, sighting)
     run = concerning(events, location, sighting.number)
+    if key[2] is None:
+        near_by = around_cell(run, location)
+        return Finding(id=key[0], count=sighting.count, later=deed(later, location), around=near_by)
     same = [
         (h, h.record)
         for h in replayed(run, location, policy)
@@ -140,13 +142,14 @@ def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Poli
     return Finding(
         id=key[0],
         count=sighting.count,
-        later=_use(later, location),
-        earlier=_use(events[case.number], location),
+        later=deed(later, location),
+        earlier=deed(events[case.number], location),
         blind=case.blind,
         async_set=record.async_set,
         sync_set=record.sync_set,
         nearest=near.nearest() if near is not None else None,
         fix=fix(case, near),
+        around=around(case),
     )
 
 
@@ -164,38 +167,20 @@ _REMEDIES = {
 """What a statement does at a queue, and how to mend it."""
 
 
-def _of_barrier(later: Event, sighting: Sighting) -> Finding:
+def _of_barrier(events: Sequence[Event], sighting: Sighting) -> Finding:
     """A finding of the counters of a barrier."""
-    queue, hazard = sighting.hazard.location, sighting.hazard
+    queue, hazard, later = sighting.hazard.location, sighting.hazard, events[sighting.number]
     assert isinstance(queue, QueueId)
     verb, text = _REMEDIES[hazard.id]
     use = Deed(later.place, verb, queue_text(queue), later.place.threads)
-    return Finding(id=hazard.id, count=sighting.count, later=use, given=hazard.given, fix=Fix(text))
-
-
-def queue_text(queue: QueueId) -> str:
-    """A queue as programs write it.
-
-    >>> queue_text(QueueId(("full", 0), (2,), reverse=True))
-    'full[2] (reverse)'
-    """
-    name = queue.barrier[0] if isinstance(queue.barrier, tuple) else queue.barrier
-    index = f"[{', '.join(map(str, queue.at))}]" if queue.at else ""
-    return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
-
-
-def _use(event: Event, cell: Cell) -> Deed:
-    """What an event does to a cell."""
-    if isinstance(event, Action):
-        touches = touching(event, cell)
-        element = next(e for e in touches[-1].elements if cell in e.cells)
-        verb = accesses_of(t.kind for t in touches)
-        return Deed(event.place, verb, str(element), touches[-1].threads(event.place), touches[-1].pair)
-    assert isinstance(event, Allocated | Freed)
-    element = next(e for e in event.buffer.elements if cell in e.cells)
-    pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None
-    verb = "allocates" if isinstance(event, Allocated) else "frees"
-    return Deed(event.place, verb, str(element), event.buffer.owner, pair)
+    return Finding(
+        id=hazard.id,
+        count=sighting.count,
+        later=use,
+        given=hazard.given,
+        fix=Fix(text),
+        around=around_queue(list(enumerate(events[: sighting.number + 1])), queue),
+    )
 
 
 def _pairs(event: Event, cell: Cell, rule: str) -> frozenset[Pair]:
