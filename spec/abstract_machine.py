@@ -118,10 +118,9 @@ def _located(hazard: Hazard) -> Hazard:
 
 def _finding(events: Sequence[Event], found: Found, sighting: Sighting, policy: Policy) -> Finding:
     """Everything about a sighting, from the second run."""
-    location, later = sighting.hazard.location, events[sighting.number]
+    location = sighting.hazard.location
     if isinstance(location, QueueId):
-        return of_queue(found, later, location, sighting.hazard.given)
+        run = list(enumerate(events[: sighting.number + 1]))
+        return of_queue(found, run, location, sighting.hazard.given)
     assert isinstance(location, Cell)
-    whole = found.earlier is not None
-    run = concerning(events, location, sighting.number) if whole else [(sighting.number, later)]
-    return of_cell(found, run, location, policy)
+    return of_cell(found, concerning(events, location, sighting.number), location, policy)

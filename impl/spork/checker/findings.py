@@ -55,4 +55,6 @@ class Findings:
         barriers, at, reverse = sighting.queue
         name = QueueId((self.whole.barriers[barriers].name, barriers), at, reverse)
         later = self.replayer.event(Traced(sighting.later))
-        return of_queue(Found(sighting.rule, sighting.count), later, name, sighting.given)
+        return of_queue(
+            Found(sighting.rule, sighting.count), [(sighting.later.event, later)], name, sighting.given
+        )

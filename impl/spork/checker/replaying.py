@@ -19,12 +19,13 @@ from soundline.impl.spork.checker.plan import (
     Action,
     Alloc,
     Applied,
-    Arrive,
     Array,
+    Arrive,
     Await,
     BarrierAlloc,
     BarrierFree,
     Block,
+    Counted,
     Fence,
     For,
     Free,
@@ -112,9 +113,8 @@ class Replayer:
     def placed(self, number: int) -> Placed:
         """Where a node stands."""
         node = self.nodes[number]
-        assert not isinstance(node, Block | If) and hasattr(node, "place")
-        found: Placed = node.place
-        return found
+        assert not isinstance(node, Block | If | Counted)
+        return node.place
 
     def iteration(self, number: int, values: Values) -> Iteration:
         """The iterators around a node and their values."""
@@ -184,7 +184,9 @@ class Replayer:
                 return made(replace(place, threads=buffer.owner), buffer)
             case BarrierFree(_, barriers):
                 declared = self.plan.barriers[barriers]
-                return events.BarrierFreed(place, self._barrier(barriers, values), declared.name, declared.type)
+                return events.BarrierFreed(
+                    place, self._barrier(barriers, values), declared.name, declared.type
+                )
             case Fence(_, first, second):
                 return events.Fenced(place, first, second)
             case Arrive(_, first, queues, kind):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from soundline.spec.spork.diagnosis.causes import Case, Run, accesses_of, nearest, replayed, touching
+from soundline.spec.spork.diagnosis.around import around, around_cell, around_queue, deed
+from soundline.spec.spork.diagnosis.causes import Case, Run, nearest, replayed, touching
 from soundline.spec.spork.diagnosis.fixes import fix
-from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix
-from soundline.spec.spork.machine.events import Action, Allocated, Cell, Event, Freed
+from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix, queue_text
+from soundline.spec.spork.machine.events import Action, Cell, Event, Freed
 from soundline.spec.spork.machine.transitions import freeing_pair
 from soundline.spec.spork.synchronization.barriers import QueueId
 from soundline.spec.spork.synchronization.timelines import Pair
@@ -36,7 +37,8 @@ def of_cell(found: Found, run: Run, cell: Cell, policy: Policy) -> Finding:
     """
     later = run[-1][1]
     if found.earlier is None:
-        return Finding(id=found.id, count=found.count, later=deed(later, cell))
+        near_by = around_cell(run, cell)
+        return Finding(id=found.id, count=found.count, later=deed(later, cell), around=near_by)
     paths = {number: event.place.path for number, event in run}
     same = [
         (h, h.record)
@@ -57,6 +59,7 @@ def of_cell(found: Found, run: Run, cell: Cell, policy: Policy) -> Finding:
         sync_set=record.sync_set,
         nearest=near.nearest() if near is not None else None,
         fix=fix(case, near),
+        around=around(case),
     )
 
 
@@ -74,39 +77,18 @@ _REMEDIES = {
 """What a statement does at a queue, and how to mend it."""
 
 
-def of_queue(found: Found, later: Event, queue: QueueId, given: str) -> Finding:
-    """The finding of the counters of a queue, at an event."""
+def of_queue(found: Found, run: Run, queue: QueueId, given: str) -> Finding:
+    """The finding of the counters of a queue, at the last event of a run that has all events of the queue."""
+    later = run[-1][1]
     verb, text = _REMEDIES[found.id]
-    use = Deed(later.place, verb, queue_text(queue), later.place.threads)
-    return Finding(id=found.id, count=found.count, later=use, given=given, fix=Fix(text))
-
-
-def queue_text(queue: QueueId) -> str:
-    """A queue as programs write it.
-
-    >>> queue_text(QueueId(("full", 0), (2,), reverse=True))
-    'full[2] (reverse)'
-    """
-    name = queue.barrier[0] if isinstance(queue.barrier, tuple) else queue.barrier
-    index = f"[{', '.join(map(str, queue.at))}]" if queue.at else ""
-    return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
-
-
-# Accesses ---------------------------------------------------------------------------------------------------------
-
-
-def deed(event: Event, cell: Cell) -> Deed:
-    """What an event does to a cell."""
-    if isinstance(event, Action):
-        touches = touching(event, cell)
-        element = next(e for e in touches[-1].elements if cell in e.cells)
-        verb = accesses_of(t.kind for t in touches)
-        return Deed(event.place, verb, str(element), touches[-1].threads(event.place), touches[-1].pair)
-    assert isinstance(event, Allocated | Freed)
-    element = next(e for e in event.buffer.elements if cell in e.cells)
-    pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None
-    verb = "allocates" if isinstance(event, Allocated) else "frees"
-    return Deed(event.place, verb, str(element), event.buffer.owner, pair)
+    return Finding(
+        id=found.id,
+        count=found.count,
+        later=Deed(later.place, verb, queue_text(queue), later.place.threads),
+        given=given,
+        fix=Fix(text),
+        around=around_queue(run, queue),
+    )
 
 
 def _pairs(event: Event, cell: Cell, rule: str) -> frozenset[Pair]:
