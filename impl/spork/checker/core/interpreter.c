@@ -201,6 +201,7 @@ static void run_for(struct machine *m, const int64_t *node) {
       run_node(m, rest[L_BODY]);
   }
   if (period && hi - lo > 2 * period) repeating_end(m);
+  if (hi > lo) m->vars[var] = hi - 1; /* as after a loop of which no iteration was skipped */
   if (frame) m->depth--;
 }
 

@@ -52,14 +52,16 @@ struct array {
 };
 
 struct queue {
-  int32_t instance, reverse, at, at_count, next;
+  int32_t instance, reverse, at, at_count, next, sibling;
   int64_t arrives, awaits, skipped;
   int32_t *holders;
   int64_t holder_count, holder_room;
   int64_t *last[2], lasts[2], last_room[2]; /* `trace.c` */
 };
 
-struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t first_queue; };
+struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t first_queue, next; };
+
+#define QUEUE_TABLE 4096
 
 struct waited { int32_t queue; int64_t number; set who, after; int32_t stamps; int64_t room; struct stamp *stamp; };
 
@@ -112,7 +114,7 @@ struct machine {
   int64_t queue_count, queue_room;
   int64_t *at;
   int64_t at_count, at_room;
-  int32_t queue_table[4096];
+  int32_t queue_table[QUEUE_TABLE], instance_table[QUEUE_TABLE];
   struct instance *instances;
   int64_t instance_count, instance_room;
   int32_t *current;
