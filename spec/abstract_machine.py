@@ -22,7 +22,7 @@ from typing import Any
 
 from soundline.spec.spork.diagnosis.causes import concerning
 from soundline.spec.spork.diagnosis.findings import Found, of_cell, of_queue
-from soundline.spec.spork.diagnosis.reports import Finding
+from soundline.spec.spork.diagnosis.reports import Finding, Redundant
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.events import Action, Cell, Event
 from soundline.spec.spork.machine.transitions import Machine
@@ -41,6 +41,8 @@ class Verdict:
     accesses: int
     """The number of accesses to elements."""
     policy: Policy
+    redundant: tuple[Redundant, ...] = ()
+    """The synchronizations without which there is no hazard either, where somebody asked for them."""
 
     @property
     def ok(self) -> bool:
@@ -53,7 +55,8 @@ class Verdict:
         accesses = "1 access" if self.accesses == 1 else f"{self.accesses} accesses"
         run = f"{events}, {accesses}, policy {self.policy}"
         if self.ok:
-            return f"no hazards ({run})"
+            notes = (f"note: {note.report(shown)}" for note in self.redundant)
+            return "\n\n".join([f"no hazards ({run})", *notes])
         count = "1 hazard" if len(self.findings) == 1 else f"{len(self.findings)} hazards"
         return "\n\n".join([*(finding.text(shown) for finding in self.findings), f"{count} ({run})"])
 
@@ -65,6 +68,7 @@ class Verdict:
             "events": self.events,
             "accesses": self.accesses,
             "findings": [finding.to_json() for finding in self.findings],
+            "redundant": [note.to_json() for note in self.redundant],
         }
 
 
