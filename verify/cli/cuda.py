@@ -19,10 +19,11 @@ from soundline.impl.program.program import Program
 from soundline.spec.abstract_machine import check
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.spork.language.programs import Proc
-from soundline.verify.cli.check import error_text, given_sizes, sizes_for
+from soundline.verify.cli.check import given_sizes, sizes_for
 from soundline.verify.files.loader import surroundings
 from soundline.verify.files.problems import displayed, visible
 from soundline.verify.programs import loading
+from soundline.verify.reports.hazards.checked import error_text
 
 TENSOR_OPTIONS: Final[dict[str, Any]] = {
     "stage": None,
