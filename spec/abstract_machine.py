@@ -63,12 +63,11 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """The verdict as a JSON object."""
         return {
-            "ok": self.ok,
+            "verdict": "no hazards" if self.ok else "hazards",
             "policy": str(self.policy),
             "events": self.events,
             "accesses": self.accesses,
-            "findings": [finding.to_json() for finding in self.findings],
-            "redundant": [note.to_json() for note in self.redundant],
+            "hazards": [finding.to_json() for finding in self.findings],
         }
 
 

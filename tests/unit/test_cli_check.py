@@ -153,14 +153,51 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
     code, out, _ = checked(capfd, "both.py", "--format", "json")
     report = json.loads(out)
     assert code == 1
-    assert (report["machine"], report["policy"], report["ok"]) == ("literal", "temporal", False)
-    assert [(p["name"], p["ok"]) for p in report["programs"]] == [("first", False), ("second", True)]
-    (finding,) = report["programs"][0]["verdict"]["findings"]
-    assert (finding["id"], finding["count"], finding["later"]["statement"]) == (
-        "mach-read-raw",
-        64,
-        "y[t] = s[63 - t]",
+    assert (report["schema"], report["verdict"]) == (1, "hazards")
+    said = [(p["proc"], p["verdict"], p["machine"], p["policy"]) for p in report["programs"]]
+    assert said == [
+        ("first", "hazards", "literal", "temporal"),
+        ("second", "no hazards", "literal", "temporal"),
+    ]
+    (hazard,) = report["programs"][0]["hazards"]
+    assert (hazard["id"], hazard["count"], hazard["location"]) == ("mach-read-raw", 64, "s[63]")
+    assert hazard["first"]["statement"] == "s[t] = 1.0"
+    assert hazard["second"]["statement"] == "y[t] = s[63 - t]"
+
+
+def test_json_of_one_program_is_the_report_on_it(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "sizes.py", "--size", "n=3", "--format", "json")
+    assert (code, json.loads(out)) == (
+        0,
+        {
+            "schema": 1,
+            "proc": "kernel",
+            "sizes": {"n": 3},
+            "verdict": "no hazards",
+            "policy": "temporal",
+            "events": 137,
+            "accesses": 192,
+            "errors": [],
+            "hazards": [],
+            "redundant": [],
+            "machine": "literal",
+        },
     )
+
+
+def test_one_file_of_html(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "both.py", "--format", "html")
+    assert (code, err) == (1, "")
+    assert out.startswith("<!DOCTYPE html>")
+    assert out.index("<h2>first()</h2>") < out.index("<svg") < out.index("<h2>second()</h2>")
+
+
+def test_sarif(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "both.py", "--format", "sarif")
+    assert (code, err) == (1, "")
+    (result,) = json.loads(out)["runs"][0]["results"]
+    assert result["ruleId"] == "mach-read-raw"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "both.py"
 
 
 def test_what_the_static_law_refuses_is_a_finding(capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,9 +214,10 @@ def test_what_the_static_law_refuses_is_a_finding(capfd: pytest.CaptureFixture[s
     assert shown[caret].index("^") == shown[caret - 1].index("Fence")
     assert "second(): no hazards" in out
     report = json.loads(checked(capfd, "static.py", "--format", "json")[1])
-    error = report["programs"][0]["error"]
+    refused = report["programs"][0]
+    (error,) = refused["errors"]
     assert (error["id"], error["line"]) == ("fence-c4", line)
-    assert "verdict" not in report["programs"][0]
+    assert (report["verdict"], refused["verdict"], refused["hazards"]) == ("refused", "refused", [])
 
 
 @pytest.mark.parametrize(
@@ -192,7 +230,7 @@ def test_what_other_laws_refuse_is_a_finding(file: str, rule: str, capfd: pytest
     assert f" {file}:" in out
     code, out, _ = checked(capfd, file, "--format", "json")
     report = json.loads(out)
-    assert (code, report["ok"], report["programs"][0]["error"]["id"]) == (1, False, rule)
+    assert (code, report["verdict"], report["errors"][0]["id"]) == (1, "refused", rule)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +281,7 @@ def test_an_imported_proc_can_be_named(capfd: pytest.CaptureFixture[str]) -> Non
 def test_what_the_file_prints_is_not_in_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     code, out, err = checked(capfd, "prints.py", "--format", "json")
     assert (code, err) == (0, "hello\n")
-    assert json.loads(out)["ok"]
+    assert json.loads(out)["verdict"] == "no hazards"
 
 
 # soundline explain ------------------------------------------------------------------------------------------------

@@ -195,20 +195,22 @@ class Finding:
         return f" (tried: it removes {'this hazard' if self.count == 1 else 'the first of these hazards'})"
 
     def to_json(self) -> dict[str, Any]:
-        """The report as a JSON object."""
+        """The report as a JSON object: of two accesses, the first is the earlier one."""
         return {
+            "kind": SHORT[self.id],
             "id": self.id,
-            "hazard": SHORT[self.id],
             "asks": MACHINE[self.id],
             "count": self.count,
-            "later": self.later.to_json(),
-            "earlier": None if self.earlier is None else self.earlier.to_json(),
+            "location": self.later.target,
+            "first": None if self.earlier is None else self.earlier.to_json(),
+            "second": self.later.to_json(),
             "blind": threads_json(self.blind),
             "async_set": signatures_json(self.async_set),
             "sync_set": signatures_json(self.sync_set),
             "given": self.given,
             "nearest": None if self.nearest is None else self.nearest.to_json(),
             "fix": None if self.fix is None else {"text": self.fix.text, "tried": self.fix.tried},
+            "around": [event.to_json() for event in self.around],
         }
 
 
