@@ -156,8 +156,8 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert (report["schema"], report["verdict"]) == (1, "hazards")
     said = [(p["proc"], p["verdict"], p["machine"], p["policy"]) for p in report["programs"]]
     assert said == [
-        ("first", "hazards", "literal", "temporal"),
-        ("second", "no hazards", "literal", "temporal"),
+        ("first", "hazards", "fast", "temporal"),
+        ("second", "no hazards", "fast", "temporal"),
     ]
     (hazard,) = report["programs"][0]["hazards"]
     assert (hazard["id"], hazard["count"], hazard["location"]) == ("mach-read-raw", 64, "s[63]")
@@ -180,7 +180,7 @@ def test_json_of_one_program_is_the_report_on_it(capfd: pytest.CaptureFixture[st
             "errors": [],
             "hazards": [],
             "redundant": [],
-            "machine": "literal",
+            "machine": "fast",
         },
     )
 
