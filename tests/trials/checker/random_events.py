@@ -55,6 +55,7 @@ COLLECTIVES = (
     ),
     *(range(0, 128, 33), range(0, 128, 64), range(4), range(1, 3)),
 )
+FEW = (range(1), range(2), range(1, 3), range(4))
 LARGE = (range(32), range(64, 96), range(20, 70))
 """Those that cost the literal machine more, and show the engine nothing else."""
 
@@ -71,6 +72,9 @@ class Soup:
     task: tuple[int, ...] = ()
     pairs: tuple[Pair, ...] = DEVICE_PAIRS
     sides: tuple[SyncTl, ...] = tuple(SYNC_TLS.values())
+    paths: int = 9
+    rings: bool = False
+    """Whether it is about rings of mbarriers: who knows of which await."""
     ahead: dict[QueueId, int] = field(default_factory=dict)
     """How many more arrives than awaits a queue has had."""
     collective: range = COLLECTIVES[0]
@@ -91,7 +95,8 @@ class Soup:
     def who(self) -> frozenset[Thread]:
         """A collective, often the one before."""
         if self.random.random() < 0.6:
-            self.collective = self.random.choice(COLLECTIVES if self.random.random() < 0.97 else LARGE)
+            among = FEW if self.rings else COLLECTIVES if self.random.random() < 0.97 else LARGE
+            self.collective = self.random.choice(among)
         return frozenset(Thread(self.task, n) for n in self.collective)
 
     # Storage
@@ -122,6 +127,7 @@ class Soup:
         self.pairs = (IO_RMEM, WG_A, WG_D) if wgmma else tuple(self.random.sample(DEVICE_PAIRS, 3))
         fitting = [s for s in SYNC_TLS.values() if s.temporal & frozenset(self.pairs)]
         self.sides = tuple(self.random.sample(fitting, 3))
+        self.paths = self.random.choice((1, 2, 9))
 
     def touch(self) -> e.Touch:
         draw = self.random.random
@@ -151,6 +157,8 @@ class Soup:
     def synchronization(self) -> None:
         who, draw = self.who(), self.random.random()
         sides = [self.random.choice(self.sides) for _ in range(2)]
+        if self.rings and self.random.random() < 0.2:
+            sides = [SYNC_TLS["wgmma_fence_1"], SYNC_TLS["wgmma_fence_2"]]
         if self.random.random() < 0.3:
             sides[0] = SYNC_TLS["cuda_in_order"]
         if draw < 0.4 or not self.queues:
@@ -184,10 +192,13 @@ class Soup:
         for k in range(self.random.randrange(4)):
             kind = self.random.choice((BarrierType.CudaMbarrier, BarrierType.CudaCommitGroup))
             depth = self.random.choice((None, 1, 2, 3)) if kind is BarrierType.CudaMbarrier else None
+            if self.rings:
+                kind, depth = BarrierType.CudaMbarrier, self.random.choice((1, 2))
             barrier = (f"bar{k}", *self.task)
             made.append(e.BarrierAllocated(self.place(every, (20, k)), barrier, f"bar{k}", kind, depth))
             self.kinds[barrier] = kind
-            self.queues += [QueueId(barrier, (at,), side) for at in range(2) for side in (False, True)]
+            sides = range(1 if self.rings else 2)
+            self.queues += [QueueId(barrier, (at,), side) for at in sides for side in (False, True)]
         self.events += made
         self.block(every, self.random.randrange(10, 45))
         for each in reversed(made):
@@ -209,7 +220,7 @@ class Soup:
             draw = self.random.random()
             if draw < 0.05 and depth < 2:
                 self.block(every, length // 4, depth + 1)
-            elif draw < 0.55:
+            elif draw < (0.2 if self.rings else 0.55):
                 self.action(self.who())
             else:
                 self.synchronization()
@@ -222,6 +233,7 @@ class Soup:
         """A run: the CPU, and some launches."""
         if self.random.random() < 0.8:
             self.few()
+        self.rings = self.random.random() < 0.3
         cpu = frozenset({CPU_THREAD})
         self.live = [self.allocate(memory, cpu) for memory in (DRAM, CudaGmemLinear)]
         for number in range(self.random.randrange(1, 4)):

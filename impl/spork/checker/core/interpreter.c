@@ -259,7 +259,7 @@ static void run_node(struct machine *m, int64_t at) {
       event(m, node);
       set by = threads_at(m, node + AT_THREADS);
       m->current[rest[0]] = instance_of(m, (int32_t)rest[0], (int32_t)node[AT_PATH], by,
-                                        m->order->barriers[3 * rest[0]]);
+                                        m->order->barriers[B_SIZE * rest[0]]);
       break;
     }
     case N_BARRIER_FREE: event(m, node); barrier_free(m, node); break;

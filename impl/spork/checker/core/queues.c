@@ -54,10 +54,10 @@ static int32_t queue_of(struct machine *m, int64_t barriers, const int64_t *at, 
 /* The bound that no await still to come goes below. */
 static int64_t floor_of(struct machine *m, int32_t queue) {
   const struct queue *q = &m->queues[queue];
-  const int64_t *given = m->order->barriers + 3 * m->instances[q->instance].barriers;
+  const int64_t *given = barriers_of(m, queue);
   int64_t least = INT64_MAX;
-  if (given[1] >= 0) least = q->arrives - given[1];
-  if (given[2] >= 0 && q->awaits - given[2] + 1 < least) least = q->awaits - given[2] + 1;
+  if (given[B_MOST] >= 0) least = q->arrives - given[B_MOST];
+  if (given[B_LAG] >= 0 && q->awaits - given[B_LAG] + 1 < least) least = q->awaits - given[B_LAG] + 1;
   return least;
 }
 
