@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
+from soundline.impl.spork.checker import engine
+from soundline.spec.errors import ToolchainError
 from soundline.verify.cli.explain import explanation
+from soundline.verify.cli.machines import Shown
 from soundline.verify.cli.main import main
 from soundline.verify.cli.spork_tables import SPORK_TABLES
 
@@ -335,3 +343,85 @@ def test_a_proc_that_misses_its_sizes_does_not_keep_the_others_from_being_checke
     assert "sized takes sizes that are not given: n" in out
     assert "plain(): no hazards" in out
     assert main(["check", str(file), "--size", "n=3"]) == 0
+
+
+# Machines ---------------------------------------------------------------------------------------------------------
+
+
+def test_both_machines_say_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel(fence="Fence(cuda_in_order, empty)"))
+    said = [checked(capfd, "one.py", "--machine", machine) for machine in ("fast", "literal")]
+    assert said[0] == said[1]
+    assert said[0][0] == 1
+
+
+def test_without_a_compiler_the_literal_machine_checks_and_says_so(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("one.py").write_text(HEAD + kernel())
+
+    def no_compiler() -> None:
+        raise ToolchainError("there is no C compiler")
+
+    monkeypatch.setattr(engine, "library", no_compiler)
+    code, out, told = checked(capfd, "one.py")
+    assert code == 0
+    assert "no hazards" in out
+    assert told == "soundline: note: the literal machine checks, which is slow: there is no C compiler\n"
+    code, _, told = checked(capfd, "one.py", "--redundant")
+    assert code == 2
+    assert "there is no C compiler" in told
+
+
+def test_a_check_that_has_no_place_says_what_needs_it(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel())
+    code, out, told = checked(capfd, "one.py", "--budget", "100 B")
+    assert (code, out) == (2, "")
+    assert "there may be 100" in told
+    assert checked(capfd, "one.py", "--budget", "1GB")[0] == 0
+    assert checked(capfd, "one.py", "--budget", "much")[0] == 2
+    assert checked(capfd, "one.py", "--budget", "1GB", "--machine", "literal")[0] == 2
+
+
+def test_redundant_synchronizations_are_noted(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel(fence=f"{FENCE}\n            {FENCE}"))
+    code, out, _ = checked(capfd, "one.py", "--redundant")
+    assert code == 0
+    assert out.count("note: redundant at these sizes: the fence") == 2
+    report = json.loads(checked(capfd, "one.py", "--redundant", "--format", "json")[1])
+    assert [note["what"] for note in report["redundant"]] == ["the fence", "the fence"]
+    assert report["verdict"] == "no hazards"
+
+
+LONG = """
+@sl.spork.proc
+def long(n: size, x: f32[7]):
+    for i in seq(0, n):
+        for k in seq(0, i % 7):
+            x[i * k % 7] = 1.0
+"""
+
+
+def test_an_interrupt_ends_a_long_check() -> None:
+    Path("long.py").write_text(HEAD + LONG)
+    command = [sys.executable, "-m", "soundline", "check", "long.py:long", "--size", "n=1000000000"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True) as process:
+        sleep(3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1].endswith("soundline: interrupted\n")
+        assert process.returncode == 130
+
+
+def test_a_terminal_sees_how_far_a_check_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Shown(monotonic() - 0.5) as shown:
+        shown(100, 0.1)
+        assert capfd.readouterr().err == ""
+    with Shown(monotonic() - 2.0) as shown:
+        shown(1000, 0.5)
+        assert capfd.readouterr().err.startswith("\rchecking: 1,000 events, ")
+    assert capfd.readouterr().err.strip(" \r") == ""

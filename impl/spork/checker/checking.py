@@ -96,7 +96,7 @@ def _conditions(node: Node) -> Block:
         case Launch(body=body):
             return _conditions(body)
         case For(body=body):
-            inner = _conditions(body)
-            return Block((replace(node, kind="seq", is_task=False, body=inner),)) if inner.nodes else Block()
+            asked = _conditions(body)
+            return Block((replace(node, kind="seq", is_task=False, body=asked),)) if asked.nodes else Block()
         case _:
             return Block()

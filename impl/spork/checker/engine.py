@@ -138,9 +138,11 @@ class Engine:
         return self.traces([sighting])[0]
 
     def traces(self, sightings: Sequence[Sighting]) -> list[Trace]:
-        """The traces of several sightings of cells, all from one run."""
+        """The traces of several sightings, all from one run. That of a queue has its event alone, with the last ones
+        before it.
+        """
         run = _Run(self)
-        out = run.execute([(s.later.event, s.cell) for s in sightings])
+        out = run.execute([(s.later.event, s.cell if s.queue is None else -1) for s in sightings])
         try:
             run.check(out)
             assert out.status == FOUND, "the same run has the same hazards"

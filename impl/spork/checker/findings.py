@@ -12,14 +12,13 @@ What the second look takes depends on how many events concern one cell, not on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from soundline.impl.spork.checker.engine import Engine
-from soundline.impl.spork.checker.plan import Plan, Sighting, Trace, Traced
+from soundline.impl.spork.checker.plan import Plan, Sighting, Trace
 from soundline.impl.spork.checker.replaying import CELL, Replayer
 from soundline.spec.spork.diagnosis.findings import Found, of_cell, of_queue
 from soundline.spec.spork.diagnosis.reports import Finding
-from soundline.spec.spork.synchronization.barriers import QueueId
 
 
 @dataclass(slots=True)
@@ -36,11 +35,9 @@ class Findings:
 
     def of(self, sightings: Sequence[Sighting]) -> tuple[Finding, ...]:
         """The findings, in the same order."""
-        of_cells = [s for s in sightings if s.queue is None]
-        traces = iter(self.engine.traces(of_cells) if of_cells else ())
-        return tuple(
-            self.of_cell(s, next(traces)) if s.queue is None else self.of_queue(s) for s in sightings
-        )
+        traces = self.engine.traces(sightings) if sightings else []
+        made = (self.of_cell if s.queue is None else self.of_queue for s in sightings)
+        return tuple(make(s, trace) for make, s, trace in zip(made, sightings, traces, strict=True))
 
     def of_cell(self, sighting: Sighting, trace: Trace) -> Finding:
         """A finding at a cell."""
@@ -49,12 +46,10 @@ class Findings:
         found = Found(sighting.rule, sighting.count, sighting.earlier)
         return of_cell(found, run, CELL, self.engine.policy)
 
-    def of_queue(self, sighting: Sighting) -> Finding:
-        """A finding of the counters of a queue."""
+    def of_queue(self, sighting: Sighting, trace: Trace) -> Finding:
+        """A finding of the counters of a queue. Of a long run it has the last events there."""
         assert sighting.queue is not None
-        barriers, at, reverse = sighting.queue
-        name = QueueId((self.whole.barriers[barriers].name, barriers), at, reverse)
-        later = self.replayer.event(Traced(sighting.later))
-        return of_queue(
-            Found(sighting.rule, sighting.count), [(sighting.later.event, later)], name, sighting.given
-        )
+        last = replace(trace, last={sighting.queue: trace.last.get(sighting.queue, ())})
+        run = self.replayer.run(last)
+        name = self.replayer.queue_of(sighting.queue, sighting.later.values)
+        return of_queue(Found(sighting.rule, sighting.count), run, name, sighting.given)

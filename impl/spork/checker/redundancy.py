@@ -3,8 +3,8 @@ Redundancy
 ==========
 
 Which synchronizations of a program without hazards could go: each is left out alone, and the rest of the program runs
-without it. One without which there is no hazard either is redundant, at these sizes and with all others in place: of two
-fences that do the same, each is redundant, and yet one has to stay.
+without it. One without which there is no hazard either is redundant, at these sizes and with all others in place. Of
+two fences that do the same, each is redundant, and yet one has to stay.
 
 What is left out is a fence, or one side of a barrier with all its arrives and awaits. A side at which an instruction
 arrives by a trailing barrier is how that instruction completes, and is never left out.
@@ -70,7 +70,7 @@ def redundant(
     progress: Progress | None = None,
 ) -> tuple[Redundant, ...]:
     """The synchronizations of a program without which it has no hazard, in the order of the program; none where it has
-    hazards, or is refused.
+    hazards. Raises what `checking.check` raises, but for what is refused in the middle of a run: nothing is said then.
     """
     plan = plan_of(proc, sizes)
 

@@ -61,6 +61,9 @@ Values = Sequence[int]
 
 Iteration = tuple[tuple[str, int], ...]
 
+Side = tuple[int, tuple[int, ...], bool]
+"""A side of a queue: barriers, index, and whether it is the reverse one."""
+
 
 def value(term: Term, values: Values) -> int:
     """The number that a term is in an iteration."""
@@ -260,9 +263,14 @@ class Replayer:
         threads = self.threads(node.place.threads, number, values)
         return self.plan.barriers[barriers].name, barriers, tuple(sorted(threads, key=str))
 
+    def queue_of(self, side: Side, values: Values) -> QueueId:
+        """A queue by its barriers, index and side, in an iteration that is in their life."""
+        barriers, at, reverse = side
+        return QueueId(self._barrier(barriers, values), at, reverse)
+
     # Runs ---------------------------------------------------------------------------------------------------------
 
-    def run(self, trace: Trace, met: tuple[int, int]) -> Run:
+    def run(self, trace: Trace, met: tuple[int, int] = (0, 0)) -> Run:
         """The events of a trace, with arrives and awaits before them by which the counters are as they were."""
         last = {t.at.event: replace(t, touches=()) for told in trace.last.values() for t in told}
         every = last | {t.at.event: t for t in trace.events}

@@ -3,7 +3,7 @@ Two verdicts on a program
 =========================
 
 What the fast checker and the literal machine say of a program, and where they differ: in anything that a verdict says.
-Only the events around a hazard of a queue may be others, for the fast checker keeps none of them.
+Only of the events around a hazard of a queue the fast checker has no more than the last arrives and awaits.
 """
 
 from __future__ import annotations

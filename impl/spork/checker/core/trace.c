@@ -92,11 +92,24 @@ static void trace_counts(struct machine *m, int32_t queue, int which) {
   memcpy(entry + 2, m->vars, (size_t)m->order->var_count * sizeof *m->vars);
 }
 
-/* Something that synchronizes, or a launch or task that begins or ends. */
+/* The target's event has come: nothing further is asked for it. */
+static void trace_met(struct machine *m, struct target *t) {
+  t->end = m->out->logged_count;
+  if (!--m->targets_left) stop_with(m, FOUND);
+}
+
+/* Something that synchronizes, or a launch or task that begins or ends. A target without a cell is an event at a queue,
+ * of which the counters before it are asked, and the last arrives and awaits. */
 static void trace_event(struct machine *m, const int64_t *node, int64_t part) {
   if (!m->target_count) return;
   trace_tidy(m);
-  logged(m, node, part, -1);
+  int64_t entry = logged(m, node, part, -1);
+  for (int64_t k = 0; k < m->target_count; k++) {
+    struct target *t = &m->targets[k];
+    if (t->end >= 0 || t->cell >= 0 || t->event != m->ran - 1) continue;
+    trace_starts(m, t, entry);
+    trace_met(m, t);
+  }
 }
 
 static int is_shared_cell(struct machine *m, int64_t cell) { return cell >> 40 >= m->order->array_count; }
@@ -106,12 +119,6 @@ static void trace_anew(struct machine *m, int all) {
   for (int64_t k = 0; k < m->target_count; k++)
     if (m->targets[k].end < 0 && (all || is_shared_cell(m, m->targets[k].cell)))
       trace_starts(m, &m->targets[k], m->out->logged_count - 1);
-}
-
-/* The target's event has come: nothing further is asked for it. */
-static void trace_met(struct machine *m, struct target *t) {
-  t->end = m->out->logged_count;
-  if (!--m->targets_left) stop_with(m, FOUND);
 }
 
 /* A shard begins or ends; where it has a cell of its own each time, that is a new one. */
