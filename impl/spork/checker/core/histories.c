@@ -106,7 +106,7 @@ static void draft_access(struct machine *m, struct draft *d, const struct access
 
 static int is_useful(struct machine *m, const struct record *r, const struct stamp *s) {
   uint32_t gains = (uint32_t)barriers_of(m, s->queue)[B_GAINS + KIND(r->traits)];
-  set who = s->warp < 0 ? interval(m, 0, m->block_dim * m->ranks)
+  set who = s->warp < 0 ? m->everybody
                         : interval(m, (int64_t)s->warp * 32, (int64_t)s->warp * 32 + 32);
   return gains && !within(m, who, having_all(m, r->visible, gains));
 }

@@ -238,6 +238,7 @@ static void launch(struct machine *m, const int64_t *node) {
   trace_anew(m, 1);
   forget_everything(m);
   m->block_dim = rest[0], m->ranks = rest[1], m->grain = rest[2];
+  m->everybody = interval(m, 0, m->block_dim * m->ranks);
   for (int64_t k = 0; k < m->ranks; k++) m->tops[k] = 0;
   run_node(m, rest[3]);
   m->ranks = 0;

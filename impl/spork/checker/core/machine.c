@@ -128,7 +128,7 @@ struct machine {
   /* the run */
   int64_t *vars;
   int64_t cpu_top;
-  set cpu_set;
+  set cpu_set, everybody; /* the thread of the CPU that runs; all threads of a task */
   struct repeating *repeating; /* that of the innermost loop with a period: `periods.c` */
   struct frame frames[MOST_FRAMES];
   int depth;
